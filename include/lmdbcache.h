@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file lmdbcache.h
+ * @brief liblmdbcache: an embedded cache of tensors on LMDB.
+ *
+ * A *module* is a named collection of *records*; it lives in one LMDB
+ * environment, the directory ROOT/MODULE_ID. A record is one tensor under one
+ * *cache_id*, a string of 1 to 65,536 arbitrary bytes. What is put comes out
+ * bit for bit: no conversion of dtype, shape or byte order ever happens.
+ *
+ * Worked example: put a tensor, make it durable, read it back in place.
+ *
+ *     lc_cache *cache = NULL;
+ *     lc_tensor in;
+ *     lc_view view;
+ *     float feature[512] = { 0 };
+ *     uint64_t shape[1] = { 512 };
+ *
+ *     if (lc_open("/var/cache/models", "resnet50-v2", NULL, &cache) != LC_OK)
+ *         errx(1, "%s", lc_last_error()->text);
+ *     lc_tensor_init(&in, LC_F32, 1, shape, feature);
+ *     if (lc_put(cache, "img-000001", 10, &in) != LC_OK ||
+ *         lc_flush(cache) != LC_OK)
+ *         errx(1, "%s", lc_last_error()->text);
+ *     if (lc_get(cache, "img-000001", 10, &view) == LC_OK) {
+ *         use(view.tensor.data, view.tensor.nbytes);
+ *         lc_view_release(&view);
+ *     }
+ *     if (lc_close(cache) != LC_OK)
+ *         errx(1, "%s", lc_last_error()->text);
+ *
+ * ## What to know before linking
+ *
+ * - Threads: every function may be called from any thread at any time on one
+ *   handle, except lc_close() and lc_discard(), which must be the last call on
+ *   it. An iterator or a shard iterator belongs to one thread at a time.
+ * - Processes: any number of processes may read and write one module at once.
+ *   Every read sees the newest commit of any process. A handle reads its own
+ *   pending writes at once; others see them after the commit.
+ * - fork: after fork() the child may go on using the handle. It reopens the
+ *   environment on first use and forgets the parent's pending writes, which the
+ *   parent commits. Views and iterators belong to the process that made them.
+ * - Views pin a snapshot: while one is held, space that later commits free is
+ *   not reused. Release views soon; copy what is kept for long.
+ * - Trust: data.mdb is checked structurally when opened and every record is
+ *   verified when read, so accidental damage is reported as LC_CORRUPT. Open
+ *   only modules whose writers you trust nevertheless; shards and .npy files
+ *   may come from anywhere.
+ * - Every function that can fail returns an lc_status and leaves the text of
+ *   the failure in lc_last_error() of the calling thread. Out-parameters are
+ *   written only on success unless said otherwise.
+ *
+ * The byte formats are described in lmdbcache(5) and twh1(5).
+ */
+#ifndef LMDBCACHE_H
+#define LMDBCACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LC_API __attribute__((visibility("default")))
+#define LC_CHECKED __attribute__((warn_unused_result))
+#else
+#define LC_API
+#define LC_CHECKED
+#endif
+
+/* ------------------------------------------------------------------------
+ * Status and errors
+ * ------------------------------------------------------------------------ */
+
+/** The result of every call that can fail. The numbers are part of the ABI. */
+typedef enum lc_status {
+	LC_OK = 0,            /**< done */
+	LC_NOT_FOUND = 1,     /**< no such cache_id; the end of an iteration: a result, not a failure */
+	LC_INVALID = 2,       /**< the caller's mistake: argument, option, dtype, shape or name */
+	LC_CORRUPT = 3,       /**< stored bytes are damaged; never returned together with data */
+	LC_NOT_MODULE = 4,    /**< the path exists but holds no module, shard or manifest */
+	LC_VERSION = 5,       /**< written by a newer format than this library reads */
+	LC_READONLY = 6,      /**< a write on a handle opened with LC_RDONLY */
+	LC_NO_SPACE = 7,      /**< the file system is full, or a quota or file size limit is reached */
+	LC_MAP_FULL = 8,      /**< the map must grow but views pin it; release them and call again */
+	LC_BUSY = 9,          /**< no reader slot is free, or a resource is held elsewhere */
+	LC_PERMISSION = 10,   /**< the system refused access */
+	LC_IO = 11,           /**< any other failure of the system; lc_error.sys holds errno */
+	LC_NO_MEMORY = 12,    /**< allocation failed */
+	LC_FILESYSTEM = 13,   /**< network or FUSE file system, refused without LC_FORCE_FS */
+	LC_CANCELLED = 14,    /**< a progress callback asked to stop */
+	LC_UNSUPPORTED = 15   /**< valid, but not representable in the format asked for */
+} lc_status;
+
+/** What went wrong last on this thread. */
+typedef struct lc_error {
+	lc_status status; /**< as returned by the call */
+	int sys;          /**< errno or the LMDB code behind it, 0 if none */
+	char text[1000];  /**< one line: operation, file or key, what is wrong */
+} lc_error;
+
+/**
+ * The error of the last failed call on the calling thread. Never NULL; valid
+ * until the thread's next failing call. A call that succeeds leaves it alone.
+ */
+LC_API const lc_error *lc_last_error(void);
+
+/** A short lower-case English name of a status, "corrupt" for LC_CORRUPT. */
+LC_API const char *lc_status_name(lc_status status);
+
+/** The library's version, "0.1.0". */
+LC_API const char *lc_version(void);
+
+/* ------------------------------------------------------------------------
+ * dtypes and tensors
+ * ------------------------------------------------------------------------ */
+
+/** Element types. The numbers are stored in files (lmdbcache(5)). */
+typedef enum lc_dtype {
+	LC_BOOL = 0,     /**< one byte, 0 or 1 */
+	LC_U8 = 1,
+	LC_I8 = 2,
+	LC_U16 = 3,
+	LC_I16 = 4,
+	LC_U32 = 5,
+	LC_I32 = 6,
+	LC_U64 = 7,
+	LC_I64 = 8,
+	LC_F16 = 9,      /**< IEEE 754 binary16 */
+	LC_BF16 = 10,    /**< the upper half of binary32 */
+	LC_F32 = 11,
+	LC_F64 = 12,
+	LC_C64 = 13,     /**< two f32: real, imaginary */
+	LC_C128 = 14,    /**< two f64: real, imaginary */
+	LC_F8_E4M3 = 15, /**< OCP 8-bit float, "fn" variant */
+	LC_F8_E5M2 = 16
+} lc_dtype;
+
+#define LC_DTYPE_COUNT 17
+
+/** Bytes an element, 0 if @p dtype is not one of lc_dtype. */
+LC_API size_t lc_dtype_size(lc_dtype dtype);
+
+/** "f32", "u8", "c64", "f8_e4m3"; NULL if @p dtype is not one of lc_dtype. */
+LC_API const char *lc_dtype_name(lc_dtype dtype);
+
+/**
+ * The dtype of a name as lc_dtype_name() writes it, or as NumPy and PyTorch
+ * do: "float32", "int64", "bfloat16", "float8_e4m3fn" …
+ * @return LC_OK, or LC_INVALID with the name in the error.
+ */
+LC_API LC_CHECKED lc_status lc_dtype_parse(const char *name, lc_dtype *out);
+
+/** The largest rank of a tensor. */
+#define LC_MAX_NDIM 16
+
+/**
+ * A dense tensor in row-major (C) order, elements little-endian. Rank 0 is one
+ * element; any dimension may be 0, and then there are no bytes.
+ */
+typedef struct lc_tensor {
+	lc_dtype dtype;              /**< element type */
+	uint32_t ndim;               /**< rank, 0 to LC_MAX_NDIM */
+	uint64_t shape[LC_MAX_NDIM]; /**< the first ndim entries count */
+	const void *data;            /**< the elements; may be NULL if nbytes is 0 */
+	size_t nbytes;               /**< product of shape times element size */
+} lc_tensor;
+
+/**
+ * Fill @p out from its parts and compute nbytes. Borrows @p data.
+ * @return LC_OK; LC_INVALID for an unknown dtype, a rank above LC_MAX_NDIM, or
+ * a size that overflows.
+ */
+LC_API LC_CHECKED lc_status lc_tensor_init(lc_tensor *out, lc_dtype dtype,
+    uint32_t ndim, const uint64_t *shape, const void *data);
+
+/** Free the data of a tensor that lc_get_copy() returned. NULL data is fine. */
+LC_API void lc_tensor_free(lc_tensor *tensor);
+
+/** A borrowed cache_id: 1 to LC_MAX_ID bytes of any value. */
+typedef struct lc_id {
+	const void *data; /**< the bytes */
+	size_t size;      /**< how many */
+} lc_id;
+
+#define LC_MAX_ID 65536
+
+/** An lc_id of a C string, without its terminator. Borrows @p text. */
+static inline lc_id
+lc_id_of(const char *text)
+{
+	lc_id id = { text, strlen(text) };
+	return id;
+}
+
+/* ------------------------------------------------------------------------
+ * Opening and closing a module
+ * ------------------------------------------------------------------------ */
+
+/** An open module. */
+typedef struct lc_cache lc_cache;
+
+/** lc_options.flags */
+#define LC_RDONLY   0x01u /**< never write; the module must exist */
+#define LC_CREATE   0x02u /**< make root and module if missing (default without options) */
+#define LC_FORCE_FS 0x04u /**< accept network and FUSE file systems */
+
+/** What survives a loss of power; see lmdbcache(3), DURABILITY. */
+typedef enum lc_durability {
+	LC_DURABLE_FULL = 0,   /**< every acknowledged flush survives */
+	LC_DURABLE_RELAXED = 1 /**< consistent, but the last commit may be lost */
+} lc_durability;
+
+/** How to open a module. Fill with lc_options_init(), then change fields. */
+typedef struct lc_options {
+	size_t struct_size;         /**< sizeof(lc_options), set by lc_options_init() */
+	unsigned flags;             /**< LC_RDONLY, LC_CREATE, LC_FORCE_FS; default LC_CREATE */
+	int verify;                 /**< check the checksum of what is read; default 1 */
+	lc_durability durability;   /**< default LC_DURABLE_FULL */
+	uint64_t flush_every;       /**< records a commit, at least 1; default 2048 */
+	uint64_t chunk_bytes;       /**< bytes a commit, 64 KiB to 64 MiB; default 4 MiB */
+	uint64_t flush_interval_ms; /**< commit pending writes this old; 0 never, default 1000 */
+	uint64_t map_size;          /**< address space for the map in bytes, grows when needed;
+	                                 default 1 TiB, halved while the system refuses it */
+	uint64_t pin_warn_ms;       /**< log a view held longer than this; 0 never, default 60000 */
+	void (*log)(void *ctx, const char *line); /**< told of unusual events; default NULL.
+	                                 Called from any thread; must not call the library */
+	void *log_ctx;              /**< its first argument */
+} lc_options;
+
+/** Set every field of @p options to its default. */
+LC_API void lc_options_init(lc_options *options);
+
+/**
+ * Open a module, making it if the options allow.
+ *
+ * @param root       the directory that holds modules
+ * @param module_id  `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`
+ * @param options    NULL for the defaults
+ * @param out        the handle; close it with lc_close() or lc_discard()
+ *
+ * A module opened twice in one process shares the environment; each handle has
+ * its own pending writes.
+ *
+ * @return LC_OK; LC_INVALID for a bad name or option; LC_NOT_FOUND if the
+ * module does not exist and may not be made; LC_NOT_MODULE, LC_VERSION,
+ * LC_CORRUPT, LC_FILESYSTEM, LC_PERMISSION, LC_NO_SPACE, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
+    const lc_options *options, lc_cache **out);
+
+/**
+ * Flush and free the handle, also when the flush fails; then what was pending
+ * is lost and the first error is returned. NULL is harmless. All views,
+ * iterators and exports of the handle must have been released.
+ */
+LC_API lc_status lc_close(lc_cache *cache);
+
+/** Free the handle without committing what is pending. NULL is harmless. */
+LC_API void lc_discard(lc_cache *cache);
+
+/**
+ * Call @p fn with every module_id under @p root, in byte order, until it
+ * returns non-zero. The name is valid during the call. A directory that is not
+ * a module is passed over. A root that does not exist holds no modules.
+ * @return LC_OK, LC_CANCELLED if @p fn stopped it, LC_PERMISSION, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_modules(const char *root,
+    int (*fn)(void *ctx, const char *module_id), void *ctx);
+
+/* ------------------------------------------------------------------------
+ * Writing
+ * ------------------------------------------------------------------------ */
+
+/**
+ * Store @p tensor under a cache_id, replacing what stood there. The bytes are
+ * copied; the record is pending until the next commit and this handle reads it
+ * at once. Commits happen at flush_every records, chunk_bytes bytes or
+ * flush_interval_ms, on the handle's own thread; puts wait while two commits'
+ * worth is pending.
+ *
+ * @return LC_OK; LC_INVALID for an empty or too long id or a bad tensor (this
+ * item only, nothing else is affected); LC_READONLY; or the error of an earlier
+ * commit on the handle's thread, reported once: then this record was not
+ * taken, and what was pending is tried again at the next commit.
+ */
+LC_API LC_CHECKED lc_status lc_put(lc_cache *cache, const void *id,
+    size_t id_size, const lc_tensor *tensor);
+
+/**
+ * Store @p n tensors. A bad item does not stop the others.
+ * @param statuses  NULL, or room for n results, always filled
+ * @return LC_OK, or the first failing item's status.
+ */
+LC_API LC_CHECKED lc_status lc_put_batch(lc_cache *cache, size_t n,
+    const lc_id *ids, const lc_tensor *tensors, lc_status *statuses);
+
+/**
+ * Forget a cache_id. Pending like a put, durable after lc_flush().
+ * @return LC_OK; LC_NOT_FOUND if it was not there; otherwise as lc_put().
+ */
+LC_API LC_CHECKED lc_status lc_delete(lc_cache *cache, const void *id,
+    size_t id_size);
+
+/**
+ * Commit everything put or deleted before the call on this handle; it is
+ * durable on LC_OK. On failure nothing is lost: the writes stay pending and the
+ * next flush tries again.
+ * @return the first error since the last call that reported one: LC_NO_SPACE,
+ * LC_MAP_FULL, LC_IO, LC_NO_MEMORY …
+ */
+LC_API LC_CHECKED lc_status lc_flush(lc_cache *cache);
+
+/* ------------------------------------------------------------------------
+ * Reading
+ * ------------------------------------------------------------------------ */
+
+/**
+ * One record in place. `tensor.data` is 64-byte aligned and points into the
+ * map (or at a copy, for a record that is still pending); it is read-only and
+ * valid until lc_view_release(). Allocated by the caller; to be released from
+ * any thread, before lc_close(). Do not copy the struct.
+ */
+typedef struct lc_view {
+	lc_status status;  /**< of this item; the view is held only when LC_OK */
+	lc_tensor tensor;  /**< the record's tensor */
+	void *lc_private[2];
+} lc_view;
+
+/**
+ * Read one record as a view of the newest commit.
+ * @return LC_OK; LC_NOT_FOUND; LC_INVALID for an empty or too long id;
+ * LC_CORRUPT with the key in the error; LC_BUSY without a reader slot; LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_get(lc_cache *cache, const void *id,
+    size_t id_size, lc_view *out);
+
+/** Give a view back. Harmless on one that is not held, or twice. */
+LC_API void lc_view_release(lc_view *view);
+
+/** Read one record into 64-byte aligned memory that lc_tensor_free() frees. */
+LC_API LC_CHECKED lc_status lc_get_copy(lc_cache *cache, const void *id,
+    size_t id_size, lc_tensor *out);
+
+/**
+ * Read one record into the caller's memory.
+ * @param buf   room for @p room bytes; out->data will point at it
+ * @return as lc_get(); LC_INVALID if it needs more than @p room bytes.
+ */
+LC_API LC_CHECKED lc_status lc_get_into(lc_cache *cache, const void *id,
+    size_t id_size, void *buf, size_t room, lc_tensor *out);
+
+/**
+ * Read @p n records under one snapshot. Memory latency is overlapped across
+ * the batch, so this beats n calls of lc_get().
+ *
+ * @param views      room for n views; views[i].status is LC_OK, LC_NOT_FOUND or
+ *                   an error. Always filled. Release with lc_views_release().
+ * @param missing    NULL, or room for n positions; gets those not found, ascending
+ * @param n_missing  NULL, or gets their number
+ * @return LC_OK when each item was found or is missing; else the first item's
+ * error. Even then the held views must be released.
+ */
+LC_API LC_CHECKED lc_status lc_get_batch(lc_cache *cache, size_t n,
+    const lc_id *ids, lc_view *views, size_t *missing, size_t *n_missing);
+
+/** lc_view_release() on each of @p n views. */
+LC_API void lc_views_release(lc_view *views, size_t n);
+
+/**
+ * Ask the system to read @p n records from disk ahead of their use. A hint:
+ * ids that are missing or bad are passed over.
+ */
+LC_API LC_CHECKED lc_status lc_prefetch(lc_cache *cache, size_t n,
+    const lc_id *ids);
+
+/** LC_OK if the cache_id is stored or pending, LC_NOT_FOUND if not. */
+LC_API LC_CHECKED lc_status lc_contains(lc_cache *cache, const void *id,
+    size_t id_size);
+
+/** The number of cache_ids in the module; pending writes are flushed first. */
+LC_API LC_CHECKED lc_status lc_count(lc_cache *cache, uint64_t *out);
+
+/** Facts of a module, of its newest commit. Bytes unless said otherwise. */
+typedef struct lc_stats {
+	size_t struct_size;       /**< set by the caller to sizeof(lc_stats) */
+	uint8_t uuid[16];         /**< the module's identity, random */
+	uint64_t created_ms;      /**< when it was made, ms since 1970 */
+	uint32_t format;          /**< format version of the module */
+	uint32_t schemas;         /**< distinct dtype and rank combinations */
+	uint64_t generation;      /**< commits so far */
+	uint64_t records;         /**< live records, as lc_count() */
+	uint64_t dead_records;    /**< replaced or deleted, still on disk */
+	uint64_t chunks;          /**< runs of records in commit order */
+	uint64_t live_bytes;      /**< of live records, headers included */
+	uint64_t dead_bytes;      /**< of dead records */
+	uint64_t index_bytes;     /**< of the index runs */
+	uint64_t index_runs;      /**< how many sorted runs the index has */
+	uint64_t file_bytes;      /**< size of data.mdb */
+	uint64_t free_bytes;      /**< of it, pages that commits can reuse */
+	uint64_t map_bytes;       /**< address space of the map */
+	uint64_t pending_records; /**< puts and deletes of this handle not yet durable */
+	uint64_t pending_bytes;   /**< their encoded size */
+	uint32_t readers;         /**< reader slots in use, all processes */
+	uint32_t max_readers;     /**< reader slots there are */
+	uint64_t oldest_pin_ms;   /**< age of the oldest view held in this process */
+} lc_stats;
+
+/** Fill @p out, whose struct_size the caller has set. */
+LC_API LC_CHECKED lc_status lc_stat(lc_cache *cache, lc_stats *out);
+
+/* ------------------------------------------------------------------------
+ * Iterating
+ * ------------------------------------------------------------------------ */
+
+/** A walk over one snapshot of a module. Used by one thread at a time. */
+typedef struct lc_iter lc_iter;
+
+/** lc_iter_open() flags */
+#define LC_BY_KEY      0x00u /**< cache_ids in byte order (memcmp, shorter first) */
+#define LC_BY_COMMIT   0x01u /**< chunks in commit order, records in put order */
+#define LC_ITER_LISTED 0x02u /**< do not touch the data: checksums are not verified */
+
+/** What an iterator stands on; borrowed until the next call on it. */
+typedef struct lc_item {
+	lc_id id;             /**< the cache_id */
+	lc_tensor tensor;     /**< in place, 64-byte aligned */
+	uint64_t chunk;       /**< chunk number, rising in commit order */
+	uint64_t stored_size; /**< bytes of the record in the chunk */
+} lc_item;
+
+/**
+ * Start a walk. Pending writes of the handle are flushed first. Holds a
+ * snapshot until lc_iter_close().
+ * @param prefix  only cache_ids that start with these @p prefix_size bytes;
+ *                NULL and 0 for all
+ */
+LC_API LC_CHECKED lc_status lc_iter_open(lc_cache *cache, unsigned flags,
+    const void *prefix, size_t prefix_size, lc_iter **out);
+
+/**
+ * Step. After LC_CORRUPT, which names the record in the error, the next call
+ * goes on behind the damage.
+ * @return LC_OK; LC_NOT_FOUND at the end; LC_CORRUPT; LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_iter_next(lc_iter *iter, lc_item *out);
+
+/** End a walk. NULL is harmless. */
+LC_API void lc_iter_close(lc_iter *iter);
+
+/* ------------------------------------------------------------------------
+ * Verifying
+ * ------------------------------------------------------------------------ */
+
+/** Callbacks of long operations; any member may be NULL. */
+typedef struct lc_progress {
+	/** Called now and then with work done and to do, in bytes; non-zero stops
+	 *  the operation with LC_CANCELLED. */
+	int (*step)(void *ctx, uint64_t done, uint64_t total);
+	/** Called for each damage found with one line that names it. */
+	void (*damage)(void *ctx, const char *line);
+	void *ctx; /**< first argument of both */
+} lc_progress;
+
+/** What lc_verify() counted. */
+typedef struct lc_verify_result {
+	uint64_t chunks;  /**< chunks read */
+	uint64_t records; /**< records read, live and dead */
+	uint64_t live;    /**< of them, those that the index names */
+	uint64_t bytes;   /**< bytes hashed */
+	uint64_t damaged; /**< damages found */
+} lc_verify_result;
+
+/**
+ * Read everything of the newest commit: the pages of the B-trees and the free
+ * list, every chunk and record, every index entry, the ledger and the counters,
+ * and compare them with one another. Nothing is changed.
+ * @return LC_OK; LC_CORRUPT if damage was found (out is filled); LC_CANCELLED;
+ * LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_verify(lc_cache *cache,
+    const lc_progress *progress, lc_verify_result *out);
+
+/* ------------------------------------------------------------------------
+ * TWH1 shards: flat files of equally shaped samples (twh1(5))
+ * ------------------------------------------------------------------------ */
+
+/** A shard opened for reading; its functions may be used by many threads. */
+typedef struct lc_shard lc_shard;
+
+/** The header of a shard. */
+typedef struct lc_shard_info {
+	uint32_t version;         /**< shard_version, 1 or 2 */
+	lc_dtype dtype;           /**< of images, boxes and mask */
+	uint32_t channels, height, width; /**< shape of one image, CHW */
+	uint32_t max_boxes;       /**< rows of boxes a sample, 0 for none */
+	uint64_t samples;         /**< how many */
+	uint64_t image_offset, boxes_offset, mask_offset; /**< bytes from the file's start */
+	uint64_t meta_offset;     /**< 0 without metadata */
+	uint64_t checksum_offset; /**< 0 without block checksums */
+	uint64_t file_size;       /**< bytes */
+} lc_shard_info;
+
+/** One sample in place, valid until lc_shard_close(). */
+typedef struct lc_sample {
+	lc_tensor image; /**< [channels, height, width], or the shape the metadata gives */
+	lc_tensor boxes; /**< [max_boxes, 4]: x0, y0, x1, y1 */
+	lc_tensor mask;  /**< [max_boxes]: 1 where a box is */
+	lc_id id;        /**< cache_id; empty in version 1 */
+	lc_id meta;      /**< the sample's whole metadata row, MessagePack; empty in version 1 */
+} lc_sample;
+
+/**
+ * Map a shard and check its header, sizes and offsets against the file.
+ * @return LC_OK; LC_NOT_MODULE if it is not a shard; LC_VERSION; LC_CORRUPT
+ * with what is wrong; LC_PERMISSION, LC_NOT_FOUND, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_shard_open(const char *path, lc_shard **out);
+
+/** The header; valid until lc_shard_close(). */
+LC_API const lc_shard_info *lc_shard_info_of(const lc_shard *shard);
+
+/**
+ * Sample @p i, without a copy and without reading its bytes.
+ * @return LC_OK; LC_NOT_FOUND if i >= samples; LC_CORRUPT for a bad metadata row.
+ */
+LC_API LC_CHECKED lc_status lc_shard_sample(const lc_shard *shard, uint64_t i,
+    lc_sample *out);
+
+/**
+ * Compare the block checksums that cover sample @p i. In a shard without
+ * checksums this returns LC_UNSUPPORTED.
+ */
+LC_API LC_CHECKED lc_status lc_shard_verify_sample(const lc_shard *shard,
+    uint64_t i);
+
+/** Compare all block checksums and read all metadata of a shard. */
+LC_API LC_CHECKED lc_status lc_shard_verify(const lc_shard *shard,
+    const lc_progress *progress);
+
+/** Unmap. NULL is harmless. */
+LC_API void lc_shard_close(lc_shard *shard);
+
+/** How to export. Fill with lc_export_options_init(). */
+typedef struct lc_export_options {
+	size_t struct_size;     /**< set by lc_export_options_init() */
+	uint64_t shard_bytes;   /**< target size of a shard; default 192 MiB */
+	uint32_t shard_version; /**< 0 chooses: 1 for f16 and f32 without metadata, else 2;
+	                             default 0 */
+	int metadata;           /**< keep cache_ids and block checksums (version 2); default 1 */
+	unsigned threads;       /**< shards written at once; 0 for the number of processors */
+	unsigned order;         /**< LC_BY_COMMIT (default) or LC_BY_KEY */
+	const char *dataset_root; /**< the manifest's dataset_root; default the module's name */
+	int dry_run;            /**< plan and report, write nothing */
+	lc_progress progress;   /**< bytes written */
+} lc_export_options;
+
+/** Set every field to its default. */
+LC_API void lc_export_options_init(lc_export_options *options);
+
+/** What lc_export() did. */
+typedef struct lc_export_result {
+	uint64_t shards;  /**< shards that the manifest names */
+	uint64_t reused;  /**< of them, found whole from an interrupted run */
+	uint64_t samples; /**< in all shards */
+	uint64_t bytes;   /**< of all shards */
+} lc_export_result;
+
+/**
+ * Write the records of a module as TWH1 shards into @p dir, then manifest.json.
+ *
+ * All records must have the same dtype and shape. A tensor of rank 3 is CHW; a
+ * lower rank gets leading dimensions of 1; a higher rank, its leading dimensions
+ * joined. Same records, same options: the same bytes, for any number of
+ * threads. The manifest is written last and atomically: it never names a shard
+ * that is not whole and durable. An interrupted export goes on where it was.
+ *
+ * @return LC_OK; LC_INVALID for a bad option, no records or mixed shapes (the
+ * error names both); LC_UNSUPPORTED for a dtype that the version lacks;
+ * LC_CORRUPT for a damaged record; LC_NO_SPACE, LC_PERMISSION, LC_IO,
+ * LC_CANCELLED.
+ */
+LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
+    const lc_export_options *options, lc_export_result *out);
+
+/**
+ * Check a directory of shards against its manifest.json: every shard's
+ * existence, size, header, samples and SHA-256, and that no other shard stands
+ * there.
+ * @return LC_OK; LC_CORRUPT (each damage goes to progress->damage);
+ * LC_NOT_FOUND without a manifest; LC_NOT_MODULE, LC_VERSION, LC_CANCELLED, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_manifest_verify(const char *dir,
+    const lc_progress *progress);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Make room for size more bytes. */
+static bool
+reserve(struct lc__buf *buf, size_t size)
+{
+	size_t room = buf->room ? buf->room : 256;
+	unsigned char *data;
+
+	if (buf->failed)
+		return false;
+	if (size <= buf->room - buf->size)
+		return true;
+	while (room - buf->size < size) {
+		if (room > SIZE_MAX / 2) {
+			buf->failed = true;
+			return false;
+		}
+		room *= 2;
+	}
+	data = realloc(buf->data, room);
+	if (data == NULL) {
+		buf->failed = true;
+		return false;
+	}
+	buf->data = data;
+	buf->room = room;
+	return true;
+}
+
+void *
+lc__buf_append(struct lc__buf *buf, const void *data, size_t size)
+{
+	unsigned char *place;
+
+	if (!reserve(buf, size))
+		return NULL;
+	place = buf->data + buf->size;
+	if (data != NULL && size > 0)
+		memcpy(place, data, size);
+	buf->size += size;
+	return place;
+}
+
+void
+lc__buf_printf(struct lc__buf *buf, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0 || !reserve(buf, (size_t)n + 1)) {
+		buf->failed = true;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf((char *)buf->data + buf->size, (size_t)n + 1, format, args);
+	va_end(args);
+	buf->size += (size_t)n;
+}
+
+void
+lc__buf_pad(struct lc__buf *buf, size_t unit)
+{
+	const size_t pad = (unit - buf->size % unit) % unit;
+	void *place = lc__buf_append(buf, NULL, pad);
+
+	if (place != NULL)
+		memset(place, 0, pad);
+}
+
+void
+lc__buf_free(struct lc__buf *buf)
+{
+	free(buf->data);
+	memset(buf, 0, sizeof(*buf));
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint64_t
+now_ns(clockid_t clock)
+{
+	struct timespec ts = { 0, 0 };
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t
+lc__clock_wall_ms(void)
+{
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	char *end;
+
+	if (epoch != NULL && *epoch >= '0' && *epoch <= '9') {
+		errno = 0;
+		const unsigned long long s = strtoull(epoch, &end, 10);
+		if (errno == 0 && *end == '\0' && s < UINT64_MAX / 1000)
+			return (uint64_t)s * 1000;
+	}
+	return now_ns(CLOCK_REALTIME) / 1000000;
+}
+
+uint64_t
+lc__clock_ns(void)
+{
+	return now_ns(CLOCK_MONOTONIC);
+}

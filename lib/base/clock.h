@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LC_BASE_CLOCK_H
+#define LC_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/** Wall clock, ms since 1970; SOURCE_DATE_EPOCH (seconds) fixes it. */
+uint64_t lc__clock_wall_ms(void);
+/** Monotonic clock in ns. */
+uint64_t lc__clock_ns(void);
+
+#endif

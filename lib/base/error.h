@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The last error of the calling thread. */
+#ifndef LC_BASE_ERROR_H
+#define LC_BASE_ERROR_H
+
+#include "lmdbcache.h"
+
+/** Return from the calling function if @p expr is not LC_OK. */
+#define return_if_error(expr) \
+	do { \
+		const lc_status status_ = (expr); \
+		if (status_ != LC_OK) \
+			return status_; \
+	} while (0)
+
+/**
+ * Record a failure and return @p status, so that a caller can write
+ * `return lc__error(LC_INVALID, 0, "put: empty cache_id")`. With a non-zero
+ * @p sys (an errno) its text is appended.
+ */
+lc_status lc__error(lc_status status, int sys, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** As lc__error(), choosing the status that fits errno value @p sys. */
+lc_status lc__error_sys(int sys, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Put "what: " before the text of the current error; returns its status. */
+lc_status lc__error_prefix(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/** Make a stored copy the current error, for failures carried between threads. */
+lc_status lc__error_raise(const lc_error *error);
+
+/**
+ * A cache_id for messages: quoted, unprintable bytes as \xNN, cut after 80 bytes
+ * with "…". Points into one of a few per-thread buffers.
+ */
+const char *lc__quote_id(const void *id, size_t size);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fileio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* Linux moves at most this much a call; staying below keeps EINVAL away. */
+#define IO_STEP ((size_t)1 << 30)
+
+lc_status
+lc__read_full(int fd, void *data, size_t size, size_t *got, const char *path)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		const size_t step = size - done < IO_STEP ? size - done : IO_STEP;
+		const ssize_t n = read(fd, (char *)data + done, step);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return lc__error_sys(errno, "%s: read", path);
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	*got = done;
+	return LC_OK;
+}
+
+lc_status
+lc__write_full(int fd, const void *data, size_t size, const char *path)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		const size_t step = size - done < IO_STEP ? size - done : IO_STEP;
+		const ssize_t n = write(fd, (const char *)data + done, step);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return lc__error_sys(errno, "%s: write", path);
+		done += (size_t)n;
+	}
+	return LC_OK;
+}
+
+static lc_status
+read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
+{
+	const size_t start = out->size;
+	size_t got;
+
+	do {
+		unsigned char *place = lc__buf_append(out, NULL, 65536);
+		if (place == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return_if_error(lc__read_full(fd, place, 65536, &got, path));
+		out->size -= 65536 - got;
+		if (out->size - start > limit)
+			return lc__error(LC_INVALID, 0, "%s: larger than %llu bytes",
+			    path, (unsigned long long)limit);
+	} while (got == 65536);
+	return LC_OK;
+}
+
+lc_status
+lc__read_file(const char *path, uint64_t limit, struct lc__buf *out)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	status = read_all(fd, path, limit, out);
+	close(fd);
+	return status;
+}
+
+static lc_status
+write_and_sync(int fd, const void *data, size_t size, const char *path)
+{
+	return_if_error(lc__write_full(fd, data, size, path));
+	if (fsync(fd) == -1)
+		return lc__error_sys(errno, "%s: fsync", path);
+	return LC_OK;
+}
+
+/* The mode that open(2) would give a new file: mkstemp's 0600 is not it. */
+static mode_t
+default_mode(void)
+{
+	const mode_t mask = umask(077);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+lc_status
+lc__write_file_atomic(const char *path, const void *data, size_t size)
+{
+	struct lc__buf temp = { 0 };
+	lc_status status;
+	int fd;
+
+	lc__buf_printf(&temp, "%s.tmp.XXXXXX", path);
+	lc__buf_append(&temp, "", 1);
+	if (temp.failed)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	fd = mkstemp((char *)temp.data);
+	if (fd == -1) {
+		status = lc__error_sys(errno, "%s: create", path);
+		goto out;
+	}
+	(void)fchmod(fd, default_mode());
+	status = write_and_sync(fd, data, size, path);
+	if (close(fd) == -1 && status == LC_OK)
+		status = lc__error_sys(errno, "%s: close", path);
+	if (status == LC_OK && rename((char *)temp.data, path) == -1)
+		status = lc__error_sys(errno, "%s: rename", path);
+	if (status != LC_OK)
+		unlink((char *)temp.data);
+	else
+		status = lc__sync_parent(path);
+out:
+	lc__buf_free(&temp);
+	return status;
+}
+
+lc_status
+lc__sync_dir(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	lc_status status = LC_OK;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	/* Some file systems cannot sync a directory and say EINVAL. */
+	if (fsync(fd) == -1 && errno != EINVAL)
+		status = lc__error_sys(errno, "%s: fsync", path);
+	close(fd);
+	return status;
+}
+
+lc_status
+lc__sync_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir;
+	lc_status status;
+
+	if (slash == NULL)
+		return lc__sync_dir(".");
+	dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	if (dir == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = lc__sync_dir(dir);
+	free(dir);
+	return status;
+}
+
+static lc_status
+make_dir(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0)
+		return lc__sync_parent(path);
+	if (errno != EEXIST)
+		return lc__error_sys(errno, "%s: mkdir", path);
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if (!S_ISDIR(st.st_mode))
+		return lc__error_sys(ENOTDIR, "%s: mkdir", path);
+	return LC_OK;
+}
+
+lc_status
+lc__make_dirs(const char *path)
+{
+	char *copy = strdup(path);
+	lc_status status = LC_OK;
+
+	if (copy == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	for (char *p = copy + 1; status == LC_OK && *p != '\0'; p++) {
+		if (*p != '/' || p[-1] == '/')
+			continue;
+		*p = '\0';
+		status = make_dir(copy);
+		*p = '/';
+	}
+	if (status == LC_OK)
+		status = make_dir(copy);
+	free(copy);
+	return status;
+}
+
+char *
+lc__path_join(const char *dir, const char *name)
+{
+	const size_t n = strlen(dir);
+	const char *slash = n > 0 && dir[n - 1] == '/' ? "" : "/";
+	char *path;
+
+	if (asprintf(&path, "%s%s%s", dir, slash, name) < 0)
+		return NULL;
+	return path;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whole reads and writes, atomic replacement. Knows bytes and paths only. */
+#ifndef LC_BASE_FILEIO_H
+#define LC_BASE_FILEIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** Read until @p size bytes or the end; *got says how many. EINTR is retried. */
+LC_CHECKED lc_status lc__read_full(int fd, void *data, size_t size, size_t *got,
+    const char *path);
+/** Write all of @p size bytes. EINTR and short writes are retried. */
+LC_CHECKED lc_status lc__write_full(int fd, const void *data, size_t size,
+    const char *path);
+/** Append a whole file to @p out; LC_INVALID if it is larger than @p limit. */
+LC_CHECKED lc_status lc__read_file(const char *path, uint64_t limit,
+    struct lc__buf *out);
+/**
+ * Replace @p path by these bytes: a temporary file beside it, fsync, rename,
+ * fsync of the directory. On failure the old file stands and no temporary is left.
+ */
+LC_CHECKED lc_status lc__write_file_atomic(const char *path, const void *data,
+    size_t size);
+/** fsync a directory. */
+LC_CHECKED lc_status lc__sync_dir(const char *path);
+/** fsync the directory that holds @p path. */
+LC_CHECKED lc_status lc__sync_parent(const char *path);
+/** mkdir -p; a directory made is synced into its parent. */
+LC_CHECKED lc_status lc__make_dirs(const char *path);
+/** "a/b" malloc'ed, NULL without memory. */
+char *lc__path_join(const char *dir, const char *name);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "value/tensor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+/* Bytes of a shape. A zero dimension makes the product 0, but the others must
+ * not overflow even then: readers multiply them in any order. */
+static lc_status
+shape_bytes(lc_dtype dtype, uint32_t ndim, const uint64_t *shape, size_t *out)
+{
+	uint64_t product = lc_dtype_size(dtype);
+	bool empty = false;
+
+	if (product == 0)
+		return lc__error(LC_INVALID, 0, "unknown dtype %d", (int)dtype);
+	if (ndim > LC_MAX_NDIM)
+		return lc__error(LC_INVALID, 0, "rank %u is above %d", ndim,
+		    LC_MAX_NDIM);
+	for (uint32_t i = 0; i < ndim; i++) {
+		if (shape[i] == 0)
+			empty = true;
+		else if (!lc__mul64(product, shape[i], &product) ||
+		    product > INT64_MAX)
+			return lc__error(LC_INVALID, 0,
+			    "shape overflows at dimension %u", i);
+	}
+	*out = empty ? 0 : (size_t)product;
+	return LC_OK;
+}
+
+lc_status
+lc_tensor_init(lc_tensor *out, lc_dtype dtype, uint32_t ndim,
+    const uint64_t *shape, const void *data)
+{
+	size_t nbytes;
+
+	return_if_error(shape_bytes(dtype, ndim, shape, &nbytes));
+	memset(out, 0, sizeof(*out));
+	out->dtype = dtype;
+	out->ndim = ndim;
+	if (ndim > 0)
+		memcpy(out->shape, shape, ndim * sizeof(*shape));
+	out->data = data;
+	out->nbytes = nbytes;
+	return LC_OK;
+}
+
+void
+lc_tensor_free(lc_tensor *tensor)
+{
+	free((void *)tensor->data);
+	memset(tensor, 0, sizeof(*tensor));
+}
+
+lc_status
+lc__tensor_check(const lc_tensor *tensor)
+{
+	size_t nbytes;
+
+	return_if_error(shape_bytes(tensor->dtype, tensor->ndim, tensor->shape,
+	    &nbytes));
+	if (nbytes != tensor->nbytes)
+		return lc__error(LC_INVALID, 0,
+		    "tensor has %zu bytes, its shape says %zu", tensor->nbytes,
+		    nbytes);
+	if (tensor->data == NULL && nbytes > 0)
+		return lc__error(LC_INVALID, 0, "tensor has no data");
+	return LC_OK;
+}
+
+char *
+lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room)
+{
+	const char *name = lc_dtype_name(tensor->dtype);
+	size_t used = (size_t)snprintf(out, room, "%s[", name ? name : "?");
+
+	for (uint32_t i = 0; i < tensor->ndim && used < room; i++)
+		used += (size_t)snprintf(out + used, room - used, "%s%llu",
+		    i ? "," : "", (unsigned long long)tensor->shape[i]);
+	if (used < room)
+		snprintf(out + used, room - used, "]");
+	return out;
+}
+
+int
+lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b)
+{
+	return a->dtype == b->dtype && a->ndim == b->ndim &&
+	    memcmp(a->shape, b->shape, a->ndim * sizeof(*a->shape)) == 0;
+}

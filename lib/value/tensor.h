@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LC_VALUE_TENSOR_H
+#define LC_VALUE_TENSOR_H
+
+#include "lmdbcache.h"
+
+/** Check dtype, rank, size and that nbytes is what the shape says. */
+LC_CHECKED lc_status lc__tensor_check(const lc_tensor *tensor);
+
+/** "f32[3,640,640]" into @p out, cut if it does not fit; returns @p out. */
+char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
+#define LC__TENSOR_TEXT 400
+
+/** Same dtype, rank and shape. */
+int lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b);
+
+#endif

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sourced by the script tests: TAP output, a scratch directory, the tool's path.
+#
+#   check NAME EXPECTED_STATUS COMMAND...   runs it; output in $out, messages in $err (files)
+#   is NAME ACTUAL EXPECTED                 compares two strings
+#   holds NAME COMMAND...                   the command succeeds
+#   skip NAME REASON
+#   finish                                  the plan; last line of every script
+
+set -u
+srcdir=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
+builddir=$(cd "${builddir:-.}" && pwd)
+CACHEX=${CACHEX:-$builddir/cachex}
+export LC_ALL=C.UTF-8
+unset CACHEX_ROOT NO_COLOR CLICOLOR_FORCE SOURCE_DATE_EPOCH 2>/dev/null
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/cachex-test.XXXXXX") || exit 99
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+export XDG_CACHE_HOME="$scratch/xdg-cache" XDG_CONFIG_HOME="$scratch/xdg-config" HOME="$scratch"
+cd "$scratch" || exit 99
+out=$scratch/.out err=$scratch/.err
+count=0
+
+# A shell function, so that commands and pipelines read as a user types them.
+cachex() { "$CACHEX" "$@"; }
+
+result() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
+}
+
+show() { sed 's/^/#   /' "$1" | head -n 20; }
+
+check() {
+	name=$1 want=$2; shift 2
+	"$@" >"$out" 2>"$err" </dev/null
+	got=$?
+	if [ "$got" = "$want" ]; then result 0 "$name"; else
+		result 1 "$name"
+		echo "#   exit status $got, expected $want: $*"; show "$out"; show "$err"
+	fi
+}
+
+is() {
+	if [ "$2" = "$3" ]; then result 0 "$1"; else
+		result 1 "$1"
+		printf '%s\n' "$2" | sed 's/^/#   got      /'
+		printf '%s\n' "$3" | sed 's/^/#   expected /'
+	fi
+}
+
+holds() {
+	name=$1; shift
+	if "$@" >"$out" 2>"$err" </dev/null; then result 0 "$name"; else
+		result 1 "$name"; echo "#   failed: $*"; show "$out"; show "$err"
+	fi
+}
+
+skip() { count=$((count + 1)); echo "ok $count - $1 # SKIP $2"; }
+
+finish() { echo "1..$count"; }

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/hash.h"
+#include "base/sha256.h"
+
+START_TEST(error_texts)
+{
+	ck_assert_int_eq(lc__error_sys(ENOSPC, "%s: write", "a.npy"), LC_NO_SPACE);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "a.npy: write: No space left on device");
+	ck_assert_int_eq(lc_last_error()->sys, ENOSPC);
+	ck_assert_int_eq(lc__error_prefix("import"), LC_NO_SPACE);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "import: a.npy: write: No space left on device");
+	ck_assert_str_eq(lc_status_name(LC_CORRUPT), "corrupt");
+	ck_assert_str_eq(lc_status_name((lc_status)1000), "unknown status");
+}
+END_TEST
+
+START_TEST(quoting)
+{
+	char longer[200];
+
+	ck_assert_str_eq(lc__quote_id("a\n\\b\xff", 5), "'a\\x0a\\x5cb\\xff'");
+	memset(longer, 'k', sizeof(longer));
+	ck_assert_uint_eq(strlen(lc__quote_id(longer, sizeof(longer))), 80 + 2 + 3);
+}
+END_TEST
+
+START_TEST(buf_grows)
+{
+	struct lc__buf buf = { 0 };
+
+	for (int i = 0; i < 1000; i++)
+		lc__buf_printf(&buf, "%03d", i);
+	ck_assert_uint_eq(buf.size, 3000);
+	ck_assert_mem_eq(buf.data + 3 * 777, "777", 3);
+	lc__buf_pad(&buf, 64);
+	ck_assert_uint_eq(buf.size, 3008);
+	ck_assert_int_eq(buf.data[3007], 0);
+	lc__buf_free(&buf);
+}
+END_TEST
+
+START_TEST(little_endian)
+{
+	unsigned char b[8];
+
+	lc__set64(b, 0x0807060504030201u);
+	ck_assert_mem_eq(b, "\1\2\3\4\5\6\7\10", 8);
+	ck_assert_uint_eq(lc__get16(b + 1), 0x0302);
+	ck_assert_uint_eq(lc__get32(b + 4), 0x08070605);
+	ck_assert_uint_eq(lc__round_up(65, 64), 128);
+}
+END_TEST
+
+START_TEST(known_hashes)
+{
+	struct lc__sha256 *sha = lc__sha256_new();
+	char hex[65];
+
+	/* XXH3_64bits("") and SHA-256("abc"), from their specifications. */
+	ck_assert_uint_eq(lc__hash64("", 0), 0x2D06800538D394C2u);
+	ck_assert_int_eq(lc__sha256_update(sha, "abc", 3), LC_OK);
+	ck_assert_int_eq(lc__sha256_hex(sha, hex), LC_OK);
+	ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223"
+	    "b00361a396177a9cb410ff61f20015ad");
+	lc__sha256_free(sha);
+}
+END_TEST
+
+START_TEST(atomic_write)
+{
+	const char *dir = run_scratch();
+	char *path = lc__path_join(dir, "x/y/file");
+	char *parent = lc__path_join(dir, "x/y");
+	struct lc__buf buf = { 0 };
+
+	ck_assert_int_eq(lc__write_file_atomic(path, "a", 1), LC_NOT_FOUND);
+	ck_assert_int_eq(lc__make_dirs(parent), LC_OK);
+	ck_assert_int_eq(lc__make_dirs(parent), LC_OK);
+	ck_assert_int_eq(lc__write_file_atomic(path, "first", 5), LC_OK);
+	ck_assert_int_eq(lc__write_file_atomic(path, "second", 6), LC_OK);
+	ck_assert_int_eq(lc__read_file(path, 5, &buf), LC_INVALID);
+	buf.size = 0;
+	ck_assert_int_eq(lc__read_file(path, 6, &buf), LC_OK);
+	ck_assert_uint_eq(buf.size, 6);
+	ck_assert_mem_eq(buf.data, "second", 6);
+	ck_assert_int_eq(lc__make_dirs(path), LC_NOT_FOUND);
+	ck_assert_int_eq(unlink(path), 0);
+	/* No temporary is left: the directory is empty. */
+	ck_assert_int_eq(rmdir(parent), 0);
+	lc__buf_free(&buf);
+	free(parent);
+	free(path);
+}
+END_TEST
+
+START_TEST(source_date_epoch)
+{
+	setenv("SOURCE_DATE_EPOCH", "1700000000", 1);
+	ck_assert_uint_eq(lc__clock_wall_ms(), 1700000000000u);
+	setenv("SOURCE_DATE_EPOCH", "soon", 1);
+	ck_assert_uint_gt(lc__clock_wall_ms(), 1700000000000u);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("base");
+	TCase *tc = tcase_create("base");
+
+	tcase_add_test(tc, error_texts);
+	tcase_add_test(tc, quoting);
+	tcase_add_test(tc, buf_grows);
+	tcase_add_test(tc, little_endian);
+	tcase_add_test(tc, known_hashes);
+	tcase_add_test(tc, atomic_write);
+	tcase_add_test(tc, source_date_epoch);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
