@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* MessagePack by msgpack-c: append to a buffer, look up in a parsed map. */
+#ifndef LC_BASE_MPACK_H
+#define LC_BASE_MPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* Writing. A map or array is followed by its members. */
+void lc__mpack_map(struct lc__buf *out, uint32_t pairs);
+void lc__mpack_array(struct lc__buf *out, uint32_t members);
+void lc__mpack_str(struct lc__buf *out, const char *text);
+void lc__mpack_bin(struct lc__buf *out, const void *data, size_t size);
+void lc__mpack_uint(struct lc__buf *out, uint64_t number);
+
+/* Reading. */
+enum lc__mpack_kind {
+	LC__MPACK_UINT,
+	LC__MPACK_STR,
+	LC__MPACK_BIN,
+	LC__MPACK_ARRAY,
+	LC__MPACK_MAP,
+	LC__MPACK_OTHER
+};
+
+/** One object of a document; borrowed until lc__mpack_close(). */
+struct lc__mpack {
+	enum lc__mpack_kind kind;
+	uint64_t number;   /* LC__MPACK_UINT */
+	const void *bytes; /* LC__MPACK_STR, LC__MPACK_BIN */
+	size_t size;       /* of bytes; members of an array or map */
+	const void *inner; /* private */
+};
+
+struct lc__mpack_doc;
+
+/** Parse exactly @p size bytes; NULL if malformed or without memory. */
+struct lc__mpack_doc *lc__mpack_open(const void *bytes, size_t size,
+    struct lc__mpack *root);
+void lc__mpack_close(struct lc__mpack_doc *doc);
+
+/** The value of a string key in a map; false if it is no map or lacks the key. */
+bool lc__mpack_find(const struct lc__mpack *map, const char *key,
+    struct lc__mpack *out);
+/** Member @p i of an array. */
+bool lc__mpack_at(const struct lc__mpack *array, size_t i, struct lc__mpack *out);
+/** Copy a string with a terminator; false if it is none or does not fit. */
+bool lc__mpack_text(const struct lc__mpack *str, char *out, size_t room);
+
+#endif

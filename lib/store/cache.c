@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening and closing handles; listing modules. */
+#include "store/cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+
+/* Open handles, so that a normal exit can flush them and a fork reset them. */
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lc_cache *handles;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+
+/* ---- the process ---------------------------------------------------------- */
+
+static void
+flush_at_exit(void)
+{
+	for (struct lc_cache *cache = handles; cache != NULL;
+	    cache = cache->next)
+		if (lc_flush(cache) != LC_OK)
+			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
+}
+
+static void
+init_locks(struct lc_cache *cache)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&cache->lock, NULL);
+	pthread_cond_init(&cache->done, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&cache->work, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void
+before_fork(void)
+{
+	pthread_mutex_lock(&handles_lock);
+}
+
+static void
+after_fork_parent(void)
+{
+	pthread_mutex_unlock(&handles_lock);
+}
+
+/* The parent commits what was pending; its flush thread does not exist here.
+ * The buffers may be half written by another thread: abandon them. */
+static void
+after_fork_child(void)
+{
+	pthread_mutex_init(&handles_lock, NULL);
+	for (struct lc_cache *cache = handles; cache != NULL;
+	    cache = cache->next) {
+		init_locks(cache);
+		cache->open = cache->sealed = cache->spare = NULL;
+		cache->durable_seq = cache->put_seq;
+		cache->failed = cache->retry = cache->reported = false;
+		cache->stop = cache->running = false;
+		atomic_store(&cache->pending, 0);
+	}
+}
+
+static void
+watch_process(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	atexit(flush_at_exit);
+}
+
+/* ---- checks --------------------------------------------------------------- */
+
+static lc_status
+check_module_id(const char *module_id)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789";
+	const size_t size = strlen(module_id);
+
+	if (size == 0 || size > 128 || strspn(module_id, letters) == 0)
+		return lc__error(LC_INVALID, 0, "module id %s: must be 1 to 128 "
+		    "characters and start with a letter or digit",
+		    lc__quote_id(module_id, size));
+	for (size_t i = 0; i < size; i++)
+		if (strchr(letters, module_id[i]) == NULL &&
+		    strchr("._-", module_id[i]) == NULL)
+			return lc__error(LC_INVALID, 0, "module id %s: only "
+			    "letters, digits, '.', '_' and '-' are allowed",
+			    lc__quote_id(module_id, size));
+	return LC_OK;
+}
+
+lc_status
+lc__check_id(const char *operation, const void *id, size_t id_size)
+{
+	if (id == NULL || id_size == 0)
+		return lc__error(LC_INVALID, 0, "%s: empty cache_id", operation);
+	if (id_size > LC_MAX_ID)
+		return lc__error(LC_INVALID, 0, "%s: cache_id of %zu bytes is "
+		    "longer than %d", operation, id_size, LC_MAX_ID);
+	return LC_OK;
+}
+
+void
+lc_options_init(lc_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+	options->flags = LC_CREATE;
+	options->verify = 1;
+	options->durability = LC_DURABLE_FULL;
+	options->flush_every = 2048;
+	options->chunk_bytes = (uint64_t)4 << 20;
+	options->flush_interval_ms = 1000;
+	options->map_size = (uint64_t)1 << 40;
+	options->pin_warn_ms = 60000;
+}
+
+static lc_status
+option_error(const char *name, const char *what)
+{
+	return lc__error(LC_INVALID, 0, "open: option %s: %s", name, what);
+}
+
+static lc_status
+check_options(const lc_options *o)
+{
+	const unsigned known = LC_RDONLY | LC_CREATE | LC_FORCE_FS;
+
+	if (o->struct_size != sizeof(*o))
+		return option_error("struct_size",
+		    "not set by lc_options_init() of this version");
+	if (o->flags & ~known)
+		return option_error("flags", "unknown bit");
+	if (o->durability != LC_DURABLE_FULL &&
+	    o->durability != LC_DURABLE_RELAXED)
+		return option_error("durability", "unknown level");
+	if (o->flush_every == 0)
+		return option_error("flush_every", "must be at least 1");
+	if (o->chunk_bytes < ((uint64_t)64 << 10) ||
+	    o->chunk_bytes > ((uint64_t)64 << 20))
+		return option_error("chunk_bytes", "must be 64 KiB to 64 MiB");
+	if (o->map_size < ((uint64_t)1 << 20) ||
+	    o->map_size > ((uint64_t)1 << 46))
+		return option_error("map_size", "must be 1 MiB to 64 TiB");
+	return LC_OK;
+}
+
+void
+lc__cache_log(const struct lc_cache *cache, const char *format, ...)
+{
+	char line[1200];
+	va_list args;
+
+	if (cache->options.log == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	cache->options.log(cache->options.log_ctx, line);
+}
+
+/* ---- life cycle ----------------------------------------------------------- */
+
+static void
+free_cache(struct lc_cache *cache)
+{
+	struct lc_cache **link = &handles;
+
+	pthread_mutex_lock(&handles_lock);
+	while (*link != NULL && *link != cache)
+		link = &(*link)->next;
+	if (*link != NULL)
+		*link = cache->next;
+	pthread_mutex_unlock(&handles_lock);
+	lc__pending_free(cache->open);
+	lc__pending_free(cache->sealed);
+	lc__pending_free(cache->spare);
+	lc__env_close(cache->env);
+	pthread_cond_destroy(&cache->work);
+	pthread_cond_destroy(&cache->done);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache->module_id);
+	free(cache);
+}
+
+static lc_status
+open_env(struct lc_cache *cache, const char *root)
+{
+	char *dir = lc__path_join(root, cache->module_id);
+	lc_status status;
+
+	if (dir == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
+	status = lc__env_open(dir, &cache->options, &cache->env);
+	free(dir);
+	return status;
+}
+
+static lc_status
+new_cache(const char *module_id, const lc_options *options,
+    struct lc_cache **out)
+{
+	struct lc_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
+	if (options != NULL)
+		cache->options = *options;
+	else
+		lc_options_init(&cache->options);
+	cache->module_id = strdup(module_id);
+	if (cache->module_id == NULL) {
+		free(cache);
+		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
+	}
+	init_locks(cache);
+	*out = cache;
+	return LC_OK;
+}
+
+lc_status
+lc_open(const char *root, const char *module_id, const lc_options *options,
+    lc_cache **out)
+{
+	struct lc_cache *cache = NULL;
+	lc_status status;
+
+	if (root == NULL || *root == '\0' || module_id == NULL)
+		return lc__error(LC_INVALID, 0, "open: no root or module");
+	return_if_error(check_module_id(module_id));
+	if (options != NULL)
+		return_if_error(check_options(options));
+	pthread_once(&process_once, watch_process);
+	return_if_error(new_cache(module_id, options, &cache));
+	status = open_env(cache, root);
+	if (status != LC_OK) {
+		free_cache(cache);
+		return status;
+	}
+	pthread_mutex_lock(&handles_lock);
+	cache->next = handles;
+	handles = cache;
+	pthread_mutex_unlock(&handles_lock);
+	*out = cache;
+	return LC_OK;
+}
+
+lc_status
+lc_close(lc_cache *cache)
+{
+	lc_status status;
+
+	if (cache == NULL)
+		return LC_OK;
+	status = lc__flush_all(cache);
+	lc_discard(cache);
+	return status;
+}
+
+void
+lc_discard(lc_cache *cache)
+{
+	if (cache == NULL)
+		return;
+	lc__flush_stop(cache);
+	free_cache(cache);
+}
+
+/* ---- listing modules ------------------------------------------------------ */
+
+static int
+is_module(const struct dirent *entry)
+{
+	lc_error kept = *lc_last_error();
+	const int good = check_module_id(entry->d_name) == LC_OK;
+
+	(void)lc__error_raise(&kept);
+	return good;
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool
+has_data(const char *root, const char *name)
+{
+	struct stat st;
+	char *path;
+	bool found;
+
+	if (asprintf(&path, "%s/%s/data.mdb", root, name) < 0)
+		return false;
+	found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	free(path);
+	return found;
+}
+
+lc_status
+lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id),
+    void *ctx)
+{
+	struct dirent **names;
+	const int n = scandir(root, &names, is_module, by_name);
+	lc_status status = LC_OK;
+
+	if (n == -1 && errno == ENOENT)
+		return LC_OK;
+	if (n == -1)
+		return lc__error_sys(errno, "%s: open", root);
+	for (int i = 0; i < n; i++) {
+		if (status == LC_OK && has_data(root, names[i]->d_name) &&
+		    fn(ctx, names[i]->d_name) != 0)
+			status = lc__error(LC_CANCELLED, 0, "%s: cancelled", root);
+		free(names[i]);
+	}
+	free(names);
+	return status;
+}

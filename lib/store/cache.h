@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The handle: what every call of the public API starts from. */
+#ifndef LC_STORE_CACHE_H
+#define LC_STORE_CACHE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+#include "store/env.h"
+#include "store/pending.h"
+#include "store/snapshot.h"
+
+struct lc_cache {
+	struct lc_cache *next; /* in the list of open handles */
+	struct lc__env *env;
+	lc_options options;
+	char *module_id;
+
+	pthread_mutex_t lock;     /* guards what follows */
+	pthread_cond_t work;      /* tells the flush thread of work, or to stop */
+	pthread_cond_t done;      /* tells callers that a commit ended */
+	struct lc__pending *open;   /* takes puts; NULL until the first */
+	struct lc__pending *sealed; /* being committed; NULL if none */
+	struct lc__pending *spare;  /* an empty one to go on with */
+	uint64_t put_seq;         /* puts and deletes so far */
+	uint64_t durable_seq;     /* of them, those committed */
+	bool failed;              /* the commit of sealed failed; waits for a retry */
+	bool retry;               /* asks the flush thread to try sealed again */
+	bool reported;            /* a caller was told of the failure */
+	lc_error error;           /* the failure */
+	bool stop;                /* the flush thread shall end */
+	bool running;             /* the flush thread exists */
+	pthread_t thread;
+
+	atomic_uint_fast64_t pending; /* entries not committed: 0 lets reads skip the lock */
+};
+
+/** Refuse ids that are empty or too long. */
+LC_CHECKED lc_status lc__check_id(const char *operation, const void *id,
+    size_t id_size);
+
+/** Tell the log callback, if there is one. */
+void lc__cache_log(const struct lc_cache *cache, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* flush.c */
+
+/** Add a put (or with tensor NULL a delete), waiting for room. */
+LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache, const void *id,
+    size_t id_size, const lc_tensor *tensor);
+/** Commit everything that was put so far. */
+LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
+/** End the flush thread without committing. */
+void lc__flush_stop(struct lc_cache *cache);
+
+/** What a handle's pending writes say of a cache_id. */
+enum lc__pending_answer {
+	LC__PENDING_UNKNOWN, /* nothing: look at the commits */
+	LC__PENDING_PUT,
+	LC__PENDING_DELETED
+};
+
+/**
+ * Look among the pending writes. With @p out, a put's tensor is copied into
+ * aligned memory that lc_tensor_free() frees, or into @p buf of @p room bytes.
+ */
+LC_CHECKED lc_status lc__flush_peek(struct lc_cache *cache, const void *id,
+    size_t id_size, void *buf, size_t room, lc_tensor *out,
+    enum lc__pending_answer *answer);
+
+#endif

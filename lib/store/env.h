@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The LMDB environment of a module: the only place that knows lmdb.h.
+ *
+ * One environment is open once a process, however many handles use it. Read
+ * transactions are counted, so that the map can be moved while none is active.
+ */
+#ifndef LC_STORE_ENV_H
+#define LC_STORE_ENV_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "store/rows.h"
+
+enum lc__table {
+	LC__META,    /* name -> row */
+	LC__SCHEMA,  /* u32 -> schema */
+	LC__CHUNK,   /* u64 -> chunk */
+	LC__LEDGER,  /* u64 chunk id -> ledger row */
+	LC__INDEX,   /* u64 -> index run */
+	LC__TABLES
+};
+
+/** Bytes in the map or given by the caller. */
+struct lc__slice {
+	const unsigned char *data;
+	size_t size;
+};
+
+struct lc__env;
+struct lc__txn;
+
+/**
+ * Open or share the environment in directory @p dir. @p create makes it if it
+ * is missing. Close with lc__env_close().
+ */
+LC_CHECKED lc_status lc__env_open(const char *dir, const lc_options *options,
+    struct lc__env **out);
+void lc__env_close(struct lc__env *env);
+
+const char *lc__env_dir(const struct lc__env *env);
+const struct lc__module_row *lc__env_module(const struct lc__env *env);
+uint32_t lc__env_page_size(const struct lc__env *env);
+/** Seed of the module's cache_id hash. */
+uint64_t lc__env_seed(const struct lc__env *env);
+
+/* Transactions. A read transaction belongs to one thread at a time. */
+
+/** Start a write transaction; waits for other writers of any process. */
+LC_CHECKED lc_status lc__txn_begin_write(struct lc__env *env,
+    lc_durability durability, struct lc__txn **out);
+/** Commit and free, whatever the result. */
+LC_CHECKED lc_status lc__txn_commit(struct lc__txn *txn);
+/** Free without a commit. NULL is harmless. */
+void lc__txn_abort(struct lc__txn *txn);
+
+/** Start a read transaction on the newest commit, counted as active. */
+LC_CHECKED lc_status lc__txn_begin_read(struct lc__env *env,
+    struct lc__txn **out);
+/** Let go of the snapshot, keep the slot; no longer active. */
+void lc__txn_reset(struct lc__txn *txn);
+/** Take the newest commit again after a reset. */
+LC_CHECKED lc_status lc__txn_renew(struct lc__txn *txn);
+/** The commit that the transaction sees. */
+uint64_t lc__txn_id(const struct lc__txn *txn);
+/** The newest commit of the environment. */
+uint64_t lc__env_last_txn(struct lc__env *env);
+/** Changes whenever the map moved: pointers kept across a reset are stale then. */
+uint32_t lc__env_map_version(const struct lc__env *env);
+
+/**
+ * Make room in the map for a transaction that met LC_MAP_FULL, or take over the
+ * size that another process gave it. The caller holds no transaction.
+ * @return LC_OK, or LC_MAP_FULL while pinned snapshots forbid it.
+ */
+LC_CHECKED lc_status lc__env_grow(struct lc__env *env);
+
+/** A pinned snapshot stands (+1) or is gone (-1): it forbids moving the map. */
+void lc__env_count_pins(struct lc__env *env, int change);
+
+/* Rows. Integer tables take their key as a number. */
+LC_CHECKED lc_status lc__txn_get(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, struct lc__slice *out);
+LC_CHECKED lc_status lc__txn_put(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, const void *data, size_t size);
+/** A new value at the end of a table, for the caller to fill before any other call. */
+LC_CHECKED lc_status lc__txn_append(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, size_t size, unsigned char **out);
+LC_CHECKED lc_status lc__txn_delete(struct lc__txn *txn, enum lc__table table,
+    uint64_t key);
+LC_CHECKED lc_status lc__txn_get_meta(struct lc__txn *txn, const char *name,
+    struct lc__slice *out);
+LC_CHECKED lc_status lc__txn_put_meta(struct lc__txn *txn, const char *name,
+    const void *data, size_t size);
+/** The first row with a key >= @p key; LC_NOT_FOUND behind the last. */
+LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, uint64_t *found, struct lc__slice *out);
+/** Rows in a table. */
+LC_CHECKED lc_status lc__txn_count(struct lc__txn *txn, enum lc__table table,
+    uint64_t *out);
+
+/** What lc_stat() says of the environment. */
+struct lc__env_stats {
+	uint64_t file_bytes, free_bytes, map_bytes;
+	uint32_t readers, max_readers;
+};
+LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__txn *txn,
+    struct lc__env_stats *out);
+
+/** The pool of snapshots that lives and dies with the environment. */
+struct lc__pool;
+struct lc__pool *lc__env_pool(struct lc__env *env);
+
+/** Changes in a forked child: what was made before belongs to the parent. */
+uint32_t lc__env_epoch(const struct lc__env *env);
+
+#endif

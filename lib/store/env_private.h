@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared by the files of the env module, and by nothing else. */
+#ifndef LC_STORE_ENV_PRIVATE_H
+#define LC_STORE_ENV_PRIVATE_H
+
+#include <lmdb.h>
+#include <sys/types.h>
+
+#include "store/env.h"
+
+struct lc__env {
+	struct lc__env *next; /* in the registry */
+	unsigned refs;        /* handles */
+	char *dir;            /* the module's directory */
+	dev_t device;         /* of data.mdb */
+	ino_t inode;          /* of data.mdb */
+	bool read_only;       /* opened with MDB_RDONLY */
+	uint64_t map_size;    /* asked for */
+
+	MDB_env *mdb;
+	MDB_dbi tables[LC__TABLES];
+	uint32_t page_size;
+	struct lc__module_row module;
+
+	pthread_mutex_t write_lock; /* one write transaction, or one move of the map */
+	pthread_mutex_t lock;       /* guards what follows */
+	pthread_cond_t changed;     /* active, pinned or moving changed */
+	unsigned active;      /* read transactions that hold a snapshot */
+	unsigned pinned;      /* of them, those that views or iterators hold */
+	bool moving;          /* the map is about to move: nobody may begin */
+	bool stale;           /* reopen before the next use: forked, or failed */
+	bool forked;          /* mdb belongs to the parent: never close it */
+	uint32_t map_version; /* moves so far */
+	uint32_t attached;    /* times that mdb was opened */
+	uint32_t epoch;       /* forks so far */
+
+	struct lc__pool *pool;
+};
+
+struct lc__txn {
+	struct lc__env *env;
+	MDB_txn *mdb;
+	bool write;  /* holds write_lock */
+	bool active; /* a read transaction that counts in env->active */
+	uint32_t attached; /* env->attached when mdb was begun: else mdb is void */
+};
+
+/** Turn an LMDB code into a status and an error "DIR: what: text". */
+lc_status lc__env_error(const struct lc__env *env, int rc, const char *what);
+
+/** Open env->mdb on env->dir, check that it is a module, make it if @p create. */
+LC_CHECKED lc_status lc__env_attach(struct lc__env *env, bool create);
+
+/** Close env->mdb, or abandon it if it belongs to the parent process. */
+void lc__env_detach(struct lc__env *env);
+
+/** Wait until no transaction of this process is active, then call @p move. */
+LC_CHECKED lc_status lc__env_move(struct lc__env *env,
+    lc_status (*move)(struct lc__env *env));
+
+/** Detach and attach again; for lc__env_move(). */
+LC_CHECKED lc_status lc__env_reattach(struct lc__env *env);
+
+/** Initialise, or after a fork initialise again, the locks. */
+void lc__env_init_locks(struct lc__env *env);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/index.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "store/run_build.h"
+
+void
+lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
+    const void *id, size_t id_size)
+{
+	lookup->id.data = id;
+	lookup->id.size = id_size;
+	lookup->hash = lc__run_hash(lc__env_seed(env), id, id_size);
+}
+
+void
+lc__index_prefetch(const struct lc__snapshot *s,
+    const struct lc__lookup *lookup)
+{
+	for (uint32_t i = s->state.nruns; i-- > 0;)
+		__builtin_prefetch(lc__run_bucket(&s->runs[i], lookup->hash));
+}
+
+static bool
+same_id(const lc_id *a, const void *b, size_t b_size)
+{
+	return a->size == b_size && memcmp(a->data, b, b_size) == 0;
+}
+
+static lc_status
+damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup,
+    uint64_t run)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: index run %llu is damaged",
+	    lc__env_dir(s->env), lc__quote_id(lookup->id.data, lookup->id.size),
+	    (unsigned long long)run);
+}
+
+/* Is the candidate that a probe met the cache_id asked for? LC_NOT_FOUND says
+ * that it is another one with the same hash. */
+static lc_status
+compare(struct lc__snapshot *s, struct lc__lookup *lookup,
+    const struct lc__run *run, uint64_t location)
+{
+	struct lc__run_entry entry;
+
+	if (location & LC__TOMBSTONE) {
+		if (!lc__run_tombstone(run, location, &entry))
+			return damaged_run(s, lookup, run->id);
+		return same_id(&lookup->id, entry.id, entry.id_size) ?
+		    LC_OK : LC_NOT_FOUND;
+	}
+	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
+		return lc__error_prefix("key %s", lc__quote_id(lookup->id.data,
+		    lookup->id.size));
+	if (same_id(&lookup->id, lookup->record.id.data,
+	    lookup->record.id.size))
+		return LC_OK;
+	/* Either a rare collision of hashes, or the stored key is damaged. */
+	if (lc__record_intact(&lookup->record))
+		return LC_NOT_FOUND;
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: its record is damaged",
+	    lc__env_dir(s->env), lc__quote_id(lookup->id.data, lookup->id.size));
+}
+
+static lc_status
+find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
+    const struct lc__run *run, bool checked)
+{
+	struct lc__run_probe probe;
+	enum lc__run_found found;
+	uint64_t location;
+	lc_status status;
+
+	lc__run_probe_start(&probe, run, lookup->hash, checked);
+	while ((found = lc__run_probe_next(&probe, &location)) ==
+	    LC__RUN_MATCH) {
+		status = compare(s, lookup, run, location);
+		if (status == LC_NOT_FOUND)
+			continue;
+		lookup->location = location;
+		return status;
+	}
+	if (found == LC__RUN_DAMAGED)
+		return damaged_run(s, lookup, run->id);
+	return LC_NOT_FOUND;
+}
+
+lc_status
+lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
+{
+	lc_status status = LC_NOT_FOUND;
+
+	lc__index_prefetch(s, lookup);
+	for (uint32_t i = s->state.nruns; i-- > 0 && status == LC_NOT_FOUND;)
+		status = find_in_run(s, lookup, &s->runs[i], checked);
+	if (status == LC_OK && (lookup->location & LC__TOMBSTONE))
+		return LC_NOT_FOUND;
+	return status;
+}
+
+lc_status
+lc__index_guess(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
+{
+	struct lc__run_probe probe;
+	enum lc__run_found found;
+
+	for (uint32_t i = s->state.nruns; i-- > 0;) {
+		lc__run_probe_start(&probe, &s->runs[i], lookup->hash, checked);
+		found = lc__run_probe_next(&probe, &lookup->location);
+		if (found == LC__RUN_MATCH)
+			return LC_OK;
+		if (found == LC__RUN_DAMAGED)
+			return damaged_run(s, lookup, s->runs[i].id);
+	}
+	return LC_NOT_FOUND;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Walking a snapshot: by key over the index runs, by commit over the chunks. */
+#include "store/iterate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/get.h"
+#include "store/run_merge.h"
+
+struct lc_iter {
+	struct lc__snapshot *snapshot;
+	unsigned flags;
+	bool verify;
+	unsigned char *prefix; /* malloc'ed */
+	size_t prefix_size;
+	struct lc__run_merge *keys; /* by key */
+	/* by commit */
+	uint64_t chunk;      /* current chunk, 0 before the first */
+	const struct lc__chunk_slot *bytes; /* of it */
+	uint64_t offset;     /* of the next record */
+	bool all_live;       /* no record of the chunk is dead */
+};
+
+/* ---- by commit ------------------------------------------------------------ */
+
+/* Go to the next chunk; LC_NOT_FOUND behind the last. After damage the walk
+ * stands on the damaged chunk's end. */
+static lc_status
+next_chunk(struct lc_iter *iter)
+{
+	struct lc__ledger_row row;
+	struct lc__slice value;
+
+	iter->bytes = NULL;
+	return_if_error(lc__txn_seek(iter->snapshot->txn, LC__LEDGER,
+	    iter->chunk + 1, &iter->chunk, &value));
+	if (!lc__ledger_decode(value.data, value.size, &row))
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the ledger row of chunk %llu is damaged",
+		    lc__env_dir(iter->snapshot->env),
+		    (unsigned long long)iter->chunk);
+	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk,
+	    &iter->bytes));
+	iter->offset = LC__CHUNK_HEADER;
+	iter->all_live = row.live == row.records;
+	return LC_OK;
+}
+
+/* Behind a damaged record: its length cannot be trusted, so look for the next
+ * place where a whole record stands. */
+static void
+skip_damage(struct lc_iter *iter)
+{
+	struct lc__record record;
+
+	do {
+		iter->offset += LC__RECORD_ALIGN;
+		if (iter->offset >= iter->bytes->end)
+			return;
+	} while (!lc__record_parse(iter->bytes->bytes + iter->offset,
+	    iter->bytes->end - iter->offset, &record) ||
+	    !lc__record_intact(&record));
+}
+
+static lc_status
+damaged_record(struct lc_iter *iter, uint64_t offset)
+{
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: the record at byte %llu of chunk %llu is damaged",
+	    lc__env_dir(iter->snapshot->env), (unsigned long long)offset,
+	    (unsigned long long)iter->chunk);
+}
+
+/* Take apart the record at the current offset and step behind it. */
+static lc_status
+next_record(struct lc_iter *iter, struct lc__record *record)
+{
+	const uint64_t offset = iter->offset;
+	const unsigned char *bytes = iter->bytes->bytes + offset;
+
+	if (!lc__record_parse(bytes, iter->bytes->end - offset, record) ||
+	    (iter->verify && !lc__record_intact(record))) {
+		skip_damage(iter);
+		return damaged_record(iter, offset);
+	}
+	iter->offset += record->size;
+	__builtin_prefetch(bytes + record->size);
+	return LC_OK;
+}
+
+/* Does the index still name this very record? */
+static lc_status
+check_live(struct lc_iter *iter, const struct lc__record *record,
+    uint64_t location, bool *live)
+{
+	struct lc__lookup lookup;
+	lc_status status;
+
+	*live = true;
+	if (iter->all_live)
+		return LC_OK;
+	lc__lookup_start(&lookup, iter->snapshot->env, record->id.data,
+	    record->id.size);
+	status = lc__index_find(iter->snapshot, &lookup, iter->verify);
+	*live = status == LC_OK && lookup.location == location;
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+static uint64_t
+location_here(const struct lc_iter *iter)
+{
+	return lc__location(iter->chunk,
+	    (iter->offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
+}
+
+static bool
+has_prefix(const struct lc_iter *iter, const lc_id *id)
+{
+	return id->size >= iter->prefix_size && (iter->prefix_size == 0 ||
+	    memcmp(id->data, iter->prefix, iter->prefix_size) == 0);
+}
+
+static lc_status
+next_by_commit(struct lc_iter *iter, struct lc__record *record,
+    uint64_t *chunk)
+{
+	for (;;) {
+		uint64_t location;
+		bool live;
+
+		if (iter->bytes == NULL || iter->offset >= iter->bytes->end) {
+			return_if_error(next_chunk(iter));
+			continue;
+		}
+		location = location_here(iter);
+		return_if_error(next_record(iter, record));
+		if (!has_prefix(iter, &record->id))
+			continue;
+		return_if_error(check_live(iter, record, location, &live));
+		if (!live)
+			continue;
+		*chunk = iter->chunk;
+		return LC_OK;
+	}
+}
+
+/* ---- by key --------------------------------------------------------------- */
+
+static lc_status
+next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *chunk)
+{
+	struct lc__run_entry entry;
+	const lc_id *id = &record->id;
+
+	do
+		return_if_error(lc__run_merge_next(iter->keys, &entry));
+	while (entry.location & LC__TOMBSTONE);
+	if (entry.id_size < iter->prefix_size || (iter->prefix_size > 0 &&
+	    memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
+		return LC_NOT_FOUND;
+	*chunk = lc__location_chunk(entry.location);
+	if (lc__snapshot_record(iter->snapshot, entry.location, record) != LC_OK)
+		return lc__error_prefix("key %s",
+		    lc__quote_id(entry.id, entry.id_size));
+	if (id->size != entry.id_size ||
+	    memcmp(id->data, entry.id, id->size) != 0 ||
+	    (iter->verify && !lc__record_intact(record)))
+		return lc__error(LC_CORRUPT, 0, "%s: key %s: its record is damaged",
+		    lc__env_dir(iter->snapshot->env),
+		    lc__quote_id(entry.id, entry.id_size));
+	return LC_OK;
+}
+
+/* ---- the public face ------------------------------------------------------ */
+
+lc_status
+lc__iter_verify(const lc_item *item)
+{
+	struct lc__record record;
+	/* The prefix stands before the dims, which stand before the id. */
+	const unsigned char *start = (const unsigned char *)item->id.data -
+	    item->tensor.ndim * 8 - LC__RECORD_PREFIX;
+
+	if (lc__record_parse(start, item->stored_size, &record) && lc__record_intact(&record))
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "key %s: checksum mismatch",
+	    lc__quote_id(item->id.data, item->id.size));
+}
+
+static lc_status
+start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
+{
+	if (prefix_size > 0) {
+		iter->prefix = malloc(prefix_size);
+		if (iter->prefix == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+		memcpy(iter->prefix, prefix, prefix_size);
+		iter->prefix_size = prefix_size;
+	}
+	if (iter->flags & LC_BY_COMMIT)
+		return LC_OK;
+	iter->keys = lc__run_merge_open(iter->snapshot->runs,
+	    iter->snapshot->state.nruns, iter->prefix, prefix_size);
+	if (iter->keys == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+	return LC_OK;
+}
+
+lc_status
+lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
+    size_t prefix_size, lc_iter **out)
+{
+	struct lc_iter *iter;
+	lc_status status;
+
+	if (flags & ~(LC_BY_COMMIT | LC_ITER_LISTED))
+		return lc__error(LC_INVALID, 0, "iterate: unknown flag");
+	if (prefix == NULL && prefix_size > 0)
+		return lc__error(LC_INVALID, 0, "iterate: no prefix");
+	return_if_error(lc__flush_all(cache));
+	iter = calloc(1, sizeof(*iter));
+	if (iter == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+	iter->flags = flags;
+	iter->verify = cache->options.verify && !(flags & LC_ITER_LISTED);
+	status = lc__snapshot_take(cache->env, &iter->snapshot);
+	if (status == LC_OK) {
+		lc__snapshot_keep(iter->snapshot);
+		status = start_walk(iter, prefix, prefix_size);
+	}
+	if (status != LC_OK) {
+		lc_iter_close(iter);
+		return status;
+	}
+	*out = iter;
+	return LC_OK;
+}
+
+lc_status
+lc_iter_next(lc_iter *iter, lc_item *out)
+{
+	struct lc__record record;
+	lc_tensor tensor;
+	uint64_t chunk;
+
+	if (iter->flags & LC_BY_COMMIT)
+		return_if_error(next_by_commit(iter, &record, &chunk));
+	else
+		return_if_error(next_by_key(iter, &record, &chunk));
+	return_if_error(lc__get_tensor(iter->snapshot, &record, false, &tensor));
+	out->id = record.id;
+	out->tensor = tensor;
+	out->chunk = chunk;
+	out->stored_size = record.size;
+	return LC_OK;
+}
+
+void
+lc_iter_close(lc_iter *iter)
+{
+	if (iter == NULL)
+		return;
+	lc__run_merge_close(iter->keys);
+	if (iter->snapshot != NULL)
+		lc__snapshot_end_keep(iter->snapshot);
+	free(iter->prefix);
+	free(iter);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/pending.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "pending writes: out of memory");
+}
+
+lc_status
+lc__pending_reserve(struct lc__pending *pending, size_t room)
+{
+	void *bytes;
+
+	if (room <= pending->room)
+		return LC_OK;
+	/* Untouched pages of a map cost nothing, and it never has to be copied. */
+	bytes = mmap(NULL, room, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (bytes == MAP_FAILED)
+		return lc__error_sys(errno, "pending writes: %zu bytes", room);
+	if (pending->bytes != NULL)
+		munmap(pending->bytes, pending->room);
+	pending->bytes = bytes;
+	pending->room = room;
+	return LC_OK;
+}
+
+static lc_status
+reserve_entry(struct lc__pending *pending)
+{
+	const uint32_t room = pending->entries_room ?
+	    pending->entries_room * 2 : 256;
+	struct lc__pending_entry *entries;
+
+	if (pending->count < pending->entries_room)
+		return LC_OK;
+	if (pending->entries_room > UINT32_MAX / 4)
+		return no_memory();
+	entries = realloc(pending->entries, room * sizeof(*entries));
+	if (entries == NULL)
+		return no_memory();
+	pending->entries = entries;
+	pending->entries_room = room;
+	return LC_OK;
+}
+
+/* Put an entry's position into the table, behind others of its slot. */
+static void
+link_entry(struct lc__pending *pending, uint32_t position)
+{
+	const uint32_t mask = pending->table_size - 1;
+	uint32_t i = (uint32_t)(pending->entries[position].hash >> 32) & mask;
+
+	while (pending->table[i] != 0)
+		i = (i + 1) & mask;
+	pending->table[i] = position + 1;
+}
+
+static lc_status
+grow_table(struct lc__pending *pending)
+{
+	const uint32_t size = pending->table_size ? pending->table_size * 2 : 512;
+	uint32_t *table;
+
+	if (pending->count + 1 <= pending->table_size / 4 * 3)
+		return LC_OK;
+	table = calloc(size, sizeof(*table));
+	if (table == NULL)
+		return no_memory();
+	free(pending->table);
+	pending->table = table;
+	pending->table_size = size;
+	for (uint32_t i = 0; i < pending->count; i++)
+		if (!pending->entries[i].dead)
+			link_entry(pending, i);
+	return LC_OK;
+}
+
+/* The slot of the table that names a cache_id; NULL if none does. */
+static uint32_t *
+find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
+    size_t id_size)
+{
+	const uint32_t mask = pending->table_size - 1;
+	struct lc__record record;
+
+	if (pending->count == 0)
+		return NULL;
+	for (uint32_t i = (uint32_t)(hash >> 32) & mask; pending->table[i] != 0;
+	    i = (i + 1) & mask) {
+		const struct lc__pending_entry *entry =
+		    &pending->entries[pending->table[i] - 1];
+		if (entry->hash != hash)
+			continue;
+		lc__pending_record(pending, entry, &record);
+		if (record.id.size == id_size &&
+		    memcmp(record.id.data, id, id_size) == 0)
+			return &pending->table[i];
+	}
+	return NULL;
+}
+
+static lc_status
+intern_schema(struct lc__pending *pending, const lc_tensor *tensor,
+    uint16_t *out)
+{
+	struct lc__schema *schemas;
+
+	for (uint32_t i = 0; i < pending->nschemas; i++) {
+		if (pending->schemas[i].dtype == tensor->dtype &&
+		    pending->schemas[i].ndim == tensor->ndim) {
+			*out = (uint16_t)i;
+			return LC_OK;
+		}
+	}
+	if (pending->nschemas == pending->schemas_room) {
+		schemas = realloc(pending->schemas,
+		    (pending->schemas_room + 16) * sizeof(*schemas));
+		if (schemas == NULL)
+			return no_memory();
+		pending->schemas = schemas;
+		pending->schemas_room += 16;
+	}
+	pending->schemas[pending->nschemas].dtype = tensor->dtype;
+	pending->schemas[pending->nschemas].ndim = tensor->ndim;
+	*out = (uint16_t)pending->nschemas++;
+	return LC_OK;
+}
+
+lc_status
+lc__pending_add(struct lc__pending *pending, uint64_t hash, const void *id,
+    size_t id_size, const lc_tensor *tensor)
+{
+	static const lc_tensor nothing = { .dtype = LC_U8, .ndim = 0 };
+	const lc_tensor *stored = tensor != NULL ? tensor : &nothing;
+	const size_t size = lc__record_size(id_size, stored);
+	struct lc__pending_entry entry = { .hash = hash };
+	uint32_t *slot;
+
+	return_if_error(reserve_entry(pending));
+	return_if_error(grow_table(pending));
+	if (tensor != NULL)
+		return_if_error(intern_schema(pending, tensor, &entry.schema));
+	entry.unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);
+	entry.deletes = tensor == NULL;
+	lc__record_encode(pending->bytes + pending->used, size, id, id_size,
+	    stored);
+	pending->used += size;
+	slot = find_slot(pending, hash, id, id_size);
+	pending->entries[pending->count++] = entry;
+	if (slot == NULL) {
+		link_entry(pending, pending->count - 1);
+	} else {
+		pending->entries[*slot - 1].dead = true;
+		*slot = pending->count;
+	}
+	return LC_OK;
+}
+
+const struct lc__pending_entry *
+lc__pending_find(const struct lc__pending *pending, uint64_t hash,
+    const void *id, size_t id_size)
+{
+	const uint32_t *slot = find_slot(pending, hash, id, id_size);
+
+	return slot == NULL ? NULL : &pending->entries[*slot - 1];
+}
+
+void
+lc__pending_record(const struct lc__pending *pending,
+    const struct lc__pending_entry *entry, struct lc__record *out)
+{
+	const size_t offset = (size_t)entry->unit * LC__RECORD_ALIGN;
+
+	/* Our own bytes: they always parse. */
+	(void)lc__record_parse(pending->bytes + offset, pending->used - offset,
+	    out);
+}
+
+void
+lc__pending_clear(struct lc__pending *pending, size_t keep)
+{
+	pending->used = 0;
+	pending->count = 0;
+	pending->nschemas = 0;
+	pending->first_ns = 0;
+	if (pending->table_size > 0)
+		memset(pending->table, 0,
+		    pending->table_size * sizeof(*pending->table));
+	if (pending->room > keep) {
+		munmap(pending->bytes, pending->room);
+		pending->bytes = NULL;
+		pending->room = 0;
+	}
+}
+
+void
+lc__pending_free(struct lc__pending *pending)
+{
+	if (pending == NULL)
+		return;
+	if (pending->bytes != NULL)
+		munmap(pending->bytes, pending->room);
+	free(pending->entries);
+	free(pending->table);
+	free(pending->schemas);
+	free(pending);
+}

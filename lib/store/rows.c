@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mpack.h"
+
+enum { state_head = 64, run_row = 32, checksum_size = 8 };
+
+static void
+append64(struct lc__buf *out, uint64_t v)
+{
+	unsigned char bytes[8];
+
+	lc__set64(bytes, v);
+	lc__buf_append(out, bytes, sizeof(bytes));
+}
+
+bool
+lc__state_encode(const struct lc__state *state, struct lc__buf *out)
+{
+	append64(out, state->generation);
+	append64(out, state->live);
+	append64(out, state->records);
+	append64(out, state->live_bytes);
+	append64(out, state->bytes);
+	append64(out, state->next_chunk);
+	append64(out, state->next_run);
+	append64(out, (uint64_t)state->next_schema << 32 | state->nruns);
+	for (uint32_t i = 0; i < state->nruns; i++) {
+		append64(out, state->runs[i].id);
+		append64(out, state->runs[i].entries);
+		append64(out, state->runs[i].bytes);
+		append64(out, state->runs[i].level);
+	}
+	if (!out->failed)
+		append64(out, lc__hash64(out->data, out->size));
+	return !out->failed;
+}
+
+static bool
+reserve_runs(struct lc__state *state, uint32_t n)
+{
+	struct lc__run_row *runs;
+	uint32_t room = state->room ? state->room : 16;
+
+	if (n <= state->room)
+		return true;
+	while (room < n)
+		room *= 2;
+	runs = realloc(state->runs, room * sizeof(*runs));
+	if (runs == NULL)
+		return false;
+	state->runs = runs;
+	state->room = room;
+	return true;
+}
+
+bool
+lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
+{
+	const unsigned char *p = bytes;
+	uint64_t counts;
+
+	if (size < state_head + checksum_size ||
+	    (size - state_head - checksum_size) % run_row != 0 ||
+	    lc__get64(p + size - checksum_size) !=
+	    lc__hash64(p, size - checksum_size))
+		return false;
+	counts = lc__get64(p + 56);
+	if ((uint32_t)counts != (size - state_head - checksum_size) / run_row ||
+	    !reserve_runs(state, (uint32_t)counts))
+		return false;
+	state->generation = lc__get64(p);
+	state->live = lc__get64(p + 8);
+	state->records = lc__get64(p + 16);
+	state->live_bytes = lc__get64(p + 24);
+	state->bytes = lc__get64(p + 32);
+	state->next_chunk = lc__get64(p + 40);
+	state->next_run = lc__get64(p + 48);
+	state->nruns = (uint32_t)counts;
+	state->next_schema = (uint32_t)(counts >> 32);
+	p += state_head;
+	for (uint32_t i = 0; i < state->nruns; i++, p += run_row) {
+		state->runs[i].id = lc__get64(p);
+		state->runs[i].entries = lc__get64(p + 8);
+		state->runs[i].bytes = lc__get64(p + 16);
+		state->runs[i].level = (uint32_t)lc__get64(p + 24);
+	}
+	return true;
+}
+
+bool
+lc__state_push_run(struct lc__state *state, const struct lc__run_row *run)
+{
+	if (!reserve_runs(state, state->nruns + 1))
+		return false;
+	state->runs[state->nruns++] = *run;
+	return true;
+}
+
+void
+lc__state_drop_runs(struct lc__state *state, uint32_t from, uint32_t n)
+{
+	memmove(state->runs + from, state->runs + from + n,
+	    (state->nruns - from - n) * sizeof(*state->runs));
+	state->nruns -= n;
+}
+
+void
+lc__state_free(struct lc__state *state)
+{
+	free(state->runs);
+	memset(state, 0, sizeof(*state));
+}
+
+void
+lc__ledger_encode(const struct lc__ledger_row *row,
+    unsigned char out[LC__LEDGER_ROW])
+{
+	lc__set64(out, row->records);
+	lc__set64(out + 8, row->live);
+	lc__set64(out + 16, row->bytes);
+	lc__set64(out + 24, row->live_bytes);
+	lc__set64(out + 32, row->source);
+	lc__set64(out + 40, row->ordinal);
+	lc__set64(out + 48, row->hash);
+	lc__set64(out + 56, row->time_ms);
+	lc__set64(out + 64, 0);
+	lc__set64(out + 72, lc__hash64(out, 72));
+}
+
+bool
+lc__ledger_decode(const void *bytes, size_t size, struct lc__ledger_row *out)
+{
+	const unsigned char *p = bytes;
+
+	if (size != LC__LEDGER_ROW || lc__get64(p + 72) != lc__hash64(p, 72))
+		return false;
+	out->records = lc__get64(p);
+	out->live = lc__get64(p + 8);
+	out->bytes = lc__get64(p + 16);
+	out->live_bytes = lc__get64(p + 24);
+	out->source = lc__get64(p + 32);
+	out->ordinal = lc__get64(p + 40);
+	out->hash = lc__get64(p + 48);
+	out->time_ms = lc__get64(p + 56);
+	return out->live <= out->records && out->live_bytes <= out->bytes;
+}
+
+void
+lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
+{
+	lc__mpack_map(out, 3);
+	lc__mpack_str(out, "format");
+	lc__mpack_uint(out, row->format);
+	lc__mpack_str(out, "uuid");
+	lc__mpack_bin(out, row->uuid, sizeof(row->uuid));
+	lc__mpack_str(out, "created_ms");
+	lc__mpack_uint(out, row->created_ms);
+	if (!out->failed)
+		append64(out, lc__hash64(out->data, out->size));
+}
+
+bool
+lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
+{
+	struct lc__mpack_doc *doc;
+	struct lc__mpack root, format, uuid, created;
+	bool ok;
+
+	if (size < checksum_size || lc__get64((const char *)bytes + size -
+	    checksum_size) != lc__hash64(bytes, size - checksum_size))
+		return false;
+	doc = lc__mpack_open(bytes, size - checksum_size, &root);
+	if (doc == NULL)
+		return false;
+	ok = lc__mpack_find(&root, "format", &format) &&
+	    format.kind == LC__MPACK_UINT && format.number <= UINT32_MAX &&
+	    lc__mpack_find(&root, "uuid", &uuid) &&
+	    uuid.kind == LC__MPACK_BIN && uuid.size == sizeof(out->uuid) &&
+	    lc__mpack_find(&root, "created_ms", &created) &&
+	    created.kind == LC__MPACK_UINT;
+	if (ok) {
+		out->format = (uint32_t)format.number;
+		memcpy(out->uuid, uuid.bytes, sizeof(out->uuid));
+		out->created_ms = created.number;
+	}
+	lc__mpack_close(doc);
+	return ok;
+}

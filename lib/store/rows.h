@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bytes of the small rows: state, ledger, module. Knows no LMDB. */
+#ifndef LC_STORE_ROWS_H
+#define LC_STORE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/** The version of the module format that this library writes. */
+#define LC__FORMAT 1
+
+/** One index run, as the state row lists it. */
+struct lc__run_row {
+	uint64_t id;      /* key in the index table */
+	uint64_t entries; /* live and tombstones */
+	uint64_t bytes;   /* size of the value */
+	uint32_t level;   /* how often its entries were merged */
+};
+
+/** The state row: counters and the index's runs of one commit. */
+struct lc__state {
+	uint64_t generation;   /* commits so far */
+	uint64_t live;         /* live records */
+	uint64_t records;      /* records in chunks, dead ones included */
+	uint64_t live_bytes;   /* of live records */
+	uint64_t bytes;        /* of all records in chunks */
+	uint64_t next_chunk;   /* id of the next chunk */
+	uint64_t next_run;     /* id of the next run */
+	uint32_t next_schema;  /* id of the next schema */
+	uint32_t nruns;        /* runs that follow */
+	uint32_t room;         /* runs that fit into the array */
+	struct lc__run_row *runs; /* oldest first, malloc'ed */
+};
+
+bool lc__state_encode(const struct lc__state *state, struct lc__buf *out);
+/** Read a state row into @p state, reusing its array; false if damaged or without memory. */
+bool lc__state_decode(const void *bytes, size_t size, struct lc__state *state);
+/** Add a run at the end; false without memory. */
+bool lc__state_push_run(struct lc__state *state, const struct lc__run_row *run);
+/** Take out @p n runs from position @p from. */
+void lc__state_drop_runs(struct lc__state *state, uint32_t from, uint32_t n);
+void lc__state_free(struct lc__state *state);
+
+/** The ledger row of a chunk. */
+struct lc__ledger_row {
+	uint64_t records;    /* in the chunk */
+	uint64_t live;       /* of them not replaced or deleted since */
+	uint64_t bytes;      /* of all records */
+	uint64_t live_bytes; /* of the live ones */
+	uint64_t source;     /* source shard */
+	uint64_t ordinal;    /* position in the source */
+	uint64_t hash;       /* XXH3-64 over the records' checksums in order */
+	uint64_t time_ms;    /* of the commit, since 1970 */
+};
+
+#define LC__LEDGER_ROW 80
+void lc__ledger_encode(const struct lc__ledger_row *row,
+    unsigned char out[LC__LEDGER_ROW]);
+bool lc__ledger_decode(const void *bytes, size_t size,
+    struct lc__ledger_row *out);
+
+/** The module row, written once. */
+struct lc__module_row {
+	uint32_t format;      /* LC__FORMAT, or that of a newer library */
+	uint8_t uuid[16];     /* random */
+	uint64_t created_ms;  /* since 1970 */
+};
+
+void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);
+bool lc__module_decode(const void *bytes, size_t size,
+    struct lc__module_row *out);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The bytes of an index run: the cache_ids of one commit (or of several, merged)
+ * with the location of each. A hash table of one cache line a bucket answers
+ * look-ups; the entries stand in byte order for walks and merges. Knows no LMDB.
+ */
+#ifndef LC_STORE_RUN_H
+#define LC_STORE_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LC__RUN_HEADER 48
+#define LC__RUN_BUCKET 64
+#define LC__RUN_BLOCK 64 /* entries a block of the key section, at most */
+
+/** A location with this bit is a tombstone: the cache_id was deleted. */
+#define LC__TOMBSTONE ((uint64_t)1 << 63)
+
+/** A run whose header was checked; borrowed from its bytes. */
+struct lc__run {
+	uint64_t id;      /* run id */
+	uint64_t entries; /* tombstones included */
+	uint32_t buckets; /* of LC__RUN_BUCKET bytes */
+	uint32_t level;   /* how often merged */
+	const unsigned char *table; /* the buckets */
+	const unsigned char *keys;  /* the key section */
+	uint64_t keys_size; /* its bytes */
+	uint32_t blocks;  /* blocks in the key section */
+};
+
+/** Read and check a header and the sizes behind it. */
+bool lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
+    struct lc__run *out);
+
+/** The bucket where the look-up of a hash starts, to be prefetched. */
+static inline const unsigned char *
+lc__run_bucket(const struct lc__run *run, uint64_t hash)
+{
+	const uint64_t bucket =
+	    (uint64_t)(((unsigned __int128)hash * run->buckets) >> 64);
+
+	return run->table + bucket * LC__RUN_BUCKET;
+}
+
+/** A search for one hash in one run; it may meet several candidates. */
+struct lc__run_probe {
+	const struct lc__run *run;
+	uint64_t hash;
+	uint32_t bucket;  /* current bucket */
+	uint32_t slot;    /* next slot in it */
+	uint32_t walked;  /* buckets seen */
+	bool checked;     /* verify each bucket's check */
+};
+
+enum lc__run_found {
+	LC__RUN_END,     /* no further candidate */
+	LC__RUN_MATCH,   /* a location whose hash agrees: compare the cache_id */
+	LC__RUN_DAMAGED  /* a bucket's check is wrong */
+};
+
+void lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
+    uint64_t hash, bool checked);
+enum lc__run_found lc__run_probe_next(struct lc__run_probe *probe,
+    uint64_t *location);
+
+/** An entry of the key section. */
+struct lc__run_entry {
+	uint64_t location;
+	const unsigned char *id;
+	size_t id_size;
+};
+
+/** The cache_id of a tombstone that a probe found; false if damaged. */
+bool lc__run_tombstone(const struct lc__run *run, uint64_t location,
+    struct lc__run_entry *out);
+
+/** A walk over the key section. */
+struct lc__run_cursor {
+	const struct lc__run *run;
+	uint32_t block;  /* current block */
+	uint32_t left;   /* entries left in it */
+	const unsigned char *p, *end; /* next entry, end of the block */
+	struct lc__run_entry entry;   /* where it stands */
+	bool damaged;    /* met a block whose checksum or lengths are wrong */
+};
+
+/** Stand on the first entry >= id (all, with NULL); false at the end or damage. */
+bool lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run,
+    const void *id, size_t id_size);
+bool lc__run_next(struct lc__run_cursor *cursor);
+
+/** memcmp order, a prefix before what it is a prefix of. */
+int lc__id_compare(const void *a, size_t a_size, const void *b, size_t b_size);
+
+#endif

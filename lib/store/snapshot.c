@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+struct lc__pool {
+	struct lc__env *env;
+	pthread_mutex_t lock;
+	struct lc__snapshot *idle; /* not in use; pinned ones are still active */
+};
+
+/* ---- the pool ------------------------------------------------------------- */
+
+struct lc__pool *
+lc__pool_new(struct lc__env *env)
+{
+	struct lc__pool *pool = calloc(1, sizeof(*pool));
+
+	if (pool != NULL) {
+		pool->env = env;
+		pthread_mutex_init(&pool->lock, NULL);
+	}
+	return pool;
+}
+
+void
+lc__snapshot_free_parts(struct lc__snapshot *snapshot)
+{
+	lc__state_free(&snapshot->state);
+	free(snapshot->runs);
+	free(snapshot->schemas);
+}
+
+static void
+free_snapshot(struct lc__snapshot *snapshot)
+{
+	lc__txn_abort(snapshot->txn);
+	lc__snapshot_free_parts(snapshot);
+	free(snapshot);
+}
+
+void
+lc__pool_free(struct lc__pool *pool)
+{
+	struct lc__snapshot *next;
+
+	if (pool == NULL)
+		return;
+	for (struct lc__snapshot *s = pool->idle; s != NULL; s = next) {
+		next = s->next;
+		free_snapshot(s);
+	}
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+void
+lc__pool_after_fork(struct lc__pool *pool)
+{
+	pthread_mutex_init(&pool->lock, NULL);
+	pool->idle = NULL;
+}
+
+/* Take off the first idle snapshot that can show the newest commit: one that is
+ * free to be renewed, or one that is pinned at just that commit. */
+static struct lc__snapshot *
+pop_usable(struct lc__pool *pool)
+{
+	struct lc__snapshot **link, *s;
+	uint64_t last = 0;
+
+	pthread_mutex_lock(&pool->lock);
+	for (link = &pool->idle; (s = *link) != NULL; link = &s->next) {
+		if (s->pins == 0)
+			break;
+		if (last == 0)
+			last = lc__env_last_txn(pool->env);
+		if (lc__txn_id(s->txn) == last)
+			break;
+	}
+	if (s != NULL) {
+		*link = s->next;
+		s->in_use = true;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return s;
+}
+
+static lc_status
+new_snapshot(struct lc__env *env, struct lc__snapshot **out)
+{
+	struct lc__snapshot *s = calloc(1, sizeof(*s));
+	lc_status status;
+
+	if (s == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	s->env = env;
+	s->in_use = true;
+	status = lc__txn_begin_read(env, &s->txn);
+	if (status != LC_OK) {
+		free(s);
+		return status;
+	}
+	s->epoch = lc__env_epoch(env);
+	*out = s;
+	return LC_OK;
+}
+
+/* Bring state and runs up to the transaction's commit. */
+static lc_status
+refresh(struct lc__snapshot *s)
+{
+	const uint64_t wanted = lc__txn_id(s->txn) + 1;
+	const uint32_t map_version = lc__env_map_version(s->env);
+
+	if (s->loaded == wanted && s->map_version == map_version)
+		return LC_OK;
+	s->loaded = 0;
+	return_if_error(lc__snapshot_load(s));
+	s->loaded = wanted;
+	s->map_version = map_version;
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
+{
+	struct lc__snapshot *s = pop_usable(lc__env_pool(env));
+	lc_status status = LC_OK;
+
+	if (s == NULL)
+		return_if_error(new_snapshot(env, &s));
+	else if (s->pins == 0)
+		status = lc__txn_renew(s->txn);
+	if (status != LC_OK) {
+		free_snapshot(s);
+		return status;
+	}
+	status = refresh(s);
+	if (status != LC_OK) {
+		lc__snapshot_give(s, 0);
+		return status;
+	}
+	*out = s;
+	return LC_OK;
+}
+
+/* With the pool's lock held. */
+static void
+add_pins(struct lc__snapshot *s, unsigned pins)
+{
+	if (s->pins == 0 && pins > 0) {
+		s->pinned_ns = lc__clock_ns();
+		lc__env_count_pins(s->env, 1);
+	}
+	s->pins += pins;
+}
+
+void
+lc__snapshot_give(struct lc__snapshot *s, unsigned pins)
+{
+	struct lc__pool *pool = lc__env_pool(s->env);
+
+	pthread_mutex_lock(&pool->lock);
+	s->in_use = false;
+	add_pins(s, pins);
+	if (s->pins == 0)
+		lc__txn_reset(s->txn);
+	s->next = pool->idle;
+	pool->idle = s;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void
+lc__snapshot_unpin(struct lc__snapshot *s)
+{
+	struct lc__pool *pool = lc__env_pool(s->env);
+
+	/* A view that crossed a fork belongs to the parent. */
+	if (s->epoch != lc__env_epoch(s->env))
+		return;
+	pthread_mutex_lock(&pool->lock);
+	if (--s->pins == 0) {
+		lc__env_count_pins(s->env, -1);
+		if (!s->in_use)
+			lc__txn_reset(s->txn);
+	}
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void
+lc__snapshot_keep(struct lc__snapshot *s)
+{
+	struct lc__pool *pool = lc__env_pool(s->env);
+
+	pthread_mutex_lock(&pool->lock);
+	add_pins(s, 1);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void
+lc__snapshot_end_keep(struct lc__snapshot *s)
+{
+	if (s->epoch != lc__env_epoch(s->env))
+		return;
+	lc__snapshot_unpin(s);
+	lc__snapshot_give(s, 0);
+}
+
+uint64_t
+lc__pool_oldest_pin_ms(struct lc__pool *pool)
+{
+	const uint64_t now = lc__clock_ns();
+	uint64_t oldest = now;
+
+	pthread_mutex_lock(&pool->lock);
+	for (struct lc__snapshot *s = pool->idle; s != NULL; s = s->next)
+		if (s->pins > 0 && s->pinned_ns < oldest)
+			oldest = s->pinned_ns;
+	pthread_mutex_unlock(&pool->lock);
+	return (now - oldest) / 1000000;
+}
+
+/* ---- loading -------------------------------------------------------------- */
+
+static lc_status
+load_run(struct lc__snapshot *s, const struct lc__run_row *row,
+    struct lc__run *out)
+{
+	struct lc__slice value;
+	lc_status status = lc__txn_get(s->txn, LC__INDEX, row->id, &value);
+
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: index run %llu is missing",
+		    lc__env_dir(s->env), (unsigned long long)row->id);
+	return_if_error(status);
+	if (value.size != row->bytes ||
+	    !lc__run_parse(value.data, value.size, row->id, out) ||
+	    out->entries != row->entries)
+		return lc__error(LC_CORRUPT, 0, "%s: index run %llu is damaged",
+		    lc__env_dir(s->env), (unsigned long long)row->id);
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_load_runs(struct lc__snapshot *s)
+{
+	if (s->runs_room < s->state.nruns) {
+		struct lc__run *runs = realloc(s->runs,
+		    s->state.room * sizeof(*runs));
+		if (runs == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		s->runs = runs;
+		s->runs_room = s->state.room;
+	}
+	for (uint32_t i = 0; i < s->state.nruns; i++)
+		return_if_error(load_run(s, &s->state.runs[i], &s->runs[i]));
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_load(struct lc__snapshot *s)
+{
+	struct lc__slice row;
+	lc_status status = lc__txn_get_meta(s->txn, "state", &row);
+
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (status == LC_NOT_FOUND ||
+	    !lc__state_decode(row.data, row.size, &s->state))
+		return lc__error(LC_CORRUPT, 0, "%s: the state row is damaged",
+		    lc__env_dir(s->env));
+	memset(s->chunks, 0, sizeof(s->chunks));
+	return lc__snapshot_load_runs(s);
+}
+
+/* ---- looking things up ---------------------------------------------------- */
+
+static lc_status
+find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
+{
+	struct lc__slice value;
+	struct lc__chunk chunk;
+	lc_status status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
+
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu is missing",
+		    lc__env_dir(s->env), (unsigned long long)id);
+	if (!lc__chunk_parse(value.data, value.size, id, &chunk))
+		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu "
+		    "is damaged", lc__env_dir(s->env), (unsigned long long)id);
+	out->id = id;
+	out->bytes = value.data;
+	out->end = LC__CHUNK_HEADER + chunk.bytes;
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
+    const struct lc__chunk_slot **out)
+{
+	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
+
+	if (slot->id != id || id == 0) {
+		slot->id = 0;
+		return_if_error(find_chunk(s, id, slot));
+	}
+	*out = slot;
+	return LC_OK;
+}
+
+static lc_status
+reserve_schemas(struct lc__snapshot *s, uint32_t n)
+{
+	const uint32_t room = n < 16 ? 16 : n * 2;
+	struct lc__schema *schemas;
+
+	if (n <= s->schemas_room)
+		return LC_OK;
+	schemas = realloc(s->schemas, room * sizeof(*schemas));
+	if (schemas == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	for (uint32_t i = s->schemas_room; i < room; i++)
+		schemas[i].ndim = LC__SCHEMA_UNKNOWN;
+	s->schemas = schemas;
+	s->schemas_room = room;
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_schema(struct lc__snapshot *s, uint32_t id,
+    const struct lc__schema **out)
+{
+	struct lc__slice row;
+
+	if (id < s->schemas_room && s->schemas[id].ndim != LC__SCHEMA_UNKNOWN) {
+		*out = &s->schemas[id];
+		return LC_OK;
+	}
+	/* A damaged id must not make us allocate: ids are dense. */
+	if (id >= s->state.next_schema ||
+	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
+		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
+		    lc__env_dir(s->env), id);
+	return_if_error(reserve_schemas(s, id + 1));
+	if (!lc__schema_decode(row.data, row.size, &s->schemas[id])) {
+		s->schemas[id].ndim = LC__SCHEMA_UNKNOWN;
+		return lc__error(LC_CORRUPT, 0, "%s: schema %u is damaged",
+		    lc__env_dir(s->env), id);
+	}
+	*out = &s->schemas[id];
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_record(struct lc__snapshot *s, uint64_t location,
+    struct lc__record *out)
+{
+	const uint64_t id = lc__location_chunk(location);
+	const uint64_t offset = lc__location_offset(location);
+	const struct lc__chunk_slot *chunk;
+
+	return_if_error(lc__snapshot_chunk(s, id, &chunk));
+	if (offset >= chunk->end ||
+	    !lc__record_parse(chunk->bytes + offset, chunk->end - offset, out))
+		return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of "
+		    "chunk %llu", lc__env_dir(s->env),
+		    (unsigned long long)offset, (unsigned long long)id);
+	return LC_OK;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Snapshots: a pooled read transaction with the index's runs of its commit and
+ * what look-ups need. Taking one sees the newest commit; views pin it.
+ */
+#ifndef LC_STORE_SNAPSHOT_H
+#define LC_STORE_SNAPSHOT_H
+
+#include "store/chunk.h"
+#include "store/env.h"
+#include "store/record.h"
+#include "store/rows.h"
+#include "store/run.h"
+
+/* Chunks whose address a snapshot remembers: a power of two. */
+#define LC__CHUNK_SLOTS 1024
+
+/** A chunk found in the map. */
+struct lc__chunk_slot {
+	uint64_t id;  /* 0: empty */
+	const unsigned char *bytes;
+	uint64_t end; /* offset behind the last record */
+};
+
+struct lc__snapshot {
+	struct lc__txn *txn;
+	struct lc__env *env;
+	struct lc__snapshot *next; /* in the pool */
+	uint64_t loaded;       /* txn id + 1 that state and runs belong to, 0 for none */
+	uint32_t map_version;  /* and the map's version */
+	uint32_t epoch;        /* process it was made in */
+	unsigned pins;         /* views and iterators that hold it */
+	bool in_use;           /* taken by a call */
+	uint64_t pinned_ns;    /* since when */
+	struct lc__state state;
+	struct lc__run *runs;  /* state.nruns of them, oldest first */
+	uint32_t runs_room;    /* allocated */
+	struct lc__schema *schemas; /* by id; ndim LC__SCHEMA_UNKNOWN: not read yet */
+	uint32_t schemas_room;
+	struct lc__chunk_slot chunks[LC__CHUNK_SLOTS];
+};
+
+#define LC__SCHEMA_UNKNOWN UINT32_MAX
+
+struct lc__pool *lc__pool_new(struct lc__env *env);
+/** Free the pool and its idle snapshots. */
+void lc__pool_free(struct lc__pool *pool);
+/** In a forked child: abandon everything, it belongs to the parent. */
+void lc__pool_after_fork(struct lc__pool *pool);
+
+/** Take a snapshot of the newest commit. */
+LC_CHECKED lc_status lc__snapshot_take(struct lc__env *env,
+    struct lc__snapshot **out);
+/** Give it back, adding @p pins that lc__snapshot_unpin() takes off one by one. */
+void lc__snapshot_give(struct lc__snapshot *snapshot, unsigned pins);
+void lc__snapshot_unpin(struct lc__snapshot *snapshot);
+/** Keep a taken snapshot for long, as a walk does; it counts as pinned. */
+void lc__snapshot_keep(struct lc__snapshot *snapshot);
+/** Give back what lc__snapshot_keep() kept. */
+void lc__snapshot_end_keep(struct lc__snapshot *snapshot);
+/** Age in ms of the oldest pinned snapshot of this process, 0 without one. */
+uint64_t lc__pool_oldest_pin_ms(struct lc__pool *pool);
+
+/** Load state and runs into a snapshot of any transaction, also a writing one. */
+LC_CHECKED lc_status lc__snapshot_load(struct lc__snapshot *snapshot);
+/** Load the runs of snapshot->state. */
+LC_CHECKED lc_status lc__snapshot_load_runs(struct lc__snapshot *snapshot);
+void lc__snapshot_free_parts(struct lc__snapshot *snapshot);
+
+/** The chunk, or LC_CORRUPT: it must be there. */
+LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
+    uint64_t id, const struct lc__chunk_slot **out);
+
+/** The schema, or LC_CORRUPT: it must be there. */
+LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot,
+    uint32_t id, const struct lc__schema **out);
+
+/** Take apart the record at a location; LC_CORRUPT if it is none. */
+LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot,
+    uint64_t location, struct lc__record *out);
+
+#endif

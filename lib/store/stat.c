@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* count and stat: what the state row and the environment say. */
+#include "base/error.h"
+#include "store/cache.h"
+
+lc_status
+lc_count(lc_cache *cache, uint64_t *out)
+{
+	struct lc__snapshot *snapshot;
+
+	return_if_error(lc__flush_all(cache));
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	*out = snapshot->state.live;
+	lc__snapshot_give(snapshot, 0);
+	return LC_OK;
+}
+
+static void
+describe_state(const struct lc__state *state, lc_stats *out)
+{
+	out->schemas = state->next_schema;
+	out->generation = state->generation;
+	out->records = state->live;
+	out->dead_records = state->records - state->live;
+	out->live_bytes = state->live_bytes;
+	out->dead_bytes = state->bytes - state->live_bytes;
+	out->index_runs = state->nruns;
+	out->index_bytes = 0;
+	for (uint32_t i = 0; i < state->nruns; i++)
+		out->index_bytes += state->runs[i].bytes;
+}
+
+static void
+describe_pending(lc_cache *cache, lc_stats *out)
+{
+	pthread_mutex_lock(&cache->lock);
+	out->pending_records = atomic_load(&cache->pending);
+	out->pending_bytes = (cache->open ? cache->open->used : 0) +
+	    (cache->sealed ? cache->sealed->used : 0);
+	pthread_mutex_unlock(&cache->lock);
+}
+
+lc_status
+lc_stat(lc_cache *cache, lc_stats *out)
+{
+	const struct lc__module_row *module = lc__env_module(cache->env);
+	struct lc__env_stats env;
+	struct lc__snapshot *snapshot;
+	lc_status status;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0, "stat: struct_size is not set");
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	describe_state(&snapshot->state, out);
+	status = lc__txn_count(snapshot->txn, LC__CHUNK, &out->chunks);
+	if (status == LC_OK)
+		status = lc__env_stat(cache->env, snapshot->txn, &env);
+	lc__snapshot_give(snapshot, 0);
+	return_if_error(status);
+	memcpy(out->uuid, module->uuid, sizeof(out->uuid));
+	out->created_ms = module->created_ms;
+	out->format = module->format;
+	out->file_bytes = env.file_bytes;
+	out->free_bytes = env.free_bytes;
+	out->map_bytes = env.map_bytes;
+	out->readers = env.readers;
+	out->max_readers = env.max_readers;
+	out->oldest_pin_ms = lc__pool_oldest_pin_ms(lc__env_pool(cache->env));
+	describe_pending(cache, out);
+	return LC_OK;
+}
