@@ -98,6 +98,23 @@ lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 	return LC__RUN_END;
 }
 
+bool
+lc__run_table_intact(const struct lc__run *run)
+{
+	uint64_t used = 0;
+
+	for (uint32_t i = 0; i < run->buckets; i++) {
+		const unsigned char *bucket =
+		    run->table + (size_t)i * LC__RUN_BUCKET;
+
+		if (!bucket_intact(bucket, i))
+			return false;
+		for (int slot = 0; slot < bucket_slots; slot++)
+			used += lc__get64(bucket + slot * slot_size) != SLOT_EMPTY;
+	}
+	return used == run->entries;
+}
+
 /* Read the entry at p; NULL if it does not end by end. */
 static const unsigned char *
 read_entry(const unsigned char *p, const unsigned char *end,

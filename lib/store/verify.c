@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* verify: read everything of one commit and compare it with everything else. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "store/get.h"
+#include "store/run_merge.h"
+
+/* What the index says of a chunk. */
+struct tally {
+	uint64_t live;  /* records that it names */
+	uint64_t bytes; /* of them */
+};
+
+struct verify {
+	struct lc__snapshot *snapshot;
+	const lc_progress *progress;
+	lc_verify_result result;
+	struct tally *tallies;  /* by chunk id, state.next_chunk of them */
+	struct lc__state sum;   /* counters as found */
+};
+
+__attribute__((format(printf, 2, 3))) static void
+damage(struct verify *v, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	v->result.damaged++;
+	if (v->progress == NULL || v->progress->damage == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	v->progress->damage(v->progress->ctx, line);
+}
+
+/* The current error, for failures that count as damage here. */
+static void
+damage_from_error(struct verify *v)
+{
+	damage(v, "%s", lc_last_error()->text);
+}
+
+static lc_status
+step(struct verify *v)
+{
+	if (v->progress != NULL && v->progress->step != NULL &&
+	    v->progress->step(v->progress->ctx, v->result.bytes,
+	    v->snapshot->state.bytes) != 0)
+		return lc__error(LC_CANCELLED, 0, "verify: cancelled");
+	return LC_OK;
+}
+
+/* ---- schemas -------------------------------------------------------------- */
+
+static void
+check_schemas(struct verify *v)
+{
+	const struct lc__schema *schema;
+
+	for (uint32_t id = 0; id < v->snapshot->state.next_schema; id++)
+		if (lc__snapshot_schema(v->snapshot, id, &schema) != LC_OK)
+			damage_from_error(v);
+}
+
+/* ---- the index ------------------------------------------------------------ */
+
+/* Every entry must be found by its hash, in this run. */
+static bool
+probe_finds(const struct lc__run *run, uint64_t hash, uint64_t location)
+{
+	struct lc__run_probe probe;
+	uint64_t found;
+
+	lc__run_probe_start(&probe, run, hash, true);
+	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
+		if (found == location)
+			return true;
+	return false;
+}
+
+static void
+check_run(struct verify *v, const struct lc__run *run)
+{
+	const uint64_t seed = lc__env_seed(v->snapshot->env);
+	struct lc__run_cursor cursor;
+	uint64_t entries = 0, lost = 0;
+	bool more = lc__run_seek(&cursor, run, NULL, 0);
+
+	for (; more; more = lc__run_next(&cursor)) {
+		const struct lc__run_entry *entry = &cursor.entry;
+
+		entries++;
+		if (!probe_finds(run, lc__hash64_seed(entry->id, entry->id_size,
+		    seed), entry->location))
+			lost++;
+	}
+	if (cursor.damaged)
+		damage(v, "index run %llu: key section damaged behind entry %llu",
+		    (unsigned long long)run->id, (unsigned long long)entries);
+	else if (entries != run->entries)
+		damage(v, "index run %llu: %llu entries, its header says %llu",
+		    (unsigned long long)run->id, (unsigned long long)entries,
+		    (unsigned long long)run->entries);
+	if (lost > 0)
+		damage(v, "index run %llu: %llu entries are not in its table",
+		    (unsigned long long)run->id, (unsigned long long)lost);
+	if (!lc__run_table_intact(run))
+		damage(v, "index run %llu: table damaged",
+		    (unsigned long long)run->id);
+}
+
+/* A live entry must lead to a record with its cache_id. */
+static void
+check_entry(struct verify *v, const struct lc__run_entry *entry)
+{
+	const uint64_t chunk = lc__location_chunk(entry->location);
+	const char *name = lc__quote_id(entry->id, entry->id_size);
+	struct lc__record record;
+
+	v->result.live++;
+	if (chunk >= v->snapshot->state.next_chunk) {
+		damage(v, "key %s: chunk %llu does not exist", name,
+		    (unsigned long long)chunk);
+		return;
+	}
+	v->tallies[chunk].live++;
+	if (lc__snapshot_record(v->snapshot, entry->location, &record) != LC_OK) {
+		damage(v, "key %s: %s", name, lc_last_error()->text);
+		return;
+	}
+	v->tallies[chunk].bytes += record.size;
+	if (lc__id_compare(entry->id, entry->id_size, record.id.data,
+	    record.id.size) != 0)
+		damage(v, "key %s: its record holds key %s", name,
+		    lc__quote_id(record.id.data, record.id.size));
+}
+
+static lc_status
+check_index(struct verify *v)
+{
+	struct lc__snapshot *s = v->snapshot;
+	struct lc__run_merge *merge;
+	struct lc__run_entry entry;
+	lc_status status;
+
+	for (uint32_t i = 0; i < s->state.nruns; i++)
+		check_run(v, &s->runs[i]);
+	merge = lc__run_merge_open(s->runs, s->state.nruns, NULL, 0);
+	if (merge == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+	while ((status = lc__run_merge_next(merge, &entry)) != LC_NOT_FOUND)
+		if (status == LC_OK && !(entry.location & LC__TOMBSTONE))
+			check_entry(v, &entry);
+	lc__run_merge_close(merge);
+	return LC_OK;
+}
+
+/* ---- the chunks ----------------------------------------------------------- */
+
+static void
+check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
+    uint64_t offset)
+{
+	const struct lc__schema *schema;
+	const char *wrong = NULL;
+	lc_tensor tensor;
+
+	if (!lc__record_intact(record))
+		wrong = "checksum mismatch";
+	else if (lc__snapshot_schema(v->snapshot, record->schema, &schema) != LC_OK)
+		wrong = "its schema is missing or damaged";
+	else if (!lc__record_tensor(record, schema, &tensor))
+		wrong = "shape and size disagree";
+	if (wrong != NULL)
+		damage(v, "chunk %llu, byte %llu, key %s: %s",
+		    (unsigned long long)chunk, (unsigned long long)offset,
+		    lc__quote_id(record->id.data, record->id.size), wrong);
+}
+
+/* Walk the records; *row gets what a ledger row would say of them. */
+static void
+check_records(struct verify *v, const struct lc__chunk_slot *chunk,
+    struct lc__ledger_row *row)
+{
+	uint64_t offset = LC__CHUNK_HEADER;
+	struct lc__record record;
+
+	while (offset < chunk->end) {
+		uint64_t checksum;
+
+		if (!lc__record_parse(chunk->bytes + offset, chunk->end - offset,
+		    &record)) {
+			damage(v, "chunk %llu: no record at byte %llu",
+			    (unsigned long long)chunk->id,
+			    (unsigned long long)offset);
+			return;
+		}
+		check_record(v, &record, chunk->id, offset);
+		checksum = lc__record_checksum(&record);
+		row->hash = lc__hash64_seed(&checksum, sizeof(checksum), row->hash);
+		row->records++;
+		row->bytes += record.size;
+		offset += record.size;
+	}
+}
+
+static void
+compare(struct verify *v, uint64_t chunk, const char *what, uint64_t ledger,
+    uint64_t found)
+{
+	if (ledger != found)
+		damage(v, "ledger of chunk %llu: %s is %llu, found %llu",
+		    (unsigned long long)chunk, what, (unsigned long long)ledger,
+		    (unsigned long long)found);
+}
+
+static void
+check_ledger(struct verify *v, uint64_t chunk,
+    const struct lc__ledger_row *found)
+{
+	struct lc__ledger_row row;
+	struct lc__slice value;
+
+	if (lc__txn_get(v->snapshot->txn, LC__LEDGER, chunk, &value) != LC_OK ||
+	    !lc__ledger_decode(value.data, value.size, &row)) {
+		damage(v, "ledger of chunk %llu: missing or damaged",
+		    (unsigned long long)chunk);
+		return;
+	}
+	compare(v, chunk, "records", row.records, found->records);
+	compare(v, chunk, "bytes", row.bytes, found->bytes);
+	compare(v, chunk, "hash", row.hash, found->hash);
+	compare(v, chunk, "live records", row.live, v->tallies[chunk].live);
+	compare(v, chunk, "live bytes", row.live_bytes, v->tallies[chunk].bytes);
+}
+
+static void
+check_chunk(struct verify *v, uint64_t id)
+{
+	struct lc__ledger_row found = { 0 };
+	const struct lc__chunk_slot *chunk;
+
+	v->result.chunks++;
+	if (id >= v->snapshot->state.next_chunk) {
+		damage(v, "chunk %llu is above the state row's next chunk",
+		    (unsigned long long)id);
+		return;
+	}
+	if (lc__snapshot_chunk(v->snapshot, id, &chunk) != LC_OK) {
+		damage_from_error(v);
+		return;
+	}
+	check_records(v, chunk, &found);
+	check_ledger(v, id, &found);
+	v->result.records += found.records;
+	v->result.bytes += found.bytes;
+	v->sum.records += found.records;
+	v->sum.bytes += found.bytes;
+	v->sum.live += v->tallies[id].live;
+	v->sum.live_bytes += v->tallies[id].bytes;
+}
+
+static lc_status
+check_chunks(struct verify *v)
+{
+	struct lc__slice value;
+	uint64_t id = 0;
+	lc_status status;
+
+	while ((status = lc__txn_seek(v->snapshot->txn, LC__CHUNK, id + 1, &id,
+	    &value)) == LC_OK) {
+		check_chunk(v, id);
+		return_if_error(step(v));
+	}
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* ---- the counters --------------------------------------------------------- */
+
+static void
+compare_state(struct verify *v, const char *what, uint64_t stored,
+    uint64_t found)
+{
+	if (stored != found)
+		damage(v, "state row: %s is %llu, found %llu", what,
+		    (unsigned long long)stored, (unsigned long long)found);
+}
+
+static void
+check_state(struct verify *v)
+{
+	const struct lc__state *state = &v->snapshot->state;
+	uint64_t rows = 0;
+
+	compare_state(v, "records", state->records, v->sum.records);
+	compare_state(v, "bytes", state->bytes, v->sum.bytes);
+	compare_state(v, "live records", state->live, v->sum.live);
+	compare_state(v, "live bytes", state->live_bytes, v->sum.live_bytes);
+	if (lc__txn_count(v->snapshot->txn, LC__LEDGER, &rows) != LC_OK)
+		damage_from_error(v);
+	else if (rows != v->result.chunks)
+		damage(v, "the ledger has %llu rows for %llu chunks",
+		    (unsigned long long)rows,
+		    (unsigned long long)v->result.chunks);
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+static lc_status
+check_all(struct verify *v)
+{
+	v->tallies = calloc(v->snapshot->state.next_chunk + 1,
+	    sizeof(*v->tallies));
+	if (v->tallies == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+	check_schemas(v);
+	return_if_error(check_index(v));
+	return_if_error(check_chunks(v));
+	check_state(v);
+	return LC_OK;
+}
+
+lc_status
+lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
+{
+	struct verify v = { .progress = progress };
+	lc_status status;
+
+	return_if_error(lc__flush_all(cache));
+	return_if_error(lc__snapshot_take(cache->env, &v.snapshot));
+	lc__snapshot_keep(v.snapshot);
+	status = check_all(&v);
+	lc__snapshot_end_keep(v.snapshot);
+	free(v.tallies);
+	return_if_error(status);
+	*out = v.result;
+	if (v.result.damaged > 0)
+		return lc__error(LC_CORRUPT, 0, "%s: %llu damages found",
+		    cache->module_id, (unsigned long long)v.result.damaged);
+	return LC_OK;
+}
