@@ -55,28 +55,9 @@ try_pending(struct batch *batch, size_t i)
 		lc__view_clear(&batch->views[i], UNDECIDED);
 }
 
+/* Ask for the head of the record that a look-up will probably find. */
 static void
-finish_item(struct batch *batch, size_t i, struct lc__lookup *lookup)
-{
-	const bool verify = batch->cache->options.verify != 0;
-	lc_tensor tensor;
-	lc_status status = lc__index_find(batch->snapshot, lookup, verify);
-
-	if (status == LC_OK)
-		status = lc__get_tensor(batch->snapshot, &lookup->record, verify,
-		    &tensor);
-	if (status != LC_OK) {
-		fail_item(batch, i, status);
-		return;
-	}
-	lc__view_hold(&batch->views[i], &tensor, batch->snapshot);
-	batch->held++;
-}
-
-/* Ask for the first bytes of the record that a look-up will probably find. */
-static void
-prefetch_record(struct lc__snapshot *snapshot, struct lc__lookup *lookup,
-    bool verify)
+prefetch_head(struct lc__snapshot *snapshot, struct lc__lookup *lookup)
 {
 	const struct lc__chunk_slot *chunk;
 
@@ -86,12 +67,38 @@ prefetch_record(struct lc__snapshot *snapshot, struct lc__lookup *lookup,
 	    &chunk) != LC_OK ||
 	    lc__location_offset(lookup->location) >= chunk->end)
 		return;
-	const unsigned char *record =
-	    chunk->bytes + lc__location_offset(lookup->location);
-	__builtin_prefetch(record);
-	if (verify)
-		for (int line = 1; line < 8; line++)
-			__builtin_prefetch(record + 64 * line);
+	__builtin_prefetch(chunk->bytes + lc__location_offset(lookup->location));
+}
+
+/* Find the record, and ask for what its verification will read first. */
+static lc_status
+find_item(struct batch *batch, struct lc__lookup *lookup)
+{
+	const bool verify = batch->cache->options.verify != 0;
+
+	return_if_error(lc__index_find(batch->snapshot, lookup, verify));
+	if (!verify)
+		return LC_OK;
+	lc__get_willneed(&lookup->record, lc__env_page_size(batch->cache->env));
+	for (size_t ahead = 64; ahead < 512 && ahead < lookup->record.size;
+	    ahead += 64)
+		__builtin_prefetch(lc__record_start(&lookup->record) + ahead);
+	return LC_OK;
+}
+
+static void
+finish_item(struct batch *batch, size_t i, const struct lc__record *record)
+{
+	lc_tensor tensor;
+	const lc_status status = lc__get_tensor(batch->snapshot, record,
+	    batch->cache->options.verify != 0, &tensor);
+
+	if (status != LC_OK) {
+		fail_item(batch, i, status);
+		return;
+	}
+	lc__view_hold(&batch->views[i], &tensor, batch->snapshot);
+	batch->held++;
 }
 
 /* Find the undecided items from position @p from on, at most WINDOW of them;
@@ -116,16 +123,21 @@ start_window(struct batch *batch, size_t from, size_t n,
 static void
 get_undecided(struct batch *batch, size_t n)
 {
-	const bool verify = batch->cache->options.verify != 0;
 	struct lc__lookup lookups[WINDOW];
 	size_t at[WINDOW], used;
 
 	for (size_t i = 0; i < n;) {
 		i = start_window(batch, i, n, lookups, at, &used);
 		for (size_t j = 0; j < used; j++)
-			prefetch_record(batch->snapshot, &lookups[j], verify);
+			prefetch_head(batch->snapshot, &lookups[j]);
+		for (size_t j = 0; j < used; j++) {
+			const lc_status status = find_item(batch, &lookups[j]);
+			if (status != LC_OK)
+				fail_item(batch, at[j], status);
+		}
 		for (size_t j = 0; j < used; j++)
-			finish_item(batch, at[j], &lookups[j]);
+			if (batch->views[at[j]].status == UNDECIDED)
+				finish_item(batch, at[j], &lookups[j].record);
 	}
 }
 

@@ -79,8 +79,9 @@ lc__get_willneed(const struct lc__record *record, uint32_t page_size)
 	const uintptr_t mask = page_size - 1;
 	const uintptr_t start = (uintptr_t)lc__record_start(record);
 
-	/* A hint: whatever it answers, the read that follows is right. */
-	if (record->size > page_size)
+	/* The call costs as much as hashing a few KiB, so it is for records that
+	 * would fault several times. A hint: its result does not matter. */
+	if (record->size >= LC__WILLNEED)
 		(void)madvise((void *)(start & ~mask),
 		    record->size + (start & mask), MADV_WILLNEED);
 }
@@ -95,6 +96,8 @@ read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
 
 	lc__lookup_start(&lookup, cache->env, id, id_size);
 	return_if_error(lc__index_find(snapshot, &lookup, verify));
+	if (verify)
+		lc__get_willneed(&lookup.record, lc__env_page_size(cache->env));
 	return lc__get_tensor(snapshot, &lookup.record, verify, out);
 }
 

@@ -20,7 +20,11 @@ void lc__view_hold(lc_view *view, const lc_tensor *tensor,
 /** A view that holds nothing. */
 void lc__view_clear(lc_view *view, lc_status status);
 
-/** Ask the system for the pages of a record that is larger than one. */
+/** Records from this size on are asked for as a whole before they are read. */
+#define LC__WILLNEED ((size_t)16 << 10)
+
+/** Ask the system for all pages of a large record at once: the map is opened
+ * without read-ahead, and each page would be a disk access of its own. */
 void lc__get_willneed(const struct lc__record *record, uint32_t page_size);
 
 #endif
