@@ -331,7 +331,8 @@ typedef struct lc_view {
 } lc_view;
 
 /**
- * Read one record as a view of the newest commit.
+ * Read one record as a view of the newest commit. out->status is always set to
+ * what is returned.
  * @return LC_OK; LC_NOT_FOUND; LC_INVALID for an empty or too long id;
  * LC_CORRUPT with the key in the error; LC_BUSY without a reader slot; LC_IO.
  */

@@ -42,20 +42,26 @@ init_locks(struct lc_cache *cache)
 	pthread_condattr_destroy(&attr);
 }
 
+/* Hold every handle still, so that the child finds its buffers whole. */
 static void
 before_fork(void)
 {
 	pthread_mutex_lock(&handles_lock);
+	for (struct lc_cache *cache = handles; cache != NULL;
+	    cache = cache->next)
+		pthread_mutex_lock(&cache->lock);
 }
 
 static void
 after_fork_parent(void)
 {
+	for (struct lc_cache *cache = handles; cache != NULL;
+	    cache = cache->next)
+		pthread_mutex_unlock(&cache->lock);
 	pthread_mutex_unlock(&handles_lock);
 }
 
-/* The parent commits what was pending; its flush thread does not exist here.
- * The buffers may be half written by another thread: abandon them. */
+/* The parent commits what was pending; its flush thread does not exist here. */
 static void
 after_fork_child(void)
 {
@@ -63,6 +69,9 @@ after_fork_child(void)
 	for (struct lc_cache *cache = handles; cache != NULL;
 	    cache = cache->next) {
 		init_locks(cache);
+		lc__pending_free(cache->open);
+		lc__pending_free(cache->sealed);
+		lc__pending_free(cache->spare);
 		cache->open = cache->sealed = cache->spare = NULL;
 		cache->durable_seq = cache->put_seq;
 		cache->failed = cache->retry = cache->reported = false;

@@ -3,18 +3,31 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include "base/error.h"
 #include "store/env_private.h"
 
-/* A short write leaves LMDB with EIO: was the disk full? */
-static bool
-disk_full(const struct lc__env *env)
+/* LMDB turns a short write into EIO. The errno that fits, if there was no room:
+ * the next write may be as large as the largest commit. */
+static int
+explain_eio(const struct lc__env *env)
 {
+	const uint64_t commit = (uint64_t)128 << 20;
 	struct statvfs fs;
+	struct rlimit limit;
+	MDB_envinfo info;
 
-	return statvfs(env->dir, &fs) == 0 && fs.f_bavail < 1024;
+	if (statvfs(env->dir, &fs) == 0 &&
+	    (uint64_t)fs.f_bavail * fs.f_frsize < commit)
+		return ENOSPC;
+	mdb_env_info(env->mdb, &info);
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <
+	    (uint64_t)info.me_last_pgno * env->page_size + commit)
+		return EFBIG;
+	return EIO;
 }
 
 static lc_status
@@ -46,8 +59,8 @@ status_of_mdb(int rc)
 lc_status
 lc__env_error(const struct lc__env *env, int rc, const char *what)
 {
-	if (rc == EIO && disk_full(env))
-		rc = ENOSPC;
+	if (rc == EIO)
+		rc = explain_eio(env);
 	if (rc > 0)
 		return lc__error_sys(rc, "%s: %s", env->dir, what);
 	return lc__error(status_of_mdb(rc), rc, "%s: %s: %s", env->dir, what,

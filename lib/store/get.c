@@ -101,30 +101,41 @@ read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
 	return lc__get_tensor(snapshot, &lookup.record, verify, out);
 }
 
-lc_status
-lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
+/* Read from the newest commit and pin it for the view. */
+static lc_status
+get_committed(struct lc_cache *cache, const void *id, size_t id_size,
+    lc_view *out)
 {
-	enum lc__pending_answer answer;
-	struct lc__snapshot *snapshot;
+	struct lc__snapshot *snapshot = NULL;
 	lc_tensor tensor;
 	lc_status status;
 
-	lc__view_clear(out, LC_NOT_FOUND);
-	return_if_error(lc__check_id("get", id, id_size));
-	return_if_error(lc__flush_peek(cache, id, id_size, NULL, 0, &tensor,
-	    &answer));
-	if (answer == LC__PENDING_DELETED)
-		return LC_NOT_FOUND;
-	if (answer == LC__PENDING_PUT) {
-		lc__view_hold(out, &tensor, NULL);
-		return LC_OK;
-	}
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = read_one(cache, snapshot, id, id_size, &tensor);
 	lc__snapshot_give(snapshot, status == LC_OK ? 1 : 0);
-	out->status = status;
 	if (status == LC_OK)
 		lc__view_hold(out, &tensor, snapshot);
+	return status;
+}
+
+lc_status
+lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
+{
+	enum lc__pending_answer answer = LC__PENDING_UNKNOWN;
+	lc_tensor tensor;
+	lc_status status = lc__check_id("get", id, id_size);
+
+	if (status == LC_OK)
+		status = lc__flush_peek(cache, id, id_size, NULL, 0, &tensor,
+		    &answer);
+	if (status == LC_OK && answer == LC__PENDING_UNKNOWN)
+		status = get_committed(cache, id, id_size, out);
+	else if (status == LC_OK && answer == LC__PENDING_PUT)
+		lc__view_hold(out, &tensor, NULL);
+	else if (status == LC_OK)
+		status = LC_NOT_FOUND;
+	if (status != LC_OK)
+		lc__view_clear(out, status);
 	return status;
 }
 
