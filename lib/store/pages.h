@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The structure of LMDB's own data file, checked as untrusted bytes before liblmdb
+ * walks it: liblmdb believes its file, and one flipped bit makes it divide by zero,
+ * read outside its map or abort.
+ *
+ * At open: lc__pages_check_header(), mdb_env_open(), mdb_txn_begin(MDB_RDONLY),
+ * lc__pages_check() while that transaction pins the snapshot, and only then the
+ * first mdb_dbi_open(), mdb_get() or write. Values are not looked at: those have
+ * checksums of their own.
+ */
+#ifndef LC_STORE_PAGES_H
+#define LC_STORE_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+
+/** The record of one B-tree. */
+struct lc__pages_tree {
+	uint32_t pad;            /**< unused; in the free list's record the page size */
+	uint16_t flags;          /**< MDB_INTEGERKEY … */
+	uint16_t depth;          /**< levels, 0 if empty */
+	uint64_t branch_pages;   /**< inner pages */
+	uint64_t leaf_pages;     /**< leaf pages */
+	uint64_t overflow_pages; /**< pages of large values */
+	uint64_t entries;        /**< keys */
+	uint64_t root;           /**< page number, all ones if empty */
+};
+
+/** The newer of the two meta pages: one snapshot of the file. */
+struct lc__pages_meta {
+	uint32_t page_size;              /**< bytes a page */
+	uint64_t txnid;                  /**< the transaction that wrote it, 0 if none */
+	uint64_t last_page;              /**< the highest page number in use */
+	uint64_t map_size;               /**< bytes of address space its writer asked for */
+	struct lc__pages_tree free_tree; /**< the free list */
+	struct lc__pages_tree main_tree; /**< the names of the tables */
+};
+
+/** A table that must be there unless the environment is empty. */
+struct lc__pages_table {
+	const char *name;  /**< its name */
+	unsigned flags;    /**< its persistent flags, MDB_INTEGERKEY or 0 */
+	unsigned key_size; /**< size of its integer keys; ignored without MDB_INTEGERKEY */
+};
+
+/** What to check. All zeros: every tree page, no free list. */
+struct lc__pages_options {
+	bool thorough;      /**< also overflow page headers and exact counts; implies free_list;
+	                         max_pages is ignored */
+	bool free_list;     /**< also the free list: before anything writes */
+	uint64_t max_pages; /**< stop after this many tree pages; 0: no limit. A page not
+	                         looked at is a page liblmdb may stumble over */
+	const struct lc__pages_table *tables; /**< expected tables, may be NULL */
+	size_t table_count; /**< how many, at most 64 */
+	void (*damage)(void *ctx, const char *line); /**< told of every damaged table, where
+	                         the check otherwise ends at the first; may be NULL */
+	void *damage_ctx;   /**< its first argument */
+};
+
+/** What was found. */
+struct lc__pages_report {
+	struct lc__pages_meta meta; /**< the snapshot that was checked */
+	uint64_t tree_pages;        /**< branch and leaf pages looked at, all tables */
+	uint64_t overflow_pages;    /**< pages of large values */
+	uint64_t free_pages;        /**< in the free list, if it was checked */
+	uint64_t leaked_pages;      /**< neither used nor free: lost until the environment is
+	                                 compacted, harmless. Only thorough checks count them */
+	bool complete;              /**< false if max_pages ended the check */
+};
+
+/**
+ * Check both meta pages of the open file @p fd, before mdb_env_open(). Other
+ * processes may commit meanwhile: what looks wrong is read again before it counts.
+ * @return LC_OK with the newer one in *out; LC_NOT_FOUND if the file is empty, so not
+ * made yet; LC_NOT_MODULE if it is no LMDB file of this kind of machine; LC_VERSION
+ * if another data version; LC_CORRUPT; LC_IO.
+ */
+LC_CHECKED lc_status lc__pages_check_header(int fd, const char *path,
+    struct lc__pages_meta *out);
+
+/**
+ * Check the newest snapshot of the open file @p fd through a map of its own. Call it
+ * inside a read transaction begun before, which keeps the pages of that snapshot and
+ * of all later ones from being reused. Another process that truncates the file
+ * meanwhile raises SIGBUS here as it would in liblmdb.
+ * @return LC_OK with *out filled; LC_CORRUPT with the page number and what is wrong
+ * with it in the error; LC_NO_MEMORY, LC_IO.
+ */
+LC_CHECKED lc_status lc__pages_check(int fd, const char *path,
+    const struct lc__pages_options *options, struct lc__pages_report *out);
+
+/** As lc__pages_check(), on @p size bytes of a data file in memory. */
+LC_CHECKED lc_status lc__pages_check_map(const void *map, uint64_t size,
+    const char *path, const struct lc__pages_options *options,
+    struct lc__pages_report *out);
+
+/**
+ * Check the overflow pages' header of one value as mdb_get() returned it. Deleting or
+ * replacing a value makes liblmdb free as many pages as that header says, and the
+ * fast check does not read it: call this first. A value on a leaf is always right.
+ * Only for values written once: one overwritten by a smaller one in the transaction
+ * that put it keeps its pages, which is refused here.
+ * @param base  where page 0 is mapped, see lc__pages_base()
+ */
+LC_CHECKED lc_status lc__pages_check_value(const void *base, uint32_t page_size,
+    const void *value, size_t size);
+
+/**
+ * Where liblmdb mapped page 0, from a value on a leaf page that was checked.
+ * (mdb_env_info() tells the address only of a fixed map.)
+ */
+const void *lc__pages_base(const void *leaf_value, uint32_t page_size);
+
+#endif

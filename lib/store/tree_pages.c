@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The pages of one B-tree: layout, order, depth, counts. */
+#include "base/error.h"
+#include "store/page_layout.h"
+#include "store/page_walk.h"
+
+typedef unsigned long long ull;
+
+/* A page whose header and nodes have been found to lie inside it. */
+struct page {
+	const unsigned char *bytes;
+	uint64_t number;
+	uint32_t size;
+	uint32_t upper;
+	uint32_t nodes;
+	bool branch;
+};
+
+static lc_status walk_page(struct lc__walk *walk, struct lc__walk_tree *tree,
+    uint64_t number, unsigned level);
+
+static const unsigned char *
+page_at(const struct lc__walk *walk, uint64_t number)
+{
+	return walk->map + number * walk->report->meta.page_size;
+}
+
+static uint32_t
+node_offset(const struct page *page, uint32_t i)
+{
+	return lc__native16(page->bytes + PAGE_HEADER + 2 * i);
+}
+
+/* The bytes a node takes on its page, padded to an even number as they are stored. */
+static uint64_t
+node_size(const struct page *page, uint32_t offset)
+{
+	const unsigned char *node = page->bytes + offset;
+	uint64_t size = NODE_HEADER + (uint64_t)lc__native16(node + NODE_KEY_SIZE);
+
+	if (!page->branch)
+		size += lc__native16(node + NODE_FLAGS) & NODE_OVERFLOW ?
+		    sizeof(uint64_t) : lc__native32(node + NODE_SIZE);
+	return (size + 1) & ~(uint64_t)1;
+}
+
+lc_status
+lc__walk_claim(struct lc__walk *walk, uint64_t page, uint64_t count)
+{
+	if (walk->used == NULL)
+		return LC_OK;
+	while (count > 0) {
+		uint64_t *const word = &walk->used[page / 64];
+		const unsigned shift = page % 64;
+		const uint64_t n = count < 64 - shift ? count : 64 - shift;
+		const uint64_t bits = (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << shift;
+		const uint64_t twice = *word & bits;
+
+		if (twice != 0)
+			return lc__error(LC_CORRUPT, 0, "page %llu: used twice",
+			    (ull)(page - shift + (unsigned)__builtin_ctzll(twice)));
+		*word |= bits;
+		page += n;
+		count -= n;
+	}
+	return LC_OK;
+}
+
+/* Nodes out of order on the page: do they fill upper..size without gap or overlap? */
+static lc_status
+check_tiling(const struct page *page)
+{
+	uint64_t starts[PAGE_SIZE_MAX / 2 / 64];
+	uint32_t at = page->upper;
+	uint32_t found = 0;
+
+	memset(starts, 0, page->size / 16 + 8);
+	for (uint32_t i = 0; i < page->nodes; i++) {
+		const uint32_t unit = node_offset(page, i) / 2;
+		starts[unit / 64] |= (uint64_t)1 << unit % 64;
+	}
+	while (at < page->size && (starts[at / 2 / 64] >> (at / 2 % 64) & 1)) {
+		at += (uint32_t)node_size(page, at);
+		found++;
+	}
+	if (at != page->size || found != page->nodes)
+		return lc__error(LC_CORRUPT, 0, "page %llu: its nodes do not fill it: gap or "
+		    "overlap at byte %u", (ull)page->number, at);
+	return LC_OK;
+}
+
+static lc_status
+check_layout(const struct page *page)
+{
+	uint32_t end = page->size;
+	bool in_order = true; /* each node before the last one: as keys appended lie */
+
+	for (uint32_t i = 0; i < page->nodes; i++) {
+		const uint32_t offset = node_offset(page, i);
+		uint64_t size;
+
+		if (offset < page->upper || offset > page->size - NODE_HEADER ||
+		    (offset & 1) != 0)
+			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: offset %u",
+			    (ull)page->number, i, offset);
+		size = node_size(page, offset);
+		if (size > page->size - offset)
+			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: %llu bytes at offset "
+			    "%u", (ull)page->number, i, (ull)size, offset);
+		in_order &= offset + size == end;
+		end = offset;
+	}
+	if (in_order && end == page->upper)
+		return LC_OK;
+	return check_tiling(page);
+}
+
+static lc_status
+open_page(const struct lc__walk *walk, uint64_t number, bool branch, struct page *out)
+{
+	const unsigned char *bytes = page_at(walk, number);
+	const uint32_t size = walk->report->meta.page_size;
+	const unsigned flags = lc__native16(bytes + PAGE_FLAGS);
+	const uint32_t lower = lc__native16(bytes + PAGE_LOWER);
+	const uint32_t upper = lc__native16(bytes + PAGE_UPPER);
+
+	if (lc__native64(bytes + PAGE_NUMBER) != number)
+		return lc__error(LC_CORRUPT, 0, "page %llu: calls itself page %llu",
+		    (ull)number, (ull)lc__native64(bytes + PAGE_NUMBER));
+	if (flags != (branch ? PAGE_BRANCH : PAGE_LEAF))
+		return lc__error(LC_CORRUPT, 0, "page %llu: flags 0x%x where a %s was expected",
+		    (ull)number, flags, branch ? "branch" : "leaf");
+	/* A branch has two children at least, a leaf one key. */
+	if (lower < PAGE_HEADER + (branch ? 4 : 2) || (lower & 1) != 0 || upper < lower ||
+	    upper > size || (upper & 1) != 0)
+		return lc__error(LC_CORRUPT, 0, "page %llu: free space from %u to %u",
+		    (ull)number, lower, upper);
+	out->bytes = bytes;
+	out->number = number;
+	out->size = size;
+	out->upper = upper;
+	out->nodes = (lower - PAGE_HEADER) / 2;
+	out->branch = branch;
+	return check_layout(out);
+}
+
+static int
+compare_bytes(const unsigned char *a, uint32_t a_size, const unsigned char *b,
+    uint32_t b_size)
+{
+	const int diff = memcmp(a, b, a_size < b_size ? a_size : b_size);
+
+	return diff != 0 ? diff : (a_size > b_size) - (a_size < b_size);
+}
+
+static int
+compare_integers(const unsigned char *a, const unsigned char *b, uint32_t size)
+{
+	const uint64_t x = size == 8 ? lc__native64(a) : lc__native32(a);
+	const uint64_t y = size == 8 ? lc__native64(b) : lc__native32(b);
+
+	return (x > y) - (x < y);
+}
+
+static lc_status
+check_key_size(struct lc__walk_tree *tree, uint64_t page, uint32_t i, uint32_t size)
+{
+	if (size < 1 || size > NODE_KEY_MAX)
+		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: key of %u bytes",
+		    (ull)page, i, size);
+	if (!(tree->record->flags & TREE_INTEGER_KEYS))
+		return LC_OK;
+	if (tree->key_size == 0 && (size == 4 || size == 8))
+		tree->key_size = size;
+	if (size != tree->key_size)
+		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: integer key of %u bytes",
+		    (ull)page, i, size);
+	return LC_OK;
+}
+
+/*
+ * Keys are met in order: those of the leaves rise, and a key of a branch page lies
+ * above all to its left and not above any to its right.
+ */
+static lc_status
+next_key(struct lc__walk_tree *tree, const struct page *page, uint32_t i,
+    const unsigned char *key, uint32_t size)
+{
+	int order;
+
+	return_if_error(check_key_size(tree, page->number, i, size));
+	if (tree->last_key != NULL) {
+		order = tree->record->flags & TREE_INTEGER_KEYS ?
+		    compare_integers(tree->last_key, key, size) :
+		    compare_bytes(tree->last_key, tree->last_size, key, size);
+		if (order > 0 || (order == 0 && !tree->last_separates))
+			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: key out of order",
+			    (ull)page->number, i);
+	}
+	tree->last_key = key;
+	tree->last_size = size;
+	tree->last_separates = page->branch;
+	return LC_OK;
+}
+
+/* The header of overflow pages: with it liblmdb frees and copies them. */
+static lc_status
+check_run(const unsigned char *bytes, uint64_t number, uint64_t at_least, uint64_t limit,
+    uint64_t *pages)
+{
+	*pages = lc__native32(bytes + PAGE_RUN);
+	if (lc__native64(bytes + PAGE_NUMBER) != number)
+		return lc__error(LC_CORRUPT, 0, "page %llu: calls itself page %llu",
+		    (ull)number, (ull)lc__native64(bytes + PAGE_NUMBER));
+	if (lc__native16(bytes + PAGE_FLAGS) != PAGE_OVERFLOW)
+		return lc__error(LC_CORRUPT, 0, "page %llu: flags 0x%x where an overflow page "
+		    "was expected", (ull)number, lc__native16(bytes + PAGE_FLAGS));
+	if (*pages < at_least || *pages > limit)
+		return lc__error(LC_CORRUPT, 0, "page %llu: %llu overflow pages for a value of "
+		    "%llu", (ull)number, (ull)*pages, (ull)at_least);
+	return LC_OK;
+}
+
+static lc_status
+check_overflow(struct lc__walk *walk, struct lc__walk_tree *tree, uint32_t i,
+    const unsigned char *reference, struct lc__walk_entry *entry)
+{
+	const uint32_t page_size = walk->report->meta.page_size;
+	const uint64_t first = lc__native64(reference);
+	uint64_t pages = lc__overflow_pages(entry->size, page_size);
+
+	if (first < META_PAGES || first > walk->report->meta.last_page)
+		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: value on page %llu of %llu",
+		    (ull)entry->page, i, (ull)first, (ull)walk->report->meta.last_page);
+	if (first >= walk->end || pages > walk->end - first)
+		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: %s%llu pages from %llu "
+		    "leave the file's %llu", (ull)entry->page, i,
+		    walk->end == walk->file_pages ? "truncated: " : "", (ull)pages, (ull)first,
+		    (ull)walk->end);
+	if (walk->options->thorough || tree->read_values) {
+		return_if_error(check_run(page_at(walk, first), first, pages,
+		    walk->end - first, &pages));
+		entry->value = page_at(walk, first) + PAGE_HEADER;
+	}
+	tree->counted.overflow_pages += pages;
+	return lc__walk_claim(walk, first, pages);
+}
+
+static lc_status
+walk_entry(struct lc__walk *walk, struct lc__walk_tree *tree, const struct page *page,
+    uint32_t i)
+{
+	const unsigned char *node = page->bytes + node_offset(page, i);
+	const uint32_t key_size = lc__native16(node + NODE_KEY_SIZE);
+	const unsigned char *data = node + NODE_HEADER + key_size;
+	struct lc__walk_entry entry = {
+		.key = node + NODE_HEADER,
+		.key_size = key_size,
+		.flags = lc__native16(node + NODE_FLAGS),
+		.size = lc__native32(node + NODE_SIZE),
+		.page = page->number
+	};
+
+	return_if_error(next_key(tree, page, i, entry.key, key_size));
+	if (entry.flags == NODE_OVERFLOW) {
+		return_if_error(check_overflow(walk, tree, i, data, &entry));
+	} else {
+		/* Two nodes fit on any page, or a page could not be split. */
+		const uint64_t most = ((page->size - PAGE_HEADER) / 2 & ~1u) - 2;
+
+		if (NODE_HEADER + key_size + entry.size > most)
+			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: value of %llu bytes "
+			    "on a leaf", (ull)page->number, i, (ull)entry.size);
+		entry.value = data;
+	}
+	if (entry.flags > NODE_OVERFLOW && (entry.flags != NODE_TREE || tree->entry == NULL))
+		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: flags 0x%x",
+		    (ull)page->number, i, entry.flags);
+	return tree->entry != NULL ? tree->entry(walk, &entry) : LC_OK;
+}
+
+static lc_status
+walk_child(struct lc__walk *walk, struct lc__walk_tree *tree, const struct page *page,
+    uint32_t i, unsigned level)
+{
+	const unsigned char *node = page->bytes + node_offset(page, i);
+	const uint64_t child = lc__native32(node + NODE_SIZE) |
+	    (uint64_t)lc__native16(node + NODE_FLAGS) << 32;
+
+	/* The first key of a branch page stands for minus infinity, whatever it says. */
+	if (i > 0)
+		return_if_error(next_key(tree, page, i, node + NODE_HEADER,
+		    lc__native16(node + NODE_KEY_SIZE)));
+	else if (lc__native16(node + NODE_KEY_SIZE) > NODE_KEY_MAX)
+		return check_key_size(tree, page->number, i,
+		    lc__native16(node + NODE_KEY_SIZE));
+	if (child < META_PAGES || child > walk->report->meta.last_page)
+		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: child page %llu of %llu",
+		    (ull)page->number, i, (ull)child, (ull)walk->report->meta.last_page);
+	return walk_page(walk, tree, child, level - 1);
+}
+
+static bool
+out_of_budget(const struct lc__walk *walk, const struct lc__walk_tree *tree)
+{
+	const struct lc__pages_options *options = walk->options;
+
+	return options->max_pages != 0 && !options->thorough && !tree->unlimited &&
+	    walk->report->tree_pages >= options->max_pages;
+}
+
+/* The page of a subtree of level levels. Recursion ends with it: at most 32. */
+static lc_status
+walk_page(struct lc__walk *walk, struct lc__walk_tree *tree, uint64_t number,
+    unsigned level)
+{
+	struct page page;
+
+	if (out_of_budget(walk, tree)) {
+		walk->report->complete = false;
+		return LC_OK;
+	}
+	if (number >= walk->end)
+		return lc__error(LC_CORRUPT, 0, "truncated: page %llu of %llu is missing",
+		    (ull)number, (ull)walk->report->meta.last_page);
+	walk->report->tree_pages++;
+	return_if_error(lc__walk_claim(walk, number, 1));
+	return_if_error(open_page(walk, number, level > 1, &page));
+	if (!page.branch) {
+		tree->counted.leaf_pages++;
+		tree->counted.entries += page.nodes;
+	} else {
+		tree->counted.branch_pages++;
+	}
+	for (uint32_t i = 0; i < page.nodes; i++) {
+		if (!page.branch)
+			return_if_error(walk_entry(walk, tree, &page, i));
+		else
+			return_if_error(walk_child(walk, tree, &page, i, level));
+	}
+	return LC_OK;
+}
+
+static lc_status
+check_count(const char *what, uint64_t found, uint64_t recorded)
+{
+	if (found == recorded)
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%llu %s, its record says %llu", (ull)found, what,
+	    (ull)recorded);
+}
+
+static lc_status
+check_counts(const struct lc__walk *walk, const struct lc__walk_tree *tree)
+{
+	const struct lc__pages_tree *found = &tree->counted, *record = tree->record;
+
+	return_if_error(check_count("branch pages", found->branch_pages,
+	    record->branch_pages));
+	return_if_error(check_count("leaf pages", found->leaf_pages, record->leaf_pages));
+	return_if_error(check_count("entries", found->entries, record->entries));
+	/* Without the headers only the least number of pages is known. */
+	if (!walk->options->thorough && !tree->read_values &&
+	    found->overflow_pages <= record->overflow_pages)
+		return LC_OK;
+	return check_count("overflow pages", found->overflow_pages, record->overflow_pages);
+}
+
+lc_status
+lc__walk_tree(struct lc__walk *walk, struct lc__walk_tree *tree)
+{
+	const struct lc__pages_tree *record = tree->record;
+	const uint64_t last_page = walk->report->meta.last_page;
+
+	if (record->root == PAGE_NONE) {
+		if (record->depth != 0)
+			return lc__error(LC_CORRUPT, 0, "no root but a depth of %u",
+			    record->depth);
+		return check_counts(walk, tree);
+	}
+	if (record->root < META_PAGES || record->root > last_page)
+		return lc__error(LC_CORRUPT, 0, "root page %llu of %llu", (ull)record->root,
+		    (ull)last_page);
+	if (record->depth < 1 || record->depth > TREE_DEPTH_MAX)
+		return lc__error(LC_CORRUPT, 0, "depth of %u", record->depth);
+	return_if_error(walk_page(walk, tree, record->root, record->depth));
+	walk->report->overflow_pages += tree->counted.overflow_pages;
+	return walk->report->complete || tree->unlimited ? check_counts(walk, tree) : LC_OK;
+}
+
+lc_status
+lc__pages_check_value(const void *base, uint32_t page_size, const void *value,
+    size_t size)
+{
+	const uint64_t offset = (uint64_t)((const char *)value - (const char *)base);
+	const uint64_t pages = lc__overflow_pages(size, page_size);
+	uint64_t found;
+
+	/* On a leaf these bytes are the offsets of its nodes. */
+	if (offset % page_size != PAGE_HEADER)
+		return LC_OK;
+	return check_run((const unsigned char *)value - PAGE_HEADER, offset / page_size,
+	    pages, pages, &found);
+}
+
+const void *
+lc__pages_base(const void *leaf_value, uint32_t page_size)
+{
+	/* A map begins at a page of the machine, and that is liblmdb's page or larger. */
+	const unsigned char *page = (const unsigned char *)leaf_value -
+	    (uintptr_t)leaf_value % page_size;
+
+	return page - lc__native64(page + PAGE_NUMBER) * page_size;
+}
