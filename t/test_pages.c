@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -630,6 +631,8 @@ static const struct damage {
 	{ S_RECORD + 24, 8, 3, THOROUGH_ONLY, LC_CORRUPT,
 	    "table 's': 2 overflow pages, its record says 3" },
 	{ S_RECORD - 1, 1, 'r', BOTH, LC_CORRUPT, "table s is missing" },
+	{ 88 + 24, 8, 1, BOTH, LC_CORRUPT,
+	    "main table: 0 overflow pages, its record says 1" },
 	/* overflow pages */
 	{ 7 * SMALL, 8, 8, THOROUGH_ONLY, LC_CORRUPT,
 	    "table 's': page 7: calls itself page 8" },
@@ -950,15 +953,23 @@ store_victim(const struct victim *v, const char *path)
 	close(fd);
 }
 
-/* A bit where the structure is; most bytes of a leaf are values. */
+static bool
+is_free_space(const struct victim *v, size_t bit)
+{
+	const unsigned char *page = v->bytes + bit / 8 / 4096 * 4096;
+	const size_t at = bit / 8 % 4096;
+
+	return bit / 8 >= 2 * 4096 && at >= get(page + 12, 2) && at < get(page + 14, 2);
+}
+
+/* Two trials in eight go to the meta pages; what follows META_END there is not used. */
 static size_t
-pick_bit(const struct victim *v, uint64_t *seed, bool overflow)
+pick_any_bit(const struct victim *v, uint64_t *seed, bool overflow)
 {
 	const uint64_t r = run_random(seed);
 	const size_t i = overflow ? r % v->all_pages : r % v->tree_pages;
 	size_t span = 4096;
 
-	/* Two trials in eight: the meta pages; what follows META_END is not used. */
 	if ((r >> 32) % 8 < 2)
 		return ((r >> 40 & 1) * 4096 + run_random(seed) % 152) * 8 + (r >> 44) % 8;
 	if (i < 2)
@@ -966,6 +977,18 @@ pick_bit(const struct victim *v, uint64_t *seed, bool overflow)
 	if (i >= v->tree_pages)
 		span = 16;
 	return (v->pages[i] * 4096 + run_random(seed) % span) * 8 + (r >> 44) % 8;
+}
+
+/* A bit that means something. */
+static size_t
+pick_bit(const struct victim *v, uint64_t *seed, bool overflow)
+{
+	size_t bit;
+
+	do {
+		bit = pick_any_bit(v, seed, overflow);
+	} while (bit / 8 % 4096 >= 16 && is_free_space(v, bit));
+	return bit;
 }
 
 static volatile unsigned sum;
@@ -1006,6 +1029,18 @@ read_table(MDB_txn *txn, MDB_dbi dbi)
 	mdb_cursor_close(cursor);
 }
 
+/* Damage that liblmdb believes can make it ask for more than the machine has. */
+static void
+limit_memory(void)
+{
+#if !defined(__SANITIZE_ADDRESS__)
+	const struct rlimit limit = { (rlim_t)4 << 30, (rlim_t)4 << 30 };
+
+	if (setrlimit(RLIMIT_AS, &limit) != 0)
+		_exit(1);
+#endif
+}
+
 /* Errors are fine here: only signals are not. */
 static void
 write_table(MDB_txn *txn, MDB_dbi dbi, unsigned t, uint64_t round)
@@ -1043,6 +1078,7 @@ use_env(const char *dir, bool compact)
 	MDB_txn *txn;
 	MDB_dbi dbi[ENGINE_TABLES], main_dbi;
 
+	limit_memory();
 	alarm(60); /* an endless loop is a signal too */
 	if (mdb_env_create(&env) != 0 || mdb_env_set_maxdbs(env, 16) != 0 ||
 	    mdb_env_set_mapsize(env, 1 << 28) != 0 ||

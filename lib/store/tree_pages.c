@@ -360,7 +360,7 @@ check_counts(const struct lc__walk *walk, const struct lc__walk_tree *tree)
 	return_if_error(check_count("leaf pages", found->leaf_pages, record->leaf_pages));
 	return_if_error(check_count("entries", found->entries, record->entries));
 	/* Without the headers only the least number of pages is known. */
-	if (!walk->options->thorough && !tree->read_values &&
+	if (!walk->options->thorough && !tree->read_values && found->overflow_pages > 0 &&
 	    found->overflow_pages <= record->overflow_pages)
 		return LC_OK;
 	return check_count("overflow pages", found->overflow_pages, record->overflow_pages);
