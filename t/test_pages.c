@@ -762,6 +762,50 @@ START_TEST(small_not_lmdb)
 END_TEST
 
 static void
+assert_damage(const unsigned char *file, size_t size, const char *text)
+{
+	struct lc__pages_report report;
+
+	ck_assert_int_eq(lc__pages_check_map(file, size, "f", &small_fast, &report),
+	    LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text, text);
+}
+
+/* Damage that takes more than one field. */
+START_TEST(small_combined)
+{
+	unsigned char file[SMALL * SMALL_PAGES], *cut;
+	uint64_t key = 1;
+
+	make_small(file);
+	set64(file + 144, 7);
+	set64(file + 512 + 144, 8);
+	assert_damage(file, sizeof(file),
+	    "f: pages 0 and 1: transactions 7 and 8 do not follow each other");
+	make_small(file);
+	set32(file + CHILD_1, 11);
+	cut = malloc(10 * SMALL);
+	memcpy(cut, file, 10 * SMALL);
+	assert_damage(cut, 10 * SMALL, "f: table 'n': truncated: page 11 of 11 is missing");
+	free(cut);
+	/* Half a page is the limit: 8 + 8 + 230 bytes fit, 8 + 8 + 232 do not. */
+	for (unsigned size = 230; size <= 232; size += 2) {
+		struct lc__pages_report report;
+
+		make_small(file);
+		set_page(file, 4, 2);
+		set64(file + N_RECORD + 32, 3);
+		add_node(file + 4 * SMALL, size, 0, &key, 8, size);
+		if (size == 230)
+			ck_assert_int_eq(lc__pages_check_map(file, sizeof(file), "f", &small_fast,
+			    &report), LC_OK);
+	}
+	assert_damage(file, sizeof(file),
+	    "f: table 'n': page 4: node 0: value of 232 bytes on a leaf");
+}
+END_TEST
+
+static void
 count_line(void *ctx, const char *line)
 {
 	unsigned *lines = ctx;
@@ -1253,6 +1297,7 @@ main(void)
 	tcase_add_loop_test(tc, small_damage, 0, sizeof(damages) / sizeof(damages[0]));
 	tcase_add_test(tc, small_truncated);
 	tcase_add_test(tc, small_not_lmdb);
+	tcase_add_test(tc, small_combined);
 	tcase_add_test(tc, small_reports_all);
 	tcase_add_test(tc, small_budget);
 	tcase_add_loop_test(tc, small_random, 0, 4);
