@@ -45,7 +45,7 @@ append_system_text(int sys)
 	    strerror_r(sys, buf, sizeof(buf)));
 }
 
-static lc_status
+__attribute__((format(printf, 3, 0))) static lc_status
 record(lc_status status, int sys, const char *format, va_list args)
 {
 	last_error.status = status;
