@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/env_private.h"
+#include "store/pages.h"
 
 /* LMDB turns a short write into EIO. The errno that fits, if there was no room:
  * the next write may be as large as the largest commit. */
@@ -225,6 +226,20 @@ try_begin_write(struct lc__txn *txn, unsigned flags)
 	return lc__env_move(env, lc__env_reattach);
 }
 
+/* Find out where the map is: from a row that stands in it. */
+static lc_status
+locate_map(struct lc__txn *txn)
+{
+	struct lc__slice row;
+	MDB_envinfo info;
+
+	return_if_error(lc__txn_get_meta(txn, "module", &row));
+	mdb_env_info(txn->env->mdb, &info);
+	txn->base = lc__pages_base(row.data, txn->env->page_size);
+	txn->map_size = info.me_mapsize;
+	return LC_OK;
+}
+
 lc_status
 lc__txn_begin_write(struct lc__env *env, lc_durability durability,
     struct lc__txn **out)
@@ -244,8 +259,12 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability,
 		free(txn);
 		return status;
 	}
-	*out = txn;
-	return LC_OK;
+	status = locate_map(txn);
+	if (status != LC_OK)
+		lc__txn_abort(txn);
+	else
+		*out = txn;
+	return status;
 }
 
 lc_status
@@ -441,13 +460,31 @@ lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	return LC_OK;
 }
 
+/* LMDB frees as many pages as the header before a large value says. A value
+ * that this transaction wrote is not in the map yet, and right. */
+static lc_status
+check_before_delete(struct lc__txn *txn, const struct lc__slice *value)
+{
+	const uintptr_t base = (uintptr_t)txn->base;
+	const uintptr_t at = (uintptr_t)value->data;
+
+	if (at < base || at - base >= txn->map_size)
+		return LC_OK;
+	return lc__pages_check_value(txn->base, txn->env->page_size, value->data,
+	    value->size);
+}
+
 lc_status
 lc__txn_delete(struct lc__txn *txn, enum lc__table table, uint64_t key)
 {
+	struct lc__slice value = { NULL, 0 };
 	struct int_key k;
-	const int rc = mdb_del(txn->mdb, txn->env->tables[table],
-	    int_key(&k, table, key), NULL);
+	int rc;
 
+	return_if_error(lc__txn_get(txn, table, key, &value));
+	return_if_error(check_before_delete(txn, &value));
+	rc = mdb_del(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
+	    NULL);
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "delete");
 }
 

@@ -111,6 +111,14 @@ struct lc__env_stats {
 LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__txn *txn,
     struct lc__env_stats *out);
 
+/**
+ * Check every page that LMDB uses, within a read transaction. Each damage goes
+ * to @p damage.
+ * @return LC_OK; LC_CORRUPT; LC_IO; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__env_check_pages(struct lc__env *env,
+    void (*damage)(void *ctx, const char *line), void *ctx);
+
 /** The pool of snapshots that lives and dies with the environment. */
 struct lc__pool;
 struct lc__pool *lc__env_pool(struct lc__env *env);

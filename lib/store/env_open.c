@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "store/env_private.h"
+#include "store/pages.h"
 #include "store/snapshot.h"
 
 #define MAX_READERS 1024
@@ -159,11 +160,74 @@ open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags)
 {
 	int rc = 0;
 
-	for (int i = 0; i < LC__TABLES && rc == 0; i++)
-		rc = mdb_dbi_open(txn, table_names[i],
-		    flags | (i == LC__META ? 0 : MDB_INTEGERKEY),
+	for (int i = 0; i < LC__TABLES && rc == 0; i++) {
+		const unsigned kind = i == LC__META ? 0 : MDB_INTEGERKEY;
+		unsigned stored;
+
+		rc = mdb_dbi_open(txn, table_names[i], flags | kind,
 		    &env->tables[i]);
+		if (rc == 0)
+			rc = mdb_dbi_flags(txn, env->tables[i], &stored);
+		/* LMDB goes by the stored flags, whatever it was told. */
+		if (rc == 0 && stored != kind)
+			rc = MDB_CORRUPTED;
+	}
 	return rc;
+}
+
+/* The structure that LMDB relies on: checked before it walks the file. */
+static lc_status
+check_pages(struct lc__env *env, const struct lc__pages_options *options)
+{
+	char *path = lc__path_join(env->dir, "data.mdb");
+	struct lc__pages_report report;
+	lc_status status;
+	int fd;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		status = lc__error_sys(errno, "%s: open", path);
+	else
+		status = lc__pages_check(fd, path, options, &report);
+	if (fd != -1)
+		close(fd);
+	free(path);
+	return status;
+}
+
+/* What a module's tables look like, for the check. */
+static const struct lc__pages_table page_tables[LC__TABLES] = {
+	{ "meta", 0, 0 }, { "schema", MDB_INTEGERKEY, 4 },
+	{ "chunk", MDB_INTEGERKEY, 8 }, { "ledger", MDB_INTEGERKEY, 8 },
+	{ "index", MDB_INTEGERKEY, 8 },
+};
+
+/* Enough for a module of some 100 GB in chunks of 4 MiB; beyond, opening would
+ * take longer than its users wait. `cachex verify` looks at all. */
+#define CHECKED_PAGES 8192
+
+static lc_status
+check_pages_at_open(struct lc__env *env)
+{
+	const struct lc__pages_options options = {
+		.free_list = !env->read_only, .max_pages = CHECKED_PAGES
+	};
+
+	return check_pages(env, &options);
+}
+
+lc_status
+lc__env_check_pages(struct lc__env *env, void (*damage)(void *, const char *),
+    void *ctx)
+{
+	const struct lc__pages_options options = {
+		.thorough = true, .tables = page_tables,
+		.table_count = LC__TABLES, .damage = damage, .damage_ctx = ctx
+	};
+
+	return check_pages(env, &options);
 }
 
 static lc_status
@@ -251,6 +315,11 @@ open_module(struct lc__env *env, bool *empty)
 	*empty = false;
 	if (rc != 0)
 		return lc__env_error(env, rc, "open");
+	status = check_pages_at_open(env);
+	if (status != LC_OK) {
+		mdb_txn_abort(txn);
+		return status;
+	}
 	rc = mdb_dbi_open(txn, NULL, 0, &main_table);
 	if (rc == 0)
 		rc = mdb_stat(txn, main_table, &stat);
@@ -334,7 +403,8 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 	const bool want_write = !(options->flags & LC_RDONLY);
 	const bool create = want_write && (options->flags & LC_CREATE);
 	char *path = lc__path_join(dir, "data.mdb");
-	lc_status status = LC_OK;
+	struct lc__pages_meta meta;
+	lc_status status;
 	int fd;
 
 	if (path == NULL)
@@ -350,6 +420,11 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (!S_ISREG(st->st_mode))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: not a file", path);
+	else
+		status = lc__pages_check_header(fd, path, &meta);
+	if (fd != -1 && status == LC_NOT_FOUND)
+		status = create ? LC_OK : lc__error(LC_NOT_MODULE, 0,
+		    "%s: an empty file, not a module", path);
 	if (fd != -1)
 		close(fd);
 	free(path);

@@ -41,6 +41,8 @@ struct lc__txn {
 	struct lc__env *env;
 	MDB_txn *mdb;
 	bool write;  /* holds write_lock */
+	const void *base;  /* where page 0 is mapped; of a write transaction */
+	size_t map_size;   /* and how much from there */
 	bool active; /* a read transaction that counts in env->active */
 	uint32_t attached; /* env->attached when mdb was begun: else mdb is void */
 };

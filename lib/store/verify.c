@@ -56,6 +56,23 @@ step(struct verify *v)
 	return LC_OK;
 }
 
+/* ---- pages ---------------------------------------------------------------- */
+
+static void
+page_damage(void *ctx, const char *line)
+{
+	damage(ctx, "%s", line);
+}
+
+static lc_status
+check_pages(struct verify *v)
+{
+	const lc_status status = lc__env_check_pages(v->snapshot->env,
+	    page_damage, v);
+
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
 /* ---- schemas -------------------------------------------------------------- */
 
 static void
@@ -319,6 +336,7 @@ check_all(struct verify *v)
 	    sizeof(*v->tallies));
 	if (v->tallies == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+	return_if_error(check_pages(v));
 	check_schemas(v);
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
