@@ -51,6 +51,7 @@ status_of_mdb(int rc)
 	case MDB_PAGE_FULL:
 	case MDB_CURSOR_FULL:
 	case MDB_INCOMPATIBLE:
+	case MDB_BAD_TXN: /* what follows a read of a damaged page */
 		return LC_CORRUPT;
 	default:
 		return LC_IO;

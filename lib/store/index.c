@@ -38,8 +38,23 @@ damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    (unsigned long long)run);
 }
 
+/* A slot led to another cache_id than the one asked for. That is a collision of
+ * fingerprints if its hash agrees with the slot, and else damage. */
+static lc_status
+check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
+    const void *id, size_t id_size)
+{
+	const uint64_t hash = lc__run_hash(lc__env_seed(s->env), id, id_size);
+
+	if ((uint32_t)hash == (uint32_t)lookup->hash)
+		return LC_NOT_FOUND;
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: the index leads to key %s",
+	    lc__env_dir(s->env), lc__quote_id(lookup->id.data, lookup->id.size),
+	    lc__quote_id(id, id_size));
+}
+
 /* Is the candidate that a probe met the cache_id asked for? LC_NOT_FOUND says
- * that it is another one with the same hash. */
+ * that it is another one with the same fingerprint. */
 static lc_status
 compare(struct lc__snapshot *s, struct lc__lookup *lookup,
     const struct lc__run *run, uint64_t location)
@@ -49,8 +64,9 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup,
 	if (location & LC__TOMBSTONE) {
 		if (!lc__run_tombstone(run, location, &entry))
 			return damaged_run(s, lookup, run->id);
-		return same_id(&lookup->id, entry.id, entry.id_size) ?
-		    LC_OK : LC_NOT_FOUND;
+		if (same_id(&lookup->id, entry.id, entry.id_size))
+			return LC_OK;
+		return check_collision(s, lookup, entry.id, entry.id_size);
 	}
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
 		return lc__error_prefix("key %s", lc__quote_id(lookup->id.data,
@@ -58,11 +74,8 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup,
 	if (same_id(&lookup->id, lookup->record.id.data,
 	    lookup->record.id.size))
 		return LC_OK;
-	/* Either a rare collision of hashes, or the stored key is damaged. */
-	if (lc__record_intact(&lookup->record))
-		return LC_NOT_FOUND;
-	return lc__error(LC_CORRUPT, 0, "%s: key %s: its record is damaged",
-	    lc__env_dir(s->env), lc__quote_id(lookup->id.data, lookup->id.size));
+	return check_collision(s, lookup, lookup->record.id.data,
+	    lookup->record.id.size);
 }
 
 static lc_status

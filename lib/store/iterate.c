@@ -15,7 +15,9 @@ struct lc_iter {
 	bool verify;
 	unsigned char *prefix; /* malloc'ed */
 	size_t prefix_size;
+	bool ended;          /* nothing more can be read */
 	struct lc__run_merge *keys; /* by key */
+	bool keys_lost;      /* a run was damaged: entries of older ones may show */
 	/* by commit */
 	uint64_t chunk;      /* current chunk, 0 before the first */
 	const struct lc__chunk_slot *bytes; /* of it */
@@ -32,10 +34,14 @@ next_chunk(struct lc_iter *iter)
 {
 	struct lc__ledger_row row;
 	struct lc__slice value;
+	lc_status status = LC_NOT_FOUND;
 
 	iter->bytes = NULL;
-	return_if_error(lc__txn_seek(iter->snapshot->txn, LC__LEDGER,
-	    iter->chunk + 1, &iter->chunk, &value));
+	if (!iter->ended)
+		status = lc__txn_seek(iter->snapshot->txn, LC__LEDGER,
+		    iter->chunk + 1, &iter->chunk, &value);
+	iter->ended = status != LC_OK;
+	return_if_error(status);
 	if (!lc__ledger_decode(value.data, value.size, &row))
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the ledger row of chunk %llu is damaged",
@@ -148,15 +154,38 @@ next_by_commit(struct lc_iter *iter, struct lc__record *record,
 
 /* ---- by key --------------------------------------------------------------- */
 
+/* The next entry that the index means. Once a run was found damaged, an older
+ * run may show what the damaged part replaced: ask the index itself then. */
+static lc_status
+next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
+{
+	for (;;) {
+		struct lc__lookup lookup;
+		lc_status status = lc__run_merge_next(iter->keys, entry);
+
+		iter->keys_lost = iter->keys_lost || status == LC_CORRUPT;
+		return_if_error(status);
+		if (entry->location & LC__TOMBSTONE)
+			continue;
+		if (!iter->keys_lost)
+			return LC_OK;
+		lc__lookup_start(&lookup, iter->snapshot->env, entry->id,
+		    entry->id_size);
+		status = lc__index_find(iter->snapshot, &lookup, true);
+		if (status == LC_NOT_FOUND ||
+		    (status == LC_OK && lookup.location != entry->location))
+			continue;
+		return status;
+	}
+}
+
 static lc_status
 next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *chunk)
 {
 	struct lc__run_entry entry;
 	const lc_id *id = &record->id;
 
-	do
-		return_if_error(lc__run_merge_next(iter->keys, &entry));
-	while (entry.location & LC__TOMBSTONE);
+	return_if_error(next_entry(iter, &entry));
 	if (entry.id_size < iter->prefix_size || (iter->prefix_size > 0 &&
 	    memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
 		return LC_NOT_FOUND;
