@@ -6,6 +6,8 @@
 
 #include <msgpack.h>
 
+#include "base/error.h"
+
 static int
 write_to_buf(void *data, const char *bytes, size_t size)
 {
@@ -102,22 +104,27 @@ describe(const msgpack_object *object, struct lc__mpack *out)
 	}
 }
 
-struct lc__mpack_doc *
-lc__mpack_open(const void *bytes, size_t size, struct lc__mpack *root)
+lc_status
+lc__mpack_open(const void *bytes, size_t size, struct lc__mpack_doc **out,
+    struct lc__mpack *root)
 {
 	struct lc__mpack_doc *doc = malloc(sizeof(*doc));
+	msgpack_unpack_return rc = MSGPACK_UNPACK_NOMEM_ERROR;
 	size_t offset = 0;
 
-	if (doc == NULL)
-		return NULL;
-	msgpack_unpacked_init(&doc->unpacked);
-	if (msgpack_unpack_next(&doc->unpacked, bytes, size, &offset) !=
-	    MSGPACK_UNPACK_SUCCESS || offset != size) {
-		lc__mpack_close(doc);
-		return NULL;
+	if (doc != NULL) {
+		msgpack_unpacked_init(&doc->unpacked);
+		rc = msgpack_unpack_next(&doc->unpacked, bytes, size, &offset);
 	}
-	describe(&doc->unpacked.data, root);
-	return doc;
+	if (rc == MSGPACK_UNPACK_SUCCESS && offset == size) {
+		describe(&doc->unpacked.data, root);
+		*out = doc;
+		return LC_OK;
+	}
+	lc__mpack_close(doc);
+	if (rc == MSGPACK_UNPACK_NOMEM_ERROR)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return lc__error(LC_CORRUPT, 0, "not one MessagePack object");
 }
 
 void

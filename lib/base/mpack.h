@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "lmdbcache.h"
 
 /* Writing. A map or array is followed by its members. */
 void lc__mpack_map(struct lc__buf *out, uint32_t pairs);
@@ -37,9 +38,12 @@ struct lc__mpack {
 
 struct lc__mpack_doc;
 
-/** Parse exactly @p size bytes; NULL if malformed or without memory. */
-struct lc__mpack_doc *lc__mpack_open(const void *bytes, size_t size,
-    struct lc__mpack *root);
+/**
+ * Parse exactly @p size bytes; close with lc__mpack_close().
+ * @return LC_OK; LC_CORRUPT if malformed; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__mpack_open(const void *bytes, size_t size,
+    struct lc__mpack_doc **out, struct lc__mpack *root);
 void lc__mpack_close(struct lc__mpack_doc *doc);
 
 /** The value of a string key in a map; false if it is no map or lacks the key. */

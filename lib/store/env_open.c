@@ -291,10 +291,11 @@ read_module_row(struct lc__env *env, MDB_txn *txn)
 	struct lc__txn wrapped = { .env = env, .mdb = txn };
 	struct lc__slice row;
 
-	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK ||
-	    !lc__module_decode(row.data, row.size, &env->module))
+	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: the module's description is damaged", env->dir);
+		    "%s: the module's description is missing", env->dir);
+	if (lc__module_decode(row.data, row.size, &env->module) != LC_OK)
+		return lc__error_prefix("%s: the module's description", env->dir);
 	if (env->module.format > LC__FORMAT)
 		return lc__error(LC_VERSION, 0, "%s: format %u is newer than "
 		    "this library's %u", env->dir, env->module.format,

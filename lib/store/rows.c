@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
 
@@ -59,7 +60,7 @@ reserve_runs(struct lc__state *state, uint32_t n)
 	return true;
 }
 
-bool
+lc_status
 lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 {
 	const unsigned char *p = bytes;
@@ -69,11 +70,12 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	    (size - state_head - checksum_size) % run_row != 0 ||
 	    lc__get64(p + size - checksum_size) !=
 	    lc__hash64(p, size - checksum_size))
-		return false;
+		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
 	counts = lc__get64(p + 56);
-	if ((uint32_t)counts != (size - state_head - checksum_size) / run_row ||
-	    !reserve_runs(state, (uint32_t)counts))
-		return false;
+	if ((uint32_t)counts != (size - state_head - checksum_size) / run_row)
+		return lc__error(LC_CORRUPT, 0, "wrong number of runs");
+	if (!reserve_runs(state, (uint32_t)counts))
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	state->generation = lc__get64(p);
 	state->live = lc__get64(p + 8);
 	state->records = lc__get64(p + 16);
@@ -90,7 +92,7 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 		state->runs[i].bytes = lc__get64(p + 16);
 		state->runs[i].level = (uint32_t)lc__get64(p + 24);
 	}
-	return true;
+	return LC_OK;
 }
 
 bool
@@ -165,19 +167,17 @@ lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 		append64(out, lc__hash64(out->data, out->size));
 }
 
-bool
+lc_status
 lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 {
-	struct lc__mpack_doc *doc;
+	struct lc__mpack_doc *doc = NULL;
 	struct lc__mpack root, format, uuid, created;
 	bool ok;
 
 	if (size < checksum_size || lc__get64((const char *)bytes + size -
 	    checksum_size) != lc__hash64(bytes, size - checksum_size))
-		return false;
-	doc = lc__mpack_open(bytes, size - checksum_size, &root);
-	if (doc == NULL)
-		return false;
+		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
+	return_if_error(lc__mpack_open(bytes, size - checksum_size, &doc, &root));
 	ok = lc__mpack_find(&root, "format", &format) &&
 	    format.kind == LC__MPACK_UINT && format.number <= UINT32_MAX &&
 	    lc__mpack_find(&root, "uuid", &uuid) &&
@@ -190,5 +190,5 @@ lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 		out->created_ms = created.number;
 	}
 	lc__mpack_close(doc);
-	return ok;
+	return ok ? LC_OK : lc__error(LC_CORRUPT, 0, "fields are missing");
 }

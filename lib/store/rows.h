@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "lmdbcache.h"
 
 /** The version of the module format that this library writes. */
 #define LC__FORMAT 1
@@ -36,8 +37,11 @@ struct lc__state {
 };
 
 bool lc__state_encode(const struct lc__state *state, struct lc__buf *out);
-/** Read a state row into @p state, reusing its array; false if damaged or without memory. */
-bool lc__state_decode(const void *bytes, size_t size, struct lc__state *state);
+/**
+ * Read a state row into @p state, reusing its array.
+ * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__state_decode(const void *bytes, size_t size, struct lc__state *state);
 /** Add a run at the end; false without memory. */
 bool lc__state_push_run(struct lc__state *state, const struct lc__run_row *run);
 /** Take out @p n runs from position @p from. */
@@ -70,7 +74,8 @@ struct lc__module_row {
 };
 
 void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);
-bool lc__module_decode(const void *bytes, size_t size,
+/** @return LC_OK; LC_CORRUPT; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__module_decode(const void *bytes, size_t size,
     struct lc__module_row *out);
 
 #endif

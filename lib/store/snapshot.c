@@ -268,12 +268,12 @@ lc__snapshot_load(struct lc__snapshot *s)
 	struct lc__slice row;
 	lc_status status = lc__txn_get_meta(s->txn, "state", &row);
 
-	if (status != LC_OK && status != LC_NOT_FOUND)
-		return status;
-	if (status == LC_NOT_FOUND ||
-	    !lc__state_decode(row.data, row.size, &s->state))
-		return lc__error(LC_CORRUPT, 0, "%s: the state row is damaged",
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: the state row is missing",
 		    lc__env_dir(s->env));
+	return_if_error(status);
+	if (lc__state_decode(row.data, row.size, &s->state) != LC_OK)
+		return lc__error_prefix("%s: state row", lc__env_dir(s->env));
 	memset(s->chunks, 0, sizeof(s->chunks));
 	return lc__snapshot_load_runs(s);
 }
@@ -298,6 +298,7 @@ find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
 	out->id = id;
 	out->bytes = value.data;
 	out->end = LC__CHUNK_HEADER + chunk.bytes;
+	out->records = chunk.records;
 	return LC_OK;
 }
 
@@ -349,10 +350,9 @@ lc__snapshot_schema(struct lc__snapshot *s, uint32_t id,
 		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
 		    lc__env_dir(s->env), id);
 	return_if_error(reserve_schemas(s, id + 1));
-	if (!lc__schema_decode(row.data, row.size, &s->schemas[id])) {
+	if (lc__schema_decode(row.data, row.size, &s->schemas[id]) != LC_OK) {
 		s->schemas[id].ndim = LC__SCHEMA_UNKNOWN;
-		return lc__error(LC_CORRUPT, 0, "%s: schema %u is damaged",
-		    lc__env_dir(s->env), id);
+		return lc__error_prefix("%s: schema %u", lc__env_dir(s->env), id);
 	}
 	*out = &s->schemas[id];
 	return LC_OK;

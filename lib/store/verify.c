@@ -274,6 +274,10 @@ check_chunk(struct verify *v, uint64_t id)
 		return;
 	}
 	check_records(v, chunk, &found);
+	if (chunk->records != found.records)
+		damage(v, "chunk %llu: its header says %llu records, found %llu",
+		    (unsigned long long)id, (unsigned long long)chunk->records,
+		    (unsigned long long)found.records);
 	check_ledger(v, id, &found);
 	v->result.records += found.records;
 	v->result.bytes += found.bytes;
@@ -351,12 +355,18 @@ lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 	lc_status status;
 
 	return_if_error(lc__flush_all(cache));
-	return_if_error(lc__snapshot_take(cache->env, &v.snapshot));
-	lc__snapshot_keep(v.snapshot);
-	status = check_all(&v);
-	lc__snapshot_end_keep(v.snapshot);
+	status = lc__snapshot_take(cache->env, &v.snapshot);
+	if (status == LC_OK) {
+		lc__snapshot_keep(v.snapshot);
+		status = check_all(&v);
+		lc__snapshot_end_keep(v.snapshot);
+	}
 	free(v.tallies);
-	return_if_error(status);
+	/* Too damaged to be walked at all is damage like any other. */
+	if (status == LC_CORRUPT)
+		damage_from_error(&v);
+	else
+		return_if_error(status);
 	*out = v.result;
 	if (v.result.damaged > 0)
 		return lc__error(LC_CORRUPT, 0, "%s: %llu damages found",

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "value/schema.h"
 
-#include <string.h>
-
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
 
@@ -42,21 +41,19 @@ decode_tensor(const struct lc__mpack *map, struct lc__schema *out)
 	return true;
 }
 
-bool
+lc_status
 lc__schema_decode(const void *bytes, size_t size, struct lc__schema *out)
 {
-	struct lc__mpack_doc *doc;
+	struct lc__mpack_doc *doc = NULL;
 	struct lc__mpack root, tensor;
 	bool ok;
 
 	if (size < 8 ||
 	    lc__get64((const char *)bytes + size - 8) != lc__hash64(bytes, size - 8))
-		return false;
-	doc = lc__mpack_open(bytes, size - 8, &root);
-	if (doc == NULL)
-		return false;
+		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
+	return_if_error(lc__mpack_open(bytes, size - 8, &doc, &root));
 	ok = lc__mpack_find(&root, "tensor", &tensor) &&
 	    decode_tensor(&tensor, out);
 	lc__mpack_close(doc);
-	return ok;
+	return ok ? LC_OK : lc__error(LC_CORRUPT, 0, "no known structure");
 }

@@ -6,8 +6,6 @@
 #ifndef LC_VALUE_SCHEMA_H
 #define LC_VALUE_SCHEMA_H
 
-#include <stdbool.h>
-
 #include "base/buf.h"
 #include "lmdbcache.h"
 
@@ -19,7 +17,10 @@ struct lc__schema {
 /** Append the MessagePack of a schema and its XXH3-64. */
 void lc__schema_encode(const struct lc__schema *schema, struct lc__buf *out);
 
-/** Read what lc__schema_encode() wrote; false if it is anything else. */
-bool lc__schema_decode(const void *bytes, size_t size, struct lc__schema *out);
+/**
+ * Read what lc__schema_encode() wrote.
+ * @return LC_OK; LC_CORRUPT if it is anything else; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__schema_decode(const void *bytes, size_t size, struct lc__schema *out);
 
 #endif
