@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory of a process as the kernel counts it, in bytes. */
+#ifndef BENCH_MEMORY_H
+#define BENCH_MEMORY_H
+
+#include <sys/types.h>
+
+/** Anonymous memory of process @p pid: cheap to ask, right to a few hundred KiB. */
+double memory_anonymous(pid_t pid);
+
+/**
+ * Memory that only this process holds, exact: heap and stacks, and the pages of
+ * mapped files that no other process maps.
+ */
+double memory_private(void);
+
+/** Memory of the machine. */
+double memory_total(void);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* This engine, through its public header. */
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contender.h"
+#include "lmdbcache.h"
+#include "memory.h"
+
+#define MODULE "bench"
+
+struct store {
+	const struct load *load;
+	lc_cache *cache;
+	unsigned char *copy; /* room for one value */
+};
+
+static void
+must(lc_status status)
+{
+	if (status != LC_OK)
+		errx(1, "cachex: %s", lc_last_error()->text);
+}
+
+static lc_cache *
+open_module(const char *dir, bool verify, uint64_t every)
+{
+	lc_options options;
+	lc_cache *cache;
+
+	lc_options_init(&options);
+	options.verify = verify;
+	options.flush_every = every;
+	options.chunk_bytes = 64 << 20; /* beyond any commit here: they go by count */
+	options.flush_interval_ms = 0;
+	must(lc_open(dir, MODULE, &options, &cache));
+	return cache;
+}
+
+static void *
+cachex_open(const struct load *load, const char *dir, bool verify)
+{
+	struct store *store = calloc(1, sizeof(*store));
+
+	if (store == NULL || (store->copy = malloc(load->size)) == NULL)
+		err(1, NULL);
+	store->load = load;
+	store->cache = open_module(dir, verify, load->commit);
+	return store;
+}
+
+static void
+cachex_close(void *handle)
+{
+	struct store *store = handle;
+
+	must(lc_close(store->cache));
+	free(store->copy);
+	free(store);
+}
+
+static void
+put_one(lc_cache *cache, const struct load *load, uint64_t i)
+{
+	const uint64_t shape[1] = { load->size / sizeof(float) };
+	lc_tensor tensor;
+
+	must(lc_tensor_init(&tensor, LC_F32, 1, shape, load_value(load, i)));
+	must(lc_put(cache, load->keys[i], KEY_SIZE, &tensor));
+}
+
+static void
+cachex_fill(void *handle, uint64_t from, uint64_t to)
+{
+	struct store *store = handle;
+
+	for (; from < to; from++)
+		put_one(store->cache, store->load, from);
+	must(lc_flush(store->cache));
+}
+
+static inline void
+get_one(struct store *store, uint64_t i, lc_view *view)
+{
+	must(lc_get(store->cache, key_in_order(store->load, i), KEY_SIZE, view));
+}
+
+static uint64_t
+get_pointer(void *handle, uint64_t n)
+{
+	lc_view view;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		get_one(handle, i, &view);
+		sum += view.tensor.nbytes;
+		lc_view_release(&view);
+	}
+	return sum;
+}
+
+static uint64_t
+get(void *handle, uint64_t n)
+{
+	lc_view view;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		get_one(handle, i, &view);
+		sum += *(const unsigned char *)view.tensor.data;
+		lc_view_release(&view);
+	}
+	return sum;
+}
+
+static uint64_t
+copy(void *handle, uint64_t n)
+{
+	struct store *store = handle;
+	const struct load *load = store->load;
+	lc_tensor tensor;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		must(lc_get_into(store->cache, key_in_order(load, i), KEY_SIZE,
+		    store->copy, load->size, &tensor));
+		sum += store->copy[0];
+	}
+	return sum;
+}
+
+static uint64_t
+batch(void *handle, uint64_t n)
+{
+	struct store *store = handle;
+	lc_id ids[BATCH_SIZE];
+	lc_view views[BATCH_SIZE];
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i += BATCH_SIZE) {
+		const size_t count = n - i < BATCH_SIZE ? n - i : BATCH_SIZE;
+		for (size_t k = 0; k < count; k++)
+			ids[k] = (lc_id){ key_in_order(store->load, i + k), KEY_SIZE };
+		must(lc_get_batch(store->cache, count, ids, views, NULL, NULL));
+		for (size_t k = 0; k < count; k++)
+			sum += *(const unsigned char *)views[k].tensor.data;
+		lc_views_release(views, count);
+	}
+	return sum;
+}
+
+static uint64_t
+scan(struct store *store, uint64_t n, unsigned flags)
+{
+	lc_iter *iter;
+	lc_item item;
+	lc_status status;
+	uint64_t sum = 0, seen = 0;
+
+	must(lc_iter_open(store->cache, flags, NULL, 0, &iter));
+	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
+		sum += flags & LC_ITER_LISTED ? item.tensor.nbytes :
+		    *(const unsigned char *)item.tensor.data;
+		seen++;
+	}
+	if (status != LC_NOT_FOUND)
+		must(status);
+	lc_iter_close(iter);
+	if (seen != n)
+		errx(1, "cachex: a scan saw %ju of %ju", (uintmax_t)seen, (uintmax_t)n);
+	return sum;
+}
+
+static uint64_t
+scan_keys(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_KEY);
+}
+
+static uint64_t
+scan_commits(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_COMMIT);
+}
+
+static uint64_t
+scan_commits_listed(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_COMMIT | LC_ITER_LISTED);
+}
+
+static double
+cachex_pending(const struct load *load, const char *dir, uint64_t bytes)
+{
+	lc_cache *cache = open_module(dir, true, UINT64_MAX);
+	const double before = memory_private();
+	double grown;
+
+	for (uint64_t i = 0; i < bytes / load->size; i++)
+		put_one(cache, load, i);
+	grown = memory_private() - before;
+	lc_discard(cache);
+	return grown;
+}
+
+const struct contender contender_cachex = {
+	.name = "cachex",
+	.largest = UINT64_MAX,
+	.steps = true,
+	.verifies = true,
+	.open = cachex_open,
+	.close = cachex_close,
+	.fill = cachex_fill,
+	.read = {
+		[GET_POINTER] = get_pointer,
+		[GET] = get, /* always of the newest snapshot */
+		[GET_VERIFIED] = get,
+		[COPY] = copy,
+		[COPY_VERIFIED] = copy,
+		[BATCH] = batch,
+		[BATCH_VERIFIED] = batch,
+		[SCAN_KEYS] = scan_keys,
+		[SCAN_KEYS_VERIFIED] = scan_keys,
+		[SCAN_COMMITS] = scan_commits,
+		[SCAN_COMMITS_VERIFIED] = scan_commits,
+		[SCAN_COMMITS_LISTED] = scan_commits_listed,
+	},
+	.pending = cachex_pending,
+};
