@@ -28,7 +28,7 @@ struct ratio {
 };
 
 struct bench {
-	const char *name;
+	struct results *results; /* NULL if none are to be written */
 	struct row *rows;
 	unsigned n_rows;
 	struct ratio *ratios;
@@ -65,13 +65,14 @@ print_machine(void)
 }
 
 struct bench *
-bench_start(const char *name)
+bench_start(const char *name, const char *path)
 {
 	struct bench *bench = calloc(1, sizeof(*bench));
 
 	if (bench == NULL)
 		err(1, NULL);
-	bench->name = name;
+	if (path != NULL)
+		bench->results = results_new(name, path);
 	printf("bench: %s\n", name);
 	print_machine();
 	return bench;
@@ -273,9 +274,9 @@ print_ratios(const struct bench *bench)
 }
 
 static void
-write_results(const struct bench *bench, const char *path)
+write_results(const struct bench *bench)
 {
-	struct results *results = results_new(bench->name);
+	struct results *results = bench->results;
 	double median, min, max;
 
 	for (unsigned i = 0; i < bench->n_rows; i++) {
@@ -287,15 +288,16 @@ write_results(const struct bench *bench, const char *path)
 	for (unsigned i = 0; i < bench->n_ratios; i++)
 		results_ratio(results, bench->ratios[i].text, bench->ratios[i].value,
 		    bench->ratios[i].sense, bench->ratios[i].target);
-	results_write(results, path);
+	results_write(results);
 	results_free(results);
 }
 
 void
-bench_finish(struct bench *bench, const char *path)
+bench_finish(struct bench *bench)
 {
 	print_ratios(bench);
-	write_results(bench, path);
+	if (bench->results != NULL)
+		write_results(bench);
 	for (unsigned i = 0; i < bench->n_rows; i++)
 		free(bench->rows[i].values);
 	for (unsigned i = 0; i < bench->n_ratios; i++)

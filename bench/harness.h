@@ -8,8 +8,11 @@
 
 struct bench;
 
-/** Start a bench and print what machine it runs on. @p name is kept. */
-struct bench *bench_start(const char *name);
+/**
+ * Start a bench and print what machine it runs on. Strings are kept.
+ * @param path  file that the results go to, NULL for none
+ */
+struct bench *bench_start(const char *name, const char *path);
 
 /** Add one run to a row; the row is made by its first run. Strings are kept. */
 void bench_run(struct bench *bench, const char *case_name, const char *contender,
@@ -29,8 +32,8 @@ void bench_print(const struct bench *bench, const char *case_name);
 void bench_ratio(struct bench *bench, double value, const char *sense,
     double target, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/** Print the ratios, write the results to @p path and free the bench. */
-void bench_finish(struct bench *bench, const char *path);
+/** Print the ratios, write the results and free the bench. */
+void bench_finish(struct bench *bench);
 
 /** Seconds of the monotonic clock. */
 double bench_seconds(void);

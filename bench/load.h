@@ -7,6 +7,7 @@
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,8 @@ struct load {
 	uint64_t commit;     /* samples a commit */
 	uint64_t more;       /* commits that are measured one by one after the filling */
 	unsigned rounds;     /* fillings */
-	unsigned more_rounds; /* the first so many of them end with those commits */
+	bool pending;        /* memory of pending puts is measured here */
+	unsigned more_rounds; /* so many rounds, the first, end with those commits */
 
 	char (*keys)[KEY_SIZE]; /* of samples + more * commit samples, all different */
 	uint32_t *order;        /* a random permutation of the first samples */

@@ -12,17 +12,45 @@
 
 struct results {
 	const char *bench; /* whose they are */
-	json_t *items;     /* array of objects */
+	const char *path;  /* where they go */
+	json_t *items;     /* array of objects, those of other benches first */
 };
 
+/* What other benches left in the file; an empty array if there is none. */
+static json_t *
+others(const char *bench, const char *path)
+{
+	json_error_t error;
+	json_t *kept = json_array(), *old, *item;
+	size_t i;
+
+	if (kept == NULL)
+		errx(1, "out of memory");
+	if (access(path, F_OK) != 0 && errno == ENOENT)
+		return kept;
+	old = json_load_file(path, 0, &error);
+	if (!json_is_array(old))
+		errx(1, "%s: line %d: %s", path, old ? 1 : error.line,
+		    old ? "not an array" : error.text);
+	json_array_foreach(old, i, item) {
+		const char *whose = json_string_value(json_object_get(item, "bench"));
+		if (whose == NULL || strcmp(whose, bench) != 0)
+			json_array_append(kept, item);
+	}
+	json_decref(old);
+	return kept;
+}
+
 struct results *
-results_new(const char *bench)
+results_new(const char *bench, const char *path)
 {
 	struct results *results = calloc(1, sizeof(*results));
 
-	if (results == NULL || (results->items = json_array()) == NULL)
-		errx(1, "out of memory");
+	if (results == NULL)
+		err(1, NULL);
 	results->bench = bench;
+	results->path = path;
+	results->items = others(bench, path);
 	return results;
 }
 
@@ -63,31 +91,6 @@ results_ratio(struct results *results, const char *ratio, double value,
 	    "target", rounded(target)));
 }
 
-/* What other benches left in the file; an empty array if there is none. */
-static json_t *
-others(const struct results *results, const char *path)
-{
-	json_error_t error;
-	json_t *kept = json_array(), *old, *item;
-	size_t i;
-
-	if (kept == NULL)
-		errx(1, "out of memory");
-	if (access(path, F_OK) != 0 && errno == ENOENT)
-		return kept;
-	old = json_load_file(path, 0, &error);
-	if (!json_is_array(old))
-		errx(1, "%s: line %d: %s", path, old ? 1 : error.line,
-		    old ? "not an array" : error.text);
-	json_array_foreach(old, i, item) {
-		const char *bench = json_string_value(json_object_get(item, "bench"));
-		if (bench == NULL || strcmp(bench, results->bench) != 0)
-			json_array_append(kept, item);
-	}
-	json_decref(old);
-	return kept;
-}
-
 /* One object a line, so that two runs can be compared with diff. */
 static int
 dump(FILE *file, const json_t *all)
@@ -106,22 +109,20 @@ dump(FILE *file, const json_t *all)
 }
 
 void
-results_write(const struct results *results, const char *path)
+results_write(const struct results *results)
 {
-	json_t *all = others(results, path);
+	const char *path = results->path;
 	char *temporary;
 	FILE *file;
 
-	json_array_extend(all, results->items);
 	if (asprintf(&temporary, "%s.new", path) < 0)
 		errx(1, "out of memory");
 	file = fopen(temporary, "w");
 	if (file == NULL)
 		err(1, "%s", temporary);
-	if (dump(file, all) != 0 || fclose(file) != 0 || rename(temporary, path) != 0)
+	if (dump(file, results->items) != 0 || fclose(file) != 0 || rename(temporary, path) != 0)
 		err(1, "%s", path);
 	free(temporary);
-	json_decref(all);
 }
 
 void

@@ -5,8 +5,11 @@
 
 struct results;
 
-/** Results of one bench, empty. */
-struct results *results_new(const char *bench);
+/**
+ * Results of one bench, empty, to take the place of what stands of it in @p path
+ * now; those of other benches stay. A file that is something else ends the program.
+ */
+struct results *results_new(const char *bench, const char *path);
 
 /** A measured row: the median, least and greatest of @p runs values. */
 void results_row(struct results *results, const char *case_name,
@@ -17,11 +20,8 @@ void results_row(struct results *results, const char *case_name,
 void results_ratio(struct results *results, const char *ratio, double value,
     const char *sense, double target);
 
-/**
- * Put them into @p path in the place of what stood there of this bench; those of
- * other benches stay. The file is replaced as a whole.
- */
-void results_write(const struct results *results, const char *path);
+/** Replace the file as a whole. */
+void results_write(const struct results *results);
 
 void results_free(struct results *results);
 
