@@ -26,6 +26,9 @@ enum way {
 	SCAN_COMMITS,         /* all in the order they were put, touched */
 	SCAN_COMMITS_VERIFIED,
 	SCAN_COMMITS_LISTED,  /* the same, the data not touched */
+	SCAN_KEYS_COPY,       /* the scans again, each value copied out */
+	SCAN_COMMITS_COPY,
+	SCAN_COMMITS_COPY_VERIFIED,
 	WAYS
 };
 

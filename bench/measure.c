@@ -39,6 +39,10 @@ static const struct way_row {
 	    .verified = true, .all = true },
 	[SCAN_COMMITS_LISTED] = { .metric = "scan by commit, not touched",
 	    .untouched = true, .all = true },
+	[SCAN_KEYS_COPY] = { .metric = "copy scan by key", .all = true },
+	[SCAN_COMMITS_COPY] = { .metric = "copy scan by commit", .all = true },
+	[SCAN_COMMITS_COPY_VERIFIED] = { .metric = "copy scan by commit, verified",
+	    .verified = true, .all = true },
 };
 
 const char *

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "scratch.h"
 
-#include <dirent.h>
 #include <err.h>
-#include <fcntl.h>
+#include <ftw.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -114,40 +113,38 @@ scratch_filesystem(void)
 	}
 }
 
-static void
-add_up(const char *dir, double *allocated, double *size)
-{
-	DIR *stream = opendir(dir);
-	const struct dirent *entry;
-	struct stat st;
+static double allocated_sum, size_sum;
 
-	if (stream == NULL)
-		err(1, "%s", dir);
-	while ((entry = readdir(stream)) != NULL) {
-		if (fstatat(dirfd(stream), entry->d_name, &st, 0) != 0)
-			err(1, "%s/%s", dir, entry->d_name);
-		if (!S_ISREG(st.st_mode))
-			continue;
-		*allocated += (double)st.st_blocks * 512;
-		*size += (double)st.st_size;
+static int
+add_file(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)path;
+	(void)where;
+	if (type == FTW_F) {
+		allocated_sum += (double)st->st_blocks * 512;
+		size_sum += (double)st->st_size;
 	}
-	closedir(stream);
+	return 0;
+}
+
+static void
+add_up(const char *dir)
+{
+	allocated_sum = size_sum = 0;
+	if (nftw(dir, add_file, 16, FTW_PHYS) != 0)
+		err(1, "%s", dir);
 }
 
 double
 scratch_allocated(const char *dir)
 {
-	double allocated = 0, size = 0;
-
-	add_up(dir, &allocated, &size);
-	return allocated;
+	add_up(dir);
+	return allocated_sum;
 }
 
 double
 scratch_size(const char *dir)
 {
-	double allocated = 0, size = 0;
-
-	add_up(dir, &allocated, &size);
-	return size;
+	add_up(dir);
+	return size_sum;
 }

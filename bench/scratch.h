@@ -20,7 +20,7 @@ const char *scratch_filesystem(void);
 /** rm -rf. */
 void scratch_remove(const char *path);
 
-/** Bytes that the files of a directory take up: allocated, or as their sizes say. */
+/** Bytes that the files below a directory take up: allocated, or as their sizes say. */
 double scratch_allocated(const char *dir);
 double scratch_size(const char *dir);
 

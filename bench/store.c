@@ -144,6 +144,8 @@ state_read_ratios(struct bench *bench)
 		{ SCAN_COMMITS, SCAN_KEYS, 3, true },
 		{ SCAN_COMMITS_VERIFIED, SCAN_KEYS, 3, true },
 		{ SCAN_KEYS, SCAN_KEYS, 3, true },
+		{ SCAN_COMMITS_COPY, SCAN_KEYS_COPY, 3, true },
+		{ SCAN_COMMITS_COPY_VERIFIED, SCAN_KEYS_COPY, 3, true },
 	};
 
 	for (unsigned w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)

@@ -151,7 +151,7 @@ batch(void *handle, uint64_t n)
 }
 
 static uint64_t
-scan(struct store *store, uint64_t n, unsigned flags)
+scan(struct store *store, uint64_t n, unsigned flags, bool copied)
 {
 	lc_iter *iter;
 	lc_item item;
@@ -160,8 +160,10 @@ scan(struct store *store, uint64_t n, unsigned flags)
 
 	must(lc_iter_open(store->cache, flags, NULL, 0, &iter));
 	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
-		sum += flags & LC_ITER_LISTED ? item.tensor.nbytes :
-		    *(const unsigned char *)item.tensor.data;
+		const unsigned char *bytes = item.tensor.data;
+		if (copied)
+			bytes = memcpy(store->copy, bytes, item.tensor.nbytes);
+		sum += flags & LC_ITER_LISTED ? item.tensor.nbytes : bytes[0];
 		seen++;
 	}
 	if (status != LC_NOT_FOUND)
@@ -175,19 +177,31 @@ scan(struct store *store, uint64_t n, unsigned flags)
 static uint64_t
 scan_keys(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_KEY);
+	return scan(handle, n, LC_BY_KEY, false);
+}
+
+static uint64_t
+scan_keys_copy(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_KEY, true);
 }
 
 static uint64_t
 scan_commits(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_COMMIT);
+	return scan(handle, n, LC_BY_COMMIT, false);
 }
 
 static uint64_t
 scan_commits_listed(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_COMMIT | LC_ITER_LISTED);
+	return scan(handle, n, LC_BY_COMMIT | LC_ITER_LISTED, false);
+}
+
+static uint64_t
+scan_commits_copy(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_COMMIT, true);
 }
 
 static double
@@ -225,6 +239,9 @@ const struct contender contender_cachex = {
 		[SCAN_COMMITS] = scan_commits,
 		[SCAN_COMMITS_VERIFIED] = scan_commits,
 		[SCAN_COMMITS_LISTED] = scan_commits_listed,
+		[SCAN_KEYS_COPY] = scan_keys_copy,
+		[SCAN_COMMITS_COPY] = scan_commits_copy,
+		[SCAN_COMMITS_COPY_VERIFIED] = scan_commits_copy,
 	},
 	.pending = cachex_pending,
 };

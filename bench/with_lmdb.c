@@ -145,9 +145,8 @@ copy(void *handle, uint64_t n)
 }
 
 static uint64_t
-scan_keys(void *handle, uint64_t n)
+scan(struct store *store, uint64_t n, bool copied)
 {
-	struct store *store = handle;
 	MDB_cursor *cursor;
 	MDB_val key, data;
 	uint64_t sum = 0, seen = 0;
@@ -155,7 +154,10 @@ scan_keys(void *handle, uint64_t n)
 	must(mdb_txn_renew(store->read), "renew");
 	must(mdb_cursor_open(store->read, store->dbi, &cursor), "cursor");
 	while (mdb_cursor_get(cursor, &key, &data, MDB_NEXT) == 0) {
-		sum += *(const unsigned char *)data.mv_data;
+		const unsigned char *bytes = data.mv_data;
+		if (copied)
+			bytes = memcpy(store->copy, bytes, data.mv_size);
+		sum += bytes[0];
 		seen++;
 	}
 	mdb_cursor_close(cursor);
@@ -163,6 +165,18 @@ scan_keys(void *handle, uint64_t n)
 	if (seen != n)
 		errx(1, "lmdb: a scan saw %ju of %ju", (uintmax_t)seen, (uintmax_t)n);
 	return sum;
+}
+
+static uint64_t
+scan_keys(void *handle, uint64_t n)
+{
+	return scan(handle, n, false);
+}
+
+static uint64_t
+scan_keys_copy(void *handle, uint64_t n)
+{
+	return scan(handle, n, true);
 }
 
 const struct contender contender_lmdb = {
@@ -179,5 +193,6 @@ const struct contender contender_lmdb = {
 		[COPY] = copy,
 		[BATCH] = get, /* a loop of mdb_get() under one transaction */
 		[SCAN_KEYS] = scan_keys,
+		[SCAN_KEYS_COPY] = scan_keys_copy,
 	},
 };
