@@ -126,17 +126,19 @@ read_some(struct place *place, enum way which, uint64_t n, struct reply *reply)
 		errx(1, "%s: %s: wrong data", place->contender->name, way->metric);
 }
 
-/* Open and read one sample: seconds of the open, of both, private memory gained. */
+/* Open and read one sample: seconds of the open, of both; private, mapped memory. */
 static void
 open_timed(struct place *place, struct reply *reply)
 {
-	const double memory = memory_private(), start = bench_seconds();
+	const double private = memory_private(), mapped = memory_mapped();
+	const double start = bench_seconds();
 
 	place->store = place->contender->open(place->load, place->dir, true);
 	reply->value[0] = bench_seconds() - start;
 	place->contender->read[GET](place->store, 1);
 	reply->value[1] = bench_seconds() - start;
-	reply->value[2] = memory_private() - memory;
+	reply->value[2] = memory_private() - private;
+	reply->value[3] = memory_mapped() - mapped;
 	place->contender->close(place->store);
 }
 
@@ -258,6 +260,8 @@ measure_opens(struct round *round)
 			note(round, c, "open and first get", "ms", reply.value[1] * 1e3);
 			note(round, c, "private memory after open and get", "MB",
 			    reply.value[2] / MB);
+			note(round, c, "mapped file pages after open and get", "MB",
+			    reply.value[3] / MB);
 		}
 }
 

@@ -37,7 +37,13 @@ memory_anonymous(pid_t pid)
 double
 memory_private(void)
 {
-	return sum_of_lines("/proc/self/smaps_rollup", "Private_");
+	return sum_of_lines("/proc/self/smaps_rollup", "Private_Dirty");
+}
+
+double
+memory_mapped(void)
+{
+	return sum_of_lines("/proc/self/smaps_rollup", "Private_Clean");
 }
 
 double

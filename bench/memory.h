@@ -9,10 +9,13 @@
 double memory_anonymous(pid_t pid);
 
 /**
- * Memory that only this process holds, exact: heap and stacks, and the pages of
- * mapped files that no other process maps.
+ * Memory that only this process holds and that the kernel cannot drop: heap,
+ * stacks, written pages; exact.
  */
 double memory_private(void);
+
+/** Unwritten pages of files that only this process maps now: the page cache's. */
+double memory_mapped(void);
 
 /** Memory of the machine. */
 double memory_total(void);
