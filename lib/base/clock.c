@@ -34,3 +34,9 @@ lc__clock_ns(void)
 {
 	return now_ns(CLOCK_MONOTONIC);
 }
+
+uint64_t
+lc__clock_coarse_ns(void)
+{
+	return now_ns(CLOCK_MONOTONIC_COARSE);
+}

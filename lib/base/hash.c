@@ -5,10 +5,16 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/hash_long.h"
+
+/* Up to here XXH3 uses no vectors, and inlining pays. */
+#define SHORT_INPUT 240
+
 uint64_t
 lc__hash64(const void *data, size_t size)
 {
-	return XXH3_64bits(data, size);
+	return size <= SHORT_INPUT ? XXH3_64bits(data, size) :
+	    lc__hash64_long(data, size);
 }
 
 uint64_t

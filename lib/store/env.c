@@ -150,41 +150,49 @@ lc__env_grow(struct lc__env *env)
 }
 
 void
+lc__env_lock(struct lc__env *env)
+{
+	pthread_mutex_lock(&env->lock);
+}
+
+void
+lc__env_unlock(struct lc__env *env)
+{
+	pthread_mutex_unlock(&env->lock);
+}
+
+void
 lc__env_count_pins(struct lc__env *env, int change)
 {
-	pthread_mutex_lock(&env->lock);
 	env->pinned += (unsigned)change;
-	pthread_cond_broadcast(&env->changed);
-	pthread_mutex_unlock(&env->lock);
+	if (env->moving)
+		pthread_cond_broadcast(&env->changed);
 }
 
-/* Count a read transaction in, unless the map is moving or must be reopened. */
-static lc_status
-enter(struct lc__env *env)
+lc_status
+lc__env_enter(struct lc__env *env)
 {
-	for (;;) {
-		bool stale;
+	while (env->moving || env->stale) {
+		lc_status status;
 
-		pthread_mutex_lock(&env->lock);
-		while (env->moving)
+		if (env->moving) {
 			pthread_cond_wait(&env->changed, &env->lock);
-		stale = env->stale;
-		if (!stale)
-			env->active++;
+			continue;
+		}
 		pthread_mutex_unlock(&env->lock);
-		if (!stale)
-			return LC_OK;
-		return_if_error(lc__env_move(env, lc__env_reattach));
+		status = lc__env_move(env, lc__env_reattach);
+		pthread_mutex_lock(&env->lock);
+		return_if_error(status);
 	}
+	env->active++;
+	return LC_OK;
 }
 
-static void
-leave(struct lc__env *env)
+void
+lc__env_leave(struct lc__env *env)
 {
-	pthread_mutex_lock(&env->lock);
 	if (--env->active == 0 && env->moving)
 		pthread_cond_broadcast(&env->changed);
-	pthread_mutex_unlock(&env->lock);
 }
 
 /* ---- transactions --------------------------------------------------------- */
@@ -280,6 +288,14 @@ lc__txn_commit(struct lc__txn *txn)
 	return rc == 0 ? LC_OK : lc__env_error(env, rc, "commit");
 }
 
+static void
+leave_unlocked(struct lc__env *env)
+{
+	lc__env_lock(env);
+	lc__env_leave(env);
+	lc__env_unlock(env);
+}
+
 void
 lc__txn_abort(struct lc__txn *txn)
 {
@@ -290,58 +306,75 @@ lc__txn_abort(struct lc__txn *txn)
 	if (txn->write)
 		pthread_mutex_unlock(&txn->env->write_lock);
 	else if (txn->active)
-		leave(txn->env);
+		leave_unlocked(txn->env);
 	free(txn);
 }
 
-/* Begin or renew; LC_OK with txn->active unset asks for another try. */
-static lc_status
-try_read(struct lc__txn *txn, bool *slots_checked)
+/* Begin or renew; an LMDB code. */
+static int
+begin_or_renew(struct lc__txn *txn)
 {
 	struct lc__env *env = txn->env;
-	int rc, dead;
+	int rc;
 
-	return_if_error(enter(env));
 	if (txn->mdb == NULL || txn->attached != env->attached)
 		rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn->mdb);
 	else
 		rc = mdb_txn_renew(txn->mdb);
 	txn->attached = env->attached;
-	if (rc == 0) {
-		txn->active = true;
-		return LC_OK;
-	}
-	leave(env);
-	if (rc == MDB_MAP_RESIZED)
-		return lc__env_move(env, adopt_map);
+	txn->active = rc == 0;
+	return rc;
+}
+
+/* Remove what made a transaction fail, if that is possible, and count in anew. */
+static lc_status
+mend(struct lc__env *env, int rc, bool *slots_checked)
+{
+	lc_status status;
+	int dead;
+
+	leave_unlocked(env);
 	if (rc == MDB_READERS_FULL && !*slots_checked) {
 		*slots_checked = true;
 		mdb_reader_check(env->mdb, &dead);
-		return LC_OK;
+	} else if (rc == MDB_MAP_RESIZED) {
+		return_if_error(lc__env_move(env, adopt_map));
+	} else {
+		return lc__env_error(env, rc, "begin to read");
 	}
-	return lc__env_error(env, rc, "begin to read");
+	lc__env_lock(env);
+	status = lc__env_enter(env);
+	lc__env_unlock(env);
+	return status;
 }
 
 lc_status
 lc__txn_renew(struct lc__txn *txn)
 {
 	bool slots_checked = false;
+	int rc;
 
-	for (int i = 0; i < 8 && !txn->active; i++)
-		return_if_error(try_read(txn, &slots_checked));
-	if (!txn->active)
-		return lc__error(LC_BUSY, 0, "%s: the map keeps being resized",
-		    txn->env->dir);
-	return LC_OK;
+	for (int i = 0; i < 8; i++) {
+		rc = begin_or_renew(txn);
+		if (rc == 0)
+			return LC_OK;
+		return_if_error(mend(txn->env, rc, &slots_checked));
+	}
+	leave_unlocked(txn->env);
+	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized",
+	    txn->env->dir);
 }
 
 lc_status
 lc__txn_begin_read(struct lc__env *env, struct lc__txn **out)
 {
 	struct lc__txn *txn = NULL;
-	lc_status status;
+	lc_status status = new_txn(env, false, &txn);
 
-	return_if_error(new_txn(env, false, &txn));
+	if (status != LC_OK) {
+		leave_unlocked(env);
+		return status;
+	}
 	status = lc__txn_renew(txn);
 	if (status != LC_OK)
 		lc__txn_abort(txn);
@@ -355,7 +388,7 @@ lc__txn_reset(struct lc__txn *txn)
 {
 	mdb_txn_reset(txn->mdb);
 	txn->active = false;
-	leave(txn->env);
+	lc__env_leave(txn->env);
 }
 
 uint64_t

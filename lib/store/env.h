@@ -58,13 +58,29 @@ LC_CHECKED lc_status lc__txn_commit(struct lc__txn *txn);
 /** Free without a commit. NULL is harmless. */
 void lc__txn_abort(struct lc__txn *txn);
 
-/** Start a read transaction on the newest commit, counted as active. */
+/* The lock of an environment guards the count of its active read transactions
+ * and whatever else its users keep beside it. Never held while LMDB waits. */
+void lc__env_lock(struct lc__env *env);
+void lc__env_unlock(struct lc__env *env);
+
+/**
+ * With the lock held: count a read transaction in, before it begins or is
+ * renewed. Waits while the map moves; lets go of the lock meanwhile.
+ */
+LC_CHECKED lc_status lc__env_enter(struct lc__env *env);
+/** With the lock held: count one out. */
+void lc__env_leave(struct lc__env *env);
+/** With the lock held: a pinned snapshot stands (+1) or is gone (-1). Pinned ones
+ * forbid moving the map. */
+void lc__env_count_pins(struct lc__env *env, int change);
+
+/** Start a read transaction that was counted in; counted out if it fails. */
 LC_CHECKED lc_status lc__txn_begin_read(struct lc__env *env,
     struct lc__txn **out);
-/** Let go of the snapshot, keep the slot; no longer active. */
-void lc__txn_reset(struct lc__txn *txn);
-/** Take the newest commit again after a reset. */
+/** Take the newest commit again after a reset; as lc__txn_begin_read(). */
 LC_CHECKED lc_status lc__txn_renew(struct lc__txn *txn);
+/** With the lock held: let go of the snapshot, keep the slot; counts out. */
+void lc__txn_reset(struct lc__txn *txn);
 /** The commit that the transaction sees. */
 uint64_t lc__txn_id(const struct lc__txn *txn);
 /** The newest commit of the environment. */
@@ -78,9 +94,6 @@ uint32_t lc__env_map_version(const struct lc__env *env);
  * @return LC_OK, or LC_MAP_FULL while pinned snapshots forbid it.
  */
 LC_CHECKED lc_status lc__env_grow(struct lc__env *env);
-
-/** A pinned snapshot stands (+1) or is gone (-1): it forbids moving the map. */
-void lc__env_count_pins(struct lc__env *env, int change);
 
 /* Rows. Integer tables take their key as a number. */
 LC_CHECKED lc_status lc__txn_get(struct lc__txn *txn, enum lc__table table,

@@ -66,6 +66,32 @@ insert(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
 	}
 }
 
+/* Insert an entry when its bucket had time to reach the cache. */
+static void
+insert_later(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
+{
+	const uint64_t i = builder->entries % LC__RUN_AHEAD;
+	const uint64_t bucket =
+	    (uint64_t)(((unsigned __int128)hash * builder->buckets) >> 64);
+
+	if (builder->entries >= LC__RUN_AHEAD)
+		insert(builder, builder->ahead[i].hash, builder->ahead[i].location);
+	__builtin_prefetch(builder->bytes + LC__RUN_HEADER +
+	    bucket * LC__RUN_BUCKET, 1);
+	builder->ahead[i].hash = hash;
+	builder->ahead[i].location = location;
+}
+
+static void
+insert_rest(struct lc__run_builder *builder)
+{
+	const uint64_t n = builder->entries;
+
+	for (uint64_t i = n < LC__RUN_AHEAD ? 0 : n - LC__RUN_AHEAD; i < n; i++)
+		insert(builder, builder->ahead[i % LC__RUN_AHEAD].hash,
+		    builder->ahead[i % LC__RUN_AHEAD].location);
+}
+
 static void
 end_block(struct lc__run_builder *builder)
 {
@@ -100,7 +126,7 @@ lc__run_build_add(struct lc__run_builder *builder, uint64_t hash,
 		begin_block(builder);
 	if (location & LC__TOMBSTONE)
 		location = LC__TOMBSTONE | (builder->used - builder->keys);
-	insert(builder, hash, location);
+	insert_later(builder, hash, location);
 	entry = builder->bytes + builder->used;
 	lc__set64(entry, location);
 	lc__set16(entry + 8, (uint16_t)(id_size - 1));
@@ -127,6 +153,7 @@ lc__run_build_finish(struct lc__run_builder *builder, uint64_t id,
 {
 	unsigned char *const head = builder->bytes;
 
+	insert_rest(builder);
 	if (builder->block != 0)
 		end_block(builder);
 	for (uint32_t i = 0; i < builder->blocks; i++)

@@ -6,6 +6,9 @@
 #include "lmdbcache.h"
 #include "store/run.h"
 
+/* Entries between the fetch of their bucket and their insertion. */
+#define LC__RUN_AHEAD 16
+
 /** A run under construction. */
 struct lc__run_builder {
 	uint64_t seed;     /* of the module's hash */
@@ -18,6 +21,9 @@ struct lc__run_builder {
 	size_t used;       /* bytes up to the current entry */
 	size_t block;      /* offset of the current block, 0 for none */
 	uint32_t *offsets; /* of the blocks in the key section, malloc'ed */
+	struct {
+		uint64_t hash, location;
+	} ahead[LC__RUN_AHEAD]; /* ring of entries on their way into the table */
 };
 
 /**

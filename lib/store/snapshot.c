@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+/* Guarded by the lock of the environment. */
 struct lc__pool {
 	struct lc__env *env;
-	pthread_mutex_t lock;
 	struct lc__snapshot *idle; /* not in use; pinned ones are still active */
 };
 
@@ -20,10 +20,8 @@ lc__pool_new(struct lc__env *env)
 {
 	struct lc__pool *pool = calloc(1, sizeof(*pool));
 
-	if (pool != NULL) {
+	if (pool != NULL)
 		pool->env = env;
-		pthread_mutex_init(&pool->lock, NULL);
-	}
 	return pool;
 }
 
@@ -54,14 +52,12 @@ lc__pool_free(struct lc__pool *pool)
 		next = s->next;
 		free_snapshot(s);
 	}
-	pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }
 
 void
 lc__pool_after_fork(struct lc__pool *pool)
 {
-	pthread_mutex_init(&pool->lock, NULL);
 	pool->idle = NULL;
 }
 
@@ -73,7 +69,6 @@ pop_usable(struct lc__pool *pool)
 	struct lc__snapshot **link, *s;
 	uint64_t last = 0;
 
-	pthread_mutex_lock(&pool->lock);
 	for (link = &pool->idle; (s = *link) != NULL; link = &s->next) {
 		if (s->pins == 0)
 			break;
@@ -86,8 +81,26 @@ pop_usable(struct lc__pool *pool)
 		*link = s->next;
 		s->in_use = true;
 	}
-	pthread_mutex_unlock(&pool->lock);
 	return s;
+}
+
+/* An idle snapshot, counted in unless it is active already; NULL if there is
+ * none, and then one may be begun: it is counted in. */
+static lc_status
+pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
+{
+	lc_status status;
+
+	lc__env_lock(env);
+	status = lc__env_enter(env);
+	if (status == LC_OK) {
+		*out = pop_usable(lc__env_pool(env));
+		*active = *out != NULL && (*out)->pins > 0;
+		if (*active)
+			lc__env_leave(env);
+	}
+	lc__env_unlock(env);
+	return status;
 }
 
 static lc_status
@@ -96,18 +109,21 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	struct lc__snapshot *s = calloc(1, sizeof(*s));
 	lc_status status;
 
-	if (s == NULL)
+	if (s == NULL) {
+		lc__env_lock(env);
+		lc__env_leave(env);
+		lc__env_unlock(env);
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	}
 	s->env = env;
 	s->in_use = true;
-	status = lc__txn_begin_read(env, &s->txn);
-	if (status != LC_OK) {
-		free(s);
-		return status;
-	}
 	s->epoch = lc__env_epoch(env);
-	*out = s;
-	return LC_OK;
+	status = lc__txn_begin_read(env, &s->txn);
+	if (status != LC_OK)
+		free(s);
+	else
+		*out = s;
+	return status;
 }
 
 /* Bring state and runs up to the transaction's commit. */
@@ -129,12 +145,14 @@ refresh(struct lc__snapshot *s)
 lc_status
 lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 {
-	struct lc__snapshot *s = pop_usable(lc__env_pool(env));
+	struct lc__snapshot *s = NULL;
+	bool active = false;
 	lc_status status = LC_OK;
 
+	return_if_error(pop_entered(env, &s, &active));
 	if (s == NULL)
 		return_if_error(new_snapshot(env, &s));
-	else if (s->pins == 0)
+	else if (!active)
 		status = lc__txn_renew(s->txn);
 	if (status != LC_OK) {
 		free_snapshot(s);
@@ -149,57 +167,67 @@ lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 	return LC_OK;
 }
 
-/* With the pool's lock held. */
+/* With the lock held. */
 static void
 add_pins(struct lc__snapshot *s, unsigned pins)
 {
 	if (s->pins == 0 && pins > 0) {
-		s->pinned_ns = lc__clock_ns();
+		s->pinned_ns = lc__clock_coarse_ns();
 		lc__env_count_pins(s->env, 1);
 	}
 	s->pins += pins;
 }
 
-void
-lc__snapshot_give(struct lc__snapshot *s, unsigned pins)
+/* With the lock held. */
+static void
+drop_pin(struct lc__snapshot *s)
+{
+	if (--s->pins > 0)
+		return;
+	lc__env_count_pins(s->env, -1);
+	if (!s->in_use)
+		lc__txn_reset(s->txn);
+}
+
+/* With the lock held. */
+static void
+put_back(struct lc__snapshot *s)
 {
 	struct lc__pool *pool = lc__env_pool(s->env);
 
-	pthread_mutex_lock(&pool->lock);
 	s->in_use = false;
-	add_pins(s, pins);
 	if (s->pins == 0)
 		lc__txn_reset(s->txn);
 	s->next = pool->idle;
 	pool->idle = s;
-	pthread_mutex_unlock(&pool->lock);
+}
+
+void
+lc__snapshot_give(struct lc__snapshot *s, unsigned pins)
+{
+	lc__env_lock(s->env);
+	add_pins(s, pins);
+	put_back(s);
+	lc__env_unlock(s->env);
 }
 
 void
 lc__snapshot_unpin(struct lc__snapshot *s)
 {
-	struct lc__pool *pool = lc__env_pool(s->env);
-
 	/* A view that crossed a fork belongs to the parent. */
 	if (s->epoch != lc__env_epoch(s->env))
 		return;
-	pthread_mutex_lock(&pool->lock);
-	if (--s->pins == 0) {
-		lc__env_count_pins(s->env, -1);
-		if (!s->in_use)
-			lc__txn_reset(s->txn);
-	}
-	pthread_mutex_unlock(&pool->lock);
+	lc__env_lock(s->env);
+	drop_pin(s);
+	lc__env_unlock(s->env);
 }
 
 void
 lc__snapshot_keep(struct lc__snapshot *s)
 {
-	struct lc__pool *pool = lc__env_pool(s->env);
-
-	pthread_mutex_lock(&pool->lock);
+	lc__env_lock(s->env);
 	add_pins(s, 1);
-	pthread_mutex_unlock(&pool->lock);
+	lc__env_unlock(s->env);
 }
 
 void
@@ -207,21 +235,23 @@ lc__snapshot_end_keep(struct lc__snapshot *s)
 {
 	if (s->epoch != lc__env_epoch(s->env))
 		return;
-	lc__snapshot_unpin(s);
-	lc__snapshot_give(s, 0);
+	lc__env_lock(s->env);
+	drop_pin(s);
+	put_back(s);
+	lc__env_unlock(s->env);
 }
 
 uint64_t
 lc__pool_oldest_pin_ms(struct lc__pool *pool)
 {
-	const uint64_t now = lc__clock_ns();
+	const uint64_t now = lc__clock_coarse_ns();
 	uint64_t oldest = now;
 
-	pthread_mutex_lock(&pool->lock);
+	lc__env_lock(pool->env);
 	for (struct lc__snapshot *s = pool->idle; s != NULL; s = s->next)
 		if (s->pins > 0 && s->pinned_ns < oldest)
 			oldest = s->pinned_ns;
-	pthread_mutex_unlock(&pool->lock);
+	lc__env_unlock(pool->env);
 	return (now - oldest) / 1000000;
 }
 
