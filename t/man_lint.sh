@@ -25,26 +25,43 @@ for page in "$man"/*.[1-9]; do
 	holds "${page##*/}: EXAMPLES" grep -q '^\.Sh EXAMPLES$' "$page"
 done
 
-functions=$(sed -n '/^LC_API/,/;/p; /^static inline lc_id/,/{/p' "$header" |
+functions=$(sed -n '/^LC_API/,/;/p; /^static inline/,/^{/p' "$header" |
     words '\blc_[a-z_]+\(' | tr -d '(')
-is "lmdbcache.3: every function" \
-    "$(sed -n 's/^\.Fo\{0,1\}n\{0,1\} \(lc_[a-z_]*\).*/\1/p' "$man/lmdbcache.3" | sort -u)" \
+is "lmdbcache.3: SYNOPSIS has every function" \
+    "$(section "$man/lmdbcache.3" SYNOPSIS | sed -n 's/^\.F[no] \(lc_[a-z_]*\).*/\1/p' | sort)" \
     "$functions"
-statuses=$(sed -n '/^typedef enum lc_status/,/^}/p' "$header" | words 'LC_[A-Z_]+')
+is "lmdbcache.3: DESCRIPTION has every function" \
+    "$(sed -n 's/^\.It Fn //p' "$man/lmdbcache.3" | sort)" "$functions"
+statuses=$(sed -n '/^typedef enum lc_status/,/^}/p' "$header" |
+    words '^.LC_[A-Z_]+' | tr -d '\t')
 is "lmdbcache.3: every status" \
-    "$(section "$man/lmdbcache.3" ERRORS | sed -n 's/^\.It Dv //p' | words 'LC_[A-Z_]+')" \
+    "$(section "$man/lmdbcache.3" ERRORS | sed -n 's/^\.It Dv //p' | sort)" \
     "$(echo "$statuses" | grep -v '^LC_OK$')"
 
+# Names of options in a page and in a help text: -o --output, one a line. A
+# switch that can be turned off stands once.
+page_options() {
+	sed -n 's/^\.It Fl/Fl/p' "$1" | sed 's/ Ar .*//; s/Fl Fl no- */Fl Fl /g
+	    s/Fl Fl /--/g; s/Fl //g; s/[, ][, ]*/\n/g' |
+	    sed 's/^[^-]/-&/; s/^--no-/--/' | sort -u
+}
+help_options() {
+	awk -v name="$1" '$0 == name { on = 1; next } /^[^ ]|^$/ { on = 0 } on' |
+	    sed -n 's/^  \(-\)/\1/p' | sed 's/   *.*//; s/\[no-\]//; s/--no-/--/
+	    s/, /\n/g' | sed 's/ .*//' | sort -u
+}
+
 if [ -x "$CACHEX" ]; then
-	for page in "$man"/cachex-*.1; do
-		command=${page##*/cachex-}
-		command=${command%.1}
+	for command in $("$CACHEX" --help |
+	    awk '/^Commands$/ { on = 1; next } !/^  / { on = 0 } on { print $1 }'); do
+		"$CACHEX" "$command" --help >"$scratch/help"
 		is "cachex-$command.1: the options of its --help" \
-		    "$(sed -n 's/^\.It Fl.*/&/p' "$page" | sed 's/Fl Fl */--/g; s/Fl /-/g' |
-			words '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u)" \
-		    "$("$CACHEX" "$command" --help | words '(^|[ ,[])--?[a-zA-Z][a-z-]*' |
-			tr -d ' ,[' | sort -u)"
+		    "$(page_options "$man/cachex-$command.1")" \
+		    "$(help_options Options <"$scratch/help")"
+		holds "cachex.1: $command" grep -q "^\.It Xr cachex-$command 1" "$man/cachex.1"
 	done
+	is "cachex.1: the options of every command" "$(page_options "$man/cachex.1")" \
+	    "$(help_options 'Options of every command' <"$scratch/help")"
 else
 	skip "the options of --help" "$CACHEX is not built"
 fi
