@@ -32,6 +32,9 @@ function take(line) {
 		file = dir "/files/" word[2]
 	}
 	at_start = 0
+	# No line of C starts so: the transcript that uses the file follows it.
+	if (line ~ /^\$ /)
+		file = ""
 	if (file != "") {
 		print line > file
 	} else if (line ~ /^\$ /) {

@@ -60,7 +60,7 @@ make_fixtures() {
 	cp "$1/photo.png" "$1/photos/forest.png"
 }
 
-# The programs that examples name, in the build tree: as if it were installed.
+# The programs that examples name, as if the build tree were installed.
 make_programs() {
 	mkdir "$1"
 	cat >"$1/cachex" <<-END
@@ -69,13 +69,13 @@ make_programs() {
 	END
 	cat >"$1/cc" <<-END
 	#!/bin/sh
-	exec $CC $CFLAGS "\$@"
+	PATH='$PATH' exec $CC $CFLAGS "\$@"
 	END
 	cat >"$1/pkg-config" <<-END
 	#!/bin/sh
-	PKG_CONFIG_PATH=$builddir exec $(command -v pkg-config || echo pkgconf) \\
-	    --define-variable=libdir=$builddir/.libs \\
-	    --define-variable=includedir=$srcdir/include "\$@"
+	PATH='$PATH' PKG_CONFIG_PATH='$builddir' exec pkg-config \\
+	    --define-variable=libdir='$builddir/.libs' \\
+	    --define-variable=includedir='$srcdir/include' "\$@"
 	END
 	chmod +x "$1"/*
 }
@@ -98,7 +98,7 @@ example() {
 		skip "$label" "$missing is not installed"
 		return
 	fi
-	sh "$2.cmd" >"$2.got" 2>&1 </dev/null
+	timeout 300 sh "$2.cmd" >"$2.got" 2>&1 </dev/null
 	got=$?
 	if awk -f "$awk_dir/man_compare.awk" "$2.want" "$2.got" && [ $got = 0 ]; then
 		result 0 "$label"
@@ -128,15 +128,26 @@ page() {
 	cd "$scratch" || exit 99
 }
 
+printf 'a\n...\nb...d\n' >"$scratch/want"
+for text in 'a\nbcd' 'a\nx\n\nbd'; do
+	printf '%b\n' "$text" >"$scratch/got"
+	holds "the comparison takes $text" \
+	    awk -f "$awk_dir/man_compare.awk" "$scratch/want" "$scratch/got"
+done
+for text in 'a\nb' 'a\nbd\nx' 'xa\nbd' 'a'; do
+	printf '%b\n' "$text" >"$scratch/got"
+	check "the comparison refuses $text" 1 \
+	    awk -f "$awk_dir/man_compare.awk" "$scratch/want" "$scratch/got"
+done
 make_fixtures "$scratch/fixtures"
 make_programs "$scratch/programs"
 PATH=$scratch/programs:$PATH
 export PATH LD_LIBRARY_PATH="$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
-for file in ${MAN_PAGES:-"$srcdir"/man/*.[1-9] "$srcdir/README"}; do
+for file in ${MAN_PAGES:-$(cd "$srcdir" && echo man/*.[1-9] README)}; do
 	case $file in
-	*.[1-9]) page "$file" page ;;
-	*) page "$file" text ;;
+	*.[1-9]) page "$srcdir/$file" page ;;
+	*) page "$srcdir/$file" text ;;
 	esac
 done
 finish

@@ -55,9 +55,13 @@ if [ -x "$CACHEX" ]; then
 	for command in $("$CACHEX" --help |
 	    awk '/^Commands$/ { on = 1; next } !/^  / { on = 0 } on { print $1 }'); do
 		"$CACHEX" "$command" --help >"$scratch/help"
+		words 'CACHEX_[A-Z_]+' <"$scratch/help" >"$scratch/help.variables"
 		is "cachex-$command.1: the options of its --help" \
 		    "$(page_options "$man/cachex-$command.1")" \
 		    "$(help_options Options <"$scratch/help")"
+		is "cachex-$command.1: its variables" \
+		    "$(words 'CACHEX_[A-Z_]+' <"$man/cachex-$command.1" |
+			grep -vxFf "$scratch/help.variables")" ""
 		holds "cachex.1: $command" grep -q "^\.It Xr cachex-$command 1" "$man/cachex.1"
 	done
 	is "cachex.1: the options of every command" "$(page_options "$man/cachex.1")" \
