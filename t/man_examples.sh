@@ -129,13 +129,13 @@ page() {
 }
 
 printf 'a\n...\nb...d\n' >"$scratch/want"
-for text in 'a\nbcd' 'a\nx\n\nbd'; do
-	printf '%b\n' "$text" >"$scratch/got"
+for text in 'a bcd' 'a x  bd'; do
+	echo "$text" | tr ' ' '\n' >"$scratch/got"
 	holds "the comparison takes $text" \
 	    awk -f "$awk_dir/man_compare.awk" "$scratch/want" "$scratch/got"
 done
-for text in 'a\nb' 'a\nbd\nx' 'xa\nbd' 'a'; do
-	printf '%b\n' "$text" >"$scratch/got"
+for text in 'a b' 'a bd x' 'xa bd' 'a'; do
+	echo "$text" | tr ' ' '\n' >"$scratch/got"
 	check "the comparison refuses $text" 1 \
 	    awk -f "$awk_dir/man_compare.awk" "$scratch/want" "$scratch/got"
 done
