@@ -92,7 +92,8 @@ lacking() {
 
 # example NAME STEP: run STEP.cmd in the current directory, compare with STEP.want.
 example() {
-	label="$1: $(head -n 1 "$2.cmd")"
+	# Some shells' echo would take a backslash in the name of the test.
+	label="$1: $(head -n 1 "$2.cmd" | tr -d '\\')"
 	missing=$(lacking "$2.cmd")
 	if [ -n "$missing" ]; then
 		skip "$label" "$missing is not installed"
