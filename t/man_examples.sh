@@ -93,7 +93,7 @@ lacking() {
 # example NAME STEP: run STEP.cmd in the current directory, compare with STEP.want.
 example() {
 	# Some shells' echo would take a backslash in the name of the test.
-	label="$1: $(head -n 1 "$2.cmd" | tr -d '\\')"
+	label="$1: $(head -n 1 "$2.cmd" | sed 's,[\\],,g')"
 	missing=$(lacking "$2.cmd")
 	if [ -n "$missing" ]; then
 		skip "$label" "$missing is not installed"
