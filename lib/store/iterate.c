@@ -9,6 +9,9 @@
 #include "store/get.h"
 #include "store/run_merge.h"
 
+/* Records fetched into the cache before the walk comes to them. */
+#define AHEAD 16
+
 struct lc_iter {
 	struct lc__snapshot *snapshot;
 	unsigned flags;
@@ -18,6 +21,10 @@ struct lc_iter {
 	bool ended;          /* nothing more can be read */
 	struct lc__run_merge *keys; /* by key */
 	bool keys_lost;      /* a run was damaged: entries of older ones may show */
+	struct lc__run_entry ahead[AHEAD]; /* entries whose records are being fetched */
+	unsigned ahead_first, ahead_count;
+	lc_status ahead_end; /* what ended the filling, to be told behind them */
+	lc_error ahead_error;
 	/* by commit */
 	uint64_t chunk;      /* current chunk, 0 before the first */
 	const struct lc__chunk_slot *bytes; /* of it */
@@ -92,7 +99,11 @@ next_record(struct lc_iter *iter, struct lc__record *record)
 		return damaged_record(iter, offset);
 	}
 	iter->offset += record->size;
-	__builtin_prefetch(bytes + record->size);
+	/* The head of a record some way on, if the records are alike. */
+	if (record->size * 6 < iter->bytes->end - offset) {
+		__builtin_prefetch(bytes + record->size * 6);
+		__builtin_prefetch(bytes + record->size * 6 + 64);
+	}
 	return LC_OK;
 }
 
@@ -179,13 +190,56 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 	}
 }
 
+/* The record's head and the start of its data. */
+static void
+fetch_record(struct lc_iter *iter, uint64_t location)
+{
+	const struct lc__chunk_slot *chunk;
+
+	if (lc__snapshot_chunk(iter->snapshot, lc__location_chunk(location),
+	    &chunk) != LC_OK || lc__location_offset(location) >= chunk->end)
+		return;
+	__builtin_prefetch(chunk->bytes + lc__location_offset(location));
+	__builtin_prefetch(chunk->bytes + lc__location_offset(location) + 64);
+}
+
+/* Keys in order are records in no order: fetch some while others are read. */
+static lc_status
+next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
+{
+	while (iter->ahead_count < AHEAD && iter->ahead_end == LC_OK) {
+		struct lc__run_entry *free_place = &iter->ahead[
+		    (iter->ahead_first + iter->ahead_count) % AHEAD];
+
+		iter->ahead_end = next_entry(iter, free_place);
+		if (iter->ahead_end == LC_OK) {
+			fetch_record(iter, free_place->location);
+			iter->ahead_count++;
+		} else {
+			iter->ahead_error = *lc_last_error();
+		}
+	}
+	if (iter->ahead_count == 0) {
+		const lc_status status = iter->ahead_end;
+
+		if (status == LC_NOT_FOUND)
+			return status;
+		iter->ahead_end = LC_OK;
+		return lc__error_raise(&iter->ahead_error);
+	}
+	*entry = iter->ahead[iter->ahead_first];
+	iter->ahead_first = (iter->ahead_first + 1) % AHEAD;
+	iter->ahead_count--;
+	return LC_OK;
+}
+
 static lc_status
 next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *chunk)
 {
-	struct lc__run_entry entry;
+	struct lc__run_entry entry = { 0, NULL, 0 };
 	const lc_id *id = &record->id;
 
-	return_if_error(next_entry(iter, &entry));
+	return_if_error(next_fetched(iter, &entry));
 	if (entry.id_size < iter->prefix_size || (iter->prefix_size > 0 &&
 	    memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
 		return LC_NOT_FOUND;
