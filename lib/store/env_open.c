@@ -146,7 +146,8 @@ open_env(struct lc__env *env)
 	do {
 		status = try_open_env(env, map_size, &rc);
 		map_size /= 2;
-	} while (rc == ENOMEM && map_size >= MIN_MAP);
+		/* EINVAL: valgrind's answer to a map that it has no room for. */
+	} while ((rc == ENOMEM || rc == EINVAL) && map_size >= MIN_MAP);
 	return status;
 }
 
