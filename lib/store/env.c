@@ -239,7 +239,7 @@ try_begin_write(struct lc__txn *txn, unsigned flags)
 static lc_status
 locate_map(struct lc__txn *txn)
 {
-	struct lc__slice row;
+	struct lc__slice row = { NULL, 0 };
 	MDB_envinfo info;
 
 	return_if_error(lc__txn_get_meta(txn, "module", &row));

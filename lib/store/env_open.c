@@ -382,11 +382,31 @@ lc__env_attach(struct lc__env *env, bool create)
 	return status;
 }
 
+/* Environments of parent processes: closing one would free the parent's reader
+ * slots. They are kept in sight only for the sake of leak checkers. */
+static struct abandoned {
+	struct abandoned *next;
+	MDB_env *mdb;
+} *abandoned;
+
+static void
+abandon(struct lc__env *env)
+{
+	struct abandoned *node = malloc(sizeof(*node));
+
+	if (node == NULL)
+		return;
+	node->mdb = env->mdb;
+	node->next = abandoned;
+	abandoned = node;
+}
+
 void
 lc__env_detach(struct lc__env *env)
 {
-	/* Closing the parent's environment would free its reader slots. */
-	if (env->mdb != NULL && !env->forked)
+	if (env->mdb != NULL && env->forked)
+		abandon(env);
+	else if (env->mdb != NULL)
 		mdb_env_close(env->mdb);
 	env->mdb = NULL;
 	env->forked = false;

@@ -325,8 +325,8 @@ lc_status
 lc_iter_next(lc_iter *iter, lc_item *out)
 {
 	struct lc__record record;
+	uint64_t chunk = 0;
 	lc_tensor tensor;
-	uint64_t chunk;
 
 	if (iter->flags & LC_BY_COMMIT)
 		return_if_error(next_by_commit(iter, &record, &chunk));

@@ -13,6 +13,10 @@ struct lc__pool {
 	struct lc__snapshot *idle; /* not in use; pinned ones are still active */
 };
 
+/* Snapshots of parent processes: their slots are the parent's and views may
+ * still name them, so they are never freed. */
+static struct lc__snapshot *abandoned;
+
 /* ---- the pool ------------------------------------------------------------- */
 
 struct lc__pool *
@@ -58,6 +62,12 @@ lc__pool_free(struct lc__pool *pool)
 void
 lc__pool_after_fork(struct lc__pool *pool)
 {
+	struct lc__snapshot **end = &pool->idle;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = abandoned;
+	abandoned = pool->idle;
 	pool->idle = NULL;
 }
 
