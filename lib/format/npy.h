@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * NumPy's .npy format, versions 1 to 3: header text, then the elements.
+ * Bytes in, bytes out; reading files is the caller's part. Errors name no file:
+ * put it before them with lc__error_prefix().
+ */
+#ifndef LC_FORMAT_NPY_H
+#define LC_FORMAT_NPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/**
+ * The largest header text that is read. Every version 1 header fits; NumPy
+ * itself stops at 10,000, and rank 16 needs about 400.
+ */
+#define LC__NPY_MAX_HEADER 65536
+
+/** lc__npy_read()'s dtype: whatever the header says. */
+#define LC__NPY_ANY_DTYPE (-1)
+
+/** What a header says. */
+struct lc__npy_info {
+	lc_dtype dtype;              /* element type; not set when raw */
+	bool raw;                    /* '|V1', '|V2', '<f1': bits whose type has no name here */
+	size_t item;                 /* bytes an element */
+	bool big_endian;             /* false where an element is one byte */
+	bool fortran;                /* the first index runs fastest */
+	uint32_t ndim;               /* rank */
+	uint64_t shape[LC_MAX_NDIM]; /* the first ndim entries count */
+	size_t data_offset;          /* of the first element in the file */
+	size_t nbytes;               /* of all elements */
+};
+
+/**
+ * Read the header that @p bytes begins with; the elements need not be there.
+ * @return LC_OK; LC_CORRUPT for a malformed or cut header; LC_VERSION for a
+ * version above 3; LC_UNSUPPORTED for a dtype, rank or size that no tensor has.
+ */
+LC_CHECKED lc_status lc__npy_decode_header(const void *bytes, size_t size,
+    struct lc__npy_info *out);
+
+/**
+ * A whole file as a tensor in C order and little-endian.
+ *
+ * @param dtype  LC__NPY_ANY_DTYPE, or the one that the file must hold. Raw
+ *               elements (ml_dtypes writes bfloat16 as '<V2', float8 as '<V1' or
+ *               '<f1') need it, and it must have their size
+ * @param out    points into @p bytes if these are in order already, unaligned
+ *               then if @p bytes is; otherwise at *owned
+ * @param owned  NULL, or 64-byte aligned memory that the caller frees with free()
+ *
+ * What follows the last element is ignored, as NumPy does.
+ *
+ * @return as lc__npy_decode_header(); LC_CORRUPT if elements are missing;
+ * LC_UNSUPPORTED for raw elements without a dtype; LC_INVALID for a @p dtype
+ * that is not the file's; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__npy_read(const void *bytes, size_t size, int dtype,
+    lc_tensor *out, void **owned);
+
+/**
+ * Append the header that numpy.save() writes for a C-order array, so that
+ * header and tensor->data together are the file.
+ *
+ * @param raw  write bf16 as '<V2' and f8 as '<V1', which NumPy reads as bits;
+ *             without it these dtypes, which .npy cannot name, are LC_UNSUPPORTED
+ * @return LC_OK, LC_UNSUPPORTED, LC_INVALID for a bad tensor, LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__npy_encode_header(const lc_tensor *tensor, bool raw,
+    struct lc__buf *out);
+
+#endif
