@@ -173,7 +173,7 @@ no_element_type(struct span descr, struct span code)
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		if (is_kind(code, refused[i].kind))
 			return lc__error(LC_UNSUPPORTED, 0,
-			    "descr %s: %s are not supported",
+			    "descr %s: %s cannot be stored",
 			    lc__quote_id(descr.data, descr.size), refused[i].what);
 	}
 	return lc__error(LC_CORRUPT, 0, "descr %s is not an element type",
@@ -207,7 +207,7 @@ read_descr(struct text *text, struct lc__npy_info *info)
 	skip_space(text);
 	if (text->at < text->end && (*text->at == '[' || *text->at == '('))
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "structured elements are not supported");
+		    "structured elements cannot be stored");
 	return_if_error(read_string(text, "a string for descr", &descr));
 	return decode_descr(descr, info);
 }
