@@ -37,6 +37,9 @@ struct lc__npy_info {
 
 /**
  * Read the header that @p bytes begins with; the elements need not be there.
+ * The dictionary may have any form in which writers are known to print it: any
+ * order, quotes and spacing, Python 2's L and u. Not the rest of Python's
+ * syntax (comments, escapes, hexadecimal), nor a key twice.
  * @return LC_OK; LC_CORRUPT for a malformed or cut header; LC_VERSION for a
  * version above 3; LC_UNSUPPORTED for a dtype, rank or size that no tensor has.
  */

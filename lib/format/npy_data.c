@@ -48,7 +48,7 @@ number_width(const struct lc__npy_info *info)
 /* ---- Fortran order --------------------------------------------------------- */
 
 /* Elements of one block: small enough that what it touches stays in cache. */
-#define BLOCK 4096
+#define BLOCK 1024
 
 /* A copy that changes the order of elements; axes of length 1 are left out. */
 struct reorder {

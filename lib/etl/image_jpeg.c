@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* JPEG by libjpeg: the only module that includes <jpeglib.h>. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "base/error.h"
+#include "etl/exif.h"
+#include "etl/raster.h"
+
+/* Scans of a progressive file. Encoders write about ten; a file of a few
+ * kilobytes may hold thousands that each visit every pixel. */
+#define MAX_SCANS 500
+
+/* Everything that must outlive a longjmp, so no local variable does. */
+struct reader {
+	struct jpeg_error_mgr errors; /* first: libjpeg hands back this address */
+	struct jpeg_progress_mgr progress;
+	struct jpeg_decompress_struct info;
+	jmp_buf escape;    /* out of a failing call of libjpeg */
+	bool header_done;  /* what comes now are pixels */
+	lc_status status;  /* why it escaped */
+	uint8_t *band;     /* decoded rows on their way to the raster */
+	struct lc__raster *raster;
+};
+
+static lc_status
+status_of_message(int code)
+{
+	switch (code) {
+	case JERR_OUT_OF_MEMORY:
+		return LC_NO_MEMORY;
+	case JERR_ARITH_NOTIMPL:
+	case JERR_BAD_PRECISION:
+	case JERR_CONVERSION_NOTIMPL:
+	case JERR_SOF_UNSUPPORTED:
+		return LC_UNSUPPORTED;
+	default:
+		return LC_CORRUPT;
+	}
+}
+
+static void
+on_error(j_common_ptr info)
+{
+	struct reader *reader = (struct reader *)info->err;
+	char text[JMSG_LENGTH_MAX];
+
+	info->err->format_message(info, text);
+	reader->status = lc__error(status_of_message(info->err->msg_code), 0,
+	    "JPEG: %s", text);
+	longjmp(reader->escape, 1);
+}
+
+/* libjpeg warns where it goes on with invented pixels. Only what concerns no
+ * pixel passes: an unknown JFIF version, filling between header fields. */
+static void
+on_message(j_common_ptr info, int level)
+{
+	const struct reader *reader = (const struct reader *)info->err;
+	const int code = info->err->msg_code;
+
+	if (level >= 0 || code == JWRN_JFIF_MAJOR ||
+	    (code == JWRN_EXTRANEOUS_DATA && !reader->header_done))
+		return;
+	on_error(info);
+}
+
+static void
+on_progress(j_common_ptr info)
+{
+	struct reader *reader = (struct reader *)info->err;
+
+	if (reader->info.input_scan_number > MAX_SCANS) {
+		reader->status = lc__error(LC_INVALID, 0,
+		    "JPEG: more than %d scans", MAX_SCANS);
+		longjmp(reader->escape, 1);
+	}
+}
+
+static unsigned
+find_orientation(const struct jpeg_decompress_struct *info)
+{
+	for (jpeg_saved_marker_ptr m = info->marker_list; m != NULL; m = m->next)
+		if (m->marker == JPEG_APP0 + 1 && m->data_length > 6 &&
+		    memcmp(m->data, "Exif\0", 6) == 0)
+			return lc__exif_orientation(m->data + 6, m->data_length - 6);
+	return 1;
+}
+
+/* What libjpeg converts to: grey stays grey, CMYK is left to us. */
+static lc_status
+choose_colours(struct jpeg_decompress_struct *info)
+{
+	switch (info->jpeg_color_space) {
+	case JCS_GRAYSCALE:
+		info->out_color_space = JCS_GRAYSCALE;
+		return LC_OK;
+	case JCS_RGB:
+	case JCS_YCbCr:
+		info->out_color_space = JCS_RGB;
+		return LC_OK;
+	case JCS_CMYK:
+	case JCS_YCCK:
+		info->out_color_space = JCS_CMYK;
+		return LC_OK;
+	default:
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "JPEG: %d components of unknown meaning", info->num_components);
+	}
+}
+
+/* CMYK to RGB in place: R = (1 - C) (1 - K). Adobe's files store 1 - ink. */
+static void
+convert_cmyk(uint8_t *pixels, size_t count, bool inverted)
+{
+	const unsigned flip = inverted ? 0 : 255;
+
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *from = pixels + 4 * i;
+		const unsigned k = from[3] ^ flip;
+		uint8_t *to = pixels + 3 * i;
+		for (int c = 0; c < 3; c++)
+			to[c] = (uint8_t)(((from[c] ^ flip) * k + 127) / 255);
+	}
+}
+
+static lc_status
+read_rows(struct reader *reader)
+{
+	struct jpeg_decompress_struct *info = &reader->info;
+	const bool cmyk = info->out_color_space == JCS_CMYK;
+	const size_t row_bytes =
+	    (size_t)info->output_width * (unsigned)info->output_components;
+	JSAMPROW rows[LC__RASTER_BAND];
+
+	reader->band = malloc(LC__RASTER_BAND * row_bytes);
+	if (reader->band == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+	for (int i = 0; i < LC__RASTER_BAND; i++)
+		rows[i] = reader->band + (size_t)i * row_bytes;
+	while (info->output_scanline < info->output_height) {
+		const JDIMENSION y = info->output_scanline;
+		JDIMENSION n = 0, left = info->output_height - y;
+		if (left > LC__RASTER_BAND)
+			left = LC__RASTER_BAND;
+		while (n < left)
+			n += jpeg_read_scanlines(info, rows + n, left - n);
+		if (cmyk)
+			convert_cmyk(reader->band, (size_t)n * info->output_width,
+			    info->saw_Adobe_marker);
+		lc__raster_store(reader->raster, y, n, reader->band);
+	}
+	return LC_OK;
+}
+
+static lc_status
+read_image(struct reader *reader, const void *bytes, size_t size)
+{
+	struct jpeg_decompress_struct *info = &reader->info;
+	unsigned channels;
+
+	jpeg_create_decompress(info);
+	info->progress = &reader->progress;
+	jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
+	jpeg_mem_src(info, bytes, size);
+	jpeg_read_header(info, TRUE);
+	reader->header_done = true;
+	return_if_error(lc__raster_check(reader->raster, info->image_width,
+	    info->image_height));
+	return_if_error(choose_colours(info));
+	jpeg_start_decompress(info);
+	channels = info->out_color_space == JCS_GRAYSCALE ? 1 : 3;
+	return_if_error(lc__raster_begin(reader->raster, info->output_width,
+	    info->output_height, channels, find_orientation(info)));
+	return_if_error(read_rows(reader));
+	/* Reads up to the end marker, and so finds one missing. */
+	jpeg_finish_decompress(info);
+	return LC_OK;
+}
+
+static lc_status
+read_or_escape(struct reader *reader, const void *bytes, size_t size)
+{
+	if (setjmp(reader->escape) != 0)
+		return reader->status;
+	return read_image(reader, bytes, size);
+}
+
+lc_status
+lc__image_read_jpeg(const void *bytes, size_t size, struct lc__raster *raster)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	lc_status status;
+
+	if (reader == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
+	reader->raster = raster;
+	reader->info.err = jpeg_std_error(&reader->errors);
+	reader->errors.error_exit = on_error;
+	reader->errors.emit_message = on_message;
+	reader->progress.progress_monitor = on_progress;
+	status = read_or_escape(reader, bytes, size);
+	jpeg_destroy_decompress(&reader->info);
+	free(reader->band);
+	free(reader);
+	return status;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PNG by libpng: the only module that includes <png.h>. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+
+#include "base/error.h"
+#include "etl/exif.h"
+#include "etl/raster.h"
+
+/* Everything that must outlive a longjmp, so no local variable does. */
+struct reader {
+	png_structp png;
+	png_infop info;
+	const unsigned char *at; /* what libpng has not seen yet */
+	size_t left;
+	bool no_memory;          /* an allocation failed */
+	lc_status status;        /* why libpng escaped */
+	uint8_t *pixels;         /* decoded rows on their way to the raster */
+	struct lc__raster *raster;
+};
+
+static void
+on_error(png_structp png, png_const_charp text)
+{
+	struct reader *reader = png_get_error_ptr(png);
+
+	reader->status = lc__error(reader->no_memory ? LC_NO_MEMORY : LC_CORRUPT, 0,
+	    "PNG: %s", text);
+	png_longjmp(png, 1);
+}
+
+/* libpng warns of notes and profiles only; pixels it cannot read are errors. */
+static void
+on_warning(png_structp png, png_const_charp text)
+{
+	(void)png;
+	(void)text;
+}
+
+static png_voidp
+on_malloc(png_structp png, png_alloc_size_t size)
+{
+	struct reader *reader = png_get_mem_ptr(png);
+	void *memory = malloc(size);
+
+	reader->no_memory |= memory == NULL;
+	return memory;
+}
+
+static void
+on_free(png_structp png, png_voidp memory)
+{
+	(void)png;
+	free(memory);
+}
+
+static void
+on_read(png_structp png, png_bytep data, size_t size)
+{
+	struct reader *reader = png_get_io_ptr(png);
+
+	if (size > reader->left)
+		png_error(png, "the file ends early");
+	memcpy(data, reader->at, size);
+	reader->at += size;
+	reader->left -= size;
+}
+
+/* The eXIf chunk may stand behind the pixels, whose place depends on it, so it
+ * is looked up before. A chunk is u32 length, type, data, u32 CRC. */
+static unsigned
+find_orientation(const unsigned char *bytes, size_t size)
+{
+	size_t at = 8;
+
+	while (size - at >= 12) {
+		const size_t length = png_get_uint_32(bytes + at);
+		if (length > size - at - 12)
+			return 1;
+		if (memcmp(bytes + at + 4, "eXIf", 4) == 0)
+			return lc__exif_orientation(bytes + at + 8, length);
+		at += 12 + length;
+	}
+	return 1;
+}
+
+/* To 8-bit grey or RGB, with alpha where it is wanted. */
+static void
+choose_transforms(struct reader *reader)
+{
+	const png_structp png = reader->png;
+	const int type = png_get_color_type(png, reader->info);
+	const bool key = png_get_valid(png, reader->info, PNG_INFO_tRNS) != 0;
+
+	if (type == PNG_COLOR_TYPE_PALETTE)
+		png_set_palette_to_rgb(png);
+	if (type == PNG_COLOR_TYPE_GRAY)
+		png_set_expand_gray_1_2_4_to_8(png);
+	png_set_strip_16(png);
+	if (!reader->raster->options->keep_alpha)
+		png_set_strip_alpha(png);
+	else if (key)
+		png_set_tRNS_to_alpha(png);
+}
+
+/* Interlaced rows come in seven passes over the whole image, others in bands. */
+static lc_status
+read_rows(struct reader *reader, int passes)
+{
+	struct lc__raster *raster = reader->raster;
+	const size_t row_bytes = (size_t)raster->width * raster->channels;
+	const uint32_t band = passes > 1 ? raster->height : LC__RASTER_BAND;
+
+	reader->pixels = malloc(band * row_bytes);
+	if (reader->pixels == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+	for (uint32_t y = 0; y < raster->height; y += band) {
+		const uint32_t left = raster->height - y;
+		const uint32_t n = left < band ? left : band;
+		for (int pass = 0; pass < passes; pass++)
+			for (uint32_t i = 0; i < n; i++)
+				png_read_row(reader->png,
+				    reader->pixels + i * row_bytes, NULL);
+		lc__raster_store(raster, y, n, reader->pixels);
+	}
+	return LC_OK;
+}
+
+/* Check every CRC, skip the chunks that change no pixel. */
+static void
+set_up(struct reader *reader)
+{
+	const png_structp png = reader->png;
+
+	png_set_read_fn(png, reader, on_read);
+	png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+	png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+	png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+}
+
+static lc_status
+read_image(struct reader *reader, unsigned orientation)
+{
+	const png_structp png = reader->png;
+	int passes;
+
+	set_up(reader);
+	png_read_info(png, reader->info);
+	return_if_error(lc__raster_check(reader->raster,
+	    png_get_image_width(png, reader->info),
+	    png_get_image_height(png, reader->info)));
+	choose_transforms(reader);
+	passes = png_set_interlace_handling(png);
+	png_read_update_info(png, reader->info);
+	return_if_error(lc__raster_begin(reader->raster,
+	    png_get_image_width(png, reader->info),
+	    png_get_image_height(png, reader->info),
+	    png_get_channels(png, reader->info), orientation));
+	return_if_error(read_rows(reader, passes));
+	/* Reads up to IEND, and so finds it missing. */
+	png_read_end(png, NULL);
+	return LC_OK;
+}
+
+static lc_status
+read_or_escape(struct reader *reader, unsigned orientation)
+{
+	if (setjmp(png_jmpbuf(reader->png)) != 0)
+		return reader->status;
+	return read_image(reader, orientation);
+}
+
+lc_status
+lc__image_read_png(const void *bytes, size_t size, struct lc__raster *raster)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	lc_status status = LC_NO_MEMORY;
+
+	if (reader == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
+	reader->at = bytes;
+	reader->left = size;
+	reader->raster = raster;
+	reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader,
+	    on_error, on_warning, reader, on_malloc, on_free);
+	if (reader->png != NULL)
+		reader->info = png_create_info_struct(reader->png);
+	if (reader->info != NULL)
+		status = read_or_escape(reader, find_orientation(bytes, size));
+	else
+		status = lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
+	png_destroy_read_struct(&reader->png, &reader->info, NULL);
+	free(reader->pixels);
+	free(reader);
+	return status;
+}
