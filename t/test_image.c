@@ -277,6 +277,7 @@ START_TEST(png_pixels)
 	for (int size = 0; size < 2 * ROWS(sizes); size++) {
 		const uint32_t width = sizes[size / 2][0], height = sizes[size / 2][1];
 		struct lc__buf file = { 0 };
+		size_t wrong = 0; /* an assertion for each sample would be slow */
 		lc_tensor got;
 
 		options.layout = size % 2 ? LC__IMAGE_CHW : LC__IMAGE_HWC;
@@ -287,8 +288,9 @@ START_TEST(png_pixels)
 		for (uint32_t y = 0; y < height; y++)
 			for (uint32_t x = 0; x < width; x++)
 				for (unsigned c = 0; c < kind->channels; c++)
-					ck_assert(at(&got, options.layout, x, y, c) ==
-					    png_want(kind, x, y, c));
+					wrong += at(&got, options.layout, x, y, c) !=
+					    png_want(kind, x, y, c);
+		ck_assert_uint_eq(wrong, 0);
 		lc_tensor_free(&got);
 		lc__buf_free(&file);
 	}
@@ -421,6 +423,7 @@ START_TEST(jpeg_pixels)
 		const uint32_t width = sizes[size / 2][0], height = sizes[size / 2][1];
 		struct lc__buf file = { 0 };
 		unsigned samples;
+		size_t wrong = 0;
 		uint8_t *plain;
 		lc_tensor got;
 
@@ -433,9 +436,10 @@ START_TEST(jpeg_pixels)
 		for (uint32_t y = 0; y < height; y++)
 			for (uint32_t x = 0; x < width; x++)
 				for (unsigned c = 0; c < kind->channels; c++)
-					ck_assert_uint_eq(at(&got, options.layout, x, y, c),
+					wrong += at(&got, options.layout, x, y, c) !=
 					    jpeg_want(kind, plain + ((size_t)y * width + x) *
-					    samples, c));
+					    samples, c);
+		ck_assert_uint_eq(wrong, 0);
 		lc_tensor_free(&got);
 		free(plain);
 		lc__buf_free(&file);
@@ -482,6 +486,7 @@ check_turned(const struct lc__buf *file, const lc_tensor *plain,
 	const uint32_t shown_width = orientation > 4 ? height : width;
 	const uint32_t shown_height = orientation > 4 ? width : height;
 	uint32_t to_x = 0, to_y = 0;
+	size_t wrong = 0;
 	lc_tensor got;
 
 	ck_assert_int_eq(lc__image_decode(file->data, file->size, "x", &options,
@@ -491,9 +496,10 @@ check_turned(const struct lc__buf *file, const lc_tensor *plain,
 		for (uint32_t x = 0; x < width; x++) {
 			shown_at(orientation, shown_width, shown_height, x, y, &to_x, &to_y);
 			for (unsigned c = 0; c < plain->shape[2]; c++)
-				ck_assert(at(&got, layout, to_x, to_y, c) ==
-				    at(plain, LC__IMAGE_HWC, x, y, c));
+				wrong += at(&got, layout, to_x, to_y, c) !=
+				    at(plain, LC__IMAGE_HWC, x, y, c);
 		}
+	ck_assert_uint_eq(wrong, 0);
 	lc_tensor_free(&got);
 }
 
@@ -776,7 +782,7 @@ START_TEST(changed_jpeg)
 
 	make_exif(exif, true, 5);
 	make_jpeg(&jpeg_rows[_i], 40, 33, exif, sizeof(exif), &file);
-	for (int round = 0; round < 1500; round++) {
+	for (int round = 0; round < 500; round++) {
 		unsigned char *copy = malloc(file.size);
 		memcpy(copy, file.data, file.size);
 		for (unsigned n = 1 + run_random(&seed) % 4; n > 0; n--)
@@ -800,7 +806,7 @@ START_TEST(changed_png_with_good_crc)
 	lc_tensor got;
 
 	make_png(&png_rows[_i], 30, 20, &file);
-	for (int round = 0; round < 500; round++) {
+	for (int round = 0; round < 200; round++) {
 		unsigned char *copy = malloc(file.size);
 		memcpy(copy, file.data, file.size);
 		for (size_t chunk = 8; chunk < file.size;) {
