@@ -752,6 +752,50 @@ START_TEST(cut_jpeg)
 }
 END_TEST
 
+static void
+insert_bytes(struct lc__buf *file, size_t where, size_t count)
+{
+	ck_assert_ptr_nonnull(lc__buf_append(file, NULL, count));
+	memmove(file->data + where + count, file->data + where,
+	    file->size - count - where);
+	memset(file->data + where, 0x5a, count);
+}
+
+/* What does not belong there: harmless in the header, damage among pixels. */
+START_TEST(extra_bytes_in_jpeg)
+{
+	struct lc__buf file = { 0 };
+	lc_tensor got;
+
+	make_jpeg(&jpeg_rows[_i], 20, 18, NULL, 0, &file);
+	insert_bytes(&file, next_marker(&file, 2), 3);
+	ck_assert_int_eq(decode_exact(file.data, file.size, LC__IMAGE_HWC, &got),
+	    LC_OK);
+	lc_tensor_free(&got);
+	insert_bytes(&file, file.size - 2, 100);
+	ck_assert_int_eq(decode_exact(file.data, file.size, LC__IMAGE_HWC, &got),
+	    LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "extraneous bytes"));
+	lc__buf_free(&file);
+}
+END_TEST
+
+/* A later version of JFIF is still JPEG. */
+START_TEST(unknown_jfif_version)
+{
+	struct lc__buf file = { 0 };
+	lc_tensor got;
+
+	make_jpeg(&jpeg_rows[0], 20, 18, NULL, 0, &file);
+	ck_assert_str_eq((char *)file.data + 6, "JFIF");
+	file.data[11] = 9;
+	ck_assert_int_eq(decode_exact(file.data, file.size, LC__IMAGE_HWC, &got),
+	    LC_OK);
+	lc_tensor_free(&got);
+	lc__buf_free(&file);
+}
+END_TEST
+
 /* PNG checks every byte: no changed file is decoded, also where the change is in
  * a chunk that is skipped. */
 START_TEST(changed_png)
@@ -845,6 +889,8 @@ main(void)
 	tcase_add_test(tc, sniffing);
 	tcase_add_loop_test(tc, cut_png, 0, ROWS(png_rows));
 	tcase_add_loop_test(tc, cut_jpeg, 0, ROWS(jpeg_rows));
+	tcase_add_loop_test(tc, extra_bytes_in_jpeg, 0, ROWS(jpeg_rows));
+	tcase_add_test(tc, unknown_jfif_version);
 	tcase_add_loop_test(tc, changed_png, 0, ROWS(png_rows));
 	tcase_add_loop_test(tc, changed_jpeg, 0, ROWS(jpeg_rows));
 	tcase_add_loop_test(tc, changed_png_with_good_crc, 0, ROWS(png_rows));

@@ -635,6 +635,7 @@ check_damaged(const struct lc__buf *file)
 {
 	unsigned char *exact = malloc(file->size);
 	const unsigned char *data;
+	size_t sum = 0;
 	lc_tensor tensor;
 	void *owned = NULL;
 
@@ -648,8 +649,9 @@ check_damaged(const struct lc__buf *file)
 			    data + tensor.nbytes <= exact + file->size);
 		else
 			ck_assert_ptr_eq(owned, data);
-		for (size_t i = 0, sum = 0; i < tensor.nbytes; i++)
+		for (size_t i = 0; i < tensor.nbytes; i++)
 			sum += data[i];
+		ck_assert_uint_le(sum, 255 * tensor.nbytes);
 	} else {
 		ck_assert_str_ne(lc_last_error()->text, "");
 		ck_assert_ptr_null(strchr(lc_last_error()->text, '\n'));
