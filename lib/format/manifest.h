@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The manifest of a directory of shards, twh1(5): JSON text to and from a struct. */
+#ifndef LC_FORMAT_MANIFEST_H
+#define LC_FORMAT_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** The manifest's own version, under the name manifest_version. */
+#define LC__MANIFEST_VERSION 1
+
+/** One shard, as the manifest describes it. Strings are malloc'ed. */
+struct lc__manifest_shard {
+	char *id;                         /* its name, "shard-000000" */
+	char *relative_path;              /* from the manifest's directory */
+	uint32_t shard_version;           /* of its header */
+	uint64_t samples;                 /* how many */
+	uint32_t width, height, channels; /* of an image */
+	uint32_t max_boxes;               /* rows of boxes a sample */
+	lc_dtype dtype;                   /* of every element */
+	bool big_endian;                  /* "Big" instead of "Little" */
+	char sha256[65];                  /* of the file, "" while unknown */
+	bool has_bytes;                   /* bytes counts */
+	uint64_t bytes;                   /* size of the file */
+};
+
+/** A manifest. Strings are malloc'ed; JSON text stands for any JSON value. */
+struct lc__manifest {
+	char *dataset_root;             /* where the samples came from */
+	char *transform;                /* JSON text: what was done to them */
+	char *version;                  /* SHA-256 of version_recipe, hex */
+	char *version_recipe;           /* what makes these shards these shards */
+	char *code_version;             /* of the program that wrote them */
+	lc_dtype default_dtype;         /* of its shards */
+	uint32_t default_shard_version; /* of its shards */
+	uint64_t created_at_ms;         /* ms since 1970 */
+	char *thresholds;               /* JSON text: validation limits */
+	char *summary;                  /* JSON text: validation counts */
+	size_t n;                       /* how many shards */
+	struct lc__manifest_shard *shards;
+	uint32_t manifest_version;      /* 0 if another program wrote it */
+	char *export_state;             /* of an unfinished export: what it exports */
+};
+
+/**
+ * Read a manifest.
+ * @param name  for messages
+ * @return LC_OK; LC_NOT_MODULE if the JSON is no manifest; LC_VERSION;
+ * LC_CORRUPT, naming the line or the field; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__manifest_parse(const void *text, size_t size,
+    const char *name, struct lc__manifest *out);
+
+/**
+ * Append the manifest's text; NULL strings are "", NULL JSON text is null.
+ * @return LC_OK; LC_INVALID for text that is not UTF-8 or JSON; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__manifest_format(const struct lc__manifest *manifest,
+    struct lc__buf *out);
+
+/** Append @p text as a JSON string. LC_INVALID if it is not UTF-8. */
+LC_CHECKED lc_status lc__manifest_quote(const char *text, struct lc__buf *out);
+
+/** Free what it holds. */
+void lc__manifest_free(struct lc__manifest *manifest);
+
+/** Whether a path is relative and stays inside its directory. */
+bool lc__manifest_path_ok(const char *path);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bytes of a TWH1 shard, twh1(5): header, layout, metadata section and
+ * block checksums. Knows bytes only; files are the reader's and the writer's. */
+#ifndef LC_FORMAT_TWH1_H
+#define LC_FORMAT_TWH1_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+
+#define LC__TWH1_HEADER 80        /* bytes of the header as written */
+#define LC__TWH1_META_HEADER 32   /* bytes before the row offsets */
+#define LC__TWH1_TABLE_HEADER 32  /* bytes before the block checksums */
+#define LC__TWH1_BLOCK 65536u     /* bytes a checksum block, as written */
+
+/** Bytes that one sample takes in each of the three payload regions. */
+struct lc__twh1_sizes {
+	uint64_t image; /* channels x height x width elements */
+	uint64_t boxes; /* max_boxes x 4 elements */
+	uint64_t mask;  /* max_boxes elements */
+};
+
+/** A whole shard in memory, checked. Pointers lead into the file's bytes. */
+struct lc__twh1 {
+	lc_shard_info info;           /* what the header says */
+	struct lc__twh1_sizes sizes;  /* of one sample */
+	const unsigned char *file;    /* info.file_size bytes */
+	const unsigned char *offsets; /* samples + 1 row offsets, or NULL */
+	const unsigned char *rows;    /* the metadata rows, or NULL */
+	uint64_t row_bytes;           /* of all rows */
+	const unsigned char *table;   /* the block checksums, or NULL */
+	uint64_t blocks;              /* how many */
+	uint64_t block;               /* bytes a block */
+};
+
+/** The number that the header stores for a dtype. */
+uint32_t lc__twh1_dtype_code(lc_dtype dtype);
+
+/**
+ * The channels x height x width of a tensor: leading dimensions of 1 for a low
+ * rank, leading dimensions joined for a high one.
+ * @return LC_OK, or LC_UNSUPPORTED if one of them needs more than 32 bits.
+ */
+LC_CHECKED lc_status lc__twh1_chw(const lc_tensor *tensor, uint32_t chw[3]);
+
+/**
+ * Place the regions of a new shard: from version, dtype, dimensions and samples
+ * in @p info, fill its offsets and file_size.
+ * @param metadata   with metadata rows and block checksums (version 2)
+ * @param row_bytes  of all metadata rows
+ * @return LC_OK; LC_UNSUPPORTED for a dtype that version 1 lacks; LC_INVALID if
+ * the size overflows.
+ */
+LC_CHECKED lc_status lc__twh1_layout(lc_shard_info *info, bool metadata,
+    uint64_t row_bytes);
+
+/** Sizes of one sample; false if the dimensions overflow. */
+bool lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out);
+
+void lc__twh1_put_header(const lc_shard_info *info,
+    unsigned char out[LC__TWH1_HEADER]);
+void lc__twh1_put_meta_header(uint64_t samples, uint64_t row_bytes,
+    unsigned char out[LC__TWH1_META_HEADER]);
+/** Blocks that cover a shard's bytes up to its checksum section. */
+uint64_t lc__twh1_blocks(uint64_t checksum_offset, uint64_t block);
+/** Bytes of the checksum section of this many blocks, its own checksum included. */
+uint64_t lc__twh1_table_size(uint64_t blocks);
+/**
+ * Finish the checksum section at @p out, whose block checksums are in place:
+ * its header, which vouches for the file's header, and its own checksum.
+ */
+void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER],
+    uint64_t blocks, unsigned char *out);
+
+/**
+ * Check a whole shard of @p size bytes: the header, that every region lies in
+ * the file, and the metadata and checksum sections' own headers. Payload, rows
+ * and block checksums are not read.
+ * @param name  for messages
+ * @return as lc_shard_open().
+ */
+LC_CHECKED lc_status lc__twh1_parse(const void *file, uint64_t size,
+    const char *name, struct lc__twh1 *out);
+
+/** Metadata row @p i, false if its offsets are damaged. Needs metadata. */
+bool lc__twh1_row_at(const struct lc__twh1 *shard, uint64_t i, lc_id *out);
+
+/** Whether block @p b has the bytes that its checksum was made of. */
+bool lc__twh1_block_good(const struct lc__twh1 *shard, uint64_t b);
+
+#endif

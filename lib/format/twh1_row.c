@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "format/twh1_row.h"
+
+#include <endian.h>
+#include <string.h>
+
+/* ---- writing --------------------------------------------------------------- */
+
+static void
+put_byte(struct lc__buf *out, unsigned byte)
+{
+	const unsigned char b = (unsigned char)byte;
+
+	lc__buf_append(out, &b, 1);
+}
+
+/* The low bytes of v, most significant first. */
+static void
+put_big(struct lc__buf *out, uint64_t v, unsigned bytes)
+{
+	v = htobe64(v);
+	lc__buf_append(out, (const char *)&v + 8 - bytes, bytes);
+}
+
+static void
+put_uint(struct lc__buf *out, uint64_t v)
+{
+	const unsigned width = v < 0x100 ? 0 : v < 0x10000 ? 1 : v >> 32 ? 3 : 2;
+
+	if (v < 0x80) {
+		put_byte(out, (unsigned)v);
+		return;
+	}
+	put_byte(out, 0xcc + width);
+	put_big(out, v, 1u << width);
+}
+
+/* Lengths of str (0xd9) and bin (0xc4) have one, two or four bytes. */
+static void
+put_sized(struct lc__buf *out, unsigned first, lc_id bytes)
+{
+	const unsigned width = bytes.size < 0x100 ? 0 : bytes.size < 0x10000 ? 1 : 2;
+
+	put_byte(out, first + width);
+	put_big(out, bytes.size, 1u << width);
+	lc__buf_append(out, bytes.data, bytes.size);
+}
+
+static void
+put_str(struct lc__buf *out, lc_id text)
+{
+	if (text.size >= 32) {
+		put_sized(out, 0xd9, text);
+		return;
+	}
+	put_byte(out, 0xa0 | (unsigned)text.size);
+	lc__buf_append(out, text.data, text.size);
+}
+
+static void
+put_shape(struct lc__buf *out, uint32_t ndim, const uint64_t *shape)
+{
+	if (ndim < 16) {
+		put_byte(out, 0x90 | ndim);
+	} else {
+		put_byte(out, 0xdc);
+		put_big(out, ndim, 2);
+	}
+	for (uint32_t i = 0; i < ndim; i++)
+		put_uint(out, shape[i]);
+}
+
+void
+lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
+{
+	const bool has_size = row->original_width || row->original_height;
+
+	put_byte(out, 0x80u | ((row->cache_id.size > 0) + row->has_shape +
+	    row->has_frame_id + (row->run_id.size > 0) + has_size +
+	    (row->transform.size > 0)));
+	if (row->cache_id.size > 0) {
+		put_str(out, lc_id_of("cache_id"));
+		put_sized(out, 0xc4, row->cache_id);
+	}
+	if (row->has_shape) {
+		put_str(out, lc_id_of("shape"));
+		put_shape(out, row->ndim, row->shape);
+	}
+	if (row->has_frame_id) {
+		put_str(out, lc_id_of("frame_id"));
+		put_uint(out, row->frame_id);
+	}
+	if (row->run_id.size > 0) {
+		put_str(out, lc_id_of("run_id"));
+		put_str(out, row->run_id);
+	}
+	if (has_size) {
+		put_str(out, lc_id_of("original_size"));
+		put_shape(out, 2, (const uint64_t[]){ row->original_width,
+		    row->original_height });
+	}
+	if (row->transform.size > 0) {
+		put_str(out, lc_id_of("transform"));
+		lc__buf_append(out, row->transform.data, row->transform.size);
+	}
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+/* Where reading stands. Once failed, everything reads as nothing. */
+struct cursor {
+	const unsigned char *at;  /* the next byte */
+	const unsigned char *end; /* behind the last */
+	bool failed;              /* the bytes are not what was asked for */
+};
+
+static const unsigned char *
+take(struct cursor *c, uint64_t size)
+{
+	const unsigned char *p = c->at;
+
+	if (c->failed || size > (uint64_t)(c->end - p)) {
+		c->failed = true;
+		return NULL;
+	}
+	c->at += size;
+	return p;
+}
+
+static uint64_t
+take_big(struct cursor *c, unsigned bytes)
+{
+	const unsigned char *p = take(c, bytes);
+	uint64_t v = 0;
+
+	for (unsigned i = 0; p != NULL && i < bytes; i++)
+		v = v << 8 | p[i];
+	return v;
+}
+
+/* The type byte, or 0xc1, which MessagePack never uses. */
+static unsigned
+take_type(struct cursor *c)
+{
+	const unsigned char *p = take(c, 1);
+
+	return p != NULL ? *p : 0xc1;
+}
+
+/* A count: of a fixed type in the byte's low bits, else in the bytes behind. */
+static uint64_t
+take_count(struct cursor *c, unsigned type, unsigned fixed, unsigned fixed_end,
+    unsigned first, unsigned first_bytes)
+{
+	if (type >= fixed && type < fixed_end)
+		return type - fixed;
+	if (type >= first && type - first < (first_bytes == 1 ? 3u : 2u))
+		return take_big(c, first_bytes << (type - first));
+	c->failed = true;
+	return 0;
+}
+
+static uint64_t
+take_uint(struct cursor *c)
+{
+	const unsigned type = take_type(c);
+
+	if (type < 0x80)
+		return type;
+	if (type >= 0xcc && type <= 0xcf)
+		return take_big(c, 1u << (type - 0xcc));
+	c->failed = true;
+	return 0;
+}
+
+static lc_id
+take_bytes(struct cursor *c, uint64_t size)
+{
+	lc_id bytes = { take(c, size), (size_t)size };
+
+	if (c->failed)
+		bytes = (lc_id){ NULL, 0 };
+	return bytes;
+}
+
+static lc_id
+take_str(struct cursor *c)
+{
+	return take_bytes(c, take_count(c, take_type(c), 0xa0, 0xc0, 0xd9, 1));
+}
+
+static lc_id
+take_bin(struct cursor *c)
+{
+	return take_bytes(c, take_count(c, take_type(c), 0, 0, 0xc4, 1));
+}
+
+static uint32_t
+take_shape(struct cursor *c, uint64_t *shape, uint32_t room)
+{
+	const uint64_t n = take_count(c, take_type(c), 0x90, 0xa0, 0xdc, 2);
+
+	if (n > room)
+		c->failed = true;
+	for (uint64_t i = 0; !c->failed && i < n; i++)
+		shape[i] = take_uint(c);
+	return c->failed ? 0 : (uint32_t)n;
+}
+
+/* Bytes behind the type byte of a scalar from 0xc0 on; for bin, ext and str,
+ * those of the length come first. */
+static void
+skip_scalar(struct cursor *c, unsigned type)
+{
+	static const unsigned char plain[] = {
+		[0xca - 0xca] = 4, [0xcb - 0xca] = 8, [0xcc - 0xca] = 1,
+		[0xcd - 0xca] = 2, [0xce - 0xca] = 4, [0xcf - 0xca] = 8,
+		[0xd0 - 0xca] = 1, [0xd1 - 0xca] = 2, [0xd2 - 0xca] = 4,
+		[0xd3 - 0xca] = 8, [0xd4 - 0xca] = 2, [0xd5 - 0xca] = 3,
+		[0xd6 - 0xca] = 5, [0xd7 - 0xca] = 9, [0xd8 - 0xca] = 17
+	};
+
+	if (type == 0xc1)
+		c->failed = true;
+	else if (type >= 0xca && type <= 0xd8)
+		take(c, plain[type - 0xca]);
+	else if (type >= 0xc4 && type <= 0xc6)
+		take(c, take_big(c, 1u << (type - 0xc4)));
+	else if (type >= 0xc7 && type <= 0xc9)
+		take(c, take_big(c, 1u << (type - 0xc7)) + 1);
+	else if (type >= 0xd9)
+		take(c, take_big(c, 1u << (type - 0xd9)));
+}
+
+/* One value of any type. Counts what is still to come instead of recursing, so
+ * that no nesting is too deep; every value takes a byte, which bounds the count. */
+static lc_id
+take_any(struct cursor *c)
+{
+	const unsigned char *start = c->at;
+	uint64_t left = 1;
+
+	while (left > 0 && !c->failed) {
+		const unsigned type = take_type(c);
+		left--;
+		if (type >= 0x80 && type < 0x90)
+			left += 2 * (type - 0x80);
+		else if (type >= 0x90 && type < 0xa0)
+			left += type - 0x90;
+		else if (type >= 0xa0 && type < 0xc0)
+			take(c, type - 0xa0);
+		else if (type == 0xdc || type == 0xdd)
+			left += take_big(c, 2u << (type - 0xdc));
+		else if (type >= 0xde && type < 0xe0)
+			left += 2 * take_big(c, 2u << (type - 0xde));
+		else if (type >= 0xc0 && type < 0xdc)
+			skip_scalar(c, type);
+		if (left > (uint64_t)(c->end - c->at))
+			c->failed = true;
+	}
+	if (c->failed)
+		return (lc_id){ NULL, 0 };
+	return (lc_id){ start, (size_t)(c->at - start) };
+}
+
+static bool
+same(lc_id key, const char *name)
+{
+	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
+}
+
+static void
+take_value(struct cursor *c, lc_id key, struct lc__twh1_row *row)
+{
+	uint64_t size[2];
+
+	if (same(key, "cache_id")) {
+		row->cache_id = take_bin(c);
+	} else if (same(key, "shape")) {
+		row->has_shape = true;
+		row->ndim = take_shape(c, row->shape, LC_MAX_NDIM);
+	} else if (same(key, "frame_id")) {
+		row->has_frame_id = true;
+		row->frame_id = take_uint(c);
+	} else if (same(key, "run_id")) {
+		row->run_id = take_str(c);
+	} else if (same(key, "original_size")) {
+		if (take_shape(c, size, 2) == 2) {
+			row->original_width = size[0];
+			row->original_height = size[1];
+		} else {
+			c->failed = true;
+		}
+	} else if (same(key, "transform")) {
+		row->transform = take_any(c);
+	} else {
+		take_any(c);
+	}
+}
+
+bool
+lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out)
+{
+	struct cursor c = { bytes.data, (const unsigned char *)bytes.data +
+	    bytes.size, false };
+	struct lc__twh1_row row;
+	uint64_t n;
+
+	memset(&row, 0, sizeof(row));
+	n = take_count(&c, take_type(&c), 0x80, 0x90, 0xde, 2);
+	for (uint64_t i = 0; i < n && !c.failed; i++) {
+		const lc_id key = take_str(&c);
+		if (!c.failed)
+			take_value(&c, key, &row);
+	}
+	if (c.failed || c.at != c.end)
+		return false;
+	*out = row;
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A metadata row of a TWH1 shard: a MessagePack map about one sample, twh1(5). */
+#ifndef LC_FORMAT_TWH1_ROW_H
+#define LC_FORMAT_TWH1_ROW_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** What a row says. Borrows its bytes; what is absent is empty or false. */
+struct lc__twh1_row {
+	lc_id cache_id;                      /* the key of the record */
+	bool has_shape;                      /* ndim and shape count */
+	uint32_t ndim;                       /* rank before it became CHW */
+	uint64_t shape[LC_MAX_NDIM];         /* dimensions before it became CHW */
+	bool has_frame_id;                   /* frame_id counts */
+	uint64_t frame_id;                   /* number of the frame in its run */
+	lc_id run_id;                        /* UTF-8 name of the run */
+	uint64_t original_width;             /* of the source image, 0 if absent */
+	uint64_t original_height;            /* of the source image */
+	lc_id transform;                     /* one MessagePack value */
+};
+
+/** Append a row; the same row gives the same bytes. */
+void lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out);
+
+/**
+ * Read a row. It must be one whole map with string keys; keys that are not
+ * known are passed over.
+ * @return false if the bytes are damaged
+ */
+bool lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out);
+
+#endif
