@@ -53,13 +53,23 @@ lc__twh1_chw(const lc_tensor *tensor, uint32_t chw[3])
 bool
 lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out)
 {
+	const uint32_t dims[3] = { info->channels, info->height, info->width };
 	const uint64_t element = lc_dtype_size(info->dtype);
-	const uint64_t area = (uint64_t)info->height * info->width;
+	bool empty = false;
 
 	out->mask = info->max_boxes * element;
 	out->boxes = out->mask * 4;
-	return lc__mul64(area, info->channels, &out->image) &&
-	    lc__mul64(out->image, element, &out->image);
+	out->image = element;
+	/* As for any tensor, the other dimensions of an empty one are checked too. */
+	for (int i = 0; i < 3; i++) {
+		empty = empty || dims[i] == 0;
+		if (!lc__mul64(out->image, dims[i] ? dims[i] : 1, &out->image) ||
+		    out->image > INT64_MAX)
+			return false;
+	}
+	if (empty)
+		out->image = 0;
+	return true;
 }
 
 /* Lay a region of count times each bytes behind *end. */
@@ -276,8 +286,7 @@ check_payload(const char *name, struct lc__twh1 *shard, uint64_t *end)
 {
 	const lc_shard_info *info = &shard->info;
 
-	if (!lc__twh1_sizes_of(info, &shard->sizes) ||
-	    shard->sizes.image > INT64_MAX)
+	if (!lc__twh1_sizes_of(info, &shard->sizes))
 		return lc__error(LC_CORRUPT, 0, "%s: image of %u x %u x %u overflows",
 		    name, info->channels, info->height, info->width);
 	*end = info->version == 1 ? OLDEST_HEADER : LC__TWH1_HEADER;

@@ -1,73 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/twh1_row.h"
 
-#include <endian.h>
 #include <string.h>
+
+#include "base/mpack.h"
 
 /* ---- writing --------------------------------------------------------------- */
 
 static void
-put_byte(struct lc__buf *out, unsigned byte)
-{
-	const unsigned char b = (unsigned char)byte;
-
-	lc__buf_append(out, &b, 1);
-}
-
-/* The low bytes of v, most significant first. */
-static void
-put_big(struct lc__buf *out, uint64_t v, unsigned bytes)
-{
-	v = htobe64(v);
-	lc__buf_append(out, (const char *)&v + 8 - bytes, bytes);
-}
-
-static void
-put_uint(struct lc__buf *out, uint64_t v)
-{
-	const unsigned width = v < 0x100 ? 0 : v < 0x10000 ? 1 : v >> 32 ? 3 : 2;
-
-	if (v < 0x80) {
-		put_byte(out, (unsigned)v);
-		return;
-	}
-	put_byte(out, 0xcc + width);
-	put_big(out, v, 1u << width);
-}
-
-/* Lengths of str (0xd9) and bin (0xc4) have one, two or four bytes. */
-static void
-put_sized(struct lc__buf *out, unsigned first, lc_id bytes)
-{
-	const unsigned width = bytes.size < 0x100 ? 0 : bytes.size < 0x10000 ? 1 : 2;
-
-	put_byte(out, first + width);
-	put_big(out, bytes.size, 1u << width);
-	lc__buf_append(out, bytes.data, bytes.size);
-}
-
-static void
-put_str(struct lc__buf *out, lc_id text)
-{
-	if (text.size >= 32) {
-		put_sized(out, 0xd9, text);
-		return;
-	}
-	put_byte(out, 0xa0 | (unsigned)text.size);
-	lc__buf_append(out, text.data, text.size);
-}
-
-static void
 put_shape(struct lc__buf *out, uint32_t ndim, const uint64_t *shape)
 {
-	if (ndim < 16) {
-		put_byte(out, 0x90 | ndim);
-	} else {
-		put_byte(out, 0xdc);
-		put_big(out, ndim, 2);
-	}
+	lc__mpack_array(out, ndim);
 	for (uint32_t i = 0; i < ndim; i++)
-		put_uint(out, shape[i]);
+		lc__mpack_uint(out, shape[i]);
+}
+
+static void
+put_source(const struct lc__twh1_row *row, struct lc__buf *out)
+{
+	if (row->has_frame_id) {
+		lc__mpack_str(out, "frame_id");
+		lc__mpack_uint(out, row->frame_id);
+	}
+	if (row->run_id != NULL) {
+		lc__mpack_str(out, "run_id");
+		lc__mpack_str(out, row->run_id);
+	}
+	if (row->original_width || row->original_height) {
+		const uint64_t size[2] = { row->original_width,
+			row->original_height };
+		lc__mpack_str(out, "original_size");
+		put_shape(out, 2, size);
+	}
 }
 
 void
@@ -75,32 +39,20 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 {
 	const bool has_size = row->original_width || row->original_height;
 
-	put_byte(out, 0x80u | ((row->cache_id.size > 0) + row->has_shape +
-	    row->has_frame_id + (row->run_id.size > 0) + has_size +
-	    (row->transform.size > 0)));
+	lc__mpack_map(out, (row->cache_id.size > 0) + row->has_shape +
+	    row->has_frame_id + (row->run_id != NULL) + has_size +
+	    (row->transform.size > 0));
 	if (row->cache_id.size > 0) {
-		put_str(out, lc_id_of("cache_id"));
-		put_sized(out, 0xc4, row->cache_id);
+		lc__mpack_str(out, "cache_id");
+		lc__mpack_bin(out, row->cache_id.data, row->cache_id.size);
 	}
 	if (row->has_shape) {
-		put_str(out, lc_id_of("shape"));
+		lc__mpack_str(out, "shape");
 		put_shape(out, row->ndim, row->shape);
 	}
-	if (row->has_frame_id) {
-		put_str(out, lc_id_of("frame_id"));
-		put_uint(out, row->frame_id);
-	}
-	if (row->run_id.size > 0) {
-		put_str(out, lc_id_of("run_id"));
-		put_str(out, row->run_id);
-	}
-	if (has_size) {
-		put_str(out, lc_id_of("original_size"));
-		put_shape(out, 2, (const uint64_t[]){ row->original_width,
-		    row->original_height });
-	}
+	put_source(row, out);
 	if (row->transform.size > 0) {
-		put_str(out, lc_id_of("transform"));
+		lc__mpack_str(out, "transform");
 		lc__buf_append(out, row->transform.data, row->transform.size);
 	}
 }
@@ -234,10 +186,9 @@ skip_scalar(struct cursor *c, unsigned type)
 
 /* One value of any type. Counts what is still to come instead of recursing, so
  * that no nesting is too deep; every value takes a byte, which bounds the count. */
-static lc_id
-take_any(struct cursor *c)
+static void
+skip_any(struct cursor *c)
 {
-	const unsigned char *start = c->at;
 	uint64_t left = 1;
 
 	while (left > 0 && !c->failed) {
@@ -251,16 +202,13 @@ take_any(struct cursor *c)
 			take(c, type - 0xa0);
 		else if (type == 0xdc || type == 0xdd)
 			left += take_big(c, 2u << (type - 0xdc));
-		else if (type >= 0xde && type < 0xe0)
+		else if (type == 0xde || type == 0xdf)
 			left += 2 * take_big(c, 2u << (type - 0xde));
 		else if (type >= 0xc0 && type < 0xdc)
 			skip_scalar(c, type);
 		if (left > (uint64_t)(c->end - c->at))
 			c->failed = true;
 	}
-	if (c->failed)
-		return (lc_id){ NULL, 0 };
-	return (lc_id){ start, (size_t)(c->at - start) };
 }
 
 static bool
@@ -272,29 +220,13 @@ same(lc_id key, const char *name)
 static void
 take_value(struct cursor *c, lc_id key, struct lc__twh1_row *row)
 {
-	uint64_t size[2];
-
 	if (same(key, "cache_id")) {
 		row->cache_id = take_bin(c);
 	} else if (same(key, "shape")) {
 		row->has_shape = true;
 		row->ndim = take_shape(c, row->shape, LC_MAX_NDIM);
-	} else if (same(key, "frame_id")) {
-		row->has_frame_id = true;
-		row->frame_id = take_uint(c);
-	} else if (same(key, "run_id")) {
-		row->run_id = take_str(c);
-	} else if (same(key, "original_size")) {
-		if (take_shape(c, size, 2) == 2) {
-			row->original_width = size[0];
-			row->original_height = size[1];
-		} else {
-			c->failed = true;
-		}
-	} else if (same(key, "transform")) {
-		row->transform = take_any(c);
 	} else {
-		take_any(c);
+		skip_any(c);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** What a row says. Borrows its bytes; what is absent is empty or false. */
+/** What a row says. Borrows its bytes; what is absent is empty, NULL or 0. */
 struct lc__twh1_row {
 	lc_id cache_id;                      /* the key of the record */
 	bool has_shape;                      /* ndim and shape count */
@@ -16,7 +16,7 @@ struct lc__twh1_row {
 	uint64_t shape[LC_MAX_NDIM];         /* dimensions before it became CHW */
 	bool has_frame_id;                   /* frame_id counts */
 	uint64_t frame_id;                   /* number of the frame in its run */
-	lc_id run_id;                        /* UTF-8 name of the run */
+	const char *run_id;                  /* UTF-8 name of the run */
 	uint64_t original_width;             /* of the source image, 0 if absent */
 	uint64_t original_height;            /* of the source image */
 	lc_id transform;                     /* one MessagePack value */
@@ -26,8 +26,8 @@ struct lc__twh1_row {
 void lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out);
 
 /**
- * Read a row. It must be one whole map with string keys; keys that are not
- * known are passed over.
+ * Read cache_id and shape from a row, which must be one whole map with string
+ * keys. The other members are left empty.
  * @return false if the bytes are damaged
  */
 bool lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out);

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A module's records as shards: lists them once, then hands them to the build. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "format/manifest.h"
+#include "format/twh1.h"
+#include "shard/build.h"
+#include "store/cache.h"
+#include "store/iterate.h"
+#include "value/tensor.h"
+
+#define DEFAULT_SHARD_BYTES ((uint64_t)192 << 20)
+#define MIN_SHARD_BYTES ((uint64_t)4 << 10)
+#define MAX_SHARD_BYTES ((uint64_t)1 << 40)
+#define AHEAD_BYTES ((size_t)1 << 20) /* asked for from the disk at a time */
+
+/* Where a record lies in the map. All have one type, so this is all it takes. */
+struct ref {
+	const void *id;       /* its cache_id */
+	const void *data;     /* its elements */
+	uint64_t stored_size; /* of the record */
+	uint32_t id_size;     /* of the cache_id */
+};
+
+/* The records to export, of one snapshot. */
+struct listing {
+	lc_iter *iter;      /* holds the snapshot */
+	struct ref *refs;   /* malloc'ed */
+	uint64_t n;         /* how many */
+	uint64_t room;      /* allocated */
+	lc_tensor type;     /* dtype and shape of all; no data */
+	uint64_t hash;      /* of the cache_ids in order and of where they lie */
+	uint64_t group;     /* records asked for from the disk at a time */
+};
+
+void
+lc_export_options_init(lc_export_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+	options->shard_bytes = DEFAULT_SHARD_BYTES;
+	options->metadata = 1;
+	options->order = LC_BY_COMMIT;
+}
+
+static lc_status
+check_options(const lc_export_options *options)
+{
+	if (options->struct_size != sizeof(*options))
+		return lc__error(LC_INVALID, 0,
+		    "export: options were not made by lc_export_options_init()");
+	if (options->shard_bytes < MIN_SHARD_BYTES ||
+	    options->shard_bytes > MAX_SHARD_BYTES)
+		return lc__error(LC_INVALID, 0,
+		    "export: shard_bytes %llu is not within 4 KiB to 1 TiB",
+		    (unsigned long long)options->shard_bytes);
+	if (options->shard_version > 2)
+		return lc__error(LC_INVALID, 0, "export: no shard_version %u",
+		    options->shard_version);
+	if (options->order != LC_BY_COMMIT && options->order != LC_BY_KEY)
+		return lc__error(LC_INVALID, 0, "export: unknown order %u",
+		    options->order);
+	return LC_OK;
+}
+
+/* ---- listing --------------------------------------------------------------- */
+
+static lc_status
+mixed(const struct listing *list, const lc_item *item)
+{
+	char first[LC__TENSOR_TEXT], other[LC__TENSOR_TEXT];
+
+	return lc__error(LC_INVALID, 0, "export: %s is %s but %s is %s",
+	    lc__quote_id(list->refs[0].id, list->refs[0].id_size),
+	    lc__tensor_describe(&list->type, first, sizeof(first)),
+	    lc__quote_id(item->id.data, item->id.size),
+	    lc__tensor_describe(&item->tensor, other, sizeof(other)));
+}
+
+static lc_status
+add_ref(struct listing *list, const lc_item *item)
+{
+	if (list->n == 0) {
+		list->type = item->tensor;
+		list->type.data = NULL;
+	} else if (!lc__tensor_same_type(&list->type, &item->tensor)) {
+		return mixed(list, item);
+	}
+	if (list->n == list->room) {
+		const uint64_t room = list->room ? 2 * list->room : 1024;
+		struct ref *refs = realloc(list->refs, room * sizeof(*refs));
+		if (refs == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		list->refs = refs;
+		list->room = room;
+	}
+	list->refs[list->n++] = (struct ref){ item->id.data, item->tensor.data,
+		item->stored_size, (uint32_t)item->id.size };
+	list->hash = lc__hash64_seed(item->id.data, item->id.size,
+	    list->hash ^ item->chunk);
+	return LC_OK;
+}
+
+static lc_status
+list_records(lc_cache *cache, unsigned order, struct listing *list)
+{
+	lc_item item;
+	lc_status status;
+
+	return_if_error(lc_iter_open(cache, order | LC_ITER_LISTED, NULL, 0,
+	    &list->iter));
+	while ((status = lc_iter_next(list->iter, &item)) == LC_OK)
+		return_if_error(add_ref(list, &item));
+	if (status != LC_NOT_FOUND)
+		return status;
+	if (list->n == 0)
+		return lc__error(LC_INVALID, 0, "export: module %s has no records",
+		    cache->module_id);
+	list->group = AHEAD_BYTES / (list->type.nbytes + 1) + 1;
+	return LC_OK;
+}
+
+/* ---- the source of the build ----------------------------------------------- */
+
+/* Ask for records [from, to) from the disk, neighbours in one call. The map is
+ * opened without read-ahead, so that a cold walk would wait for each page. */
+static void
+ask_ahead(const struct listing *list, uint64_t from, uint64_t to)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	while (from < to && from < list->n) {
+		const uintptr_t start = (uintptr_t)list->refs[from].id & ~(page - 1);
+		uintptr_t end = start;
+		do {
+			end = (uintptr_t)list->refs[from].id +
+			    list->refs[from].stored_size;
+			from++;
+		} while (from < to && from < list->n &&
+		    (uintptr_t)list->refs[from].id >= end - page &&
+		    (uintptr_t)list->refs[from].id <= end + page);
+		(void)madvise((void *)start, end - start, MADV_WILLNEED);
+	}
+}
+
+static lc_status
+source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
+{
+	const struct listing *list = ctx;
+
+	memset(out, 0, sizeof(*out));
+	out->cache_id = (lc_id){ list->refs[i].id, list->refs[i].id_size };
+	out->has_shape = true;
+	out->ndim = list->type.ndim;
+	memcpy(out->shape, list->type.shape, sizeof(out->shape));
+	return LC_OK;
+}
+
+/* Verified here, right before it is copied: then its bytes are in the cache. */
+static lc_status
+source_image(void *ctx, uint64_t i, const void **out)
+{
+	const struct listing *list = ctx;
+	const struct ref *ref = &list->refs[i];
+	const lc_item item = { .id = { ref->id, ref->id_size },
+		.tensor = list->type, .stored_size = ref->stored_size };
+
+	if (i % list->group == 0)
+		ask_ahead(list, i + list->group, i + 2 * list->group);
+	return_if_error(lc__iter_verify(&item));
+	*out = ref->data;
+	return LC_OK;
+}
+
+/* ---- the export ------------------------------------------------------------ */
+
+/* Version, dtype and dimensions of the shards. */
+static lc_status
+choose_form(const lc_export_options *options, const lc_tensor *type,
+    lc_shard_info *form)
+{
+	const bool plain = type->dtype == LC_F32 || type->dtype == LC_F16;
+	uint32_t chw[3];
+
+	memset(form, 0, sizeof(*form));
+	form->dtype = type->dtype;
+	form->version = options->shard_version;
+	if (form->version == 0)
+		form->version = plain && !options->metadata ? 1 : 2;
+	return_if_error(lc__twh1_chw(type, chw));
+	form->channels = chw[0];
+	form->height = chw[1];
+	form->width = chw[2];
+	return LC_OK;
+}
+
+/* Everything that was chosen, as JSON text. */
+static lc_status
+make_recipe(const lc_export_options *options, const struct lc__build *build,
+    struct lc__buf *out)
+{
+	const lc_shard_info *form = build->form;
+
+	lc__buf_printf(out, "{\"dataset_root\":");
+	return_if_error(lc__manifest_quote(build->about->dataset_root, out));
+	lc__buf_printf(out, ",\"transform\":%s,\"code_version\":\"%s\","
+	    "\"dtype\":\"%s\",\"channels\":%u,\"height\":%u,\"width\":%u,"
+	    "\"max_boxes\":0,\"shard_version\":%u,\"metadata\":%s,"
+	    "\"shard_bytes\":%llu,\"order\":\"%s\",\"samples\":%llu}",
+	    build->about->transform, build->about->code_version,
+	    lc_dtype_name(form->dtype), form->channels, form->height, form->width,
+	    form->version, build->metadata ? "true" : "false",
+	    (unsigned long long)build->shard_bytes,
+	    options->order == LC_BY_KEY ? "key" : "commit",
+	    (unsigned long long)build->samples);
+	lc__buf_append(out, "", 1);
+	return out->failed ? lc__error(LC_NO_MEMORY, 0, "export: out of memory") :
+	    LC_OK;
+}
+
+/* What the state file is known by: the recipe and the very records. */
+static lc_status
+make_state(lc_cache *cache, const struct listing *list, const char *recipe,
+    char *out, size_t room)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	return_if_error(lc_stat(cache, &stats));
+	snprintf(out, room, "%016llx%016llx-%llu-%016llx-%016llx",
+	    (unsigned long long)lc__hash64(stats.uuid, 16),
+	    (unsigned long long)lc__hash64_seed(stats.uuid, 16, 1),
+	    (unsigned long long)stats.generation, (unsigned long long)list->hash,
+	    (unsigned long long)lc__hash64(recipe, strlen(recipe)));
+	return LC_OK;
+}
+
+static void
+make_summary(const struct listing *list, char *out, size_t room)
+{
+	const bool empty = list->type.nbytes == 0;
+	const unsigned long long n = list->n;
+
+	snprintf(out, room, "{\"totals\":{\"total\":%llu,\"non_empty\":%llu,"
+	    "\"empty\":%llu,\"missing\":0,\"invalid\":0},\"runs\":[]}", n,
+	    empty ? 0 : n, empty ? n : 0);
+}
+
+static unsigned
+count_threads(unsigned asked)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (asked > 0)
+		return asked;
+	return processors > 0 ? (unsigned)processors : 1;
+}
+
+static lc_status
+build_from(lc_cache *cache, struct listing *list, const char *dir,
+    const lc_export_options *options, lc_export_result *out)
+{
+	char summary[256], state[128];
+	const char *root = options->dataset_root;
+	const struct lc__manifest about = {
+		.dataset_root = (char *)(root ? root : cache->module_id),
+		.transform = (char *)"{\"name\":\"none\"}",
+		.code_version = (char *)"cachex " PACKAGE_VERSION,
+		.thresholds = (char *)"{}", .summary = summary
+	};
+	const struct lc__shard_source source = { list, source_row, source_image,
+		NULL };
+	struct lc__buf recipe = { 0 };
+	lc_shard_info form;
+	struct lc__build build = { .dir = dir, .form = &form, .source = &source,
+		.samples = list->n, .shard_bytes = options->shard_bytes,
+		.threads = count_threads(options->threads),
+		.dry_run = options->dry_run != 0, .progress = &options->progress,
+		.about = &about, .state = state };
+	lc_status status;
+
+	return_if_error(choose_form(options, &list->type, &form));
+	build.metadata = options->metadata && form.version > 1;
+	make_summary(list, summary, sizeof(summary));
+	status = make_recipe(options, &build, &recipe);
+	build.recipe = (const char *)recipe.data;
+	if (status == LC_OK)
+		status = make_state(cache, list, build.recipe, state, sizeof(state));
+	if (status == LC_OK)
+		status = lc__build_run(&build, out);
+	lc__buf_free(&recipe);
+	return status;
+}
+
+lc_status
+lc_export(lc_cache *cache, const char *dir, const lc_export_options *options,
+    lc_export_result *out)
+{
+	lc_export_options defaults;
+	struct listing list = { 0 };
+	lc_export_result result;
+	lc_status status;
+
+	if (options == NULL) {
+		lc_export_options_init(&defaults);
+		options = &defaults;
+	}
+	return_if_error(check_options(options));
+	status = list_records(cache, options->order, &list);
+	if (status == LC_OK)
+		status = build_from(cache, &list, dir, options, &result);
+	lc_iter_close(list.iter);
+	free(list.refs);
+	if (status == LC_OK && out != NULL)
+		*out = result;
+	return status;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A directory of shards against its manifest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/sha256.h"
+#include "format/manifest.h"
+#include "shard/digest.h"
+#include "shard/outdir.h"
+
+#define THREADS 2 /* SHA-256 is what takes the time */
+
+/* A verification on its way. */
+struct check {
+	struct lc__outdir dir;
+	struct lc__manifest manifest;
+	const lc_progress *progress;
+	lc_error first; /* the first damage; the workers' lock guards it */
+};
+
+/* Keep and report the current error, alone among all callbacks. */
+static void
+note_damage(struct check *c)
+{
+	if (c->first.status == LC_OK) {
+		c->first = *lc_last_error();
+		c->first.status = LC_CORRUPT;
+	}
+	if (c->progress != NULL && c->progress->damage != NULL)
+		c->progress->damage(c->progress->ctx, lc_last_error()->text);
+}
+
+/* ---- one shard ------------------------------------------------------------- */
+
+static lc_status
+differs(const char *path, const char *what, uint64_t has, uint64_t said)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: %s is %llu, the manifest says %llu",
+	    path, what, (unsigned long long)has, (unsigned long long)said);
+}
+
+static lc_status
+compare_header(const char *path, const lc_shard_info *has,
+    const struct lc__manifest_shard *said)
+{
+	const struct {
+		const char *what;
+		uint64_t has, said;
+	} rows[] = {
+		{ "file size", has->file_size,
+		    said->has_bytes ? said->bytes : has->file_size },
+		{ "shard_version", has->version, said->shard_version },
+		{ "samples", has->samples, said->samples },
+		{ "width", has->width, said->width },
+		{ "height", has->height, said->height },
+		{ "channels", has->channels, said->channels },
+		{ "max_boxes", has->max_boxes, said->max_boxes },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].has != rows[i].said)
+			return differs(path, rows[i].what, rows[i].has,
+			    rows[i].said);
+	if (has->dtype != said->dtype)
+		return lc__error(LC_CORRUPT, 0, "%s: dtype is %s, the manifest says %s",
+		    path, lc_dtype_name(has->dtype), lc_dtype_name(said->dtype));
+	if (said->big_endian)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: is little-endian, the manifest says Big", path);
+	return LC_OK;
+}
+
+static lc_status
+check_header(const char *path, const struct lc__manifest_shard *said)
+{
+	lc_shard *shard;
+	lc_status status;
+
+	return_if_error(lc_shard_open(path, &shard));
+	status = compare_header(path, lc_shard_info_of(shard), said);
+	lc_shard_close(shard);
+	return status;
+}
+
+static lc_status
+check_digest(struct lc__workers *workers, const char *path,
+    const struct lc__manifest_shard *said)
+{
+	char sha256[65];
+
+	if (said->sha256[0] == '\0')
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the manifest has no checksum_sha256 for it", path);
+	return_if_error(lc__file_sha256(path, workers, sha256));
+	if (strcmp(sha256, said->sha256) != 0)
+		return lc__error(LC_CORRUPT, 0, "%s: SHA-256 differs from the manifest",
+		    path);
+	return LC_OK;
+}
+
+/* Failures of the system and a wish to stop end it; all else is damage. */
+static lc_status
+check_shard(struct lc__workers *workers, uint64_t i)
+{
+	struct check *c = workers->ctx;
+	const struct lc__manifest_shard *said = &c->manifest.shards[i];
+	char *path = lc__path_join(c->dir.path, said->relative_path);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", c->dir.path);
+	status = check_header(path, said);
+	if (status == LC_OK)
+		status = check_digest(workers, path, said);
+	free(path);
+	if (status == LC_OK || status == LC_CANCELLED || status == LC_IO ||
+	    status == LC_NO_MEMORY || status == LC_PERMISSION)
+		return status;
+	pthread_mutex_lock(&workers->lock);
+	note_damage(c);
+	pthread_mutex_unlock(&workers->lock);
+	return LC_OK;
+}
+
+/* ---- the directory --------------------------------------------------------- */
+
+static lc_status
+read_manifest(struct check *c)
+{
+	struct lc__buf text = { 0 };
+	char *path = lc__path_join(c->dir.path, LC__MANIFEST_NAME);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", c->dir.path);
+	status = lc__outdir_read(&c->dir, LC__MANIFEST_NAME, &text);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, path,
+		    &c->manifest);
+	lc__buf_free(&text);
+	free(path);
+	return status;
+}
+
+/* Ours is the SHA-256 of its recipe; what another program's is, it knows. */
+static lc_status
+check_version(struct check *c)
+{
+	const struct lc__manifest *m = &c->manifest;
+	struct lc__sha256 *sha;
+	char hex[65];
+	lc_status status;
+
+	if (m->manifest_version == 0)
+		return LC_OK;
+	sha = lc__sha256_new();
+	if (sha == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", c->dir.path);
+	status = lc__sha256_update(sha, m->version_recipe,
+	    strlen(m->version_recipe));
+	if (status == LC_OK)
+		status = lc__sha256_hex(sha, hex);
+	lc__sha256_free(sha);
+	return_if_error(status);
+	if (strcmp(hex, m->version) != 0) {
+		lc__error(LC_CORRUPT, 0,
+		    "%s/" LC__MANIFEST_NAME ": version is not the SHA-256 of "
+		    "version_recipe", c->dir.path);
+		note_damage(c);
+	}
+	return LC_OK;
+}
+
+static bool
+is_named(const struct lc__manifest *manifest, const char *name)
+{
+	for (size_t i = 0; i < manifest->n; i++)
+		if (strcmp(manifest->shards[i].relative_path, name) == 0)
+			return true;
+	return false;
+}
+
+static lc_status
+check_strangers(struct check *c)
+{
+	return_if_error(lc__outdir_scan(&c->dir));
+	for (size_t i = 0; i < c->dir.n; i++) {
+		if (c->dir.files[i].kind == LC__OUT_TMP ||
+		    is_named(&c->manifest, c->dir.files[i].name))
+			continue;
+		lc__error(LC_CORRUPT, 0, "%s/%s: a shard that the manifest does "
+		    "not name", c->dir.path, c->dir.files[i].name);
+		note_damage(c);
+	}
+	return LC_OK;
+}
+
+static lc_status
+check_all(struct check *c)
+{
+	struct lc__workers workers = { .job = check_shard, .ctx = c,
+		.progress = c->progress };
+
+	return_if_error(read_manifest(c));
+	return_if_error(check_version(c));
+	return_if_error(check_strangers(c));
+	workers.jobs = c->manifest.n;
+	for (size_t i = 0; i < c->manifest.n; i++)
+		workers.total += c->manifest.shards[i].bytes;
+	return_if_error(lc__workers_run(&workers, THREADS));
+	return c->first.status == LC_OK ? LC_OK : lc__error_raise(&c->first);
+}
+
+lc_status
+lc_manifest_verify(const char *dir, const lc_progress *progress)
+{
+	struct check c = { .dir = { .path = dir, .fd = -1 }, .progress = progress };
+	const lc_status status = check_all(&c);
+
+	lc__manifest_free(&c.manifest);
+	lc__outdir_close(&c.dir);
+	return status;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "shard/outdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "shard/writer.h"
+
+#define MANIFEST_LIMIT ((uint64_t)256 << 20)
+
+char *
+lc__shard_name(uint64_t number, char out[40])
+{
+	sprintf(out, "shard-%06llu" LC__SHARD_SUFFIX, (unsigned long long)number);
+	return out;
+}
+
+lc_status
+lc__outdir_lock(const char *path, struct lc__outdir *out)
+{
+	struct lc__outdir dir = { .path = path };
+
+	return_if_error(lc__make_dirs(path));
+	dir.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir.fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	if (flock(dir.fd, LOCK_EX | LOCK_NB) == -1) {
+		const int sys = errno;
+		close(dir.fd);
+		if (sys == EWOULDBLOCK)
+			return lc__error(LC_BUSY, 0,
+			    "%s: another export is writing there", path);
+		return lc__error_sys(sys, "%s: lock", path);
+	}
+	*out = dir;
+	return LC_OK;
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static bool
+starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* The number in a name as lc__shard_name() writes it. */
+static bool
+shard_number(const char *name, uint64_t *number)
+{
+	unsigned long long n;
+	char again[40];
+
+	if (sscanf(name, "shard-%20llu", &n) != 1)
+		return false;
+	*number = n;
+	return strcmp(name, lc__shard_name(n, again)) == 0;
+}
+
+static bool
+classify(struct lc__outfile *file)
+{
+	const char *name = file->name;
+
+	if (shard_number(name, &file->number))
+		file->kind = LC__OUT_SHARD;
+	else if (ends_with(name, LC__SHARD_SUFFIX))
+		file->kind = LC__OUT_OTHER;
+	else if (starts_with(name, LC__MANIFEST_NAME LC__SHARD_TMP ".") ||
+	    starts_with(name, LC__STATE_NAME LC__SHARD_TMP ".") ||
+	    (starts_with(name, "shard-") &&
+	        ends_with(name, LC__SHARD_SUFFIX LC__SHARD_TMP)))
+		file->kind = LC__OUT_TMP;
+	else
+		return false;
+	return true;
+}
+
+static lc_status
+add_file(struct lc__outdir *dir, int fd, const char *name)
+{
+	struct lc__outfile file = { .name = (char *)name };
+	struct lc__outfile *more;
+	struct stat st;
+
+	if (!classify(&file) ||
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+	    S_ISDIR(st.st_mode))
+		return LC_OK;
+	file.size = (uint64_t)st.st_size;
+	file.disk = st.st_nlink == 1 ? (uint64_t)st.st_blocks * 512 : 0;
+	more = realloc(dir->files, (dir->n + 1) * sizeof(*more));
+	if (more != NULL)
+		dir->files = more;
+	file.name = strdup(name);
+	if (more == NULL || file.name == NULL) {
+		free(file.name);
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+	}
+	dir->files[dir->n++] = file;
+	return LC_OK;
+}
+
+lc_status
+lc__outdir_scan(struct lc__outdir *dir)
+{
+	DIR *stream = opendir(dir->path);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (stream == NULL)
+		return lc__error_sys(errno, "%s: open", dir->path);
+	errno = 0;
+	while (status == LC_OK && (entry = readdir(stream)) != NULL) {
+		status = add_file(dir, dirfd(stream), entry->d_name);
+		errno = 0;
+	}
+	if (status == LC_OK && errno != 0)
+		status = lc__error_sys(errno, "%s: read", dir->path);
+	closedir(stream);
+	return status;
+}
+
+lc_status
+lc__outdir_remove(const struct lc__outdir *dir, const char *name)
+{
+	if (unlinkat(dir->fd, name, 0) == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s/%s: remove", dir->path, name);
+	return LC_OK;
+}
+
+lc_status
+lc__outdir_read(const struct lc__outdir *dir, const char *name,
+    struct lc__buf *out)
+{
+	char *path = lc__path_join(dir->path, name);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+	status = lc__read_file(path, MANIFEST_LIMIT, out);
+	free(path);
+	return status;
+}
+
+lc_status
+lc__outdir_write(const struct lc__outdir *dir, const char *name,
+    const struct lc__buf *bytes)
+{
+	char *path = lc__path_join(dir->path, name);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+	status = lc__write_file_atomic(path, bytes->data, bytes->size);
+	free(path);
+	return status;
+}
+
+void
+lc__outdir_close(struct lc__outdir *dir)
+{
+	for (size_t i = 0; i < dir->n; i++)
+		free(dir->files[i].name);
+	free(dir->files);
+	if (dir->fd != -1)
+		close(dir->fd);
+	*dir = (struct lc__outdir){ .fd = -1 };
+}

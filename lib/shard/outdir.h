@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A directory of shards: what stands in it, and one writer at a time. */
+#ifndef LC_SHARD_OUTDIR_H
+#define LC_SHARD_OUTDIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+#define LC__MANIFEST_NAME "manifest.json"
+#define LC__STATE_NAME ".export-state.json"
+#define LC__SHARD_SUFFIX ".twh1"
+
+/** What a file in the directory is, by its name. */
+enum lc__outkind {
+	LC__OUT_SHARD,  /* shard-000000.twh1 */
+	LC__OUT_OTHER,  /* another *.twh1 */
+	LC__OUT_TMP     /* left by an export that was killed */
+};
+
+/** One file in the directory. */
+struct lc__outfile {
+	char *name;            /* without the directory */
+	enum lc__outkind kind; /* by its name */
+	uint64_t number;       /* of LC__OUT_SHARD */
+	uint64_t size;         /* bytes */
+	uint64_t disk;         /* bytes that removing it frees */
+};
+
+/** The directory. Files of no kind are not listed. */
+struct lc__outdir {
+	const char *path;          /* borrowed */
+	int fd;                    /* holds the lock; -1 if there is none */
+	struct lc__outfile *files; /* in no order */
+	size_t n;                  /* how many */
+};
+
+/** The name of shard @p number, "shard-000000.twh1", into @p out. */
+char *lc__shard_name(uint64_t number, char out[40]);
+
+/** Make the directory if it is missing and lock it; LC_BUSY if someone has. */
+LC_CHECKED lc_status lc__outdir_lock(const char *path, struct lc__outdir *out);
+/** List the files of a directory, locked or not. */
+LC_CHECKED lc_status lc__outdir_scan(struct lc__outdir *dir);
+/** Remove a file; it is fine if it is not there. */
+LC_CHECKED lc_status lc__outdir_remove(const struct lc__outdir *dir,
+    const char *name);
+/** Read a file of the directory, LC_NOT_FOUND if it is not there. */
+LC_CHECKED lc_status lc__outdir_read(const struct lc__outdir *dir,
+    const char *name, struct lc__buf *out);
+/** Replace a file of the directory atomically. */
+LC_CHECKED lc_status lc__outdir_write(const struct lc__outdir *dir,
+    const char *name, const struct lc__buf *bytes);
+/** Unlock and free. */
+void lc__outdir_close(struct lc__outdir *dir);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shards back from a file: mapped, checked, handed out in place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "format/twh1.h"
+#include "format/twh1_row.h"
+
+struct lc_shard {
+	struct lc__twh1 twh1; /* its bytes are the map */
+	char *path;           /* for messages */
+};
+
+/* ---- opening --------------------------------------------------------------- */
+
+static lc_status
+map_file(int fd, const char *path, const void **map, uint64_t *size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		return lc__error(LC_NOT_MODULE, 0, "%s: not a TWH1 shard", path);
+	*size = (uint64_t)st.st_size;
+	*map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (*map == MAP_FAILED)
+		return lc__error_sys(errno, "%s: map", path);
+	return LC_OK;
+}
+
+static lc_status
+new_shard(const char *path, const void *map, uint64_t size, lc_shard **out)
+{
+	lc_shard *shard = calloc(1, sizeof(*shard));
+	lc_status status;
+
+	if (shard == NULL || (shard->path = strdup(path)) == NULL) {
+		free(shard);
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	}
+	status = lc__twh1_parse(map, size, path, &shard->twh1);
+	if (status != LC_OK) {
+		free(shard->path);
+		free(shard);
+		return status;
+	}
+	*out = shard;
+	return LC_OK;
+}
+
+lc_status
+lc_shard_open(const char *path, lc_shard **out)
+{
+	/* O_NONBLOCK: a FIFO is to be refused, not waited for. */
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const void *map = NULL;
+	uint64_t size = 0;
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	status = map_file(fd, path, &map, &size);
+	close(fd);
+	return_if_error(status);
+	status = new_shard(path, map, size, out);
+	if (status != LC_OK)
+		munmap((void *)map, size);
+	return status;
+}
+
+void
+lc_shard_close(lc_shard *shard)
+{
+	if (shard == NULL)
+		return;
+	munmap((void *)shard->twh1.file, shard->twh1.info.file_size);
+	free(shard->path);
+	free(shard);
+}
+
+const lc_shard_info *
+lc_shard_info_of(const lc_shard *shard)
+{
+	return &shard->twh1.info;
+}
+
+/* ---- samples --------------------------------------------------------------- */
+
+static lc_status
+no_such_sample(const lc_shard *shard, uint64_t i)
+{
+	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu",
+	    shard->path, (unsigned long long)i,
+	    (unsigned long long)shard->twh1.info.samples);
+}
+
+static lc_status
+bad_row(const lc_shard *shard, uint64_t i)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: metadata of sample %llu is damaged",
+	    shard->path, (unsigned long long)i);
+}
+
+/* The shape before it became CHW, if it becomes this shard's CHW again. */
+static bool
+restore_shape(const lc_shard_info *info, const struct lc__twh1_row *row,
+    lc_tensor *image)
+{
+	const void *data = image->data;
+	uint32_t chw[3];
+
+	return lc_tensor_init(image, info->dtype, row->ndim, row->shape, data) ==
+	    LC_OK && lc__twh1_chw(image, chw) == LC_OK &&
+	    chw[0] == info->channels && chw[1] == info->height &&
+	    chw[2] == info->width;
+}
+
+static lc_status
+read_row(const lc_shard *shard, uint64_t i, lc_sample *sample)
+{
+	struct lc__twh1_row row;
+
+	if (!lc__twh1_row_at(&shard->twh1, i, &sample->meta) ||
+	    !lc__twh1_row_decode(sample->meta, &row))
+		return bad_row(shard, i);
+	sample->id = row.cache_id;
+	if (row.has_shape &&
+	    !restore_shape(&shard->twh1.info, &row, &sample->image))
+		return bad_row(shard, i);
+	return LC_OK;
+}
+
+/* Sample i of a region; one without bytes has no address. */
+static const void *
+address(const lc_shard *shard, uint64_t offset, uint64_t each, uint64_t i)
+{
+	return each > 0 ? shard->twh1.file + offset + i * each : NULL;
+}
+
+lc_status
+lc_shard_sample(const lc_shard *shard, uint64_t i, lc_sample *out)
+{
+	const lc_shard_info *info = &shard->twh1.info;
+	const struct lc__twh1_sizes *sizes = &shard->twh1.sizes;
+	const uint64_t image[3] = { info->channels, info->height, info->width };
+	const uint64_t boxes[2] = { info->max_boxes, 4 };
+	lc_sample sample;
+
+	if (i >= info->samples)
+		return no_such_sample(shard, i);
+	memset(&sample, 0, sizeof(sample));
+	return_if_error(lc_tensor_init(&sample.image, info->dtype, 3, image,
+	    address(shard, info->image_offset, sizes->image, i)));
+	return_if_error(lc_tensor_init(&sample.boxes, info->dtype, 2, boxes,
+	    address(shard, info->boxes_offset, sizes->boxes, i)));
+	return_if_error(lc_tensor_init(&sample.mask, info->dtype, 1, boxes,
+	    address(shard, info->mask_offset, sizes->mask, i)));
+	if (shard->twh1.rows != NULL)
+		return_if_error(read_row(shard, i, &sample));
+	*out = sample;
+	return LC_OK;
+}
+
+/* ---- verifying ------------------------------------------------------------- */
+
+static lc_status
+no_checksums(const lc_shard *shard)
+{
+	return lc__error(LC_UNSUPPORTED, 0, "%s: the shard has no checksums",
+	    shard->path);
+}
+
+static lc_status
+check_block(const lc_shard *shard, uint64_t b)
+{
+	if (lc__twh1_block_good(&shard->twh1, b))
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: bytes %llu to %llu do not match their checksum", shard->path,
+	    (unsigned long long)(b * shard->twh1.block),
+	    (unsigned long long)((b + 1) * shard->twh1.block - 1));
+}
+
+/* The blocks that cover size bytes at an address in the map. */
+static lc_status
+check_range(const lc_shard *shard, const void *data, uint64_t size)
+{
+	uint64_t from;
+
+	if (size == 0)
+		return LC_OK;
+	from = (uint64_t)((const unsigned char *)data - shard->twh1.file);
+	for (uint64_t b = from / shard->twh1.block;
+	    b <= (from + size - 1) / shard->twh1.block; b++)
+		return_if_error(check_block(shard, b));
+	return LC_OK;
+}
+
+lc_status
+lc_shard_verify_sample(const lc_shard *shard, uint64_t i)
+{
+	lc_sample sample;
+
+	if (i >= shard->twh1.info.samples)
+		return no_such_sample(shard, i);
+	if (shard->twh1.table == NULL)
+		return no_checksums(shard);
+	if (shard->twh1.rows != NULL)
+		return_if_error(check_range(shard, shard->twh1.offsets + 8 * i, 16));
+	return_if_error(lc_shard_sample(shard, i, &sample));
+	return_if_error(check_range(shard, sample.image.data, sample.image.nbytes));
+	return_if_error(check_range(shard, sample.boxes.data, sample.boxes.nbytes));
+	return_if_error(check_range(shard, sample.mask.data, sample.mask.nbytes));
+	return check_range(shard, sample.meta.data, sample.meta.size);
+}
+
+/* Report a damage; the first is kept to be the result. */
+static void
+note_damage(const lc_progress *progress, lc_error *first)
+{
+	if (first->status == LC_OK)
+		*first = *lc_last_error();
+	if (progress != NULL && progress->damage != NULL)
+		progress->damage(progress->ctx, lc_last_error()->text);
+}
+
+static lc_status
+verify_blocks(const lc_shard *shard, const lc_progress *progress,
+    lc_error *first)
+{
+	const struct lc__twh1 *t = &shard->twh1;
+
+	for (uint64_t b = 0; b < t->blocks; b++) {
+		if (check_block(shard, b) != LC_OK)
+			note_damage(progress, first);
+		if (progress != NULL && progress->step != NULL && b % 64 == 0 &&
+		    progress->step(progress->ctx, b * t->block,
+		        t->info.file_size) != 0)
+			return lc__error(LC_CANCELLED, 0, "%s: verify cancelled",
+			    shard->path);
+	}
+	return LC_OK;
+}
+
+lc_status
+lc_shard_verify(const lc_shard *shard, const lc_progress *progress)
+{
+	lc_error first = { LC_OK, 0, "" };
+	lc_sample sample;
+
+	return_if_error(verify_blocks(shard, progress, &first));
+	for (uint64_t i = 0; shard->twh1.rows != NULL &&
+	    i < shard->twh1.info.samples; i++)
+		if (lc_shard_sample(shard, i, &sample) != LC_OK)
+			note_damage(progress, &first);
+	if (first.status != LC_OK)
+		return lc__error_raise(&first);
+	return shard->twh1.table != NULL ? LC_OK : no_checksums(shard);
+}

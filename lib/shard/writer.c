@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bytes go through one buffer that stays in the second-level cache: copied in,
+ * hashed twice and written in one call while they are hot. Measured faster than
+ * writing straight from the map, and it makes block checksums fall out.
+ */
+#include "shard/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/hash.h"
+#include "base/sha256.h"
+#include "format/twh1.h"
+
+#define SINK_BYTES ((size_t)4 * LC__TWH1_BLOCK)
+
+/* The file being written. */
+struct sink {
+	const struct lc__shard_job *job;
+	const char *path;       /* of the temporary */
+	int fd;                 /* of the temporary */
+	unsigned char *buf;     /* SINK_BYTES */
+	size_t used;            /* bytes in buf */
+	uint64_t offset;        /* bytes written before buf */
+	struct lc__sha256 *sha; /* of everything written */
+	unsigned char *table;   /* the checksum section, or NULL */
+	uint64_t blocks;        /* checksums in it so far */
+};
+
+/* Only the section itself, which is the last flush, is in no block. */
+static void
+hash_blocks(struct sink *sink)
+{
+	for (size_t at = 0; at < sink->used; at += LC__TWH1_BLOCK) {
+		const size_t left = sink->used - at;
+		lc__set64(sink->table + LC__TWH1_TABLE_HEADER + 8 * sink->blocks++,
+		    lc__hash64(sink->buf + at,
+		        left < LC__TWH1_BLOCK ? left : LC__TWH1_BLOCK));
+	}
+}
+
+static lc_status
+flush(struct sink *sink)
+{
+	const struct lc__shard_job *job = sink->job;
+	const size_t size = sink->used;
+
+	if (size == 0)
+		return LC_OK;
+	if (sink->table != NULL && sink->offset < job->info.checksum_offset)
+		hash_blocks(sink);
+	return_if_error(lc__sha256_update(sink->sha, sink->buf, size));
+	return_if_error(lc__write_full(sink->fd, sink->buf, size, sink->path));
+	sink->offset += size;
+	sink->used = 0;
+	return job->step != NULL ? job->step(job->step_ctx, size) : LC_OK;
+}
+
+/* Append bytes, or zeros with data NULL. */
+static lc_status
+put(struct sink *sink, const void *data, uint64_t size)
+{
+	const unsigned char *from = data;
+
+	while (size > 0) {
+		const size_t room = SINK_BYTES - sink->used;
+		const size_t n = size < room ? (size_t)size : room;
+		if (from != NULL) {
+			memcpy(sink->buf + sink->used, from, n);
+			from += n;
+		} else {
+			memset(sink->buf + sink->used, 0, n);
+		}
+		sink->used += n;
+		size -= n;
+		if (sink->used == SINK_BYTES)
+			return_if_error(flush(sink));
+	}
+	return LC_OK;
+}
+
+static lc_status
+pad_to(struct sink *sink, uint64_t offset)
+{
+	return put(sink, NULL, offset - sink->offset - sink->used);
+}
+
+static lc_status
+put_images(struct sink *sink, uint64_t size)
+{
+	const struct lc__shard_job *job = sink->job;
+	const void *image;
+
+	return_if_error(pad_to(sink, job->info.image_offset));
+	for (uint64_t i = 0; i < job->info.samples; i++) {
+		return_if_error(job->source->image(job->source->ctx,
+		    job->first + i, &image));
+		return_if_error(put(sink, image, size));
+	}
+	return LC_OK;
+}
+
+/* All boxes, then, in a second walk, all masks. */
+static lc_status
+put_boxes(struct sink *sink, const struct lc__twh1_sizes *sizes)
+{
+	const struct lc__shard_job *job = sink->job;
+
+	for (int masks = 0; masks < 2; masks++) {
+		return_if_error(pad_to(sink,
+		    masks ? job->info.mask_offset : job->info.boxes_offset));
+		for (uint64_t i = 0; sizes->mask > 0 && i < job->info.samples; i++) {
+			const void *boxes = NULL, *mask = NULL;
+			return_if_error(job->source->boxes(job->source->ctx,
+			    job->first + i, &boxes, &mask));
+			return_if_error(put(sink, masks ? mask : boxes,
+			    masks ? sizes->mask : sizes->boxes));
+		}
+	}
+	return LC_OK;
+}
+
+/* Where each row starts, then the rows. */
+static lc_status
+put_rows(struct sink *sink, struct lc__buf *rows)
+{
+	const struct lc__shard_job *job = sink->job;
+	unsigned char header[LC__TWH1_META_HEADER], offset[8] = { 0 };
+	struct lc__twh1_row row;
+
+	return_if_error(pad_to(sink, job->info.meta_offset));
+	lc__twh1_put_meta_header(job->info.samples, job->row_bytes, header);
+	return_if_error(put(sink, header, sizeof(header)));
+	return_if_error(put(sink, offset, sizeof(offset)));
+	for (uint64_t i = 0; i < job->info.samples; i++) {
+		return_if_error(job->source->row(job->source->ctx, job->first + i,
+		    &row));
+		lc__twh1_row_encode(&row, rows);
+		lc__set64(offset, rows->size);
+		return_if_error(put(sink, offset, sizeof(offset)));
+	}
+	if (rows->failed)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", sink->path);
+	if (rows->size != job->row_bytes)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: metadata changed while it was exported", sink->path);
+	return put(sink, rows->data, rows->size);
+}
+
+/* The blocks end before the section: what they cover is flushed first. */
+static lc_status
+put_table(struct sink *sink, const unsigned char *header)
+{
+	return_if_error(pad_to(sink, sink->job->info.checksum_offset));
+	return_if_error(flush(sink));
+	lc__twh1_seal_table(header, sink->blocks, sink->table);
+	return put(sink, sink->table, lc__twh1_table_size(sink->blocks));
+}
+
+static lc_status
+put_all(struct sink *sink)
+{
+	const lc_shard_info *info = &sink->job->info;
+	unsigned char header[LC__TWH1_HEADER];
+	struct lc__twh1_sizes sizes;
+	struct lc__buf rows = { 0 };
+	lc_status status;
+
+	if (!lc__twh1_sizes_of(info, &sizes))
+		return lc__error(LC_INVALID, 0, "%s: sizes overflow", sink->path);
+	lc__twh1_put_header(info, header);
+	return_if_error(put(sink, header, sizeof(header)));
+	return_if_error(put_images(sink, sizes.image));
+	return_if_error(put_boxes(sink, &sizes));
+	if (info->meta_offset != 0) {
+		status = put_rows(sink, &rows);
+		lc__buf_free(&rows);
+		return_if_error(status);
+	}
+	if (info->checksum_offset != 0)
+		return_if_error(put_table(sink, header));
+	return flush(sink);
+}
+
+static lc_status
+open_sink(struct sink *sink)
+{
+	const lc_shard_info *info = &sink->job->info;
+
+	sink->sha = lc__sha256_new();
+	sink->buf = aligned_alloc(4096, SINK_BYTES);
+	if (info->checksum_offset != 0)
+		sink->table = malloc(lc__twh1_table_size(
+		    lc__twh1_blocks(info->checksum_offset, LC__TWH1_BLOCK)));
+	if (sink->sha == NULL || sink->buf == NULL ||
+	    (info->checksum_offset != 0 && sink->table == NULL))
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", sink->path);
+	if (unlink(sink->path) == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s: remove", sink->path);
+	sink->fd = open(sink->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (sink->fd == -1)
+		return lc__error_sys(errno, "%s: create", sink->path);
+	/* Space is claimed now, so that a full disk shows before the work. Not
+	 * posix_fallocate(), which writes zeros where this is not supported. */
+	if (fallocate(sink->fd, 0, 0, (off_t)info->file_size) == -1 &&
+	    errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
+		return lc__error_sys(errno, "%s: claim %llu bytes", sink->path,
+		    (unsigned long long)info->file_size);
+	return LC_OK;
+}
+
+static lc_status
+finish(struct sink *sink, char sha256[65])
+{
+	return_if_error(lc__sha256_hex(sink->sha, sha256));
+	if (fdatasync(sink->fd) == -1)
+		return lc__error_sys(errno, "%s: fdatasync", sink->path);
+	if (rename(sink->path, sink->job->path) == -1)
+		return lc__error_sys(errno, "%s: rename", sink->job->path);
+	return LC_OK;
+}
+
+lc_status
+lc__shard_write(const struct lc__shard_job *job, char sha256[65])
+{
+	struct sink sink = { .job = job, .fd = -1 };
+	char *path;
+	lc_status status;
+
+	if (asprintf(&path, "%s" LC__SHARD_TMP, job->path) < 0)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", job->path);
+	sink.path = path;
+	status = open_sink(&sink);
+	if (status == LC_OK)
+		status = put_all(&sink);
+	if (status == LC_OK)
+		status = finish(&sink, sha256);
+	if (sink.fd != -1)
+		close(sink.fd);
+	if (sink.fd != -1 && status != LC_OK)
+		unlink(path);
+	lc__sha256_free(sink.sha);
+	free(sink.table);
+	free(sink.buf);
+	free(path);
+	return status;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One TWH1 shard to a file. */
+#ifndef LC_SHARD_WRITER_H
+#define LC_SHARD_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/twh1_row.h"
+#include "lmdbcache.h"
+
+/** Where samples come from. Called from several threads at once. */
+struct lc__shard_source {
+	void *ctx;
+	/** What the metadata says of sample @p i; borrowed as long as the source. */
+	lc_status (*row)(void *ctx, uint64_t i, struct lc__twh1_row *out);
+	/** Its image, checked; valid until this thread's next call. */
+	lc_status (*image)(void *ctx, uint64_t i, const void **out);
+	/** Its boxes and mask, the same; NULL if there are none. */
+	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes,
+	    const void **mask);
+};
+
+/** One shard to be written. */
+struct lc__shard_job {
+	const char *path;        /* of the file */
+	lc_shard_info info;      /* laid out by lc__twh1_layout() */
+	uint64_t first;          /* the source's sample that becomes sample 0 */
+	uint64_t row_bytes;      /* that the layout was made with */
+	const struct lc__shard_source *source;
+	/** Told of bytes written; another status than LC_OK stops. */
+	lc_status (*step)(void *ctx, uint64_t bytes);
+	void *step_ctx;          /* its first argument */
+};
+
+/**
+ * Write a shard beside its path under the name PATH.tmp, sync it and rename it.
+ * The directory is not synced. On failure no temporary is left and what stood
+ * at the path still stands.
+ * @param sha256  gets the file's SHA-256 in hex
+ */
+LC_CHECKED lc_status lc__shard_write(const struct lc__shard_job *job,
+    char sha256[65]);
+
+/** What lc__shard_write() appends to the path while it writes. */
+#define LC__SHARD_TMP ".tmp"
+
+#endif
