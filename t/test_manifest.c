@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "format/manifest.h"
+
+#define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* The reference's fields in the reference's order, ours behind them. */
+static const char text[] =
+"{\n"
+"  \"dataset_root\": \"/data/r\xc3\xb6" "d\",\n"
+"  \"transform\": {\n"
+"    \"name\": \"none\"\n"
+"  },\n"
+"  \"version\": \"" SHA "\",\n"
+"  \"version_recipe\": \"{}\",\n"
+"  \"code_version\": \"cachex 0.1.0\",\n"
+"  \"default_dtype\": \"F16\",\n"
+"  \"default_shard_version\": 2,\n"
+"  \"created_at_ms\": 1700000000000,\n"
+"  \"thresholds\": {},\n"
+"  \"summary\": null,\n"
+"  \"shards\": [\n"
+"    {\n"
+"      \"id\": \"shard-000000\",\n"
+"      \"relative_path\": \"shard-000000.twh1\",\n"
+"      \"shard_version\": 2,\n"
+"      \"samples\": 7,\n"
+"      \"width\": 640,\n"
+"      \"height\": 480,\n"
+"      \"channels\": 3,\n"
+"      \"max_boxes\": 32,\n"
+"      \"dtype\": \"BF16\",\n"
+"      \"endianness\": \"Little\",\n"
+"      \"checksum_sha256\": \"" SHA "\",\n"
+"      \"bytes\": 12345\n"
+"    },\n"
+"    {\n"
+"      \"id\": \"b\",\n"
+"      \"relative_path\": \"sub/b.twh1\",\n"
+"      \"shard_version\": 1,\n"
+"      \"samples\": 0,\n"
+"      \"width\": 0,\n"
+"      \"height\": 4294967295,\n"
+"      \"channels\": 1,\n"
+"      \"max_boxes\": 0,\n"
+"      \"dtype\": \"F8_E4M3\",\n"
+"      \"endianness\": \"Big\",\n"
+"      \"checksum_sha256\": null\n"
+"    }\n"
+"  ],\n"
+"  \"manifest_version\": 1\n"
+"}\n";
+
+START_TEST(round_trip)
+{
+	struct lc__manifest m;
+	struct lc__buf out = { 0 };
+
+	ck_assert_int_eq(lc__manifest_parse(text, strlen(text), "m", &m), LC_OK);
+	ck_assert_str_eq(m.dataset_root, "/data/r\xc3\xb6" "d");
+	ck_assert_str_eq(m.transform, "{\"name\":\"none\"}");
+	ck_assert_str_eq(m.summary, "null");
+	ck_assert_int_eq(m.default_dtype, LC_F16);
+	ck_assert_uint_eq(m.created_at_ms, 1700000000000u);
+	ck_assert_uint_eq(m.n, 2);
+	ck_assert_uint_eq(m.shards[0].samples, 7);
+	ck_assert_uint_eq(m.shards[0].width, 640);
+	ck_assert_uint_eq(m.shards[0].height, 480);
+	ck_assert_uint_eq(m.shards[0].channels, 3);
+	ck_assert_int_eq(m.shards[0].dtype, LC_BF16);
+	ck_assert_str_eq(m.shards[0].sha256, SHA);
+	ck_assert_uint_eq(m.shards[0].bytes, 12345);
+	ck_assert(!m.shards[0].big_endian);
+	ck_assert(m.shards[1].big_endian);
+	ck_assert(!m.shards[1].has_bytes);
+	ck_assert_str_eq(m.shards[1].sha256, "");
+	ck_assert_int_eq(lc__manifest_format(&m, &out), LC_OK);
+	lc__buf_append(&out, "", 1);
+	ck_assert_str_eq((const char *)out.data, text);
+	lc__buf_free(&out);
+	lc__manifest_free(&m);
+}
+END_TEST
+
+/* The first occurrence of one text replaced by another. */
+static char *
+replaced(const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	char *out;
+
+	ck_assert_ptr_nonnull(at);
+	ck_assert_int_ge(asprintf(&out, "%.*s%s%s", (int)(at - text), text, to,
+	    at + strlen(from)), 0);
+	return out;
+}
+
+static const struct {
+	const char *from, *to;
+	lc_status status;
+	const char *text;
+} malformed_rows[] = {
+	{ "\"name\": \"none\"", "\"name\" \"none\"", LC_CORRUPT,
+	    "m: line 4: " },
+	{ "\"shards\": [", "\"shard\": [", LC_NOT_MODULE, "m: not a shard manifest" },
+	{ text, "[1]", LC_NOT_MODULE, "m: not a shard manifest" },
+	{ text, "", LC_CORRUPT, "m: line 1: " },
+	{ text, "{\"shards\":{}}", LC_NOT_MODULE, "m: not a shard manifest" },
+	{ text, "{\"shards\":[]}", LC_CORRUPT, "m: dataset_root is missing" },
+	{ "\"manifest_version\": 1", "\"manifest_version\": 2", LC_VERSION,
+	    "m: manifest_version 2 is newer than this library" },
+	{ "\"default_shard_version\": 2", "\"default_shard_version\": 3", LC_VERSION,
+	    "m: default_shard_version 3 is newer than this library" },
+	{ "\"default_shard_version\": 2", "\"default_shard_version\": 0", LC_CORRUPT,
+	    "m: default_shard_version is 0" },
+	{ "\"default_dtype\": \"F16\"", "\"default_dtype\": \"f16\"", LC_CORRUPT,
+	    "m: default_dtype is not a known dtype" },
+	{ "\"created_at_ms\": 17", "\"created_at_ms\": -17", LC_CORRUPT,
+	    "m: created_at_ms is out of range" },
+	{ "\"samples\": 7", "\"samples\": 7.0", LC_CORRUPT,
+	    "m: shards[0]: samples is not an integer" },
+	{ "\"samples\": 7", "\"samples\": -7", LC_CORRUPT,
+	    "m: shards[0]: samples is out of range" },
+	{ "\"width\": 640", "\"width\": 4294967296", LC_CORRUPT,
+	    "m: shards[0]: width is out of range" },
+	{ "\"width\": 640", "\"width\": 99999999999999999999", LC_CORRUPT,
+	    "m: line 20: " },
+	{ "\"endianness\": \"Little\"", "\"endianness\": \"little\"", LC_CORRUPT,
+	    "m: shards[0]: endianness is neither Little nor Big" },
+	{ "\"checksum_sha256\": \"0", "\"checksum_sha256\": \"g", LC_CORRUPT,
+	    "m: shards[0]: checksum_sha256 is not 64 hex digits" },
+	{ "\"checksum_sha256\": \"0", "\"checksum_sha256\": \"", LC_CORRUPT,
+	    "m: shards[0]: checksum_sha256 is not 64 hex digits" },
+	{ "\"id\": \"b\"", "\"id\": 5", LC_CORRUPT,
+	    "m: shards[1]: id is not a string" },
+	{ "\"sub/b.twh1\"", "\"../b.twh1\"", LC_CORRUPT,
+	    "m: shards[1]: relative_path does not stay inside the directory" },
+	{ "\"sub/b.twh1\"", "\"shard-000000.twh1\"", LC_CORRUPT,
+	    "m: shard shard-000000.twh1 stands twice" },
+	{ "\"id\": \"b\"", "\"id\": \"b\", \"id\": \"b\"", LC_CORRUPT,
+	    "m: line 30: " },
+	{ "\"id\": \"b\"", "\"id\": \"\\u0000\"", LC_CORRUPT,
+	    "m: line 30: " },
+	{ "\"id\": \"b\"", "\"id\": \"\xff\"", LC_CORRUPT,
+	    "m: line 30: " },
+};
+
+START_TEST(malformed)
+{
+	char *bad = replaced(malformed_rows[_i].from, malformed_rows[_i].to);
+	struct lc__manifest m;
+
+	ck_assert_int_eq(lc__manifest_parse(bad, strlen(bad), "m", &m),
+	    malformed_rows[_i].status);
+	/* The words behind a line number are jansson's. */
+	ck_assert_msg(strncmp(lc_last_error()->text, malformed_rows[_i].text,
+	    strlen(malformed_rows[_i].text)) == 0, "%s", lc_last_error()->text);
+	free(bad);
+}
+END_TEST
+
+static const struct {
+	const char *path;
+	bool ok;
+} path_rows[] = {
+	{ "a", true }, { "a.twh1", true }, { "a/b", true }, { "..a", true },
+	{ "a..", true }, { "...", true }, { "", false }, { "/", false },
+	{ "/a", false }, { ".", false }, { "..", false }, { "./a", false },
+	{ "../a", false }, { "a/..", false }, { "a/../b", false },
+	{ "a//b", false }, { "a/", false }, { "a/./b", false },
+};
+
+START_TEST(paths)
+{
+	ck_assert_int_eq(lc__manifest_path_ok(path_rows[_i].path),
+	    path_rows[_i].ok);
+}
+END_TEST
+
+START_TEST(not_utf8)
+{
+	struct lc__manifest m = { .dataset_root = (char *)"\xff" };
+	struct lc__buf out = { 0 };
+
+	ck_assert_int_eq(lc__manifest_format(&m, &out), LC_INVALID);
+	ck_assert_int_eq(lc__manifest_quote("\xff", &out), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "'\\xff' is not UTF-8");
+	ck_assert_int_eq(lc__manifest_quote("a\"\n", &out), LC_OK);
+	ck_assert_uint_eq(out.size, 7);
+	ck_assert_mem_eq(out.data, "\"a\\\"\\n\"", 7);
+	lc__buf_free(&out);
+}
+END_TEST
+
+START_TEST(mutations)
+{
+	uint64_t seed = run_seed();
+
+	for (int round = 0; round < 20000; round++) {
+		const size_t n = strlen(text) - run_random(&seed) % 8;
+		char *bad = malloc(n);
+		struct lc__manifest m;
+
+		memcpy(bad, text, n);
+		for (uint64_t k = run_random(&seed) % 3; k > 0; k--) {
+			const uint64_t r = run_random(&seed);
+			bad[r % n] = r >> 63 ? (char)(r >> 40) :
+			    "0\"{}[],:-9"[(r >> 40) % 10];
+		}
+		if (lc__manifest_parse(bad, n, "m", &m) == LC_OK)
+			lc__manifest_free(&m);
+		free(bad);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("manifest");
+	TCase *tc = tcase_create("manifest");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, round_trip);
+	tcase_add_loop_test(tc, malformed, 0, COUNT(malformed_rows));
+	tcase_add_loop_test(tc, paths, 0, COUNT(path_rows));
+	tcase_add_test(tc, not_utf8);
+	tcase_add_test(tc, mutations);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
