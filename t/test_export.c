@@ -783,7 +783,7 @@ START_TEST(module_of_any_shape)
 {
 	lc_cache *cache = open_module(run_scratch());
 	const char *dir = run_scratch();
-	const float data[24] = { 1, 2, 3 };
+	const float data[32] = { 1, 2, 3 };
 	lc_export_result result;
 	char *path = join(dir, "shard-000000.twh1");
 	lc_shard *shard;
