@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "configfile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "settings.h"
+#include "suggest.h"
+
+const char *
+config_path(void)
+{
+	static char path[4096];
+	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+	int n = 0;
+
+	if (config != NULL && *config == '/')
+		n = snprintf(path, sizeof(path), "%s/cachex/config", config);
+	else if (home != NULL && *home != '\0')
+		n = snprintf(path, sizeof(path), "%s/.config/cachex/config", home);
+	return n > 0 && (size_t)n < sizeof(path) ? path : NULL;
+}
+
+static char *
+trim(char *text)
+{
+	char *end;
+
+	text += strspn(text, " \t\r");
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return text;
+}
+
+/* The row that "root" or "put.dtype" names. */
+static struct opt *
+find_row(const char *key)
+{
+	const size_t size = strcspn(key, ".");
+	struct opt *opt;
+	char name[32];
+	bool negated;
+	const struct command *command;
+
+	if (key[size] == '\0') {
+		opt = opt_by_name(global_options, key, size, &negated);
+		return opt && !negated && !settings_is_action(opt) ? opt : NULL;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)size, key);
+	command = command_by_name(name);
+	if (command == NULL)
+		return NULL;
+	key += size + 1;
+	opt = opt_by_name(command->options, key, strlen(key), &negated);
+	return negated ? NULL : opt;
+}
+
+static void
+explain_unknown(const char *key, char *why, size_t room)
+{
+	struct suggest suggest;
+	char known[80];
+
+	suggest_start(&suggest, key);
+	for (struct opt *opt = global_options; opt->kind != OPT_END; opt++)
+		if (!settings_is_action(opt))
+			suggest_word(&suggest, opt->name);
+	for (const struct command *const *c = commands; *c != NULL; c++)
+		for (struct opt *opt = (*c)->options; opt->kind != OPT_END; opt++)
+			suggest_word(&suggest, opt_key(opt, (*c)->name, known,
+			    sizeof(known)));
+	if (suggest_best(&suggest) != NULL)
+		snprintf(why, room, "unknown key %s; did you mean %s?", key,
+		    suggest_best(&suggest));
+	else
+		snprintf(why, room, "unknown key %s", key);
+}
+
+/* A copy that stays until the process ends: rows keep pointers to their values. */
+static const char *
+keep(const char *text)
+{
+	static struct kept {
+		struct kept *next;
+		char text[];
+	} *all;
+	struct kept *kept = malloc(sizeof(*kept) + strlen(text) + 1);
+
+	if (kept == NULL)
+		return NULL;
+	strcpy(kept->text, text);
+	kept->next = all;
+	all = kept;
+	return kept->text;
+}
+
+static bool
+apply(char *line, char *why, size_t room)
+{
+	char reason[OPT_TEXT_ROOM - 200];
+	char *key = trim(line), *value;
+	const char *text;
+	struct opt *opt;
+
+	if (*key == '\0' || *key == '#')
+		return true;
+	value = strchr(key, '=');
+	if (value == NULL) {
+		snprintf(why, room, "no '=' in the line");
+		return false;
+	}
+	*value++ = '\0';
+	key = trim(key);
+	opt = find_row(key);
+	if (opt == NULL) {
+		explain_unknown(key, why, room);
+		return false;
+	}
+	text = keep(trim(value));
+	if (text != NULL && opt_assign(opt, FROM_CONFIG, text, reason,
+	    sizeof(reason)))
+		return true;
+	snprintf(why, room, "%s: %s", key, text ? reason : "out of memory");
+	return false;
+}
+
+static bool
+apply_lines(FILE *file, const char *path, char *why, size_t room)
+{
+	char reason[OPT_TEXT_ROOM];
+	char *line = NULL;
+	size_t line_room = 0;
+	bool good = true;
+
+	for (unsigned number = 1; good; number++) {
+		if (getline(&line, &line_room, file) == -1)
+			break;
+		good = apply(line, reason, sizeof(reason));
+		if (!good)
+			snprintf(why, room, "%s:%u: %s", path, number, reason);
+	}
+	free(line);
+	if (good && ferror(file)) {
+		snprintf(why, room, "%s: %s", path, strerror(errno));
+		good = false;
+	}
+	return good;
+}
+
+bool
+config_read(char *why, size_t room)
+{
+	const char *path = config_path();
+	FILE *file = path ? fopen(path, "re") : NULL;
+	bool good;
+
+	if (file == NULL && (path == NULL || errno == ENOENT || errno == ENOTDIR))
+		return true;
+	if (file == NULL) {
+		snprintf(why, room, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	good = apply_lines(file, path, why, room);
+	fclose(file);
+	return good;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t noted, deferred;
+static const char *volatile temporary;
+
+static void
+on_signal(int number)
+{
+	const char *path = temporary;
+
+	if (deferred && noted == 0) {
+		noted = number;
+		return;
+	}
+	if (path != NULL)
+		unlink(path);
+	_exit(128 + number);
+}
+
+void
+interrupt_install(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct sigaction action = { .sa_handler = on_signal }, old;
+		sigemptyset(&action.sa_mask);
+		action.sa_flags = SA_RESTART;
+		/* nohup and shells' background jobs ignore them on purpose. */
+		if (sigaction(signals[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+void
+interrupt_defer(bool defer)
+{
+	deferred = defer;
+}
+
+int
+interrupt_pending(void)
+{
+	return noted;
+}
+
+void
+interrupt_temporary(const char *path)
+{
+	temporary = path;
+}
+
+int
+interrupt_status(void)
+{
+	return 128 + (noted ? noted : SIGINT);
+}

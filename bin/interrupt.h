@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SIGINT, SIGTERM and SIGHUP: clean up, then end with 128 + the signal. */
+#ifndef BIN_INTERRUPT_H
+#define BIN_INTERRUPT_H
+
+#include <stdbool.h>
+
+/** Catch the signals that are not ignored. */
+void interrupt_install(void);
+/**
+ * While set, the first signal is only noted, for work that must unwind; a
+ * second one ends the process all the same.
+ */
+void interrupt_defer(bool defer);
+/** The signal that was noted, 0 if none. */
+int interrupt_pending(void);
+/** A file to remove if a signal ends the process; NULL for none. */
+void interrupt_temporary(const char *path);
+/** The exit status for stopped work: 130 for SIGINT. */
+int interrupt_status(void);
+
+#endif

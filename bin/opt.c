@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "opt.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "size.h"
+#include "suggest.h"
+
+static struct opt *
+find_exact(struct opt *table, const char *name, size_t size)
+{
+	for (struct opt *opt = table; opt->kind != OPT_END; opt++)
+		if (strlen(opt->name) == size && memcmp(opt->name, name, size) == 0)
+			return opt;
+	return NULL;
+}
+
+struct opt *
+opt_by_name(struct opt *table, const char *name, size_t size, bool *negated)
+{
+	struct opt *opt = find_exact(table, name, size);
+
+	*negated = false;
+	if (opt != NULL || size <= 3 || memcmp(name, "no-", 3) != 0)
+		return opt;
+	opt = find_exact(table, name + 3, size - 3);
+	if (opt != NULL && opt->kind != OPT_FLAG)
+		return NULL;
+	*negated = true;
+	return opt;
+}
+
+struct opt *
+opt_by_letter(struct opt *table, char letter)
+{
+	for (struct opt *opt = table; opt->kind != OPT_END; opt++)
+		if (letter != '\0' && strchr(opt->letters, letter) != NULL)
+			return opt;
+	return NULL;
+}
+
+/* Position of text among "a|b|c", -1 if it is none of them. */
+static int
+choice_of(const char *choices, const char *text)
+{
+	const size_t size = strlen(text);
+	int i = 0;
+
+	for (const char *word = choices; word != NULL; i++) {
+		const char *end = strchr(word, '|');
+		const size_t n = end ? (size_t)(end - word) : strlen(word);
+		if (n == size && memcmp(word, text, n) == 0)
+			return i;
+		word = end ? end + 1 : NULL;
+	}
+	return -1;
+}
+
+static bool
+read_flag(const char *text, int *out)
+{
+	static const char words[] = "0|1|false|true|no|yes|off|on";
+	const int at = choice_of(words, text);
+
+	if (at >= 0)
+		*out = at % 2;
+	return at >= 0;
+}
+
+static bool
+read_number(const struct opt *opt, const char *text, char *why, size_t room)
+{
+	uint64_t number;
+	const bool size = opt->kind == OPT_SIZE;
+
+	if (!(size ? size_parse(text, &number) : count_parse(text, &number)) ||
+	    number == OPT_UNSET) {
+		snprintf(why, room, size ? "not a size: '%s' (as in 192M)" :
+		    "not a number: '%s'", text);
+		return false;
+	}
+	if (number < opt->least) {
+		snprintf(why, room, "'%s' is below %llu", text,
+		    (unsigned long long)opt->least);
+		return false;
+	}
+	*(uint64_t *)opt->target = number;
+	return true;
+}
+
+static bool
+read_value(const struct opt *opt, const char *text, char *why, size_t room)
+{
+	int choice;
+
+	switch (opt->kind) {
+	case OPT_FLAG:
+		if (read_flag(text, opt->target))
+			return true;
+		snprintf(why, room, "not a switch: '%s' (1 or 0)", text);
+		return false;
+	case OPT_CHOICE:
+		choice = choice_of(opt->value, text);
+		if (choice >= 0) {
+			*(int *)opt->target = choice;
+			return true;
+		}
+		snprintf(why, room, "'%s' is none of %s", text, opt->value);
+		return false;
+	case OPT_COUNT:
+	case OPT_SIZE:
+		return read_number(opt, text, why, room);
+	default:
+		*(const char **)opt->target = text;
+		return true;
+	}
+}
+
+bool
+opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
+    size_t room)
+{
+	union { int number; const char *text; uint64_t count; } spare;
+	struct opt trial = *opt;
+
+	/* A weaker source's value is read all the same: it may be wrong. */
+	if (source < opt->source)
+		trial.target = &spare;
+	if (!read_value(&trial, text, why, room))
+		return false;
+	if (source >= opt->source)
+		opt->source = source;
+	return true;
+}
+
+static void
+render_choice(const struct opt *opt, char *out, size_t room)
+{
+	const char *word = opt->value;
+
+	for (int i = *(int *)opt->target; i > 0; i--)
+		word = strchr(word, '|') + 1;
+	snprintf(out, room, "%.*s", (int)strcspn(word, "|"), word);
+}
+
+char *
+opt_render(const struct opt *opt, char *out, size_t room)
+{
+	const char *text;
+
+	switch (opt->kind) {
+	case OPT_FLAG:
+		snprintf(out, room, "%s", *(int *)opt->target < 0 ? "" :
+		    *(int *)opt->target ? "1" : "0");
+		break;
+	case OPT_CHOICE:
+		render_choice(opt, out, room);
+		break;
+	case OPT_COUNT:
+		out[0] = '\0';
+		if (*(uint64_t *)opt->target != OPT_UNSET)
+			snprintf(out, room, "%llu",
+			    *(unsigned long long *)opt->target);
+		break;
+	case OPT_SIZE:
+		size_exact(*(uint64_t *)opt->target, out, room);
+		break;
+	default:
+		text = *(const char **)opt->target;
+		snprintf(out, room, "%s", text ? text : "");
+	}
+	return out;
+}
+
+char *
+opt_variable(const struct opt *opt, const char *command, char *out, size_t room)
+{
+	snprintf(out, room, "CACHEX_%s%s%s", command ? command : "",
+	    command ? "_" : "", opt->name);
+	for (char *p = out; *p != '\0'; p++)
+		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+	return out;
+}
+
+char *
+opt_key(const struct opt *opt, const char *command, char *out, size_t room)
+{
+	snprintf(out, room, "%s%s%s", command ? command : "",
+	    command ? "." : "", opt->name);
+	return out;
+}
+
+bool
+opt_environment(struct opt *table, const char *command, char *why, size_t room)
+{
+	char variable[80], reason[OPT_TEXT_ROOM];
+
+	for (struct opt *opt = table; opt->kind != OPT_END; opt++) {
+		const char *text = getenv(opt_variable(opt, command, variable,
+		    sizeof(variable)));
+		/* An empty variable is as good as none, as with NO_COLOR. */
+		if (text == NULL || *text == '\0')
+			continue;
+		if (!opt_assign(opt, FROM_ENVIRONMENT, text, reason,
+		    sizeof(reason))) {
+			snprintf(why, room, "%s: %s", variable, reason);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* "unknown option --jsno; did you mean --json?" */
+static void
+explain_unknown(struct opt *const *tables, const char *name, size_t size,
+    char *why, size_t room)
+{
+	struct suggest suggest;
+	char word[64];
+
+	snprintf(word, sizeof(word), "%.*s", (int)size, name);
+	suggest_start(&suggest, word);
+	for (; *tables != NULL; tables++)
+		for (struct opt *opt = *tables; opt->kind != OPT_END; opt++) {
+			suggest_word(&suggest, opt->name);
+			if (opt->kind == OPT_FLAG)
+				suggest_negated(&suggest, opt->name);
+		}
+	if (suggest_best(&suggest) != NULL)
+		snprintf(why, room, "unknown option --%.*s; did you mean --%s?",
+		    (int)size, name, suggest_best(&suggest));
+	else
+		snprintf(why, room, "unknown option --%.*s", (int)size, name);
+}
+
+/* Give the value to the row; the message names the option as it was typed. */
+static bool
+assign_typed(struct opt *opt, const char *typed, const char *text, char *why,
+    size_t room)
+{
+	char reason[OPT_TEXT_ROOM];
+
+	if (opt_assign(opt, FROM_OPTION, text, reason, sizeof(reason)))
+		return true;
+	snprintf(why, room, "%s: %s", typed, reason);
+	return false;
+}
+
+static bool
+parse_long(struct opt *const *tables, int argc, char **argv, int *at, char *why,
+    size_t room)
+{
+	const char *name = argv[*at] + 2;
+	const size_t size = strcspn(name, "=");
+	const char *text = name[size] == '=' ? name + size + 1 : NULL;
+	struct opt *opt = NULL;
+	bool negated = false;
+	char typed[80];
+
+	for (struct opt *const *t = tables; opt == NULL && *t != NULL; t++)
+		opt = opt_by_name(*t, name, size, &negated);
+	if (opt == NULL) {
+		explain_unknown(tables, name, size, why, room);
+		return false;
+	}
+	snprintf(typed, sizeof(typed), "--%.*s", (int)size, name);
+	*at += 1;
+	if (negated && text != NULL) {
+		snprintf(why, room, "%s takes no value", typed);
+		return false;
+	}
+	if (text == NULL && opt->kind == OPT_FLAG)
+		text = negated ? "0" : "1";
+	if (text == NULL && *at == argc) {
+		snprintf(why, room, "%s needs a value: %s", typed, opt->value);
+		return false;
+	}
+	if (text == NULL)
+		text = argv[(*at)++];
+	return assign_typed(opt, typed, text, why, room);
+}
+
+static bool
+parse_letters(struct opt *const *tables, int argc, char **argv, int *at,
+    char *why, size_t room)
+{
+	const char *letter = argv[*at] + 1;
+
+	for (*at += 1; *letter != '\0'; letter++) {
+		struct opt *opt = NULL;
+		char typed[3] = { '-', *letter, '\0' };
+		const char *text = "1";
+
+		for (struct opt *const *t = tables; opt == NULL && *t != NULL; t++)
+			opt = opt_by_letter(*t, *letter);
+		if (opt == NULL) {
+			snprintf(why, room, "unknown option %s%s", typed,
+			    letter[1] ? "" : " (names that start with - stand "
+			    "behind --)");
+			return false;
+		}
+		if (opt->kind != OPT_FLAG && letter[1] == '\0' && *at == argc) {
+			snprintf(why, room, "%s needs a value: %s", typed,
+			    opt->value);
+			return false;
+		}
+		if (opt->kind != OPT_FLAG)
+			text = letter[1] ? letter + 1 : argv[(*at)++];
+		if (!assign_typed(opt, typed, text, why, room))
+			return false;
+		if (opt->kind != OPT_FLAG)
+			break;
+	}
+	return true;
+}
+
+bool
+opt_parse(struct opt *const *tables, int argc, char **argv, int *at, char *why,
+    size_t room)
+{
+	if (argv[*at][1] == '-')
+		return parse_long(tables, argc, argv, at, why, room);
+	return parse_letters(tables, argc, argv, at, why, room);
+}

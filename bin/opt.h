@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Options. A command has one table; it drives the command line, the
+ * environment, the configuration file, the usage text, completion and
+ * `cachex config`.
+ */
+#ifndef BIN_OPT_H
+#define BIN_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What an option takes, and what `target` points at. */
+enum opt_kind {
+	OPT_END,    /* ends a table */
+	OPT_FLAG,   /* int: 1, or 0 by --no-NAME; -1 where nobody has decided */
+	OPT_TEXT,   /* const char *: any text */
+	OPT_FILE,   /* const char *: a file's name */
+	OPT_DIR,    /* const char *: a directory's name */
+	OPT_COUNT,  /* uint64_t: decimal, `least` at least */
+	OPT_SIZE,   /* uint64_t: bytes, with K, M, G or T for powers of 1,024 */
+	OPT_CHOICE  /* int: position of the word in `value`, "npy|raw|json" */
+};
+
+/** Who decided an option's value; a later one beats an earlier one. */
+enum opt_source {
+	FROM_DEFAULT,
+	FROM_CONFIG,
+	FROM_ENVIRONMENT,
+	FROM_OPTION
+};
+
+/** An OPT_COUNT that is not given. */
+#define OPT_UNSET UINT64_MAX
+
+struct opt {
+	const char *letters;    /* short names, "" for none */
+	const char *name;       /* long name */
+	enum opt_kind kind;     /* how its value reads */
+	void *target;           /* where its value goes */
+	const char *value;      /* "FILE", "npy|raw"; NULL for a flag */
+	const char *help;       /* one phrase */
+	uint64_t least;         /* OPT_COUNT, OPT_SIZE: the smallest allowed */
+	enum opt_source source; /* who decided; set while reading */
+};
+
+
+/** A row by its long name; @p negated is set for --no-NAME of a flag. */
+struct opt *opt_by_name(struct opt *table, const char *name, size_t size,
+    bool *negated);
+/** A row by a short name. */
+struct opt *opt_by_letter(struct opt *table, char letter);
+
+/**
+ * Read a value into its target, unless a stronger source decided before.
+ * Returns false and explains in @p why (one phrase) if it does not fit; then
+ * nothing has changed.
+ */
+bool opt_assign(struct opt *opt, enum opt_source source, const char *text,
+    char *why, size_t room);
+
+/** The value as text, as opt_assign() would read it; returns @p out. */
+char *opt_render(const struct opt *opt, char *out, size_t room);
+
+/** CACHEX_ROOT for a global option, CACHEX_PUT_DTYPE for one of a command. */
+char *opt_variable(const struct opt *opt, const char *command, char *out,
+    size_t room);
+/** "root" or "put.dtype", the name in the configuration file. */
+char *opt_key(const struct opt *opt, const char *command, char *out,
+    size_t room);
+
+/**
+ * Read the options at argv[*at], which starts with '-' and is not "-" or "--",
+ * and move *at behind what was used. Looks in @p tables, a NULL-ended list.
+ * Returns false and explains in @p why.
+ */
+bool opt_parse(struct opt *const *tables, int argc, char **argv, int *at,
+    char *why, size_t room);
+
+/** Apply the environment. False names the variable in @p why. */
+bool opt_environment(struct opt *table, const char *command, char *why,
+    size_t room);
+
+#define OPT_TEXT_ROOM 1200
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "progress.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "interrupt.h"
+#include "settings.h"
+#include "size.h"
+
+#define SECOND 1000000000ull
+
+static struct {
+	const char *what;      /* NULL: nothing is going on */
+	bool terminal;         /* redraw one line; else print whole lines */
+	bool shown;            /* a line stands on the terminal */
+	uint64_t start, next;  /* ns: begun, time of the next line */
+	uint64_t done, total;  /* bytes */
+	uint64_t items, all;   /* items done and to do */
+} line;
+
+static bool
+wanted(void)
+{
+	if (settings.quiet || settings.progress == 0)
+		return false;
+	return settings.progress == 1 || line.terminal;
+}
+
+void
+progress_begin(const char *what)
+{
+	line.what = what;
+	line.terminal = isatty(STDERR_FILENO);
+	line.shown = false;
+	line.start = lc__clock_ns();
+	line.next = line.start + SECOND;
+	line.done = line.total = line.items = line.all = 0;
+	interrupt_defer(true);
+}
+
+static double
+elapsed(void)
+{
+	return (double)(lc__clock_ns() - line.start) / (double)SECOND;
+}
+
+/* "import: 12 of 34, 3.40 MiB of 12.0 MiB, 1.20 MiB/s, 7 s left" */
+static void
+print_line(void)
+{
+	const double seconds = elapsed();
+	const double rate = seconds > 0 ? (double)line.done / seconds : 0;
+	const bool by_items = line.total == 0 && line.all > 0;
+	const double part = by_items ?
+	    (double)line.items / (double)line.all :
+	    line.total ? (double)line.done / (double)line.total : 0;
+	char text[SIZE_TEXT];
+
+	fprintf(stderr, "%s%s:", line.terminal ? "\r\033[K" : "", line.what);
+	if (line.all > 0)
+		fprintf(stderr, " %llu of %llu,", (unsigned long long)line.items,
+		    (unsigned long long)line.all);
+	fprintf(stderr, " %s", size_human((double)line.done, text, sizeof(text)));
+	if (line.total > 0)
+		fprintf(stderr, " of %s", size_human((double)line.total, text,
+		    sizeof(text)));
+	fprintf(stderr, ", %s/s", size_human(rate, text, sizeof(text)));
+	if (part > 0 && part < 1)
+		fprintf(stderr, ", %s left", time_human(
+		    seconds * (1 - part) / part, text, sizeof(text)));
+	if (!line.terminal)
+		fputc('\n', stderr);
+	line.shown = line.terminal;
+}
+
+int
+progress_step(void *ctx, uint64_t done, uint64_t total)
+{
+	const uint64_t now = lc__clock_ns();
+
+	(void)ctx;
+	line.done = done;
+	line.total = total;
+	if (line.what != NULL && now >= line.next && wanted()) {
+		print_line();
+		/* A log needs fewer lines than a terminal redraws. */
+		line.next = now + (line.terminal ? SECOND / 8 : 5 * SECOND);
+	}
+	return interrupt_pending();
+}
+
+void
+progress_items(uint64_t done, uint64_t total)
+{
+	line.items = done;
+	line.all = total;
+}
+
+void
+progress_clear(void)
+{
+	if (line.shown)
+		fputs("\r\033[K", stderr);
+	line.shown = false;
+}
+
+double
+progress_end(void)
+{
+	const double seconds = elapsed();
+
+	progress_clear();
+	/* Asked for outright, it says at least once what came of it. */
+	if (settings.progress == 1 && wanted() && !line.terminal)
+		print_line();
+	line.what = NULL;
+	interrupt_defer(false);
+	return seconds;
+}

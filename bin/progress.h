@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One line of progress on standard error, for work longer than a second. */
+#ifndef BIN_PROGRESS_H
+#define BIN_PROGRESS_H
+
+#include <stdint.h>
+
+#include "lmdbcache.h"
+
+/**
+ * Begin; @p what names the work ("verify photos"). Signals are deferred until
+ * progress_end(), so that the work can unwind.
+ */
+void progress_begin(const char *what);
+/** For lc_progress.step: bytes done and to do (0: unknown). Non-zero: stop. */
+int progress_step(void *ctx, uint64_t done, uint64_t total);
+/** Count items beside the bytes. */
+void progress_items(uint64_t done, uint64_t total);
+/** Take the line away, so that a message can be printed. */
+void progress_clear(void);
+/** The work is over; the line goes. Returns seconds since progress_begin(). */
+double progress_end(void);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "progress.h"
+#include "settings.h"
+
+static const char *command_name;
+
+void
+report_command(const char *name)
+{
+	command_name = name;
+}
+
+static bool
+has_color(FILE *stream)
+{
+	const char *none = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (settings.color != COLOR_AUTO)
+		return settings.color == COLOR_ALWAYS;
+	if ((none != NULL && *none != '\0') ||
+	    (term != NULL && strcmp(term, "dumb") == 0))
+		return false;
+	return isatty(fileno(stream));
+}
+
+const char *
+report_bold(FILE *stream)
+{
+	return has_color(stream) ? "\033[1m" : "";
+}
+
+const char *
+report_plain(FILE *stream)
+{
+	return has_color(stream) ? "\033[0m" : "";
+}
+
+/* A message is one line whatever a file's name holds. */
+static void
+print_message(const char *color, const char *format, va_list args)
+{
+	char text[4096];
+	const bool colored = has_color(stderr);
+
+	vsnprintf(text, sizeof(text), format, args);
+	for (char *p = text; *p != '\0'; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	progress_clear();
+	fflush(stdout);
+	fprintf(stderr, "%scachex:%s ", colored ? color : "",
+	    colored ? "\033[0m" : "");
+	if (command_name != NULL)
+		fprintf(stderr, "%s: ", command_name);
+	fprintf(stderr, "%s\n", text);
+}
+
+void
+report_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_message("\033[1;31m", format, args);
+	va_end(args);
+}
+
+int
+report_usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_message("\033[1;31m", format, args);
+	va_end(args);
+	return EXIT_USAGE;
+}
+
+void
+report_note(const char *format, ...)
+{
+	va_list args;
+
+	if (settings.quiet)
+		return;
+	va_start(args, format);
+	print_message("\033[1m", format, args);
+	va_end(args);
+}
+
+static int
+exit_of(lc_status status)
+{
+	switch (status) {
+	case LC_OK:
+		return EXIT_DONE;
+	case LC_NOT_FOUND:
+	case LC_CORRUPT:
+		return EXIT_NO;
+	case LC_INVALID:
+	case LC_NOT_MODULE:
+	case LC_VERSION:
+	case LC_UNSUPPORTED:
+		return EXIT_DATA;
+	case LC_CANCELLED:
+		return EXIT_INTERRUPT;
+	default:
+		return EXIT_SYSTEM;
+	}
+}
+
+int
+report_status(lc_status status)
+{
+	if (status == LC_CANCELLED)
+		return EXIT_INTERRUPT;
+	report_error("%s", lc_last_error()->text);
+	return exit_of(status);
+}
+
+int
+report_argument(lc_status status)
+{
+	const int code = report_status(status);
+
+	return status == LC_INVALID ? EXIT_USAGE : code;
+}
+
+int
+report_file(lc_status status)
+{
+	const int code = report_status(status);
+
+	return status == LC_NOT_FOUND ? EXIT_SYSTEM : code;
+}
+
+int
+report_errno(const char *path)
+{
+	report_error("%s: %s", path, strerror(errno));
+	return EXIT_SYSTEM;
+}
+
+int
+report_worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+int
+report_finish(int status)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	/* Where the caller ignores SIGPIPE, end as if it did not. */
+	if (errno == EPIPE) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	report_error("standard output: %s", strerror(errno ? errno : EIO));
+	return EXIT_SYSTEM;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages, exit statuses and the two standard streams. */
+#ifndef BIN_REPORT_H
+#define BIN_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "lmdbcache.h"
+
+/** Exit statuses, as cachex(1) documents them. */
+enum exit_status {
+	EXIT_DONE = 0,      /* done; yes */
+	EXIT_NO = 1,        /* not found; damage found */
+	EXIT_USAGE = 2,     /* wrong option, operand, variable or configuration */
+	EXIT_DATA = 3,      /* bad input data */
+	EXIT_SYSTEM = 4,    /* I/O, space, permission, memory */
+	EXIT_INTERRUPT = 130 /* stopped by SIGINT */
+};
+
+/** The name that messages start with: "cachex: put: ". */
+void report_command(const char *name);
+
+/** One line on standard error. */
+void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** The same, and returns EXIT_USAGE. */
+int report_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** A line on standard error unless -q. */
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Print the library's last error and return the exit status that fits. */
+int report_status(lc_status status);
+/** As report_status(), where LC_INVALID means the user's argument. */
+int report_argument(lc_status status);
+/** As report_status(), where LC_NOT_FOUND means a file that cannot be read. */
+int report_file(lc_status status);
+
+/** Print "PATH: text of errno" and return EXIT_SYSTEM. */
+int report_errno(const char *path);
+
+/** The worse of two exit statuses, for commands that go on after a failure. */
+int report_worse(int a, int b);
+
+/** Flush standard output; an exit status, EXIT_SYSTEM if it cannot be written. */
+int report_finish(int status);
+
+/** Starts and ends bold text on @p stream, "" where colour is off. */
+const char *report_bold(FILE *stream);
+const char *report_plain(FILE *stream);
+
+#endif

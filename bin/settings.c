@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report.h"
+
+struct settings settings = { .progress = -1 };
+
+struct opt global_options[] = {
+	{ "", "root", OPT_DIR, &settings.root, .value = "DIR",
+	    .help = "the directory that holds the modules" },
+	{ "q", "quiet", OPT_FLAG, &settings.quiet,
+	    .help = "print errors and results only" },
+	{ "v", "verbose", OPT_FLAG, &settings.verbose,
+	    .help = "say more about what is done" },
+	{ "", "json", OPT_FLAG, &settings.json,
+	    .help = "write JSON, one value a line" },
+	{ "", "color", OPT_CHOICE, &settings.color, .value = "auto|always|never",
+	    .help = "colour: on a terminal unless NO_COLOR is set, always, never" },
+	{ "", "progress", OPT_FLAG, &settings.progress,
+	    .help = "show progress also where standard error is no terminal, or never" },
+	{ "", "force-fs", OPT_FLAG, &settings.force_fs,
+	    .help = "open modules on network and FUSE file systems" },
+	{ "h", "short-help", OPT_FLAG, &settings.short_help,
+	    .help = "list the options" },
+	{ "", "help", OPT_FLAG, &settings.help,
+	    .help = "explain the command" },
+	{ "", "version", OPT_FLAG, &settings.version,
+	    .help = "print the version" },
+	{ .kind = OPT_END }
+};
+
+bool
+settings_is_action(const struct opt *opt)
+{
+	return opt->target == &settings.short_help ||
+	    opt->target == &settings.help || opt->target == &settings.version;
+}
+
+bool
+settings_default_root(char *why, size_t room)
+{
+	static char root[4096];
+	const char *cache = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	int n = 0;
+
+	if (settings.root != NULL && *settings.root != '\0')
+		return true;
+	/* By the XDG specification a relative path there does not count. */
+	if (cache != NULL && *cache == '/')
+		n = snprintf(root, sizeof(root), "%s/cachex", cache);
+	else if (home != NULL && *home != '\0')
+		n = snprintf(root, sizeof(root), "%s/.cache/cachex", home);
+	if (n <= 0 || (size_t)n >= sizeof(root)) {
+		snprintf(why, room, n <= 0 ? "neither --root nor HOME is set" :
+		    "XDG_CACHE_HOME or HOME is too long");
+		return false;
+	}
+	settings.root = root;
+	return true;
+}
+
+/* The library's unusual events, on any thread; -q silences them. */
+static void
+log_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	report_note("%s", line);
+}
+
+int
+settings_open(const char *module_id, unsigned flags, lc_cache **out)
+{
+	lc_options options;
+	lc_status status;
+
+	lc_options_init(&options);
+	options.flags = flags | (settings.force_fs ? LC_FORCE_FS : 0);
+	options.log = log_line;
+	status = lc_open(settings.root, module_id, &options, out);
+	return status == LC_OK ? EXIT_DONE : report_argument(status);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that every command has. */
+#ifndef BIN_SETTINGS_H
+#define BIN_SETTINGS_H
+
+#include "lmdbcache.h"
+#include "opt.h"
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct settings {
+	const char *root; /* directory of the modules */
+	int quiet;        /* errors only */
+	int verbose;      /* say what is done */
+	int json;         /* JSON lines instead of text */
+	int color;        /* enum color_choice */
+	int progress;     /* 1 always, 0 never, -1 on a terminal */
+	int force_fs;     /* accept network and FUSE file systems */
+	int short_help;   /* -h */
+	int help;         /* --help */
+	int version;      /* --version */
+};
+
+extern struct settings settings;
+extern struct opt global_options[];
+
+/** True for --help and its like, which no variable or file can set. */
+bool settings_is_action(const struct opt *opt);
+
+/** Choose the root if nobody did. False with @p why if there is no place. */
+bool settings_default_root(char *why, size_t room);
+
+/**
+ * Open a module to read or (LC_CREATE) to write; reports a failure and gives
+ * its exit status, 0 if the module is open.
+ */
+int settings_open(const char *module_id, unsigned flags, lc_cache **out);
+
+#endif

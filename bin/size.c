@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "size.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char units[] = "KMGTPE";
+
+bool
+count_parse(const char *text, uint64_t *out)
+{
+	uint64_t n = 0;
+
+	if (*text == '\0')
+		return false;
+	for (; *text != '\0'; text++) {
+		if (!isdigit((unsigned char)*text) ||
+		    __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
+			return false;
+	}
+	*out = n;
+	return true;
+}
+
+/* "", "B", "K", "KB" and "KiB" are suffixes; all letters count 1,024. */
+static bool
+suffix_shift(const char *suffix, unsigned *shift)
+{
+	const char *unit;
+
+	*shift = 0;
+	if (*suffix != '\0' && (unit = strchr(units,
+	    toupper((unsigned char)*suffix))) != NULL) {
+		*shift = 10 * (unsigned)(unit - units + 1);
+		suffix++;
+		if (strcasecmp(suffix, "ib") == 0)
+			return true;
+	}
+	return *suffix == '\0' || strcasecmp(suffix, "b") == 0;
+}
+
+bool
+size_parse(const char *text, uint64_t *out)
+{
+	const size_t digits = strspn(text, "0123456789");
+	const size_t number = digits + (text[digits] == '.' ?
+	    1 + strspn(text + digits + 1, "0123456789") : 0);
+	char copy[32];
+	unsigned shift;
+	uint64_t whole;
+
+	if (digits == 0 || number >= sizeof(copy) ||
+	    !suffix_shift(text + number, &shift))
+		return false;
+	memcpy(copy, text, number);
+	copy[number] = '\0';
+	if (number > digits) {
+		const double value = strtod(copy, NULL) * (double)(1ull << shift);
+		if (value >= 9e18)
+			return false;
+		*out = (uint64_t)value;
+		return true;
+	}
+	if (!count_parse(copy, &whole) || whole > UINT64_MAX >> shift)
+		return false;
+	*out = whole << shift;
+	return true;
+}
+
+char *
+size_exact(uint64_t bytes, char *out, size_t room)
+{
+	int unit = -1;
+
+	while (bytes != 0 && bytes % 1024 == 0 && units[unit + 1] != '\0') {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(out, room, "%llu%.*s", (unsigned long long)bytes, unit >= 0,
+	    unit < 0 ? "" : units + unit);
+	return out;
+}
+
+char *
+size_human(double bytes, char *out, size_t room)
+{
+	int unit = -1;
+
+	while (bytes >= 1023.5 && units[unit + 1] != '\0') {
+		bytes /= 1024;
+		unit++;
+	}
+	if (unit < 0)
+		snprintf(out, room, "%.0f B", bytes);
+	else
+		snprintf(out, room, "%.*f %ciB", bytes < 9.995 ? 2 :
+		    bytes < 99.95 ? 1 : 0, bytes, units[unit]);
+	return out;
+}
+
+char *
+time_human(double seconds, char *out, size_t room)
+{
+	const unsigned long s = seconds < 1e9 ? (unsigned long)(seconds + 0.5) :
+	    1000000000;
+
+	if (s >= 3600)
+		snprintf(out, room, "%lu h %02lu min", s / 3600, s / 60 % 60);
+	else if (s >= 60)
+		snprintf(out, room, "%lu min %02lu s", s / 60, s % 60);
+	else
+		snprintf(out, room, "%lu s", s);
+	return out;
+}

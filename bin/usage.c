@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "usage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lmdbcache.h"
+#include "report.h"
+#include "settings.h"
+
+#define WIDTH 79
+
+/* Raised when a field of the JSON output changes its meaning or goes away. */
+#define JSON_VERSION 1
+
+/* Fill lines between the margins; `column` is where the cursor stands. */
+static void
+wrap(const char *text, int margin, int column)
+{
+	while (*text != '\0') {
+		const int n = (int)strcspn(text, " ");
+		if (column > margin && column + 1 + n > WIDTH) {
+			printf("\n%*s", margin, "");
+			column = margin;
+		} else if (column > margin) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", n, text);
+		column += n;
+		text += n;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+static void
+heading(const char *text)
+{
+	printf("\n%s%s%s\n", report_bold(stdout), text, report_plain(stdout));
+}
+
+/* "  -j, --threads N" */
+static int
+print_names(const struct opt *opt)
+{
+	int column = printf("  ");
+	const char *no = "";
+
+	for (const char *letter = opt->letters; *letter != '\0'; letter++)
+		column += printf("-%c, ", *letter);
+	if (opt->kind == OPT_FLAG && opt->source == FROM_DEFAULT &&
+	    *(int *)opt->target != 0)
+		no = *(int *)opt->target < 0 ? "[no-]" : "no-";
+	column += printf("--%s%s", no, opt->name);
+	if (opt->value != NULL)
+		column += printf(" %s", opt->value);
+	return column;
+}
+
+static void
+print_option(const struct opt *opt)
+{
+	enum { margin = 30 };
+	int column = print_names(opt);
+
+	if (column > margin - 2) {
+		putchar('\n');
+		column = 0;
+	}
+	printf("%*s", margin - column, "");
+	wrap(opt->help, margin, margin);
+}
+
+static void
+print_options(const struct opt *table)
+{
+	for (const struct opt *opt = table; opt->kind != OPT_END; opt++)
+		print_option(opt);
+}
+
+static void
+synopsis(const struct command *command)
+{
+	printf("usage: cachex %s%s%s%s\n", command->name,
+	    command->options[0].kind == OPT_END ? "" : " [OPTION]...",
+	    *command->operands ? " " : "", command->operands);
+}
+
+int
+usage_overview(void)
+{
+	printf("usage: cachex [OPTION]... COMMAND [OPERAND]...\n\n");
+	printf("Keeps tensors in modules, on LMDB; writes and reads TWH1 shards.\n");
+	heading("Commands");
+	for (const struct command *const *c = commands; *c != NULL; c++)
+		printf("  %-8s  %s\n", (*c)->name, (*c)->summary);
+	heading("Options of every command");
+	print_options(global_options);
+	printf("\ncachex help COMMAND explains a command; so does cachex(1).\n");
+	return EXIT_DONE;
+}
+
+int
+usage_short(const struct command *command)
+{
+	synopsis(command);
+	printf("%s\n", command->summary);
+	if (command->options[0].kind != OPT_END)
+		print_options(command->options);
+	printf("cachex help %s says more; cachex -h lists the options of every "
+	    "command\n", command->name);
+	return EXIT_DONE;
+}
+
+/* Print each line of @p text as a paragraph. */
+static void
+paragraphs(const char *text)
+{
+	while (*text != '\0') {
+		const size_t n = strcspn(text, "\n");
+		char line[2000];
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		putchar('\n');
+		wrap(line, 0, 0);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static void
+print_variables(const struct command *command)
+{
+	char variable[80], key[80];
+
+	heading("Environment and configuration");
+	for (const struct opt *opt = command->options; opt->kind != OPT_END; opt++)
+		printf("  %-30s  %s\n", opt_variable(opt, command->name, variable,
+		    sizeof(variable)), opt_key(opt, command->name, key,
+		    sizeof(key)));
+}
+
+static void
+print_examples(const char *text)
+{
+	heading("Examples");
+	while (*text != '\0') {
+		const size_t n = strcspn(text, "\n");
+		printf("  %.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+int
+usage_full(const struct command *command)
+{
+	synopsis(command);
+	printf("%s\n", command->summary);
+	paragraphs(command->text);
+	if (command->options[0].kind != OPT_END) {
+		heading("Options");
+		print_options(command->options);
+	}
+	heading("Options of every command");
+	print_options(global_options);
+	if (command->options[0].kind != OPT_END)
+		print_variables(command);
+	print_examples(command->examples);
+	printf("\nSee also cachex-%s(1).\n", command->name);
+	return EXIT_DONE;
+}
+
+int
+usage_version(void)
+{
+	if (settings.json)
+		printf("{\"version\":\"%s\",\"json\":%d}\n", lc_version(),
+		    JSON_VERSION);
+	else
+		printf("cachex %s\n", lc_version());
+	return EXIT_DONE;
+}

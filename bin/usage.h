@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The help texts, written from the commands' rows. All return EXIT_DONE. */
+#ifndef BIN_USAGE_H
+#define BIN_USAGE_H
+
+#include "command.h"
+
+/** The tool: its commands and global options. */
+int usage_overview(void);
+/** -h: synopsis and options. */
+int usage_short(const struct command *command);
+/** --help: everything. */
+int usage_full(const struct command *command);
+/** --version. */
+int usage_version(void);
+
+#endif
