@@ -1,29 +1,253 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the shells' completions call: `cachex __complete WORD...` with the words
+ * behind "cachex", the last one unfinished. The first line says what can stand
+ * there: words, files or dirs; each other line is a word, a tab, what it means.
+ */
+#include <stdio.h>
+#include <string.h>
+
 #include "command.h"
+#include "module.h"
 #include "report.h"
+#include "settings.h"
+#include "utf8.h"
+
+#define MOST_IDS 500
 
 static struct opt options[] = { { .kind = OPT_END } };
 
-/*BODY*/
+/* The command line as far as it is written. */
+struct written {
+	const struct command *command; /* NULL before its name */
+	int operands;                  /* how many are complete */
+	const char *module;            /* the first of them */
+	struct opt *pending;           /* option whose value is being written */
+	bool options;                  /* no "--" so far */
+};
+
+static bool
+begins(const char *word, const char *typed)
+{
+	return strncmp(word, typed, strlen(typed)) == 0;
+}
+
+static void
+offer(const char *word, const char *meaning, const char *typed)
+{
+	if (begins(word, typed))
+		printf("%s\t%s\n", word, meaning);
+}
+
+/* The row of an option that is written, and whether it waits for a value. */
+static struct opt *
+find_option(const struct written *written, const char *word, bool *waits)
+{
+	struct opt *tables[] = { global_options, written->command ?
+	    written->command->options : NULL };
+	struct opt *opt = NULL;
+	bool negated = false;
+
+	for (size_t i = 0; i < 2 && tables[i] != NULL && opt == NULL; i++)
+		opt = word[1] == '-' ? opt_by_name(tables[i], word + 2,
+		    strcspn(word + 2, "="), &negated) :
+		    opt_by_letter(tables[i], word[strlen(word) - 1]);
+	*waits = opt != NULL && opt->kind != OPT_FLAG &&
+	    (word[1] != '-' || strchr(word, '=') == NULL);
+	return opt;
+}
+
+/* --root decides where modules are looked for. */
+static void
+note_root(const struct opt *opt, const char *text)
+{
+	if (opt != NULL && opt->target == &settings.root && *text != '\0')
+		settings.root = text;
+}
+
+static void
+read_word(struct written *written, const char *word)
+{
+	bool waits;
+
+	if (written->pending != NULL) {
+		note_root(written->pending, word);
+		written->pending = NULL;
+	} else if (written->options && strcmp(word, "--") == 0) {
+		written->options = false;
+	} else if (written->options && word[0] == '-' && word[1] != '\0') {
+		struct opt *opt = find_option(written, word, &waits);
+		written->pending = waits ? opt : NULL;
+		if (!waits && strchr(word, '=') != NULL)
+			note_root(opt, strchr(word, '=') + 1);
+	} else if (written->command == NULL) {
+		written->command = command_by_name(word);
+	} else if (written->operands++ == 0) {
+		written->module = word;
+	}
+}
+
+static void
+offer_options(const struct opt *table, const char *typed)
+{
+	char name[80];
+
+	for (const struct opt *opt = table; opt->kind != OPT_END; opt++) {
+		snprintf(name, sizeof(name), "--%s", opt->name);
+		offer(name, opt->help, typed);
+	}
+}
+
+static void
+offer_choices(const char *choices, const char *typed)
+{
+	for (const char *word = choices; *word != '\0';) {
+		const size_t n = strcspn(word, "|");
+		char name[32];
+		snprintf(name, sizeof(name), "%.*s", (int)n, word);
+		offer(name, "", typed);
+		word += n + (word[n] == '|');
+	}
+}
+
+static int
+offer_value(const struct opt *opt, const char *typed)
+{
+	static const char dtypes[] =
+	    "bool|u8|i8|u16|i16|u32|i32|u64|i64|f16|bf16|f32|f64|c64|c128|"
+	    "f8_e4m3|f8_e5m2";
+	const bool files = opt->kind == OPT_FILE;
+
+	puts(files ? "files" : opt->kind == OPT_DIR ? "dirs" : "words");
+	if (opt->kind == OPT_CHOICE)
+		offer_choices(opt->value, typed);
+	else if (strcmp(opt->name, "dtype") == 0)
+		offer_choices(dtypes, typed);
+	return EXIT_DONE;
+}
+
+static int
+offer_commands(const char *typed)
+{
+	puts("words");
+	for (const struct command *const *c = commands; *c != NULL; c++)
+		offer((*c)->name, (*c)->summary, typed);
+	return EXIT_DONE;
+}
+
+static int
+offer_modules(const char *typed)
+{
+	struct list modules = { 0 };
+	const int status = module_list(&modules, 0, NULL);
+
+	puts("words");
+	for (size_t i = 0; i < modules.count; i++)
+		offer(modules.items[i].data, "", typed);
+	list_free(&modules);
+	return status;
+}
+
+/* Only ids that a shell can take: text without control characters. */
+static void
+offer_id(lc_id id)
+{
+	const unsigned char *text = id.data;
+
+	if (!utf8_valid(id.data, id.size))
+		return;
+	for (size_t i = 0; i < id.size; i++)
+		if (text[i] < 0x20 || text[i] == 0x7f)
+			return;
+	printf("%.*s\t\n", (int)id.size, (const char *)id.data);
+}
+
+static int
+offer_ids(const char *module, const char *typed)
+{
+	lc_cache *cache;
+	lc_iter *iter;
+	lc_item item;
+	lc_status step;
+	int status = module_open(module, &cache);
+
+	puts("words");
+	if (status != EXIT_DONE)
+		return status;
+	step = lc_iter_open(cache, LC_ITER_LISTED, typed, strlen(typed), &iter);
+	if (step != LC_OK)
+		return module_close(cache, report_status(step));
+	for (int i = 0; i < MOST_IDS; i++) {
+		if (lc_iter_next(iter, &item) != LC_OK)
+			break;
+		offer_id(item.id);
+	}
+	lc_iter_close(iter);
+	return module_close(cache, EXIT_DONE);
+}
+
+static int
+offer_operand(const struct written *written, const char *typed)
+{
+	const char *kinds = written->command->completes;
+	const size_t n = strlen(kinds);
+	const size_t at = (size_t)written->operands;
+	const bool over = written->command->most >= 0 &&
+	    written->operands >= written->command->most;
+
+	switch (n == 0 || over ? '\0' : kinds[at < n ? at : n - 1]) {
+	case 'm':
+		return offer_modules(typed);
+	case 'i':
+		return offer_ids(written->module, typed);
+	case 'c':
+		return offer_commands(typed);
+	case 's':
+		puts("words");
+		offer_choices("inspect|verify|extract", typed);
+		return EXIT_DONE;
+	case 'f':
+		puts("files");
+		return EXIT_DONE;
+	case 'd':
+		puts("dirs");
+		return EXIT_DONE;
+	default:
+		puts("words");
+		return EXIT_DONE;
+	}
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	struct written written = { .options = true };
+	const char *typed = argv[argc - 1];
+
+	for (int i = 0; i < argc - 1; i++)
+		read_word(&written, argv[i]);
+	if (written.pending != NULL)
+		return offer_value(written.pending, typed);
+	if (written.options && typed[0] == '-') {
+		puts("words");
+		offer_options(global_options, typed);
+		if (written.command != NULL)
+			offer_options(written.command->options, typed);
+		return EXIT_DONE;
+	}
+	if (written.command == NULL)
+		return offer_commands(typed);
+	return offer_operand(&written, typed);
 }
 
 const struct command cmd_complete = {
 	.name = "__complete",
-	.operands = "",
+	.operands = "WORD...",
 	.summary = "list words for completion",
-	.text =
-	    "Prints the words that can stand last on the command line given, "
-	    "for the shells' completions.",
-	.examples =
-	    "cachex complete -- ls ''",
+	.text = "",
+	.examples = "",
 	.completes = "",
-	.least = 0,
+	.least = 1,
 	.most = -1,
 	.options = options,
 	.run = run

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
 #include "command.h"
+#include "jsonrecord.h"
+#include "module.h"
+#include "output.h"
+#include "progress.h"
 #include "report.h"
 
 static const char *output;
@@ -11,13 +17,67 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+static int
+dump_records(lc_iter *iter, FILE *out, uint64_t total)
+{
+	int status = EXIT_DONE;
+	uint64_t done = 0;
+	lc_item item;
+	lc_status step;
+
+	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
+		if (step == LC_OK) {
+			jsonrecord_write(out, item.id, &item.tensor);
+			done += item.stored_size;
+		} else {
+			status = report_worse(status, report_status(step));
+		}
+		if (ferror(out) || (step != LC_OK && step != LC_CORRUPT))
+			break;
+		if (progress_step(NULL, done, total) != 0)
+			return report_status(LC_CANCELLED);
+	}
+	return status;
+}
+
+static int
+dump_cache(lc_cache *cache, FILE *out)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+	lc_iter *iter;
+	lc_status opened = lc_stat(cache, &stats);
+	int status;
+
+	if (opened == LC_OK)
+		opened = lc_iter_open(cache, LC_BY_KEY, NULL, 0, &iter);
+	if (opened != LC_OK)
+		return report_status(opened);
+	progress_begin("dump");
+	status = dump_records(iter, out, stats.live_bytes);
+	progress_end();
+	lc_iter_close(iter);
+	return status;
+}
+
 static int
 run(int argc, char **argv)
 {
+	struct output out;
+	lc_cache *cache;
+	int status = module_open(argv[0], &cache);
+
 	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	if (status != EXIT_DONE)
+		return status;
+	status = output_open(&out, output);
+	if (status == EXIT_DONE) {
+		status = dump_cache(cache, out.stream);
+		if (status == EXIT_DONE)
+			status = output_commit(&out);
+		else
+			output_discard(&out);
+	}
+	return module_close(cache, status);
 }
 
 const struct command cmd_dump = {

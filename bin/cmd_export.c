@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fileio.h"
 #include "command.h"
+#include "json.h"
+#include "module.h"
+#include "progress.h"
 #include "report.h"
+#include "settings.h"
+#include "size.h"
 
 static uint64_t shard_size = 192ull << 20;
 static int shard_version;
@@ -28,13 +38,126 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+static void
+show_shard(const char *path, const lc_shard_info *info)
+{
+	struct json json = { stdout, false };
+	char size[SIZE_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "shard", path);
+		jw_count(&json, "samples", info->samples);
+		jw_count(&json, "bytes", info->file_size);
+		jw_end_line(&json);
+	} else if (!settings.quiet) {
+		printf("%s  %llu samples  %s\n", path,
+		    (unsigned long long)info->samples,
+		    size_human((double)info->file_size, size, sizeof(size)));
+	}
+}
+
+static int
+visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int
+by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* A finished export leaves no shards in the directory but its own. */
+static void
+show_shards(const char *dir)
+{
+	struct dirent **entries;
+	const int n = scandir(dir, &entries, visible, by_bytes);
+
+	for (int i = 0; i < n; i++) {
+		char *path = lc__path_join(dir, entries[i]->d_name);
+		lc_shard *shard = NULL;
+		if (path != NULL && lc_shard_open(path, &shard) == LC_OK)
+			show_shard(path, lc_shard_info_of(shard));
+		lc_shard_close(shard);
+		free(path);
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+}
+
+static void
+show_result(const lc_export_result *result, double seconds)
+{
+	struct json json = { stdout, false };
+	char size[SIZE_TEXT], rate[SIZE_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_count(&json, "shards", result->shards);
+		jw_count(&json, "reused", result->reused);
+		jw_count(&json, "samples", result->samples);
+		jw_count(&json, "bytes", result->bytes);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+		return;
+	}
+	if (settings.quiet)
+		return;
+	printf("%s%llu shards (%llu found whole), %llu samples, %s",
+	    dry_run ? "would write " : "", (unsigned long long)result->shards,
+	    (unsigned long long)result->reused,
+	    (unsigned long long)result->samples,
+	    size_human((double)result->bytes, size, sizeof(size)));
+	if (!dry_run)
+		printf(", %s/s", size_human((double)result->bytes / seconds, rate,
+		    sizeof(rate)));
+	putchar('\n');
+}
+
+static void
+fill_options(lc_export_options *out)
+{
+	lc_export_options_init(out);
+	out->shard_bytes = shard_size;
+	out->shard_version = (uint32_t)shard_version;
+	out->metadata = metadata;
+	out->threads = threads < 1024 ? (unsigned)threads : 1024;
+	out->order = order ? LC_BY_KEY : LC_BY_COMMIT;
+	out->dataset_root = dataset_root;
+	out->dry_run = dry_run;
+	out->progress.step = progress_step;
+}
+
 static int
 run(int argc, char **argv)
 {
+	lc_export_options how;
+	lc_export_result result = { 0 };
+	lc_cache *cache;
+	lc_status exported;
+	double seconds;
+	int status = module_open(argv[0], &cache);
+
 	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	if (status != EXIT_DONE)
+		return status;
+	fill_options(&how);
+	progress_begin("export");
+	exported = lc_export(cache, argv[1], &how, &result);
+	seconds = progress_end();
+	if (exported == LC_OK) {
+		if (!dry_run)
+			show_shards(argv[1]);
+		show_result(&result, seconds);
+	} else {
+		status = report_file(exported);
+	}
+	return module_close(cache, status);
 }
 
 const struct command cmd_export = {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "command.h"
+#include "elements.h"
+#include "module.h"
+#include "npyfile.h"
+#include "output.h"
 #include "report.h"
+#include "settings.h"
 
 static const char *output;
 static int format;
@@ -21,13 +26,74 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+enum { FORMAT_NPY, FORMAT_RAW, FORMAT_JSON };
+
+static void
+write_json(FILE *out, lc_id id, const lc_tensor *tensor)
+{
+	struct json json = { out, false };
+
+	jw_open(&json, NULL, '{');
+	jw_id(&json, id);
+	jw_type(&json, tensor);
+	elements_write(&json, "data", tensor);
+	jw_end_line(&json);
+}
+
+static int
+write_tensor(FILE *out, lc_id id, const lc_tensor *tensor)
+{
+	if (format == FORMAT_NPY)
+		return npy_write(out, *tensor, bits);
+	if (format == FORMAT_RAW)
+		fwrite(tensor->data, 1, tensor->nbytes, out);
+	else
+		write_json(out, id, tensor);
+	return EXIT_DONE;
+}
+
+static int
+write_view(lc_id id, const lc_view *view)
+{
+	struct output out;
+	int status = output_open(&out, output);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (format != FORMAT_JSON && !force && output_is_terminal(&out)) {
+		output_discard(&out);
+		return report_usage("standard output is a terminal; use -o FILE, "
+		    "a pipe, --format json, or -f");
+	}
+	status = write_tensor(out.stream, id, &view->tensor);
+	if (status == EXIT_DONE)
+		return output_commit(&out);
+	output_discard(&out);
+	return status;
+}
+
 static int
 run(int argc, char **argv)
 {
+	const lc_id id = lc_id_of(argv[1]);
+	lc_cache *cache;
+	lc_view view;
+	lc_status found;
+	int status = module_open(argv[0], &cache);
+
 	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	if (status != EXIT_DONE)
+		return status;
+	if (settings.json)
+		format = FORMAT_JSON;
+	found = lc_get(cache, id.data, id.size, &view);
+	if (found == LC_OK) {
+		status = write_view(id, &view);
+		lc_view_release(&view);
+	} else {
+		status = report_argument(found);
+	}
+	return module_close(cache, status);
 }
 
 const struct command cmd_get = {

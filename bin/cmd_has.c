@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdbool.h>
+
 #include "command.h"
+#include "ident.h"
+#include "json.h"
+#include "module.h"
 #include "report.h"
+#include "settings.h"
 
 static int from_stdin;
 static int null;
@@ -13,13 +19,53 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+static void
+show(lc_id id, bool found)
+{
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_id(&json, id);
+		jw_flag(&json, "found", found);
+		jw_end_line(&json);
+	} else if (settings.verbose && !found) {
+		ident_item(stdout, id, null);
+	}
+}
+
+static int
+look_up(lc_cache *cache, const struct list *ids)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < ids->count; i++) {
+		const lc_id id = ids->items[i];
+		const lc_status found = lc_contains(cache, id.data, id.size);
+		if (found == LC_OK || found == LC_NOT_FOUND)
+			show(id, found == LC_OK);
+		if (found == LC_NOT_FOUND)
+			status = report_worse(status, EXIT_NO);
+		else if (found != LC_OK)
+			status = report_worse(status, report_status(found));
+	}
+	return status;
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	struct list ids = { 0 };
+	bool list = from_stdin;
+	lc_cache *cache;
+	int status = list_ids(&ids, argc - 1, argv + 1, &list, null);
+
+	if (status == EXIT_DONE)
+		status = module_open(argv[0], &cache);
+	if (status == EXIT_DONE)
+		status = module_close(cache, look_up(cache, &ids));
+	list_free(&ids);
+	return status;
 }
 
 const struct command cmd_has = {

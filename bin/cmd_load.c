@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "command.h"
+#include "input.h"
+#include "jsonrecord.h"
+#include "module.h"
+#include "progress.h"
 #include "report.h"
+#include "settings.h"
 
 static int skip_existing;
 static int dry_run;
@@ -13,13 +25,150 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+/* A file of JSON lines on its way into a module. */
+struct loading {
+	FILE *file;
+	const char *name;    /* for messages */
+	const char *module;
+	uint64_t size;       /* of the file, 0 if unknown */
+	lc_cache *cache;     /* NULL while nothing has been stored */
+	uint64_t line;       /* number of the current line */
+	uint64_t stored, skipped;
+};
+
+static int
+store(struct loading *loading, const struct jsonrecord *record)
+{
+	const lc_id id = record->id;
+	lc_status status = LC_OK;
+	int result;
+
+	if (loading->cache == NULL) {
+		result = module_create(loading->module, &loading->cache);
+		if (result != EXIT_DONE)
+			return result;
+	}
+	if (skip_existing)
+		status = lc_contains(loading->cache, id.data, id.size);
+	if (skip_existing && status == LC_OK) {
+		loading->skipped++;
+		return EXIT_DONE;
+	}
+	if (status == LC_OK || status == LC_NOT_FOUND)
+		status = lc_put(loading->cache, id.data, id.size,
+		    &record->tensor);
+	loading->stored += status == LC_OK;
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
+static int
+bad_line(const struct loading *loading, lc_status status)
+{
+	report_error("%s:%llu: %s", loading->name,
+	    (unsigned long long)loading->line, lc_last_error()->text);
+	return status == LC_NO_MEMORY ? EXIT_SYSTEM : EXIT_DATA;
+}
+
+static int
+take_line(struct loading *loading, const char *line, size_t size, bool keep)
+{
+	struct jsonrecord record;
+	lc_status status;
+	int result = EXIT_DONE;
+
+	loading->line++;
+	if (size == 0 || (size == 1 && *line == '\n'))
+		return EXIT_DONE;
+	status = jsonrecord_read(line, size, &record);
+	if (status != LC_OK)
+		return bad_line(loading, status);
+	if (keep)
+		result = store(loading, &record);
+	else
+		loading->stored++;
+	jsonrecord_free(&record);
+	return result;
+}
+
+/* Read all lines; with @p keep their records are stored. */
+static int
+pass(struct loading *loading, bool keep)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t size;
+	uint64_t done = 0;
+	int status = EXIT_DONE;
+
+	loading->line = loading->stored = 0;
+	while (status == EXIT_DONE) {
+		errno = 0;
+		size = getline(&line, &room, loading->file);
+		if (size == -1)
+			break;
+		status = take_line(loading, line, (size_t)size, keep);
+		done += (uint64_t)size;
+		if (status == EXIT_DONE &&
+		    progress_step(NULL, done, loading->size) != 0)
+			status = report_status(LC_CANCELLED);
+	}
+	free(line);
+	if (status == EXIT_DONE && (ferror(loading->file) || errno == ENOMEM))
+		status = report_errno(loading->name);
+	return status;
+}
+
+/* What can be read twice is checked before anything is stored. */
+static int
+load(struct loading *loading)
+{
+	struct stat st;
+	int status = EXIT_DONE;
+	const bool twice = fstat(fileno(loading->file), &st) == 0 &&
+	    S_ISREG(st.st_mode) && ftell(loading->file) == 0;
+
+	if (twice) {
+		loading->size = (uint64_t)st.st_size;
+		progress_begin("check");
+		status = pass(loading, false);
+		progress_end();
+		rewind(loading->file);
+	}
+	if (status != EXIT_DONE || (dry_run && twice))
+		return status;
+	progress_begin("load");
+	status = pass(loading, !dry_run);
+	status = module_close(loading->cache, status);
+	progress_end();
+	if (status != EXIT_DONE && loading->stored > 0 && !dry_run)
+		report_note("%s: %llu records before that were stored",
+		    loading->name, (unsigned long long)loading->stored);
+	return status;
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	const char *path = argc > 1 ? argv[1] : "-";
+	const bool from_stdin = strcmp(path, "-") == 0;
+	struct loading loading = { .module = argv[0], .name = input_name(path) };
+	int status;
+
+	if (from_stdin && isatty(STDIN_FILENO))
+		return report_usage("standard input is a terminal; name a file "
+		    "or use a pipe");
+	loading.file = from_stdin ? stdin : fopen(path, "re");
+	if (loading.file == NULL)
+		return report_errno(path);
+	status = load(&loading);
+	if (status == EXIT_DONE && (dry_run || settings.verbose))
+		report_note("%llu records %s, %llu skipped",
+		    (unsigned long long)loading.stored,
+		    dry_run ? "good" : "stored",
+		    (unsigned long long)loading.skipped);
+	if (!from_stdin)
+		fclose(loading.file);
+	return status;
 }
 
 const struct command cmd_load = {

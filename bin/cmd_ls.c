@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
 #include "command.h"
+#include "ident.h"
+#include "json.h"
+#include "module.h"
 #include "report.h"
+#include "settings.h"
+#include "size.h"
+#include "value/tensor.h"
 
 static int longer;
 static int ids_only;
@@ -20,13 +29,160 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+static void
+show_module_json(const char *module, const lc_stats *stats)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_count(&json, "records", stats->records);
+	jw_count(&json, "bytes", stats->live_bytes);
+	jw_count(&json, "dead_bytes", stats->dead_bytes);
+	jw_count(&json, "file_bytes", stats->file_bytes);
+	jw_end_line(&json);
+}
+
+static void
+show_module_text(const char *module, const lc_stats *stats)
+{
+	char size[SIZE_TEXT];
+
+	printf("%-24s %12llu records %10s", module,
+	    (unsigned long long)stats->records,
+	    size_human((double)stats->live_bytes, size, sizeof(size)));
+	if (longer) {
+		printf("  dead %10s", size_human((double)stats->dead_bytes, size,
+		    sizeof(size)));
+		printf("  file %10s", size_human((double)stats->file_bytes, size,
+		    sizeof(size)));
+	}
+	putchar('\n');
+}
+
+static int
+show_module(const char *module)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+	lc_cache *cache;
+	lc_status read;
+	int status;
+
+	if ((ids_only || null) && !settings.json) {
+		ident_item(stdout, lc_id_of(module), null);
+		return EXIT_DONE;
+	}
+	status = module_open(module, &cache);
+	if (status != EXIT_DONE)
+		return status;
+	read = lc_stat(cache, &stats);
+	if (read != LC_OK)
+		status = report_status(read);
+	else if (settings.json)
+		show_module_json(module, &stats);
+	else
+		show_module_text(module, &stats);
+	return module_close(cache, status);
+}
+
+static int
+list_modules(void)
+{
+	struct list modules = { 0 };
+	int status = module_list(&modules, 0, NULL);
+
+	for (size_t i = 0; i < modules.count; i++)
+		status = report_worse(status, show_module(modules.items[i].data));
+	list_free(&modules);
+	return status;
+}
+
+static void
+show_record_json(const lc_item *item)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_id(&json, item->id);
+	jw_type(&json, &item->tensor);
+	jw_count(&json, "bytes", item->tensor.nbytes);
+	jw_count(&json, "stored_bytes", item->stored_size);
+	jw_count(&json, "chunk", item->chunk);
+	jw_end_line(&json);
+}
+
+static void
+show_record_text(const lc_item *item)
+{
+	const int column = ident_print(stdout, item->id);
+	char type[LC__TENSOR_TEXT], size[SIZE_TEXT];
+
+	printf("%*s  %-16s %10s", column < 24 ? 24 - column : 0, "",
+	    lc__tensor_describe(&item->tensor, type, sizeof(type)),
+	    size_human((double)item->tensor.nbytes, size, sizeof(size)));
+	if (longer)
+		printf(" %10s  chunk %llu", size_human((double)item->stored_size,
+		    size, sizeof(size)), (unsigned long long)item->chunk);
+	putchar('\n');
+}
+
+static void
+show_record(const lc_item *item)
+{
+	if (settings.json)
+		show_record_json(item);
+	else if (ids_only || null)
+		ident_item(stdout, item->id, null);
+	else
+		show_record_text(item);
+}
+
+/* Walk to the end, or until nobody reads any more. */
+static int
+walk(lc_iter *iter)
+{
+	int status = EXIT_DONE;
+	lc_item item;
+	lc_status step;
+
+	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
+		if (step == LC_OK)
+			show_record(&item);
+		else
+			status = report_worse(status, report_status(step));
+		if (ferror(stdout) || (step != LC_OK && step != LC_CORRUPT))
+			break;
+	}
+	return status;
+}
+
+static int
+list_records(const char *module, const char *prefix)
+{
+	const unsigned flags = LC_ITER_LISTED | (order ? LC_BY_COMMIT : LC_BY_KEY);
+	lc_cache *cache;
+	lc_iter *iter;
+	lc_status opened;
+	int status = module_open(module, &cache);
+
+	if (status != EXIT_DONE)
+		return status;
+	opened = lc_iter_open(cache, flags, prefix, strlen(prefix), &iter);
+	if (opened == LC_OK) {
+		status = walk(iter);
+		lc_iter_close(iter);
+	} else {
+		status = report_status(opened);
+	}
+	return module_close(cache, status);
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	if (argc == 0)
+		return list_modules();
+	return list_records(argv[0], argc > 1 ? argv[1] : "");
 }
 
 const struct command cmd_ls = {

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
 #include "command.h"
+#include "module.h"
 #include "report.h"
+#include "settings.h"
 
 static int force;
 static int dry_run;
@@ -19,13 +26,77 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+/* An exit status: EXIT_DONE to go on. */
+static int
+ask(const char *module, const struct list *ids, bool listed)
+{
+	int answer, c;
+
+	if (force || dry_run)
+		return EXIT_DONE;
+	if (listed || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return report_usage("nobody can be asked here; use -f");
+	if (ids->count == 1)
+		fprintf(stderr, "forget %s of %s? [y/N] ", lc__quote_id(
+		    ids->items[0].data, ids->items[0].size), module);
+	else
+		fprintf(stderr, "forget %zu cache_ids of %s? [y/N] ", ids->count,
+		    module);
+	answer = c = getchar();
+	while (c != '\n' && c != EOF)
+		c = getchar();
+	if (answer == 'y' || answer == 'Y')
+		return EXIT_DONE;
+	report_note("nothing is forgotten");
+	return EXIT_NO;
+}
+
+static lc_status
+forget(lc_cache *cache, lc_id id)
+{
+	return dry_run ? lc_contains(cache, id.data, id.size) :
+	    lc_delete(cache, id.data, id.size);
+}
+
+static int
+forget_all(lc_cache *cache, const struct list *ids)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < ids->count; i++) {
+		const lc_id id = ids->items[i];
+		const lc_status found = forget(cache, id);
+		if (found == LC_NOT_FOUND) {
+			report_error("%s: not found", lc__quote_id(id.data,
+			    id.size));
+			status = report_worse(status, EXIT_NO);
+		} else if (found != LC_OK) {
+			return report_worse(status, report_status(found));
+		} else if (dry_run || settings.verbose) {
+			report_note("%s %s", dry_run ? "would forget" : "forgot",
+			    lc__quote_id(id.data, id.size));
+		}
+	}
+	return status;
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	struct list ids = { 0 };
+	bool listed = from_stdin;
+	lc_cache *cache;
+	int status = list_ids(&ids, argc - 1, argv + 1, &listed, null);
+
+	if (status == EXIT_DONE)
+		status = ask(argv[0], &ids, listed);
+	if (status == EXIT_DONE)
+		status = dry_run ? module_open(argv[0], &cache) :
+		    module_change(argv[0], &cache);
+	if (status == EXIT_DONE)
+		status = module_close(cache, forget_all(cache, &ids));
+	list_free(&ids);
+	return status;
 }
 
 const struct command cmd_rm = {

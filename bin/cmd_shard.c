@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "command.h"
+#include "extract.h"
+#include "ident.h"
+#include "interrupt.h"
+#include "json.h"
+#include "progress.h"
 #include "report.h"
+#include "settings.h"
+#include "size.h"
+#include "suggest.h"
+#include "value/tensor.h"
 
 static const char *output;
 static uint64_t sample = OPT_UNSET;
 static uint64_t ids = 5;
 static int format;
+static int bits;
 static int force;
 static int dry_run;
 
@@ -18,6 +32,8 @@ static struct opt options[] = {
 	    .help = "inspect: show this many cache_ids" },
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
 	    .help = "extract: what to write" },
+	{ "", "bits", OPT_FLAG, &bits,
+	    .help = "extract: write bf16 as u16 and f8 as u8, bit for bit" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "extract: replace files that exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
@@ -25,13 +41,239 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/*BODY*/
+static void
+show_header_json(struct json *json, const char *path, const lc_shard_info *info)
+{
+	jw_open(json, NULL, '{');
+	jw_text(json, "file", path);
+	jw_count(json, "version", info->version);
+	jw_text(json, "dtype", lc_dtype_name(info->dtype));
+	jw_count(json, "channels", info->channels);
+	jw_count(json, "height", info->height);
+	jw_count(json, "width", info->width);
+	jw_count(json, "max_boxes", info->max_boxes);
+	jw_count(json, "samples", info->samples);
+	jw_count(json, "image_offset", info->image_offset);
+	jw_count(json, "boxes_offset", info->boxes_offset);
+	jw_count(json, "mask_offset", info->mask_offset);
+	jw_count(json, "meta_offset", info->meta_offset);
+	jw_count(json, "checksum_offset", info->checksum_offset);
+	jw_count(json, "file_size", info->file_size);
+}
+
+static void
+show_header_text(const char *path, const lc_shard_info *info)
+{
+	const struct { const char *label; uint64_t value; } rows[] = {
+		{ "samples", info->samples }, { "max_boxes", info->max_boxes },
+		{ "image_offset", info->image_offset },
+		{ "boxes_offset", info->boxes_offset },
+		{ "mask_offset", info->mask_offset },
+		{ "meta_offset", info->meta_offset },
+		{ "checksum_offset", info->checksum_offset },
+		{ "file_size", info->file_size },
+	};
+
+	printf("%s%s%s\n", report_bold(stdout), path, report_plain(stdout));
+	printf("  %-16s %u\n", "version", info->version);
+	printf("  %-16s %s[%u,%u,%u]\n", "image", lc_dtype_name(info->dtype),
+	    info->channels, info->height, info->width);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("  %-16s %llu\n", rows[i].label,
+		    (unsigned long long)rows[i].value);
+}
+
+static void
+show_sample(struct json *json, uint64_t i, const lc_sample *found)
+{
+	char text[LC__TENSOR_TEXT];
+
+	if (settings.json) {
+		jw_open(json, NULL, '{');
+		jw_count(json, "sample", i);
+		if (found->id.size > 0)
+			jw_id(json, found->id);
+		jw_type(json, &found->image);
+		jw_close(json, '}');
+		return;
+	}
+	printf("  sample %-9llu %s  ", (unsigned long long)i,
+	    lc__tensor_describe(&found->image, text, sizeof(text)));
+	ident_print(stdout, found->id);
+	putchar('\n');
+}
+
+static int
+show_samples(const lc_shard *shard, struct json *json)
+{
+	const uint64_t samples = lc_shard_info_of(shard)->samples;
+	const uint64_t first = sample == OPT_UNSET ? 0 : sample;
+	const uint64_t count = sample == OPT_UNSET ? ids : 1;
+	lc_sample found;
+
+	for (uint64_t i = first; i - first < count; i++) {
+		lc_status status;
+		if (i >= samples && sample == OPT_UNSET)
+			break;
+		status = lc_shard_sample(shard, i, &found);
+		if (status != LC_OK)
+			return report_status(status);
+		show_sample(json, i, &found);
+	}
+	return EXIT_DONE;
+}
+
+static int
+inspect(const char *path)
+{
+	struct json json = { stdout, false };
+	lc_shard *shard;
+	const lc_status opened = lc_shard_open(path, &shard);
+	int status;
+
+	if (opened != LC_OK)
+		return report_file(opened);
+	if (settings.json) {
+		show_header_json(&json, path, lc_shard_info_of(shard));
+		jw_open(&json, "first", '[');
+	} else {
+		show_header_text(path, lc_shard_info_of(shard));
+	}
+	status = show_samples(shard, &json);
+	if (settings.json) {
+		jw_close(&json, ']');
+		jw_end_line(&json);
+	}
+	lc_shard_close(shard);
+	return status;
+}
+
+/* Where damage was found, and how often. */
+struct damage {
+	const char *path;
+	unsigned count;
+};
+
+static void
+show_damage(void *ctx, const char *line)
+{
+	struct damage *damage = ctx;
+	struct json json = { stdout, false };
+
+	damage->count++;
+	progress_clear();
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", damage->path);
+		jw_text(&json, "damage", line);
+		jw_end_line(&json);
+	} else {
+		printf("%s\n", line);
+	}
+}
+
+static void
+show_verdict(const char *path, bool good, const char *note)
+{
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", path);
+		jw_flag(&json, "ok", good);
+		jw_end_line(&json);
+	} else if (!settings.quiet || !good) {
+		printf("%s: %s%s\n", path, good ? "good" : "damaged", note);
+	}
+}
+
+static lc_status
+verify_file(const char *path, const lc_progress *progress, const char **note)
+{
+	lc_shard *shard;
+	lc_status status = lc_shard_open(path, &shard);
+
+	if (status != LC_OK)
+		return status;
+	if (lc_shard_info_of(shard)->checksum_offset == 0)
+		*note = " (no checksums in it; sizes and offsets fit)";
+	status = lc_shard_verify(shard, progress);
+	lc_shard_close(shard);
+	return status == LC_UNSUPPORTED ? LC_OK : status;
+}
+
+static int
+verify(const char *path)
+{
+	struct damage damage = { path, 0 };
+	lc_progress progress = { progress_step, show_damage, &damage };
+	const char *note = "";
+	struct stat st;
+	lc_status status;
+
+	progress_begin("verify");
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		status = lc_manifest_verify(path, &progress);
+	else
+		status = verify_file(path, &progress, &note);
+	progress_end();
+	if (status == LC_CORRUPT && damage.count == 0)
+		show_damage(&damage, lc_last_error()->text);
+	if (status != LC_OK && status != LC_CORRUPT)
+		return report_file(status);
+	show_verdict(path, status == LC_OK, note);
+	return status == LC_OK ? EXIT_DONE : EXIT_NO;
+}
+
+static int
+extract(const char *path)
+{
+	const struct extract how = {
+		.dir = output, .sample = sample, .raw = format == 1,
+		.bits = bits, .force = force, .dry_run = dry_run
+	};
+
+	return extract_shard(path, &how);
+}
+
+static const struct {
+	const char *word;
+	int (*run)(const char *path);
+} actions[] = {
+	{ "inspect", inspect }, { "verify", verify }, { "extract", extract },
+};
+static const size_t n_actions = sizeof(actions) / sizeof(actions[0]);
+
+static int
+unknown(const char *word)
+{
+	struct suggest suggest;
+
+	suggest_start(&suggest, word);
+	for (size_t i = 0; i < n_actions; i++)
+		suggest_word(&suggest, actions[i].word);
+	if (suggest_best(&suggest) != NULL)
+		return report_usage("unknown word %s; did you mean %s?", word,
+		    suggest_best(&suggest));
+	return report_usage("unknown word %s; there are inspect, verify and "
+	    "extract", word);
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	int status = EXIT_DONE;
+	size_t action = 0;
+
+	while (action < n_actions && strcmp(actions[action].word, argv[0]) != 0)
+		action++;
+	if (action == n_actions)
+		return unknown(argv[0]);
+	if (actions[action].run == extract && output == NULL)
+		return report_usage("extract needs -o DIR");
+	for (int i = 1; i < argc && !interrupt_pending(); i++)
+		status = report_worse(status, actions[action].run(argv[i]));
+	return status;
 }
 
 const struct command cmd_shard = {

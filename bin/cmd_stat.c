@@ -1,16 +1,139 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <time.h>
+
 #include "command.h"
+#include "json.h"
+#include "module.h"
 #include "report.h"
+#include "settings.h"
+#include "size.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 
-/*BODY*/
+/* What a row of the table is, and so how it prints. */
+enum unit { NUMBER, BYTES };
+
+struct row {
+	const char *label;
+	const char *key;
+	enum unit unit;
+	uint64_t value;
+};
+
+static void
+show_rows(const struct row *rows, size_t n, struct json *json)
+{
+	char size[SIZE_TEXT];
+
+	for (size_t i = 0; i < n; i++) {
+		if (json != NULL)
+			jw_count(json, rows[i].key, rows[i].value);
+		else if (rows[i].unit == BYTES)
+			printf("  %-16s %12s\n", rows[i].label, size_human(
+			    (double)rows[i].value, size, sizeof(size)));
+		else
+			printf("  %-16s %12llu\n", rows[i].label,
+			    (unsigned long long)rows[i].value);
+	}
+}
+
+static void
+show_numbers(const lc_stats *stats, struct json *json)
+{
+	const struct row rows[] = {
+		{ "format", "format", NUMBER, stats->format },
+		{ "commits", "generation", NUMBER, stats->generation },
+		{ "records", "records", NUMBER, stats->records },
+		{ "dead records", "dead_records", NUMBER, stats->dead_records },
+		{ "schemas", "schemas", NUMBER, stats->schemas },
+		{ "chunks", "chunks", NUMBER, stats->chunks },
+		{ "live data", "live_bytes", BYTES, stats->live_bytes },
+		{ "dead data", "dead_bytes", BYTES, stats->dead_bytes },
+		{ "index", "index_bytes", BYTES, stats->index_bytes },
+		{ "index runs", "index_runs", NUMBER, stats->index_runs },
+		{ "file", "file_bytes", BYTES, stats->file_bytes },
+		{ "free in file", "free_bytes", BYTES, stats->free_bytes },
+		{ "map", "map_bytes", BYTES, stats->map_bytes },
+		{ "readers", "readers", NUMBER, stats->readers },
+		{ "reader slots", "max_readers", NUMBER, stats->max_readers },
+	};
+
+	show_rows(rows, sizeof(rows) / sizeof(rows[0]), json);
+}
+
+static void
+uuid_text(const uint8_t uuid[16], char out[37])
+{
+	char *p = out;
+
+	for (int i = 0; i < 16; i++)
+		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ?
+		    "-" : "", uuid[i]);
+}
+
+static void
+date_text(uint64_t ms, char out[32])
+{
+	const time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) == NULL ||
+	    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(out, 32, "%llu ms", (unsigned long long)ms);
+}
+
+static void
+show(const char *module, const lc_stats *stats)
+{
+	struct json json = { stdout, false };
+	char uuid[37], date[32];
+
+	uuid_text(stats->uuid, uuid);
+	date_text(stats->created_ms, date);
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		jw_text(&json, "uuid", uuid);
+		jw_count(&json, "created_ms", stats->created_ms);
+		show_numbers(stats, &json);
+		jw_end_line(&json);
+		return;
+	}
+	printf("%s%s%s\n", report_bold(stdout), module, report_plain(stdout));
+	printf("  %-16s %s\n", "uuid", uuid);
+	printf("  %-16s %s\n", "made", date);
+	show_numbers(stats, NULL);
+}
+
+static int
+show_module(const char *module)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+	lc_cache *cache;
+	lc_status read;
+	int status = module_open(module, &cache);
+
+	if (status != EXIT_DONE)
+		return status;
+	read = lc_stat(cache, &stats);
+	if (read == LC_OK)
+		show(module, &stats);
+	else
+		status = report_status(read);
+	return module_close(cache, status);
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	struct list modules = { 0 };
+	int status = module_list(&modules, argc, argv);
+
+	for (size_t i = 0; i < modules.count; i++)
+		status = report_worse(status, show_module(modules.items[i].data));
+	list_free(&modules);
+	return status;
 }
 
 const struct command cmd_stat = {

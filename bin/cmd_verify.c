@@ -1,16 +1,105 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
 #include "command.h"
+#include "interrupt.h"
+#include "json.h"
+#include "module.h"
+#include "progress.h"
 #include "report.h"
+#include "settings.h"
+#include "size.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 
-/*BODY*/
+static void
+show_damage(void *ctx, const char *line)
+{
+	const char *module = ctx;
+	struct json json = { stdout, false };
+
+	progress_clear();
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		jw_text(&json, "damage", line);
+		jw_end_line(&json);
+	} else {
+		printf("%s: %s\n", module, line);
+	}
+}
+
+static void
+show_result(const char *module, const lc_verify_result *result, double seconds)
+{
+	struct json json = { stdout, false };
+	char bytes[SIZE_TEXT], rate[SIZE_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		jw_flag(&json, "ok", result->damaged == 0);
+		jw_count(&json, "chunks", result->chunks);
+		jw_count(&json, "records", result->records);
+		jw_count(&json, "live", result->live);
+		jw_count(&json, "bytes", result->bytes);
+		jw_count(&json, "damaged", result->damaged);
+		jw_end_line(&json);
+		return;
+	}
+	printf("%s: ", module);
+	if (result->damaged == 0)
+		printf("good");
+	else
+		printf("%llu damaged", (unsigned long long)result->damaged);
+	printf("; %llu chunks, %llu records (%llu live), %s",
+	    (unsigned long long)result->chunks,
+	    (unsigned long long)result->records,
+	    (unsigned long long)result->live,
+	    size_human((double)result->bytes, bytes, sizeof(bytes)));
+	if (seconds >= 1)
+		printf(", %s/s", size_human((double)result->bytes / seconds, rate,
+		    sizeof(rate)));
+	putchar('\n');
+}
+
+static int
+verify_module(const char *module)
+{
+	lc_progress progress = { progress_step, show_damage, NULL };
+	lc_verify_result result = { 0 };
+	lc_cache *cache;
+	lc_status verified;
+	double seconds;
+	int status = module_open(module, &cache);
+
+	if (status != EXIT_DONE)
+		return status;
+	/* One context serves both callbacks; only damage() looks at it. */
+	progress.ctx = (void *)module;
+	progress_begin("verify");
+	verified = lc_verify(cache, &progress, &result);
+	seconds = progress_end();
+	if (verified == LC_OK || verified == LC_CORRUPT)
+		show_result(module, &result, seconds);
+	if (verified == LC_CORRUPT)
+		status = EXIT_NO;
+	else if (verified != LC_OK)
+		status = report_status(verified);
+	return module_close(cache, status);
+}
+
 static int
 run(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return EXIT_USAGE;
+	struct list modules = { 0 };
+	int status = module_list(&modules, argc, argv);
+
+	for (size_t i = 0; i < modules.count && !interrupt_pending(); i++)
+		status = report_worse(status,
+		    verify_module(modules.items[i].data));
+	list_free(&modules);
+	return status;
 }
 
 const struct command cmd_verify = {

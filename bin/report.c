@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "progress.h"
 #include "settings.h"
 
@@ -112,8 +113,6 @@ exit_of(lc_status status)
 	case LC_VERSION:
 	case LC_UNSUPPORTED:
 		return EXIT_DATA;
-	case LC_CANCELLED:
-		return EXIT_INTERRUPT;
 	default:
 		return EXIT_SYSTEM;
 	}
@@ -123,7 +122,7 @@ int
 report_status(lc_status status)
 {
 	if (status == LC_CANCELLED)
-		return EXIT_INTERRUPT;
+		return interrupt_status();
 	report_error("%s", lc_last_error()->text);
 	return exit_of(status);
 }

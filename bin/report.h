@@ -14,8 +14,8 @@ enum exit_status {
 	EXIT_NO = 1,        /* not found; damage found */
 	EXIT_USAGE = 2,     /* wrong option, operand, variable or configuration */
 	EXIT_DATA = 3,      /* bad input data */
-	EXIT_SYSTEM = 4,    /* I/O, space, permission, memory */
-	EXIT_INTERRUPT = 130 /* stopped by SIGINT */
+	EXIT_SYSTEM = 4     /* I/O, space, permission, memory */
+	/* 128 + the signal's number, if one stopped it: see interrupt.h */
 };
 
 /** The name that messages start with: "cachex: put: ". */

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report.h"
-
 struct settings settings = { .progress = -1 };
 
 struct opt global_options[] = {
@@ -61,25 +59,4 @@ settings_default_root(char *why, size_t room)
 	}
 	settings.root = root;
 	return true;
-}
-
-/* The library's unusual events, on any thread; -q silences them. */
-static void
-log_line(void *ctx, const char *line)
-{
-	(void)ctx;
-	report_note("%s", line);
-}
-
-int
-settings_open(const char *module_id, unsigned flags, lc_cache **out)
-{
-	lc_options options;
-	lc_status status;
-
-	lc_options_init(&options);
-	options.flags = flags | (settings.force_fs ? LC_FORCE_FS : 0);
-	options.log = log_line;
-	status = lc_open(settings.root, module_id, &options, out);
-	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }

@@ -3,7 +3,6 @@
 #ifndef BIN_SETTINGS_H
 #define BIN_SETTINGS_H
 
-#include "lmdbcache.h"
 #include "opt.h"
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -29,11 +28,5 @@ bool settings_is_action(const struct opt *opt);
 
 /** Choose the root if nobody did. False with @p why if there is no place. */
 bool settings_default_root(char *why, size_t room);
-
-/**
- * Open a module to read or (LC_CREATE) to write; reports a failure and gives
- * its exit status, 0 if the module is open.
- */
-int settings_open(const char *module_id, unsigned flags, lc_cache **out);
 
 #endif

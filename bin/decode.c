@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "decode.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "etl/image.h"
+#include "format/npy.h"
+
+#define MAX_THREADS 64
+#define MAX_FILE ((uint64_t)64 << 30)
+
+/* Decoded tensors wait in a ring, so that the threads run ahead only so far. */
+struct slot {
+	bool done;        /* decoded and not yet handed over */
+	lc_status status; /* of decoding */
+	lc_tensor tensor; /* if LC_OK */
+	lc_error error;   /* if not */
+};
+
+struct decode {
+	const struct sources *sources;
+	bool hwc;
+	pthread_mutex_t mutex;  /* guards all below */
+	pthread_cond_t changed; /* a slot was filled or emptied, or stop was set */
+	size_t taken;           /* sources that threads have begun */
+	size_t given;           /* sources handed over */
+	bool stop;
+	size_t window;          /* slots */
+	struct slot *slots;     /* source i uses slot i % window */
+	unsigned n_threads;
+	pthread_t threads[MAX_THREADS];
+};
+
+static lc_status
+decode_bytes(const struct lc__buf *buf, const char *path, bool hwc,
+    lc_tensor *out)
+{
+	if (lc__npy_is(buf->data, buf->size))
+		return lc__npy_decode(buf->data, buf->size, path, out);
+	return lc__image_decode(buf->data, buf->size, path, hwc, out);
+}
+
+static lc_status
+decode_file(const char *path, bool hwc, lc_tensor *out)
+{
+	struct lc__buf buf = { 0 };
+	lc_status status = lc__read_file(path, MAX_FILE, &buf);
+
+	if (status == LC_OK)
+		status = decode_bytes(&buf, path, hwc, out);
+	lc__buf_free(&buf);
+	return status;
+}
+
+/* Wait for a source to decode; false when there is none any more. */
+static bool
+take(struct decode *decode, size_t *out)
+{
+	bool more;
+
+	pthread_mutex_lock(&decode->mutex);
+	while (!decode->stop && decode->taken < decode->sources->count &&
+	    decode->taken >= decode->given + decode->window)
+		pthread_cond_wait(&decode->changed, &decode->mutex);
+	more = !decode->stop && decode->taken < decode->sources->count;
+	if (more)
+		*out = decode->taken++;
+	pthread_mutex_unlock(&decode->mutex);
+	return more;
+}
+
+static void *
+work(void *arg)
+{
+	struct decode *decode = arg;
+	size_t i;
+
+	while (take(decode, &i)) {
+		struct slot *slot = &decode->slots[i % decode->window];
+		slot->status = decode_file(decode->sources->items[i].path,
+		    decode->hwc, &slot->tensor);
+		if (slot->status != LC_OK)
+			slot->error = *lc_last_error();
+		pthread_mutex_lock(&decode->mutex);
+		slot->done = true;
+		pthread_cond_broadcast(&decode->changed);
+		pthread_mutex_unlock(&decode->mutex);
+	}
+	return NULL;
+}
+
+static void
+start_threads(struct decode *decode, unsigned threads)
+{
+	while (decode->n_threads < threads) {
+		if (pthread_create(&decode->threads[decode->n_threads], NULL, work,
+		    decode) != 0)
+			break;
+		decode->n_threads++;
+	}
+}
+
+struct decode *
+decode_begin(const struct sources *sources, bool hwc, unsigned threads)
+{
+	struct decode *decode = calloc(1, sizeof(*decode));
+
+	if (decode == NULL)
+		return NULL;
+	if (threads > MAX_THREADS)
+		threads = MAX_THREADS;
+	decode->sources = sources;
+	decode->hwc = hwc;
+	decode->window = 2 * threads;
+	decode->slots = calloc(decode->window, sizeof(*decode->slots));
+	pthread_mutex_init(&decode->mutex, NULL);
+	pthread_cond_init(&decode->changed, NULL);
+	if (decode->slots != NULL)
+		start_threads(decode, threads);
+	if (decode->n_threads > 0)
+		return decode;
+	decode_end(decode);
+	return NULL;
+}
+
+lc_status
+decode_next(struct decode *decode, lc_tensor *out)
+{
+	struct slot *slot = &decode->slots[decode->given % decode->window];
+	lc_status status;
+
+	pthread_mutex_lock(&decode->mutex);
+	while (!slot->done)
+		pthread_cond_wait(&decode->changed, &decode->mutex);
+	status = slot->status;
+	if (status == LC_OK)
+		*out = slot->tensor;
+	else
+		status = lc__error_raise(&slot->error);
+	slot->done = false;
+	decode->given++;
+	pthread_cond_broadcast(&decode->changed);
+	pthread_mutex_unlock(&decode->mutex);
+	return status;
+}
+
+void
+decode_end(struct decode *decode)
+{
+	if (decode == NULL)
+		return;
+	pthread_mutex_lock(&decode->mutex);
+	decode->stop = true;
+	pthread_cond_broadcast(&decode->changed);
+	pthread_mutex_unlock(&decode->mutex);
+	for (unsigned i = 0; i < decode->n_threads; i++)
+		pthread_join(decode->threads[i], NULL);
+	for (size_t i = 0; decode->slots != NULL && i < decode->window; i++)
+		if (decode->slots[i].done && decode->slots[i].status == LC_OK)
+			lc_tensor_free(&decode->slots[i].tensor);
+	free(decode->slots);
+	pthread_mutex_destroy(&decode->mutex);
+	pthread_cond_destroy(&decode->changed);
+	free(decode);
+}

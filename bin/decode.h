@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads that read and decode files ahead, handed over in the files' order. */
+#ifndef BIN_DECODE_H
+#define BIN_DECODE_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+#include "sources.h"
+
+struct decode;
+
+/** Begin with @p threads threads; NULL without memory or threads. */
+struct decode *decode_begin(const struct sources *sources, bool hwc,
+    unsigned threads);
+/**
+ * The tensor of the next source, for lc_tensor_free(); the error stands in
+ * lc_last_error() of the calling thread.
+ */
+LC_CHECKED lc_status decode_next(struct decode *decode, lc_tensor *out);
+/** Stop, also before the last one. NULL is harmless. */
+void decode_end(struct decode *decode);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes the samples of a shard out into files. */
+#ifndef BIN_EXTRACT_H
+#define BIN_EXTRACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct extract {
+	const char *dir;  /* where the files go; made if missing */
+	uint64_t sample;  /* only this one; OPT_UNSET for all */
+	bool raw;         /* plain bytes, not .npy */
+	bool bits;        /* .npy: bf16 as u16, f8 as u8 */
+	bool force;       /* replace files that exist */
+	bool dry_run;     /* name the files only */
+};
+
+/** Reports; an exit status. */
+int extract_shard(const char *path, const struct extract *how);
+
+#endif

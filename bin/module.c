@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "module.h"
+
+#include <string.h>
+
+#include "report.h"
+#include "settings.h"
+
+/* The library's unusual events, on any thread; -q silences them. */
+static void
+log_line(void *ctx, const char *line)
+{
+	(void)ctx;
+	report_note("%s", line);
+}
+
+static lc_status
+open_with(const char *module_id, unsigned flags, lc_cache **out)
+{
+	lc_options options;
+
+	lc_options_init(&options);
+	options.flags = flags | (settings.force_fs ? LC_FORCE_FS : 0);
+	options.log = log_line;
+	return lc_open(settings.root, module_id, &options, out);
+}
+
+static int
+open_and_report(const char *module_id, unsigned flags, lc_cache **out)
+{
+	const lc_status status = open_with(module_id, flags, out);
+
+	return status == LC_OK ? EXIT_DONE : report_argument(status);
+}
+
+int
+module_open(const char *module_id, lc_cache **out)
+{
+	return open_and_report(module_id, LC_RDONLY, out);
+}
+
+int
+module_create(const char *module_id, lc_cache **out)
+{
+	return open_and_report(module_id, LC_CREATE, out);
+}
+
+int
+module_change(const char *module_id, lc_cache **out)
+{
+	return open_and_report(module_id, 0, out);
+}
+
+int
+module_open_if_there(const char *module_id, lc_cache **out)
+{
+	const lc_status status = open_with(module_id, LC_RDONLY, out);
+
+	if (status == LC_NOT_FOUND)
+		*out = NULL;
+	return status == LC_OK || status == LC_NOT_FOUND ? EXIT_DONE :
+	    report_argument(status);
+}
+
+int
+module_close(lc_cache *cache, int status)
+{
+	const lc_status closed = lc_close(cache);
+
+	return closed == LC_OK ? status :
+	    report_worse(status, report_status(closed));
+}
+
+static int
+add_module(void *ctx, const char *module_id)
+{
+	return list_add_copy(ctx, module_id) != EXIT_DONE;
+}
+
+int
+module_list(struct list *list, int argc, char **argv)
+{
+	int status = EXIT_DONE;
+	lc_status found;
+
+	for (int i = 0; i < argc && status == EXIT_DONE; i++)
+		status = list_add(list, argv[i], strlen(argv[i]));
+	if (argc > 0)
+		return status;
+	found = lc_modules(settings.root, add_module, list);
+	return found == LC_OK ? EXIT_DONE : report_status(found);
+}

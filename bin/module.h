@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening modules under the root that the settings name. */
+#ifndef BIN_MODULE_H
+#define BIN_MODULE_H
+
+#include "list.h"
+
+/** Open to read; reports; an exit status. */
+int module_open(const char *module_id, lc_cache **out);
+/** Open to write, made if it is missing; reports; an exit status. */
+int module_create(const char *module_id, lc_cache **out);
+/** Open to change records that must be there; reports; an exit status. */
+int module_change(const char *module_id, lc_cache **out);
+/** As module_open(), but a module that does not exist is no error: NULL. */
+int module_open_if_there(const char *module_id, lc_cache **out);
+/** Close; reports what could not be committed; the worse exit status. */
+int module_close(lc_cache *cache, int status);
+
+/** The modules that the operands name, or all of them; reports. */
+int module_list(struct list *list, int argc, char **argv);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a command's data goes: standard output, or a file that appears whole. */
+#ifndef BIN_OUTPUT_H
+#define BIN_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct output {
+	FILE *stream;    /* write here */
+	char *path;      /* the file, NULL for standard output */
+	char *temporary; /* written first; NULL if the target is a device */
+};
+
+/** Begin; @p path NULL or "-" is standard output. Reports; an exit status. */
+int output_open(struct output *output, const char *path);
+/** Put the file in place, on disk. Reports; an exit status. Ends it. */
+int output_commit(struct output *output);
+/** Give up; the old file stands. Ends it. */
+void output_discard(struct output *output);
+/** True if it is a terminal. */
+bool output_is_terminal(const struct output *output);
+
+#endif

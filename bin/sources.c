@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sources.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "pattern.h"
+#include "report.h"
+
+static int
+no_memory(void)
+{
+	report_error("out of memory");
+	return EXIT_SYSTEM;
+}
+
+/* Takes @p path over, also when it fails. */
+static int
+append(struct sources *sources, char *path, size_t below)
+{
+	if (path != NULL && sources->count == sources->room) {
+		const size_t room = sources->room ? sources->room * 2 : 64;
+		struct source *items = reallocarray(sources->items, room,
+		    sizeof(*items));
+		if (items == NULL) {
+			free(path);
+			return no_memory();
+		}
+		sources->items = items;
+		sources->room = room;
+	}
+	if (path == NULL)
+		return no_memory();
+	sources->items[sources->count] = (struct source) { .path = path,
+	    .below = below, .order = sources->count };
+	sources->count++;
+	return EXIT_DONE;
+}
+
+static bool
+has_known_extension(const char *name)
+{
+	static const char *const known[] = { ".npy", ".jpg", ".jpeg", ".png" };
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; dot && i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcasecmp(dot, known[i]) == 0)
+			return true;
+	return false;
+}
+
+static int
+visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int
+by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_directory(struct sources *sources, const char *dir, size_t below);
+
+/* A directory behind a symbolic link is not entered: it may lead in a circle. */
+static int
+add_entry(struct sources *sources, const char *dir, const char *name,
+    size_t below)
+{
+	char *path = lc__path_join(dir, name);
+	struct stat st;
+	int status = EXIT_DONE;
+
+	if (path == NULL)
+		return no_memory();
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		status = add_directory(sources, path, below);
+	else if (has_known_extension(name) && stat(path, &st) == 0 &&
+	    !S_ISDIR(st.st_mode))
+		return append(sources, path, below);
+	free(path);
+	return status;
+}
+
+static int
+add_directory(struct sources *sources, const char *dir, size_t below)
+{
+	struct dirent **entries;
+	const int n = scandir(dir, &entries, visible, by_bytes);
+	int status = EXIT_DONE;
+
+	if (n == -1)
+		return report_errno(dir);
+	for (int i = 0; i < n; i++) {
+		if (status == EXIT_DONE)
+			status = add_entry(sources, dir, entries[i]->d_name, below);
+		free(entries[i]);
+	}
+	free(entries);
+	return status;
+}
+
+int
+sources_add(struct sources *sources, const char *path)
+{
+	const size_t size = strlen(path);
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return report_errno(path);
+	if (!S_ISDIR(st.st_mode))
+		return append(sources, strdup(path), 0);
+	return add_directory(sources, path, size + (path[size - 1] != '/'));
+}
+
+static int
+name_source(struct source *source, const char *pattern)
+{
+	source->id = pattern_fill(pattern, source->path + source->below);
+	if (source->id == NULL)
+		return no_memory();
+	source->id_size = strlen(source->id);
+	if (source->id_size > 0 && source->id_size <= LC_MAX_ID)
+		return EXIT_DONE;
+	report_error("%s: its cache_id is %s", source->path,
+	    source->id_size ? "too long" : "empty");
+	return EXIT_DATA;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct source *const *x = a, *const *y = b;
+	const int order = strcmp((*x)->id, (*y)->id);
+
+	if (order != 0)
+		return order;
+	return ((*x)->order > (*y)->order) - ((*x)->order < (*y)->order);
+}
+
+static int
+check_duplicates(const struct sources *sources)
+{
+	const struct source **sorted = calloc(sources->count + 1,
+	    sizeof(const struct source *));
+	int status = EXIT_DONE;
+
+	if (sorted == NULL)
+		return no_memory();
+	for (size_t i = 0; i < sources->count; i++)
+		sorted[i] = &sources->items[i];
+	qsort(sorted, sources->count, sizeof(const struct source *), by_id);
+	for (size_t i = 1; i < sources->count; i++) {
+		if (strcmp(sorted[i]->id, sorted[i - 1]->id) != 0)
+			continue;
+		report_error("%s: same cache_id %s as %s; --id makes others",
+		    sorted[i]->path, lc__quote_id(sorted[i]->id,
+		    sorted[i]->id_size), sorted[i - 1]->path);
+		status = EXIT_DATA;
+	}
+	free(sorted);
+	return status;
+}
+
+int
+sources_name(struct sources *sources, const char *pattern)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < sources->count; i++)
+		status = report_worse(status, name_source(&sources->items[i],
+		    pattern));
+	return status == EXIT_DONE ? check_duplicates(sources) : status;
+}
+
+static void
+free_source(struct source *source)
+{
+	free(source->path);
+	free(source->id);
+}
+
+size_t
+sources_drop(struct sources *sources,
+    bool (*fn)(void *ctx, const struct source *source), void *ctx)
+{
+	const size_t before = sources->count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < before; i++) {
+		if (fn(ctx, &sources->items[i]))
+			free_source(&sources->items[i]);
+		else
+			sources->items[kept++] = sources->items[i];
+	}
+	sources->count = kept;
+	return before - kept;
+}
+
+void
+sources_free(struct sources *sources)
+{
+	for (size_t i = 0; i < sources->count; i++)
+		free_source(&sources->items[i]);
+	free(sources->items);
+	memset(sources, 0, sizeof(*sources));
+}

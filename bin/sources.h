@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The files of an import: found, named, and free of duplicates. */
+#ifndef BIN_SOURCES_H
+#define BIN_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lmdbcache.h"
+
+struct source {
+	char *path;    /* to open */
+	size_t below;  /* where in it the part below the given directory begins */
+	char *id;      /* its cache_id */
+	size_t id_size;
+	size_t order;  /* position in the import */
+};
+
+struct sources {
+	struct source *items;
+	size_t count, room;
+};
+
+/**
+ * Append a file, or all .npy, .jpg, .jpeg and .png files below a directory in
+ * byte order. Reports what cannot be read; an exit status.
+ */
+int sources_add(struct sources *sources, const char *path);
+/**
+ * Give every source its cache_id. Reports ids that are empty or too long, and
+ * every two sources of one id; an exit status.
+ */
+int sources_name(struct sources *sources, const char *pattern);
+/** Take out those for which @p fn returns true; how many. */
+size_t sources_drop(struct sources *sources,
+    bool (*fn)(void *ctx, const struct source *source), void *ctx);
+void sources_free(struct sources *sources);
+
+#endif
