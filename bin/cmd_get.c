@@ -19,8 +19,7 @@ static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw|json",
 	    .help = "what to write" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 as u16 and f8 as u8, bit for bit: .npy has no such "
-	    "types" },
+	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "write binary data to a terminal" },
 	{ .kind = OPT_END }
@@ -44,7 +43,7 @@ static int
 write_tensor(FILE *out, lc_id id, const lc_tensor *tensor)
 {
 	if (format == FORMAT_NPY)
-		return npy_write(out, *tensor, bits);
+		return npy_write(out, tensor, bits);
 	if (format == FORMAT_RAW)
 		fwrite(tensor->data, 1, tensor->nbytes, out);
 	else

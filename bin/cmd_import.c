@@ -109,8 +109,8 @@ static int
 take_next(struct decode *decode, const char *module, lc_cache **cache,
     const struct source *source, struct tally *tally)
 {
-	lc_tensor tensor;
-	const lc_status status = decode_next(decode, &tensor);
+	struct decoded decoded;
+	const lc_status status = decode_next(decode, &decoded);
 	int result;
 
 	if (status == LC_NO_MEMORY)
@@ -120,8 +120,8 @@ take_next(struct decode *decode, const char *module, lc_cache **cache,
 		tally->bad++;
 		return EXIT_DATA;
 	}
-	result = import_one(module, cache, source, &tensor, tally);
-	lc_tensor_free(&tensor);
+	result = import_one(module, cache, source, &decoded.tensor, tally);
+	decoded_free(&decoded);
 	return result;
 }
 

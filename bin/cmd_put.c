@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/error.h"
 #include "command.h"
-#include "format/npy.h"
 #include "input.h"
 #include "module.h"
+#include "npyfile.h"
 #include "report.h"
 #include "settings.h"
 #include "shape.h"
@@ -20,7 +16,7 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
-	    .help = "raw bytes: their dtype (f32, u8, bf16 ...)" },
+	    .help = "dtype of raw bytes (f32, u8, bf16 ...), or what a .npy file must have; names the raw bits of a .npy file" },
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
 	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
 	    "element" },
@@ -34,7 +30,7 @@ static struct opt options[] = {
 enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW };
 
 static int
-decode_raw(const struct lc__buf *buf, const char *name, lc_tensor *out)
+decode_raw(struct decoded *in, const char *name)
 {
 	uint64_t shape[LC_MAX_NDIM];
 	uint32_t ndim;
@@ -45,44 +41,48 @@ decode_raw(const struct lc__buf *buf, const char *name, lc_tensor *out)
 		return report_usage("%s: raw bytes need --dtype and --shape", name);
 	if (lc_dtype_parse(dtype_name, &dtype) != LC_OK ||
 	    shape_parse(shape_text, &ndim, shape) != LC_OK ||
-	    lc_tensor_init(out, dtype, ndim, shape, buf->data) != LC_OK)
-		return report_argument(lc_last_error()->status);
-	if (out->nbytes != buf->size) {
-		report_error("%s: %zu bytes, but %s takes %zu", name, buf->size,
-		    lc__tensor_describe(out, text, sizeof(text)), out->nbytes);
+	    lc_tensor_init(&in->tensor, dtype, ndim, shape, in->file.data) != LC_OK)
+		return report_argument(LC_INVALID);
+	if (in->tensor.nbytes != in->file.size) {
+		report_error("%s: %zu bytes, but %s takes %zu", name,
+		    in->file.size, lc__tensor_describe(&in->tensor, text,
+		    sizeof(text)), in->tensor.nbytes);
 		return EXIT_DATA;
 	}
 	return EXIT_DONE;
 }
 
 static int
-decode_npy(const struct lc__buf *buf, const char *name, lc_tensor *out)
+decode_npy(struct decoded *in, const char *name)
 {
-	const lc_status status = lc__npy_decode(buf->data, buf->size, name, out);
+	lc_dtype dtype;
+	int wanted = -1;
+	lc_status status;
 
-	return status == LC_OK ? EXIT_DONE : report_status(status);
+	if (shape_text != NULL)
+		return report_usage("%s: a .npy file has its own shape; --format "
+		    "raw stores its bytes as they are", name);
+	if (dtype_name != NULL && lc_dtype_parse(dtype_name, &dtype) != LC_OK)
+		return report_argument(LC_INVALID);
+	if (dtype_name != NULL)
+		wanted = (int)dtype;
+	status = npy_decode(in, name, wanted);
+	return status == LC_OK ? EXIT_DONE : report_input(status);
 }
 
-/* Fill *out from the file's bytes; *owned is what lc_tensor_free() frees. */
 static int
-decode(const struct lc__buf *buf, const char *name, lc_tensor *out, bool *owned)
+decode(struct decoded *in, const char *name)
 {
-	const bool npy = lc__npy_is(buf->data, buf->size);
+	const bool npy = npy_is(&in->file);
 	const bool described = dtype_name != NULL || shape_text != NULL;
 
-	*owned = false;
 	if (format == FORMAT_RAW || (format == FORMAT_AUTO && !npy && described))
-		return decode_raw(buf, name, out);
-	if (format == FORMAT_AUTO && !npy) {
-		report_error("%s: not a .npy file; raw bytes need --dtype and "
-		    "--shape, images cachex import", name);
-		return EXIT_DATA;
-	}
-	if (described)
-		return report_usage("%s: a .npy file has its own dtype and shape; "
-		    "--format raw stores its bytes as they are", name);
-	*owned = true;
-	return decode_npy(buf, name, out);
+		return decode_raw(in, name);
+	if (format == FORMAT_NPY || npy)
+		return decode_npy(in, name);
+	report_error("%s: not a .npy file; raw bytes need --dtype and --shape, "
+	    "images cachex import", name);
+	return EXIT_DATA;
 }
 
 static int
@@ -109,23 +109,18 @@ store(const char *module, lc_id id, const lc_tensor *tensor)
 }
 
 static int
-put_buffer(const struct lc__buf *buf, const char *name, char **argv)
+put_decoded(struct decoded *in, const char *name, char **argv)
 {
 	const lc_id id = lc_id_of(argv[1]);
 	char text[LC__TENSOR_TEXT];
-	lc_tensor tensor;
-	bool owned;
-	int status = decode(buf, name, &tensor, &owned);
+	int status = decode(in, name);
 
-	if (status != EXIT_DONE)
-		return status;
-	status = store(argv[0], id, &tensor);
+	if (status == EXIT_DONE)
+		status = store(argv[0], id, &in->tensor);
 	if (status == EXIT_DONE && (dry_run || settings.verbose))
 		report_note("%s: %s %s as %s", name, dry_run ? "would store" :
-		    "stored", lc__tensor_describe(&tensor, text, sizeof(text)),
-		    lc__quote_id(id.data, id.size));
-	if (owned)
-		lc_tensor_free(&tensor);
+		    "stored", lc__tensor_describe(&in->tensor, text,
+		    sizeof(text)), lc__quote_id(id.data, id.size));
 	return status;
 }
 
@@ -133,17 +128,14 @@ static int
 run(int argc, char **argv)
 {
 	const char *path = argc == 3 ? argv[2] : "-";
-	struct lc__buf buf = { 0 };
-	struct list ids = { 0 };
-	bool none = false;
-	int status = list_ids(&ids, 1, argv + 1, &none, false);
+	struct decoded in = { 0 };
+	int status = list_check_id(lc_id_of(argv[1]));
 
-	list_free(&ids);
 	if (status == EXIT_DONE)
-		status = input_read(path, &buf);
+		status = input_read(path, &in.file);
 	if (status == EXIT_DONE)
-		status = put_buffer(&buf, input_name(path), argv);
-	lc__buf_free(&buf);
+		status = put_decoded(&in, input_name(path), argv);
+	decoded_free(&in);
 	return status;
 }
 
@@ -156,7 +148,7 @@ const struct command cmd_put = {
 	    "missing, under CACHE_ID and replaces what stood there. The module "
 	    "is made if it does not exist. On exit status 0 the record is on "
 	    "disk.\n"
-	    "FILE is a .npy file, or raw bytes in row-major order, little- "
+	    "FILE is a .npy file, or raw bytes in row-major order, little-"
 	    "endian, described by --dtype and --shape. A Fortran-ordered or "
 	    "big-endian .npy is stored in row-major order, little-endian.",
 	.examples =

@@ -33,7 +33,7 @@ static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
 	    .help = "extract: what to write" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "extract: write bf16 as u16 and f8 as u8, bit for bit" },
+	    .help = "extract: write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "extract: replace files that exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
@@ -285,7 +285,7 @@ const struct command cmd_shard = {
 	    "verify compares each shard with its checksums. A directory is "
 	    "compared with its manifest.json: every shard, its size and its "
 	    "SHA-256. Exit status 1 says that damage was found.\n"
-	    "extract writes every sample to DIR as CACHE_ID.npy, or SHARD- "
+	    "extract writes every sample to DIR as CACHE_ID.npy, or SHARD-"
 	    "NUMBER.npy where there are no cache_ids; boxes and masks go to "
 	    "NAME.boxes.npy and NAME.mask.npy. In file names, bytes other than "
 	    "letters, digits, dot, minus and underscore are written as %XX.",

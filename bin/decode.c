@@ -7,8 +7,6 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "etl/image.h"
-#include "format/npy.h"
 
 #define MAX_THREADS 64
 #define MAX_FILE ((uint64_t)64 << 30)
@@ -17,7 +15,7 @@
 struct slot {
 	bool done;        /* decoded and not yet handed over */
 	lc_status status; /* of decoding */
-	lc_tensor tensor; /* if LC_OK */
+	struct decoded decoded; /* if LC_OK */
 	lc_error error;   /* if not */
 };
 
@@ -36,23 +34,26 @@ struct decode {
 };
 
 static lc_status
-decode_bytes(const struct lc__buf *buf, const char *path, bool hwc,
-    lc_tensor *out)
+image_decode(struct decoded *out, const char *path, bool hwc)
 {
-	if (lc__npy_is(buf->data, buf->size))
-		return lc__npy_decode(buf->data, buf->size, path, out);
-	return lc__image_decode(buf->data, buf->size, path, hwc, out);
+	(void)hwc; (void)out;
+	return lc__error(LC_INVALID, 0, "%s: neither .npy nor a JPEG or PNG image", path);
 }
 
 static lc_status
-decode_file(const char *path, bool hwc, lc_tensor *out)
+decode_file(const char *path, bool hwc, struct decoded *out)
 {
-	struct lc__buf buf = { 0 };
-	lc_status status = lc__read_file(path, MAX_FILE, &buf);
+	struct decoded decoded = { 0 };
+	lc_status status = lc__read_file(path, MAX_FILE, &decoded.file);
 
+	if (status == LC_OK && npy_is(&decoded.file))
+		status = npy_decode(&decoded, path, -1);
+	else if (status == LC_OK)
+		status = image_decode(&decoded, path, hwc);
 	if (status == LC_OK)
-		status = decode_bytes(&buf, path, hwc, out);
-	lc__buf_free(&buf);
+		*out = decoded;
+	else
+		decoded_free(&decoded);
 	return status;
 }
 
@@ -82,7 +83,7 @@ work(void *arg)
 	while (take(decode, &i)) {
 		struct slot *slot = &decode->slots[i % decode->window];
 		slot->status = decode_file(decode->sources->items[i].path,
-		    decode->hwc, &slot->tensor);
+		    decode->hwc, &slot->decoded);
 		if (slot->status != LC_OK)
 			slot->error = *lc_last_error();
 		pthread_mutex_lock(&decode->mutex);
@@ -128,7 +129,7 @@ decode_begin(const struct sources *sources, bool hwc, unsigned threads)
 }
 
 lc_status
-decode_next(struct decode *decode, lc_tensor *out)
+decode_next(struct decode *decode, struct decoded *out)
 {
 	struct slot *slot = &decode->slots[decode->given % decode->window];
 	lc_status status;
@@ -138,7 +139,7 @@ decode_next(struct decode *decode, lc_tensor *out)
 		pthread_cond_wait(&decode->changed, &decode->mutex);
 	status = slot->status;
 	if (status == LC_OK)
-		*out = slot->tensor;
+		*out = slot->decoded;
 	else
 		status = lc__error_raise(&slot->error);
 	slot->done = false;
@@ -161,7 +162,7 @@ decode_end(struct decode *decode)
 		pthread_join(decode->threads[i], NULL);
 	for (size_t i = 0; decode->slots != NULL && i < decode->window; i++)
 		if (decode->slots[i].done && decode->slots[i].status == LC_OK)
-			lc_tensor_free(&decode->slots[i].tensor);
+			decoded_free(&decode->slots[i].decoded);
 	free(decode->slots);
 	pthread_mutex_destroy(&decode->mutex);
 	pthread_cond_destroy(&decode->changed);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lmdbcache.h"
+#include "npyfile.h"
 #include "sources.h"
 
 struct decode;
@@ -14,10 +14,10 @@ struct decode;
 struct decode *decode_begin(const struct sources *sources, bool hwc,
     unsigned threads);
 /**
- * The tensor of the next source, for lc_tensor_free(); the error stands in
- * lc_last_error() of the calling thread.
+ * The next source, for decoded_free(); the error stands in lc_last_error() of
+ * the calling thread.
  */
-LC_CHECKED lc_status decode_next(struct decode *decode, lc_tensor *out);
+LC_CHECKED lc_status decode_next(struct decode *decode, struct decoded *out);
 /** Stop, also before the last one. NULL is harmless. */
 void decode_end(struct decode *decode);
 

@@ -10,7 +10,7 @@ struct extract {
 	const char *dir;  /* where the files go; made if missing */
 	uint64_t sample;  /* only this one; OPT_UNSET for all */
 	bool raw;         /* plain bytes, not .npy */
-	bool bits;        /* .npy: bf16 as u16, f8 as u8 */
+	bool bits;        /* .npy: bf16 and f8 as raw bits */
 	bool force;       /* replace files that exist */
 	bool dry_run;     /* name the files only */
 };

@@ -96,17 +96,25 @@ list_read(struct list *list, const char *path, bool null)
 	return status;
 }
 
-static int
-check_sizes(const struct list *list)
+int
+list_check_id(lc_id id)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		if (list->items[i].size == 0)
-			return report_usage("a cache_id is empty");
-		if (list->items[i].size > LC_MAX_ID)
-			return report_usage("a cache_id has %zu bytes, more than "
-			    "%d", list->items[i].size, LC_MAX_ID);
-	}
+	if (id.size == 0)
+		return report_usage("a cache_id is empty");
+	if (id.size > LC_MAX_ID)
+		return report_usage("a cache_id has %zu bytes, more than %d",
+		    id.size, LC_MAX_ID);
 	return EXIT_DONE;
+}
+
+static int
+check_ids(const struct list *list)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < list->count && status == EXIT_DONE; i++)
+		status = list_check_id(list->items[i]);
+	return status;
 }
 
 int
@@ -124,7 +132,7 @@ list_ids(struct list *list, int argc, char **argv, bool *from_stdin, bool null)
 		status = list_read(list, "-", null);
 	else if (status == EXIT_DONE && list->count == 0)
 		status = report_usage("a cache_id is missing");
-	return status == EXIT_DONE ? check_sizes(list) : status;
+	return status == EXIT_DONE ? check_ids(list) : status;
 }
 
 void

@@ -31,6 +31,8 @@ int list_read(struct list *list, const char *path, bool null);
  */
 int list_ids(struct list *list, int argc, char **argv, bool *from_stdin,
     bool null);
+/** Reports a cache_id that is empty or too long; an exit status. */
+int list_check_id(lc_id id);
 void list_free(struct list *list);
 
 #endif

@@ -1,37 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "npyfile.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
 #include "format/npy.h"
 #include "report.h"
 
-/* The same bits as unsigned integers, where .npy has no type for them. */
-static void
-take_bits(lc_tensor *tensor)
+void
+decoded_free(struct decoded *decoded)
 {
-	if (tensor->dtype == LC_BF16)
-		tensor->dtype = LC_U16;
-	if (tensor->dtype == LC_F8_E4M3 || tensor->dtype == LC_F8_E5M2)
-		tensor->dtype = LC_U8;
+	lc__buf_free(&decoded->file);
+	free(decoded->owned);
+	memset(decoded, 0, sizeof(*decoded));
+}
+
+bool
+npy_is(const struct lc__buf *file)
+{
+	static const char magic[] = "\x93NUMPY";
+
+	return file->size >= sizeof(magic) - 1 &&
+	    memcmp(file->data, magic, sizeof(magic) - 1) == 0;
+}
+
+lc_status
+npy_decode(struct decoded *out, const char *name, int dtype)
+{
+	const lc_status status = lc__npy_read(out->file.data, out->file.size,
+	    dtype, &out->tensor, &out->owned);
+
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s", name);
 }
 
 int
-npy_write(FILE *out, lc_tensor tensor, bool bits)
+npy_write(FILE *out, const lc_tensor *tensor, bool bits)
 {
 	struct lc__buf header = { 0 };
-	lc_status status;
+	const lc_status status = lc__npy_encode_header(tensor, bits, &header);
 
-	if (bits)
-		take_bits(&tensor);
-	status = lc__npy_header(&tensor, &header);
+	if (status == LC_OK) {
+		fwrite(header.data, 1, header.size, out);
+		fwrite(tensor->data, 1, tensor->nbytes, out);
+	}
+	lc__buf_free(&header);
 	if (status == LC_UNSUPPORTED) {
-		report_error(".npy has no %s; use --format raw, or --bits for the "
-		    "same bits as integers", lc_dtype_name(tensor.dtype));
+		report_error(".npy has no %s; use --format raw, or --bits",
+		    lc_dtype_name(tensor->dtype));
 		return EXIT_DATA;
 	}
-	if (status != LC_OK)
-		return report_status(status);
-	fwrite(header.data, 1, header.size, out);
-	fwrite(tensor.data, 1, tensor.nbytes, out);
-	lc__buf_free(&header);
-	return EXIT_DONE;
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

@@ -144,6 +144,14 @@ report_file(lc_status status)
 }
 
 int
+report_input(lc_status status)
+{
+	const int code = report_file(status);
+
+	return status == LC_CORRUPT ? EXIT_DATA : code;
+}
+
+int
 report_errno(const char *path)
 {
 	report_error("%s: %s", path, strerror(errno));

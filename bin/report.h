@@ -34,6 +34,8 @@ int report_status(lc_status status);
 int report_argument(lc_status status);
 /** As report_status(), where LC_NOT_FOUND means a file that cannot be read. */
 int report_file(lc_status status);
+/** As report_file(), where LC_CORRUPT means bad input, not damage in a module. */
+int report_input(lc_status status);
 
 /** Print "PATH: text of errno" and return EXIT_SYSTEM. */
 int report_errno(const char *path);
