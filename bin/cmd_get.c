@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/error.h"
 #include "command.h"
 #include "elements.h"
 #include "module.h"
@@ -89,6 +90,10 @@ run(int argc, char **argv)
 	if (found == LC_OK) {
 		status = write_view(id, &view);
 		lc_view_release(&view);
+	} else if (found == LC_NOT_FOUND) {
+		report_error("%s is not in %s", lc__quote_id(id.data, id.size),
+		    argv[0]);
+		status = EXIT_NO;
 	} else {
 		status = report_argument(found);
 	}

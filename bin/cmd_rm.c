@@ -59,7 +59,7 @@ forget(lc_cache *cache, lc_id id)
 }
 
 static int
-forget_all(lc_cache *cache, const struct list *ids)
+forget_all(lc_cache *cache, const char *module, const struct list *ids)
 {
 	int status = EXIT_DONE;
 
@@ -67,8 +67,8 @@ forget_all(lc_cache *cache, const struct list *ids)
 		const lc_id id = ids->items[i];
 		const lc_status found = forget(cache, id);
 		if (found == LC_NOT_FOUND) {
-			report_error("%s: not found", lc__quote_id(id.data,
-			    id.size));
+			report_error("%s is not in %s", lc__quote_id(id.data,
+			    id.size), module);
 			status = report_worse(status, EXIT_NO);
 		} else if (found != LC_OK) {
 			return report_worse(status, report_status(found));
@@ -94,7 +94,7 @@ run(int argc, char **argv)
 		status = dry_run ? module_open(argv[0], &cache) :
 		    module_change(argv[0], &cache);
 	if (status == EXIT_DONE)
-		status = module_close(cache, forget_all(cache, &ids));
+		status = module_close(cache, forget_all(cache, argv[0], &ids));
 	list_free(&ids);
 	return status;
 }

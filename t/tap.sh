@@ -3,7 +3,8 @@
 #
 #   check NAME EXPECTED_STATUS COMMAND...   runs it; output in $out, messages in $err (files)
 #   is NAME ACTUAL EXPECTED                 compares two strings
-#   holds NAME COMMAND...                   the command succeeds
+#   holds NAME COMMAND...                   the command succeeds; output as with check
+#   also NAME COMMAND...                    the same, but $out and $err stay as they are
 #   skip NAME REASON
 #   finish                                  the plan; last line of every script
 
@@ -53,6 +54,13 @@ holds() {
 	name=$1; shift
 	if "$@" >"$out" 2>"$err" </dev/null; then result 0 "$name"; else
 		result 1 "$name"; echo "#   failed: $*"; show "$out"; show "$err"
+	fi
+}
+
+also() {
+	name=$1; shift
+	if "$@" >"$scratch/.also" 2>&1 </dev/null; then result 0 "$name"; else
+		result 1 "$name"; echo "#   failed: $*"; show "$scratch/.also"
 	fi
 }
 
