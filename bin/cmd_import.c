@@ -17,6 +17,8 @@
 
 static const char *id_pattern = "{stem}";
 static int layout;
+static int keep_alpha;
+static uint64_t max_pixels = LC__IMAGE_MAX_PIXELS;
 static const char *files_from;
 static int null;
 static int skip_existing;
@@ -29,6 +31,10 @@ static struct opt options[] = {
 	    .help = "cache_id of a file; default {stem}" },
 	{ "", "layout", OPT_CHOICE, &layout, .value = "chw|hwc",
 	    .help = "shape of an image: channels first (what export wants) or last" },
+	{ "", "keep-alpha", OPT_FLAG, &keep_alpha,
+	    .help = "keep an image's transparency as a channel" },
+	{ "", "max-pixels", OPT_COUNT, &max_pixels, .value = "N", .least = 1,
+	    .help = "refuse images of more pixels" },
 	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
 	    .help = "read paths from FILE too, one a line; - is standard input" },
 	{ "z0", "null", OPT_FLAG, &null,
@@ -185,6 +191,10 @@ static int
 import_sources(const char *module, const struct sources *sources,
     struct tally *tally)
 {
+	const struct lc__image_options images = {
+		.layout = layout ? LC__IMAGE_HWC : LC__IMAGE_CHW,
+		.keep_alpha = keep_alpha, .max_pixels = max_pixels
+	};
 	struct decode *decode = NULL;
 	lc_cache *cache = NULL;
 	int status = EXIT_DONE;
@@ -192,7 +202,7 @@ import_sources(const char *module, const struct sources *sources,
 
 	progress_begin("import");
 	if (sources->count > 0) {
-		decode = decode_begin(sources, layout == 1, thread_count());
+		decode = decode_begin(sources, &images, thread_count());
 		if (decode == NULL) {
 			report_error("no thread can be started");
 			status = EXIT_SYSTEM;

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "input.h"
+#include "interrupt.h"
 #include "jsonrecord.h"
 #include "module.h"
 #include "progress.h"
@@ -90,6 +91,20 @@ take_line(struct loading *loading, const char *line, size_t size, bool keep)
 	return result;
 }
 
+/* While it waits for a pipe a signal ends the process at once; -1 at the end. */
+static ssize_t
+read_line(struct loading *loading, char **line, size_t *room)
+{
+	ssize_t size = -1;
+
+	errno = 0;
+	interrupt_defer(false);
+	if (!interrupt_pending())
+		size = getline(line, room, loading->file);
+	interrupt_defer(true);
+	return size;
+}
+
 /* Read all lines; with @p keep their records are stored. */
 static int
 pass(struct loading *loading, bool keep)
@@ -102,8 +117,7 @@ pass(struct loading *loading, bool keep)
 
 	loading->line = loading->stored = 0;
 	while (status == EXIT_DONE) {
-		errno = 0;
-		size = getline(&line, &room, loading->file);
+		size = read_line(loading, &line, &room);
 		if (size == -1)
 			break;
 		status = take_line(loading, line, (size_t)size, keep);
@@ -113,6 +127,8 @@ pass(struct loading *loading, bool keep)
 			status = report_status(LC_CANCELLED);
 	}
 	free(line);
+	if (status == EXIT_DONE && interrupt_pending())
+		status = report_status(LC_CANCELLED);
 	if (status == EXIT_DONE && (ferror(loading->file) || errno == ENOMEM))
 		status = report_errno(loading->name);
 	return status;

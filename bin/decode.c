@@ -21,7 +21,7 @@ struct slot {
 
 struct decode {
 	const struct sources *sources;
-	bool hwc;
+	struct lc__image_options images;
 	pthread_mutex_t mutex;  /* guards all below */
 	pthread_cond_t changed; /* a slot was filled or emptied, or stop was set */
 	size_t taken;           /* sources that threads have begun */
@@ -34,22 +34,33 @@ struct decode {
 };
 
 static lc_status
-image_decode(struct decoded *out, const char *path, bool hwc)
+decode_image(struct decoded *out, const char *path,
+    const struct lc__image_options *images)
 {
-	(void)hwc; (void)out;
-	return lc__error(LC_INVALID, 0, "%s: neither .npy nor a JPEG or PNG image", path);
+	const lc_status status = lc__image_decode(out->file.data, out->file.size,
+	    path, images, &out->tensor);
+
+	if (status == LC_OK)
+		out->owned = (void *)out->tensor.data;
+	lc__buf_free(&out->file);
+	return status;
 }
 
 static lc_status
-decode_file(const char *path, bool hwc, struct decoded *out)
+decode_file(const char *path, const struct lc__image_options *images,
+    struct decoded *out)
 {
 	struct decoded decoded = { 0 };
 	lc_status status = lc__read_file(path, MAX_FILE, &decoded.file);
 
 	if (status == LC_OK && npy_is(&decoded.file))
 		status = npy_decode(&decoded, path, -1);
+	else if (status == LC_OK && lc__image_sniff(decoded.file.data,
+	    decoded.file.size) == LC__IMAGE_NONE)
+		status = lc__error(LC_INVALID, 0,
+		    "%s: neither .npy nor a JPEG or PNG image", path);
 	else if (status == LC_OK)
-		status = image_decode(&decoded, path, hwc);
+		status = decode_image(&decoded, path, images);
 	if (status == LC_OK)
 		*out = decoded;
 	else
@@ -83,7 +94,7 @@ work(void *arg)
 	while (take(decode, &i)) {
 		struct slot *slot = &decode->slots[i % decode->window];
 		slot->status = decode_file(decode->sources->items[i].path,
-		    decode->hwc, &slot->decoded);
+		    &decode->images, &slot->decoded);
 		if (slot->status != LC_OK)
 			slot->error = *lc_last_error();
 		pthread_mutex_lock(&decode->mutex);
@@ -106,7 +117,8 @@ start_threads(struct decode *decode, unsigned threads)
 }
 
 struct decode *
-decode_begin(const struct sources *sources, bool hwc, unsigned threads)
+decode_begin(const struct sources *sources,
+    const struct lc__image_options *images, unsigned threads)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
 
@@ -115,7 +127,7 @@ decode_begin(const struct sources *sources, bool hwc, unsigned threads)
 	if (threads > MAX_THREADS)
 		threads = MAX_THREADS;
 	decode->sources = sources;
-	decode->hwc = hwc;
+	decode->images = *images;
 	decode->window = 2 * threads;
 	decode->slots = calloc(decode->window, sizeof(*decode->slots));
 	pthread_mutex_init(&decode->mutex, NULL);

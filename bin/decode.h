@@ -5,14 +5,15 @@
 
 #include <stdbool.h>
 
+#include "etl/image.h"
 #include "npyfile.h"
 #include "sources.h"
 
 struct decode;
 
 /** Begin with @p threads threads; NULL without memory or threads. */
-struct decode *decode_begin(const struct sources *sources, bool hwc,
-    unsigned threads);
+struct decode *decode_begin(const struct sources *sources,
+    const struct lc__image_options *images, unsigned threads);
 /**
  * The next source, for decoded_free(); the error stands in lc_last_error() of
  * the calling thread.

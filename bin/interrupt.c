@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t noted, deferred;
@@ -50,10 +51,26 @@ interrupt_pending(void)
 	return noted;
 }
 
-void
-interrupt_temporary(const char *path)
+/* No signal may come between the file's birth and its registration. */
+int
+interrupt_mkstemp(char *path)
 {
-	temporary = path;
+	sigset_t all, old;
+	int fd;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	fd = mkstemp(path);
+	if (fd != -1)
+		temporary = path;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return fd;
+}
+
+void
+interrupt_keep(void)
+{
+	temporary = NULL;
 }
 
 int

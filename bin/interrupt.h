@@ -14,8 +14,13 @@ void interrupt_install(void);
 void interrupt_defer(bool defer);
 /** The signal that was noted, 0 if none. */
 int interrupt_pending(void);
-/** A file to remove if a signal ends the process; NULL for none. */
-void interrupt_temporary(const char *path);
+/**
+ * mkstemp(3) for the one file to remove if a signal ends the process. The path
+ * must stay until interrupt_keep().
+ */
+int interrupt_mkstemp(char *path);
+/** The file stays, or has been removed. */
+void interrupt_keep(void);
 /** The exit status for stopped work: 130 for SIGINT. */
 int interrupt_status(void);
 

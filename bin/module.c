@@ -30,6 +30,11 @@ open_and_report(const char *module_id, unsigned flags, lc_cache **out)
 {
 	const lc_status status = open_with(module_id, flags, out);
 
+	if (status == LC_NOT_FOUND && !(flags & LC_CREATE)) {
+		report_error("there is no module %s in %s", module_id,
+		    settings.root);
+		return EXIT_NO;
+	}
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
 

@@ -15,7 +15,7 @@
 static void
 forget(struct output *output)
 {
-	interrupt_temporary(NULL);
+	interrupt_keep();
 	free(output->path);
 	free(output->temporary);
 	memset(output, 0, sizeof(*output));
@@ -54,10 +54,9 @@ open_temporary(struct output *output, mode_t mode)
 		output->temporary = NULL;
 		return -1;
 	}
-	fd = mkstemp(output->temporary);
+	fd = interrupt_mkstemp(output->temporary);
 	if (fd == -1)
 		return -1;
-	interrupt_temporary(output->temporary);
 	(void)fchmod(fd, mode ? mode : 0666 & ~mask);
 	return fd;
 }
@@ -95,7 +94,7 @@ put_in_place(const struct output *output)
 {
 	if (rename(output->temporary, output->path) == -1)
 		return -1;
-	interrupt_temporary(NULL);
+	interrupt_keep();
 	return lc__sync_parent(output->path) == LC_OK ? 0 : -1;
 }
 

@@ -12,7 +12,7 @@ check "verify of nothing" 0 cachex verify
 check "stat of nothing" 0 cachex stat
 for command in 'ls m' 'stat m' 'verify m' 'has m k' 'rm -f m k' 'get m k' 'dump m' 'export m d'; do
 	check "$command without the module" 1 cachex $command
-	also "$command names it" grep -q "^cachex: ${command%% *}: .*$root/m" "$err"
+	is "$command names it" "$(cat "$err")" "cachex: ${command%% *}: there is no module m in $root"
 done
 also "nothing was made" test ! -e "$root"
 

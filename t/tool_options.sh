@@ -5,10 +5,10 @@
 
 # wrong NAME MESSAGE COMMAND...: exit status 2, nothing printed, one line of error
 wrong() {
-	name=$1 message=$2; shift 2
-	check "$name: status" 2 "$@"
-	is "$name: message" "$(cat "$err")" "$message"
-	is "$name: nothing printed" "$(cat "$out")" ""
+	what=$1 message=$2; shift 2
+	check "$what: status" 2 "$@"
+	is "$what: message" "$(cat "$err")" "$message"
+	is "$what: nothing printed" "$(cat "$out")" ""
 }
 
 wrong "no command" "cachex: a command is missing; cachex help lists them" cachex
@@ -94,8 +94,8 @@ also "version as JSON names the output's version" \
 	grep -Eqx '\{"version":"[0-9.]+","json":1\}' "$out"
 
 # Where values come from; the nearer source wins.
-setting() { cachex "$@" | sed -n "s/^$name *= //p" | tr -s ' '; }
-name=root
+setting() { cachex "$@" | sed -n "s/^$key *= //p" | tr -s ' '; }
+key=root
 is "root by default" "$(setting config)" "$scratch/xdg-cache/cachex # default"
 is "root without XDG_CACHE_HOME" "$(unset XDG_CACHE_HOME; setting config)" \
 	"$scratch/.cache/cachex # default"
@@ -117,15 +117,15 @@ is "root from an option" "$(CACHEX_ROOT=/from/env setting config --root /from/op
 	"/from/option # option"
 is "the option may stand before the command" "$(setting --root=/before config)" \
 	"/before # option"
-name=export.shard-size
+key=export.shard-size
 is "a size from the file" "$(setting config)" \
 	"1536K # config $scratch/xdg-config/cachex/config"
 is "a size from the environment" "$(CACHEX_EXPORT_SHARD_SIZE=64KiB setting config)" \
 	"64K # environment CACHEX_EXPORT_SHARD_SIZE"
-name=put.dtype
+key=put.dtype
 is "blanks around a value are cut" "$(setting config)" \
 	"f16 # config $scratch/xdg-config/cachex/config"
-name=json
+key=json
 is "an option takes a variable back" "$(CACHEX_JSON=1 setting config --no-json)" "0 # option"
 is "config as JSON" "$(cachex config --json | grep '"root"')" \
 	'{"name":"root","value":"/from/config","source":"config","from":"'"$scratch"'/xdg-config/cachex/config"}'

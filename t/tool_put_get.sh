@@ -5,9 +5,9 @@
 
 # refuse NAME STATUS MESSAGE COMMAND...
 refuse() {
-	name=$1 status=$2 message=$3; shift 3
-	check "$name: status" "$status" "$@"
-	is "$name: message" "$(cat "$err")" "$message"
+	what=$1 status=$2 message=$3; shift 3
+	check "$what: status" "$status" "$@"
+	is "$what: message" "$(cat "$err")" "$message"
 }
 # header DESCR SHAPE: the .npy header that NumPy writes
 header() {

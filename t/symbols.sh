@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# The library exports the functions that its header declares, and nothing else.
+. "${srcdir:-.}/t/tap.sh"
+
+library=$builddir/.libs/liblmdbcache.so
+if ! command -v nm >/dev/null 2>&1 || [ ! -e "$library" ]; then
+	skip "exported symbols" "no nm, or no shared library"
+	finish
+	exit 0
+fi
+# Declarations marked LC_API may spread over lines; the name stands before "(".
+sed -n '/^LC_API/,/;/p' "$srcdir/include/lmdbcache.h" | tr '\n' ' ' | tr ';' '\n' |
+	sed -n 's/^[^(]*[ *]\(lc_[a-z0-9_]*\)(.*/\1/p' | sort >declared
+nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' |
+	sort >exported
+also "the header declares functions" test "$(wc -l <declared)" -gt 40
+is "exported are those declared" "$(comm -3 declared exported)" ""
+is "each carries the version of its map" \
+	"$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@LMDBCACHE_0$/' | wc -l | tr -d ' ')" 0
+also "the library has a soname" sh -c \
+	'! command -v readelf >/dev/null || readelf -d "$1" | grep -q "SONAME.*liblmdbcache\.so\.[0-9]"' sh "$library"
+finish
