@@ -108,11 +108,14 @@ show_result(const lc_export_result *result, double seconds)
 	}
 	if (settings.quiet)
 		return;
-	printf("%s%llu shards (%llu found whole), %llu samples, %s",
-	    dry_run ? "would write " : "", (unsigned long long)result->shards,
-	    (unsigned long long)result->reused,
+	printf("%s%llu samples in %llu shards, %s",
+	    dry_run ? "would write " : "",
 	    (unsigned long long)result->samples,
+	    (unsigned long long)result->shards,
 	    size_human((double)result->bytes, size, sizeof(size)));
+	if (result->reused > 0)
+		printf(", %llu shards stood already",
+		    (unsigned long long)result->reused);
 	if (!dry_run)
 		printf(", %s/s", size_human((double)result->bytes / seconds, rate,
 		    sizeof(rate)));
