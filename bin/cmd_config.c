@@ -84,7 +84,8 @@ const struct command cmd_config = {
 	    "comment. The keys are the names that this command prints.",
 	.examples =
 	    "cachex config\n"
-	    "CACHEX_ROOT=/srv/cache cachex config --json | jq -r 'select(.name == \"root\").source'",
+	    "CACHEX_ROOT=/srv/cache cachex config --json | jq -r "
+	    "'select(.name == \"root\").source'",
 	.completes = "",
 	.least = 0,
 	.most = 0,

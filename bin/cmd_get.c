@@ -113,7 +113,7 @@ const struct command cmd_get = {
 	    "that the record is damaged; then nothing is written.",
 	.examples =
 	    "cachex get faces img-000001 -o feature.npy\n"
-	    "cachex get faces img-000001 | python3 -c 'import numpy, sys, io; print(numpy.load(io.BytesIO(sys.stdin.buffer.read())).shape)'\n"
+	    "cachex get faces img-000001 --json | jq .shape\n"
 	    "cachex get faces img-000001 --format raw | xxd | head",
 	.completes = "mi",
 	.least = 2,

@@ -16,7 +16,8 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
-	    .help = "dtype of raw bytes (f32, u8, bf16 ...), or what a .npy file must have; names the raw bits of a .npy file" },
+	    .help = "dtype of raw bytes: f32, u8, bf16 and so on; for a .npy file, "
+	    "the dtype that it must have, or that its raw bits (V2, V1) are" },
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
 	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
 	    "element" },

@@ -33,7 +33,8 @@ static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
 	    .help = "extract: what to write" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "extract: write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	    .help = "extract: write bf16 and f8, which .npy cannot name, as raw "
+	    "bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "extract: replace files that exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,

@@ -114,7 +114,7 @@ is "an empty list" "$(cachex get m none --json)" \
 check "rank 16" 0 cachex put m deep one --dtype u8 --shape 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
 refuse "rank 17" 2 "cachex: put: --shape: more than 16 dimensions" \
 	cachex put m deep one --dtype u8 --shape 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
-for shape in , 2, ,3 2,,3 2x3 -6 ' 6' 99999999999999999999999; do
+for shape in ',' '2,' ',3' '2,,3' 2x3 -6 ' 6' 99999999999999999999999; do
 	refuse "shape '$shape'" 2 \
 		"cachex: put: --shape: not a shape: '$shape' (as in 3,640,640)" \
 		cachex put m bad six --dtype u8 --shape="$shape"
