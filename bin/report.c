@@ -47,7 +47,7 @@ report_plain(FILE *stream)
 }
 
 /* A message is one line whatever a file's name holds. */
-static void
+static void __attribute__((format(printf, 2, 0)))
 print_message(const char *color, const char *format, va_list args)
 {
 	char text[4096];
