@@ -1,0 +1,1000 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life cycle of a handle and what each call means. */
+#include "run.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lmdbcache.h"
+#include "need.h"
+#include "sample.h"
+
+static char *
+join(const char *dir, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		abort();
+	return path;
+}
+
+static void
+put(lc_cache *cache, const char *id, uint64_t version)
+{
+	assert_ok(sample_put(cache, id, strlen(id), version, SAMPLE_SMALL));
+}
+
+static void
+expect(lc_cache *cache, const char *id, uint64_t version)
+{
+	lc_view view;
+
+	assert_ok(lc_get(cache, id, strlen(id), &view));
+	ck_assert(sample_is(&view.tensor, id, strlen(id), version, SAMPLE_SMALL));
+	lc_view_release(&view);
+}
+
+static void
+expect_missing(lc_cache *cache, const char *id)
+{
+	lc_view view;
+
+	assert_status(lc_get(cache, id, strlen(id), &view), LC_NOT_FOUND);
+	assert_status(lc_contains(cache, id, strlen(id)), LC_NOT_FOUND);
+}
+
+static uint64_t
+count_of(lc_cache *cache)
+{
+	uint64_t count = UINT64_MAX;
+
+	assert_ok(lc_count(cache, &count));
+	return count;
+}
+
+static lc_stats
+stats_of(lc_cache *cache)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	assert_ok(lc_stat(cache, &stats));
+	return stats;
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+#define FORTY "forty-characters-long-0123456789-abcdefg"
+
+static const char *const bad_names[] = { "", ".", "..", ".hidden", "-x", "_x", "a/b",
+	"a b", "a\n", "/", "\xc3\xa9", "x:y", "x+y", "a\\b",
+	FORTY FORTY FORTY "123456789" };
+
+START_TEST(bad_module_names)
+{
+	const char *root = run_scratch();
+	lc_cache *cache = (lc_cache *)&cache;
+
+	assert_status(lc_open(root, bad_names[_i], NULL, &cache), LC_INVALID);
+	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
+	ck_assert_int_eq(rmdir(root), 0);
+}
+END_TEST
+
+static const char *const good_names[] = { "a", "0", "A.b-c_d", "x..", "resnet50-v2",
+	FORTY FORTY FORTY "12345678" };
+
+START_TEST(good_module_names)
+{
+	const char *root = run_scratch();
+	char *dir = join(root, good_names[_i]);
+	struct stat st;
+	char *file = join(dir, "data.mdb");
+
+	assert_ok(lc_close(sample_open(root, good_names[_i], NULL)));
+	ck_assert_int_eq(stat(file, &st), 0);
+	ck_assert(S_ISREG(st.st_mode));
+	free(file);
+	free(dir);
+}
+END_TEST
+
+static void
+set_flush_every_0(lc_options *o)
+{
+	o->flush_every = 0;
+}
+
+static void
+set_small_chunk(lc_options *o)
+{
+	o->chunk_bytes = 65535;
+}
+
+static void
+set_large_chunk(lc_options *o)
+{
+	o->chunk_bytes = (64 << 20) + 1;
+}
+
+static void
+set_unknown_flag(lc_options *o)
+{
+	o->flags |= 0x80;
+}
+
+static void
+set_unknown_durability(lc_options *o)
+{
+	o->durability = (lc_durability)7;
+}
+
+static void
+set_no_size(lc_options *o)
+{
+	o->struct_size = 0;
+}
+
+static void (*const bad_options[])(lc_options *) = { set_flush_every_0, set_small_chunk,
+	set_large_chunk, set_unknown_flag, set_unknown_durability, set_no_size };
+
+START_TEST(options_out_of_range)
+{
+	const char *root = run_scratch();
+	lc_cache *cache = (lc_cache *)&cache;
+	lc_options options;
+
+	lc_options_init(&options);
+	bad_options[_i](&options);
+	assert_status(lc_open(root, "m", &options, &cache), LC_INVALID);
+	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
+	ck_assert_int_eq(lc_last_error()->status, LC_INVALID);
+	ck_assert_int_eq(rmdir(root), 0);
+}
+END_TEST
+
+START_TEST(options_at_their_limits)
+{
+	lc_options options;
+	lc_cache *cache;
+
+	lc_options_init(&options);
+	ck_assert_uint_eq(options.struct_size, sizeof(options));
+	ck_assert_uint_eq(options.flags, LC_CREATE);
+	ck_assert_int_eq(options.verify, 1);
+	ck_assert_int_eq(options.durability, LC_DURABLE_FULL);
+	ck_assert_uint_eq(options.flush_every, 2048);
+	ck_assert_uint_eq(options.chunk_bytes, 4 << 20);
+	ck_assert_uint_eq(options.flush_interval_ms, 1000);
+	ck_assert_uint_eq(options.map_size, (uint64_t)1 << 40);
+	ck_assert_uint_eq(options.pin_warn_ms, 60000);
+	ck_assert_ptr_null(options.log);
+	options.flush_every = 1;
+	options.chunk_bytes = _i == 0 ? 65536 : 64 << 20;
+	options.verify = 0;
+	cache = sample_open(run_scratch(), "m", &options);
+	put(cache, "a", 1);
+	put(cache, "b", 1);
+	assert_ok(lc_flush(cache));
+	expect(cache, "a", 1);
+	expect(cache, "b", 1);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+static const struct {
+	unsigned flags;
+	const char *root, *module;
+} missing_rows[] = {
+	{ 0, "", "m" }, { LC_RDONLY, "", "m" }, { 0, "/no", "m" },
+	{ LC_RDONLY, "/no/root", "m" },
+};
+
+START_TEST(missing_modules)
+{
+	const char *root = run_scratch();
+	char *path = join(root, missing_rows[_i].root);
+	lc_options options = sample_options();
+	lc_cache *cache = (lc_cache *)&cache;
+
+	options.flags = missing_rows[_i].flags;
+	assert_status(lc_open(path, "m", &options, &cache), LC_NOT_FOUND);
+	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
+	/* The message names the module, and nothing was made. */
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "m"));
+	ck_assert_int_eq(rmdir(root), 0);
+	free(path);
+}
+END_TEST
+
+START_TEST(makes_root_with_its_parents)
+{
+	char *root = join(run_scratch(), "a/b/c");
+	lc_cache *cache = sample_open(root, "m", NULL);
+
+	put(cache, "k", 1);
+	assert_ok(lc_close(cache));
+	cache = sample_open(root, "m", NULL);
+	expect(cache, "k", 1);
+	assert_ok(lc_close(cache));
+	free(root);
+}
+END_TEST
+
+static const unsigned open_flags[] = { LC_RDONLY, 0, LC_CREATE };
+
+START_TEST(a_file_in_the_place_of_a_module)
+{
+	const char *root = run_scratch();
+	char *path = join(root, "m");
+	lc_options options = sample_options();
+	lc_cache *cache = (lc_cache *)&cache;
+	lc_status status;
+
+	ck_assert_int_ge(close(open(path, O_CREAT | O_WRONLY, 0644)), 0);
+	options.flags = open_flags[_i];
+	status = lc_open(root, "m", &options, &cache);
+	ck_assert_msg(status == LC_NOT_MODULE || status == LC_NOT_FOUND, "%s",
+	    lc_status_name(status));
+	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
+	ck_assert_int_eq(unlink(path), 0);
+	free(path);
+}
+END_TEST
+
+/* A data.mdb of other bytes is refused and stays as it is. */
+START_TEST(data_that_is_no_module)
+{
+	static const size_t sizes[] = { 1, 100, 4096, 8192, 65536 };
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	char *dir = join(root, "m"), *file = join(dir, "data.mdb");
+	unsigned char *before = malloc(65536), *after = malloc(65537);
+	lc_cache *cache = (lc_cache *)&cache;
+	const size_t size = sizes[_i % 5];
+	FILE *f;
+
+	options.flags = open_flags[_i / 5];
+	sample_fill(before, size, size);
+	ck_assert_int_eq(mkdir(dir, 0755), 0);
+	f = fopen(file, "w");
+	ck_assert_uint_eq(fwrite(before, 1, size, f), size);
+	fclose(f);
+	assert_status(lc_open(root, "m", &options, &cache), LC_NOT_MODULE);
+	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "m"));
+	f = fopen(file, "r");
+	ck_assert_uint_eq(fread(after, 1, 65537, f), size);
+	ck_assert_mem_eq(after, before, size);
+	fclose(f);
+	free(before);
+	free(after);
+	free(file);
+	free(dir);
+}
+END_TEST
+
+static int
+take_name(void *ctx, const char *name)
+{
+	strcat(ctx, name);
+	strcat(ctx, " ");
+	return 0;
+}
+
+static int
+stop_at_b(void *ctx, const char *name)
+{
+	take_name(ctx, name);
+	return strcmp(name, "b") == 0;
+}
+
+START_TEST(modules_in_byte_order)
+{
+	static const char *const names[] = { "b", "a", "Z", "a.b", "a-b", "0", "aa" };
+	const char *root = run_scratch();
+	char *path, got[200] = "";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_ok(lc_close(sample_open(root, names[i], NULL)));
+	/* What is not a module is passed over. */
+	path = join(root, "empty");
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	free(path);
+	path = join(root, "file");
+	ck_assert_int_ge(close(open(path, O_CREAT | O_WRONLY, 0644)), 0);
+	free(path);
+	path = join(root, ".hidden");
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	free(path);
+	assert_ok(lc_modules(root, take_name, got));
+	ck_assert_str_eq(got, "0 Z a a-b a.b aa b ");
+	got[0] = '\0';
+	assert_ok(lc_close(sample_open(root, "c", NULL)));
+	assert_status(lc_modules(root, stop_at_b, got), LC_CANCELLED);
+	ck_assert_str_eq(got, "0 Z a a-b a.b aa b ");
+	got[0] = '\0';
+	path = join(root, "nowhere");
+	assert_ok(lc_modules(path, take_name, got));
+	ck_assert_str_eq(got, "");
+	free(path);
+}
+END_TEST
+
+START_TEST(nothing_to_close)
+{
+	lc_view view = { .status = LC_NOT_FOUND };
+
+	ck_assert_int_eq(lc_close(NULL), LC_OK);
+	lc_discard(NULL);
+	lc_iter_close(NULL);
+	lc_view_release(&view);
+	lc_views_release(&view, 1);
+	lc_views_release(NULL, 0);
+}
+END_TEST
+
+START_TEST(read_only_handles)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	const lc_id ids[1] = { { "b", 1 } };
+	const lc_tensor tensor = sample_bytes("x", 1);
+	lc_status statuses[1] = { LC_OK };
+	lc_cache *writer = sample_open(root, "m", &options), *reader;
+
+	put(writer, "a", 1);
+	assert_ok(lc_flush(writer));
+	options.flags = LC_RDONLY;
+	reader = sample_open(root, "m", &options);
+	assert_status(lc_put(reader, "b", 1, &tensor), LC_READONLY);
+	assert_status(lc_delete(reader, "a", 1), LC_READONLY);
+	assert_status(lc_put_batch(reader, 1, ids, &tensor, statuses), LC_READONLY);
+	ck_assert_int_eq(statuses[0], LC_READONLY);
+	expect(reader, "a", 1);
+	put(writer, "a", 2);
+	assert_ok(lc_flush(writer));
+	expect(reader, "a", 2);
+	ck_assert_uint_eq(count_of(reader), 1);
+	assert_ok(lc_close(writer));
+	expect(reader, "a", 2);
+	assert_ok(lc_close(reader));
+	reader = sample_open(root, "m", &options);
+	expect(reader, "a", 2);
+	assert_ok(lc_close(reader));
+}
+END_TEST
+
+/* Each handle on one environment has its own pending writes. */
+START_TEST(two_handles_in_one_process)
+{
+	const char *root = run_scratch();
+	const lc_options options = sample_options();
+	lc_cache *a = sample_open(root, "m", &options);
+	lc_cache *b = sample_open(root, "m", &options);
+	lc_stats sa, sb;
+
+	put(a, "x", 1);
+	put(b, "y", 1);
+	expect_missing(a, "y");
+	expect_missing(b, "x");
+	assert_ok(lc_flush(a));
+	expect(b, "x", 1);
+	put(b, "x", 2);
+	expect(a, "x", 1);
+	expect(b, "x", 2);
+	assert_ok(lc_close(b));
+	expect(a, "x", 2);
+	expect(a, "y", 1);
+	b = sample_open(root, "m", &options);
+	sa = stats_of(a);
+	sb = stats_of(b);
+	ck_assert_mem_eq(sa.uuid, sb.uuid, 16);
+	ck_assert_uint_eq(sa.generation, sb.generation);
+	assert_ok(lc_close(a));
+	expect(b, "x", 2);
+	assert_ok(lc_close(b));
+}
+END_TEST
+
+/* ---- writing ------------------------------------------------------------ */
+
+START_TEST(discard_loses_and_close_keeps)
+{
+	const char *root = run_scratch();
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+
+	put(cache, "flushed", 1);
+	assert_ok(lc_flush(cache));
+	put(cache, "pending", 1);
+	put(cache, "flushed", 2);
+	lc_discard(cache);
+	cache = sample_open(root, "m", &options);
+	expect_missing(cache, "pending");
+	expect(cache, "flushed", 1);
+	put(cache, "pending", 1);
+	assert_ok(lc_delete(cache, "flushed", 7));
+	assert_ok(lc_close(cache));
+	cache = sample_open(root, "m", &options);
+	expect(cache, "pending", 1);
+	expect_missing(cache, "flushed");
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* All sequences of up to five puts, deletes and flushes of one key: number
+ * _i in base 3. After each step every way of reading agrees with the model. */
+struct sequence {
+	lc_cache *cache;
+	char id[16];
+	uint64_t version; /* 0: not stored */
+};
+
+static void
+agree(const struct sequence *s)
+{
+	const lc_status want = s->version != 0 ? LC_OK : LC_NOT_FOUND;
+	const size_t size = strlen(s->id);
+	const lc_id ids[3] = { { "absent", 6 }, { s->id, size }, { s->id, size } };
+	lc_view views[3];
+	lc_tensor copy, into;
+	unsigned char room[500];
+	size_t missing[3], n_missing;
+
+	assert_status(lc_contains(s->cache, s->id, size), want);
+	assert_status(lc_get_copy(s->cache, s->id, size, &copy), want);
+	assert_status(lc_get_into(s->cache, s->id, size, room, sizeof(room), &into),
+	    want);
+	assert_ok(lc_get_batch(s->cache, 3, ids, views, missing, &n_missing));
+	ck_assert_uint_eq(n_missing, want == LC_OK ? 1 : 3);
+	for (size_t i = 0; i < n_missing; i++)
+		ck_assert_uint_eq(missing[i], i);
+	ck_assert_int_eq(views[0].status, LC_NOT_FOUND);
+	ck_assert_int_eq(views[1].status, want);
+	ck_assert_int_eq(views[2].status, want);
+	if (want == LC_OK) {
+		expect(s->cache, s->id, s->version);
+		ck_assert(sample_is(&copy, s->id, size, s->version, SAMPLE_SMALL));
+		ck_assert(sample_same(&into, &copy));
+		ck_assert(sample_same(&views[1].tensor, &copy));
+		ck_assert(sample_same(&views[2].tensor, &copy));
+		lc_tensor_free(&copy);
+	}
+	lc_views_release(views, 3);
+}
+
+static void
+sequence_step(struct sequence *s, int op)
+{
+	const lc_status want = s->version != 0 ? LC_OK : LC_NOT_FOUND;
+
+	if (op == 0) {
+		put(s->cache, s->id, ++s->version);
+	} else if (op == 1) {
+		assert_status(lc_delete(s->cache, s->id, strlen(s->id)), want);
+		s->version = 0;
+	} else {
+		assert_ok(lc_flush(s->cache));
+	}
+	agree(s);
+}
+
+static void
+expect_walk(lc_cache *cache, const struct sequence *all, size_t n)
+{
+	size_t live = 0, seen = 0;
+	lc_iter *iter;
+	lc_item item;
+
+	for (size_t i = 0; i < n; i++)
+		live += all[i].version != 0;
+	ck_assert_uint_eq(count_of(cache), live);
+	assert_ok(lc_iter_open(cache, LC_BY_KEY, "s", 1, &iter));
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].version == 0)
+			continue;
+		assert_ok(lc_iter_next(iter, &item));
+		ck_assert_uint_eq(item.id.size, strlen(all[i].id));
+		ck_assert_mem_eq(item.id.data, all[i].id, item.id.size);
+		ck_assert(sample_is(&item.tensor, item.id.data, item.id.size,
+		    all[i].version, SAMPLE_SMALL));
+		seen++;
+	}
+	assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+	ck_assert_uint_eq(seen, live);
+	lc_iter_close(iter);
+}
+
+START_TEST(every_short_sequence)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	struct sequence all[243];
+	lc_cache *cache;
+	int left;
+
+	options.durability = LC_DURABLE_RELAXED;
+	options.flush_every = _i == 0 ? 2048 : 1;
+	cache = sample_open(root, "m", &options);
+	for (int i = 0; i < 243; i++) {
+		snprintf(all[i].id, sizeof(all[i].id), "s%03d", i);
+		all[i].cache = cache;
+		all[i].version = 0;
+		left = i;
+		for (int step = 0; step < 5; step++, left /= 3)
+			sequence_step(&all[i], left % 3);
+	}
+	expect_walk(cache, all, 243);
+	assert_ok(lc_close(cache));
+	cache = sample_open(root, "m", &options);
+	for (int i = 0; i < 243; i++) {
+		all[i].cache = cache;
+		agree(&all[i]);
+	}
+	expect_walk(cache, all, 243);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* Wait until another handle sees a key; the limit is no part of the contract. */
+static bool
+appears(lc_cache *cache, const char *id)
+{
+	const struct timespec pause = { 0, 1000000 };
+	const time_t end = time(NULL) + 60;
+
+	while (lc_contains(cache, id, strlen(id)) != LC_OK) {
+		if (time(NULL) > end)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+START_TEST(commits_by_number_of_records)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	lc_cache *writer, *reader;
+	char id[20];
+
+	options.flush_every = 10;
+	writer = sample_open(root, "m", &options);
+	reader = sample_open(root, "m", &options);
+	for (int i = 0; i < 25; i++) {
+		snprintf(id, sizeof(id), "k%02d", i);
+		put(writer, id, 1);
+	}
+	ck_assert(appears(reader, "k09"));
+	ck_assert(appears(reader, "k19"));
+	expect(reader, "k00", 1);
+	expect_missing(reader, "k20");
+	expect(writer, "k20", 1);
+	assert_ok(lc_close(writer));
+	expect(reader, "k24", 1);
+	assert_ok(lc_close(reader));
+}
+END_TEST
+
+START_TEST(commits_by_bytes)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	unsigned char *data = calloc(1, 40000);
+	const lc_tensor tensor = sample_bytes(data, 40000);
+	lc_cache *writer, *reader;
+
+	options.chunk_bytes = 65536;
+	writer = sample_open(root, "m", &options);
+	reader = sample_open(root, "m", &options);
+	assert_ok(lc_put(writer, "a", 1, &tensor));
+	assert_ok(lc_put(writer, "b", 1, &tensor));
+	assert_ok(lc_put(writer, "c", 1, &tensor));
+	ck_assert(appears(reader, "a"));
+	assert_ok(lc_close(writer));
+	ck_assert_uint_eq(count_of(reader), 3);
+	assert_ok(lc_close(reader));
+	free(data);
+}
+END_TEST
+
+START_TEST(commits_by_time)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	lc_cache *writer, *reader;
+
+	options.flush_interval_ms = 5;
+	writer = sample_open(root, "m", &options);
+	reader = sample_open(root, "m", NULL);
+	put(writer, "a", 1);
+	ck_assert(appears(reader, "a"));
+	/* And again, when the thread has already slept. */
+	put(writer, "b", 1);
+	ck_assert(appears(reader, "b"));
+	assert_ok(lc_delete(writer, "a", 1));
+	put(writer, "c", 1);
+	ck_assert(appears(reader, "c"));
+	expect_missing(reader, "a");
+	lc_discard(writer);
+	assert_ok(lc_close(reader));
+}
+END_TEST
+
+/* A bad item is refused alone; a good one after it is stored. */
+START_TEST(bad_items_in_a_batch)
+{
+	lc_cache *cache = sample_open(run_scratch(), "m", NULL);
+	const lc_id ids[6] = { { "a", 1 }, { "", 0 }, { "c", 1 }, { "d", 1 },
+		{ "e", 1 }, { "f", 1 } };
+	const lc_status want[6] = { LC_OK, LC_INVALID, LC_INVALID, LC_INVALID,
+		LC_INVALID, LC_OK };
+	lc_tensor tensors[6];
+	lc_status statuses[6];
+
+	for (int i = 0; i < 6; i++)
+		tensors[i] = sample_bytes("data", 4);
+	tensors[2].dtype = (lc_dtype)99;
+	tensors[3].ndim = 17;
+	tensors[4].nbytes = 3;
+	assert_status(lc_put_batch(cache, 6, ids, tensors, statuses), LC_INVALID);
+	for (int i = 0; i < 6; i++)
+		ck_assert_int_eq(statuses[i], want[i]);
+	assert_status(lc_put_batch(cache, 6, ids, tensors, NULL), LC_INVALID);
+	assert_status(lc_put(cache, "c", 1, &tensors[2]), LC_INVALID);
+	tensors[5].data = NULL;
+	assert_status(lc_put(cache, "f", 1, &tensors[5]), LC_INVALID);
+	assert_ok(lc_put_batch(cache, 0, NULL, NULL, NULL));
+	ck_assert_uint_eq(count_of(cache), 2);
+	assert_ok(lc_contains(cache, "a", 1));
+	assert_ok(lc_contains(cache, "f", 1));
+	expect_missing(cache, "c");
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+START_TEST(last_of_a_batch_counts)
+{
+	lc_cache *cache = sample_open(run_scratch(), "m", NULL);
+	const lc_id ids[3] = { { "a", 1 }, { "b", 1 }, { "a", 1 } };
+	const lc_tensor tensors[3] = { sample_bytes("1", 1), sample_bytes("2", 1),
+		sample_bytes("3", 1) };
+	lc_tensor got;
+
+	assert_ok(lc_put_batch(cache, 3, ids, tensors, NULL));
+	for (int flushed = 0; flushed < 2; flushed++) {
+		assert_ok(lc_get_copy(cache, "a", 1, &got));
+		ck_assert(sample_same(&got, &tensors[2]));
+		lc_tensor_free(&got);
+		ck_assert_uint_eq(count_of(cache), 2);
+		assert_ok(lc_flush(cache));
+	}
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* ---- reading ------------------------------------------------------------ */
+
+START_TEST(errors_leave_results_alone)
+{
+	lc_cache *cache = sample_open(run_scratch(), "m", NULL);
+	const size_t sizes[] = { 3, 0, LC_MAX_ID + 1, 3 };
+	const lc_status want[] = { LC_NOT_FOUND, LC_INVALID, LC_INVALID, LC_NOT_FOUND };
+	char *id = calloc(1, LC_MAX_ID + 1), room[10];
+	union {
+		lc_tensor tensor;
+		lc_view view;
+		lc_stats stats;
+		unsigned char bytes[1024];
+	} out, before;
+
+	put(cache, "present", 1);
+	if (_i == 3)
+		assert_ok(lc_flush(cache));
+	memset(&out, 0xa5, sizeof(out));
+	before = out;
+	assert_status(lc_get(cache, id, sizes[_i], &out.view), want[_i]);
+	ck_assert_mem_eq(&out, &before, sizeof(out));
+	assert_status(lc_get_copy(cache, id, sizes[_i], &out.tensor), want[_i]);
+	ck_assert_mem_eq(&out, &before, sizeof(out));
+	memset(room, 0x5a, sizeof(room));
+	assert_status(lc_get_into(cache, id, sizes[_i], room, 10, &out.tensor), want[_i]);
+	ck_assert_mem_eq(&out, &before, sizeof(out));
+	assert_status(lc_get_into(cache, "present", 7, room, 7, &out.tensor), LC_INVALID);
+	ck_assert_mem_eq(&out, &before, sizeof(out));
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(room[i], 0x5a);
+	out.stats.struct_size = 3;
+	before = out;
+	assert_status(lc_stat(cache, &out.stats), LC_INVALID);
+	ck_assert_mem_eq(&out, &before, sizeof(out));
+	free(id);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+START_TEST(batches_report_what_is_missing)
+{
+	lc_cache *cache = sample_open(run_scratch(), "m", NULL);
+	char text[500][8];
+	lc_id ids[500];
+	lc_view views[500];
+	size_t missing[500], n_missing = 0, expected = 0;
+
+	for (int i = 0; i < 500; i++) {
+		snprintf(text[i], sizeof(text[i]), "k%d", i);
+		ids[i] = lc_id_of(text[i]);
+		if (i % 3 != 0)
+			put(cache, text[i], 5);
+		if (i == 300)
+			assert_ok(lc_flush(cache));
+	}
+	assert_ok(lc_get_batch(cache, 500, ids, views, missing, &n_missing));
+	for (size_t i = 0; i < 500; i++) {
+		if (i % 3 == 0) {
+			ck_assert_int_eq(views[i].status, LC_NOT_FOUND);
+			ck_assert_uint_eq(missing[expected++], i);
+			continue;
+		}
+		ck_assert_int_eq(views[i].status, LC_OK);
+		ck_assert(sample_is(&views[i].tensor, ids[i].data, ids[i].size, 5,
+		    SAMPLE_SMALL));
+	}
+	ck_assert_uint_eq(n_missing, expected);
+	lc_views_release(views, 500);
+	/* Releasing twice is harmless, and so is not asking for positions. */
+	lc_views_release(views, 500);
+	assert_ok(lc_get_batch(cache, 500, ids, views, NULL, NULL));
+	lc_views_release(views, 500);
+	n_missing = 7;
+	assert_ok(lc_get_batch(cache, 0, NULL, NULL, NULL, &n_missing));
+	ck_assert_uint_eq(n_missing, 0);
+	assert_ok(lc_prefetch(cache, 500, ids));
+	assert_ok(lc_prefetch(cache, 0, NULL));
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+START_TEST(errors_name_key_and_module)
+{
+	const char *root = run_scratch();
+	lc_cache *cache = sample_open(root, "m", NULL);
+	const lc_tensor good = sample_bytes("x", 1);
+	lc_tensor bad = good;
+	char room[1];
+	lc_tensor out;
+
+	assert_ok(lc_put(cache, "twobytes", 8, &good));
+	assert_status(lc_get_into(cache, "twobytes", 8, room, 0, &out), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "twobytes"));
+	ck_assert_int_eq(lc_last_error()->status, LC_INVALID);
+	bad.dtype = (lc_dtype)77;
+	assert_status(lc_put(cache, "line\n", 5, &bad), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "line\\x0a"));
+	ck_assert_ptr_null(strchr(lc_last_error()->text, '\n'));
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* ---- facts -------------------------------------------------------------- */
+
+START_TEST(stat_counts)
+{
+	const char *root = run_scratch();
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+	lc_stats first = stats_of(cache), s;
+	struct stat st;
+	char *file = join(root, "m/data.mdb");
+
+	ck_assert_uint_eq(first.format, 1);
+	ck_assert_uint_eq(first.records, 0);
+	ck_assert_uint_eq(first.chunks, 0);
+	put(cache, "a", 1);
+	put(cache, "b", 1);
+	s = stats_of(cache);
+	ck_assert_uint_eq(s.pending_records, 2);
+	ck_assert_uint_gt(s.pending_bytes, 2 * 64);
+	ck_assert_uint_eq(s.records, 0);
+	assert_ok(lc_flush(cache));
+	s = stats_of(cache);
+	ck_assert_uint_eq(s.pending_records, 0);
+	ck_assert_uint_eq(s.pending_bytes, 0);
+	ck_assert_uint_eq(s.records, 2);
+	ck_assert_uint_eq(s.dead_records, 0);
+	ck_assert_uint_eq(s.dead_bytes, 0);
+	ck_assert_uint_eq(s.generation, first.generation + 1);
+	ck_assert_uint_eq(s.chunks, 1);
+	ck_assert_uint_eq(s.index_runs, 1);
+	put(cache, "a", 2);
+	assert_ok(lc_delete(cache, "b", 1));
+	assert_ok(lc_flush(cache));
+	s = stats_of(cache);
+	ck_assert_uint_eq(s.records, 1);
+	ck_assert_uint_eq(s.dead_records, 2);
+	ck_assert_uint_gt(s.dead_bytes, 0);
+	ck_assert_uint_eq(s.generation, first.generation + 2);
+	ck_assert_mem_eq(s.uuid, first.uuid, 16);
+	ck_assert_uint_eq(s.created_ms, first.created_ms);
+	ck_assert_uint_ge(s.max_readers, 1024);
+	ck_assert_int_eq(stat(file, &st), 0);
+	ck_assert_uint_eq(s.file_bytes, (uint64_t)st.st_size);
+	ck_assert_uint_le(s.live_bytes + s.dead_bytes, s.file_bytes);
+	ck_assert_uint_ge(s.map_bytes, s.file_bytes);
+	/* A flush of nothing is no commit. */
+	assert_ok(lc_flush(cache));
+	ck_assert_uint_eq(stats_of(cache).generation, s.generation);
+	assert_ok(lc_close(cache));
+	free(file);
+}
+END_TEST
+
+START_TEST(modules_have_their_own_identity)
+{
+	const char *root = run_scratch();
+	lc_cache *a = sample_open(root, "a", NULL), *b = sample_open(root, "b", NULL);
+	const lc_stats sa = stats_of(a), sb = stats_of(b);
+
+	ck_assert_mem_ne(sa.uuid, sb.uuid, 16);
+	put(a, "k", 1);
+	expect_missing(b, "k");
+	assert_ok(lc_close(a));
+	assert_ok(lc_close(b));
+}
+END_TEST
+
+START_TEST(schemas_are_shared)
+{
+	lc_cache *cache = sample_open(run_scratch(), "m", NULL);
+	char id[20], data[4];
+
+	for (uint64_t i = 0; i < 300; i++) {
+		const uint64_t shape[2] = { 1, i % 5 };
+		lc_tensor tensor;
+
+		snprintf(id, sizeof(id), "%d", (int)i);
+		assert_ok(lc_tensor_init(&tensor, i % 2 ? LC_U8 : LC_I8,
+		    1 + (i / 2) % 2, i / 2 % 2 ? shape : shape + 1, data));
+		memset(data, 0, sizeof(data));
+		assert_ok(lc_put(cache, id, strlen(id), &tensor));
+		if (i % 100 == 99)
+			assert_ok(lc_flush(cache));
+	}
+	ck_assert_uint_eq(stats_of(cache).schemas, 4);
+	ck_assert_uint_eq(count_of(cache), 300);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+static int
+step_counts(void *ctx, uint64_t done, uint64_t total)
+{
+	ck_assert_uint_le(done, total);
+	++*(int *)ctx;
+	return 0;
+}
+
+static int
+step_stops(void *ctx, uint64_t done, uint64_t total)
+{
+	(void)ctx, (void)done, (void)total;
+	return 1;
+}
+
+START_TEST(verify_counts_everything)
+{
+	lc_options options = sample_options();
+	lc_progress progress = { 0 };
+	lc_verify_result result;
+	lc_cache *cache;
+	char id[20];
+	int steps = 0;
+
+	options.flush_every = 10;
+	cache = sample_open(run_scratch(), "m", &options);
+	for (int i = 0; i < 400; i++) {
+		snprintf(id, sizeof(id), "%d", i * 7 % 150);
+		put(cache, id, (uint64_t)i);
+	}
+	assert_ok(lc_delete(cache, "0", 1));
+	assert_ok(lc_flush(cache));
+	progress.step = step_counts;
+	progress.ctx = &steps;
+	assert_ok(lc_verify(cache, &progress, &result));
+	ck_assert_int_gt(steps, 0);
+	ck_assert_uint_eq(result.live, 149);
+	ck_assert_uint_eq(result.damaged, 0);
+	ck_assert_uint_eq(result.records, 149 + stats_of(cache).dead_records);
+	ck_assert_uint_eq(result.chunks, stats_of(cache).chunks);
+	progress.step = step_stops;
+	assert_status(lc_verify(cache, &progress, &result), LC_CANCELLED);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+static void
+leave_open(void *root)
+{
+	lc_cache *cache = sample_open(root, "m", NULL);
+
+	need_ok(sample_put(cache, "k", 1, 1, SAMPLE_SMALL));
+	exit(0);
+}
+
+/* A handle still open at a normal exit is flushed. */
+START_TEST(open_at_exit)
+{
+	const char *root = run_scratch();
+	lc_cache *cache;
+
+	ck_assert_int_eq(child_run(leave_open, (void *)(uintptr_t)root), 0);
+	cache = sample_open(root, "m", NULL);
+	expect(cache, "k", 1);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+static TCase *
+opening(void)
+{
+	TCase *tc = tcase_create("opening");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_loop_test(tc, bad_module_names, 0,
+	    sizeof(bad_names) / sizeof(bad_names[0]));
+	tcase_add_loop_test(tc, good_module_names, 0,
+	    sizeof(good_names) / sizeof(good_names[0]));
+	tcase_add_loop_test(tc, options_out_of_range, 0,
+	    sizeof(bad_options) / sizeof(bad_options[0]));
+	tcase_add_loop_test(tc, options_at_their_limits, 0, 2);
+	tcase_add_loop_test(tc, missing_modules, 0,
+	    sizeof(missing_rows) / sizeof(missing_rows[0]));
+	tcase_add_test(tc, makes_root_with_its_parents);
+	tcase_add_loop_test(tc, a_file_in_the_place_of_a_module, 0, 3);
+	tcase_add_loop_test(tc, data_that_is_no_module, 0, 15);
+	tcase_add_test(tc, modules_in_byte_order);
+	tcase_add_test(tc, nothing_to_close);
+	tcase_add_test(tc, read_only_handles);
+	tcase_add_test(tc, two_handles_in_one_process);
+	tcase_add_test(tc, open_at_exit);
+	return tc;
+}
+
+static TCase *
+using(void)
+{
+	TCase *tc = tcase_create("using");
+
+	tcase_set_timeout(tc, 300);
+	tcase_add_test(tc, discard_loses_and_close_keeps);
+	tcase_add_loop_test(tc, every_short_sequence, 0, 2);
+	tcase_add_test(tc, commits_by_number_of_records);
+	tcase_add_test(tc, commits_by_bytes);
+	tcase_add_test(tc, commits_by_time);
+	tcase_add_test(tc, bad_items_in_a_batch);
+	tcase_add_test(tc, last_of_a_batch_counts);
+	tcase_add_loop_test(tc, errors_leave_results_alone, 0, 4);
+	tcase_add_test(tc, batches_report_what_is_missing);
+	tcase_add_test(tc, errors_name_key_and_module);
+	tcase_add_test(tc, stat_counts);
+	tcase_add_test(tc, modules_have_their_own_identity);
+	tcase_add_test(tc, schemas_are_shared);
+	tcase_add_test(tc, verify_counts_everything);
+	return tc;
+}
+
+int
+main(void)
+{
+	Suite *suite = suite_create("cache");
+
+	suite_add_tcase(suite, opening());
+	suite_add_tcase(suite, using());
+	return run_suite(suite);
+}
