@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "handmade.h"
+
+#include <lmdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "need.h"
+
+#define HEADER 48
+#define ROWS_OF_BLOCK 64
+
+static void
+add16(struct lc__buf *out, unsigned v)
+{
+	unsigned char bytes[2];
+
+	lc__set16(bytes, (uint16_t)v);
+	lc__buf_append(out, bytes, 2);
+}
+
+static void
+add32(struct lc__buf *out, uint64_t v)
+{
+	unsigned char bytes[4];
+
+	lc__set32(bytes, (uint32_t)v);
+	lc__buf_append(out, bytes, 4);
+}
+
+static void
+add64(struct lc__buf *out, uint64_t v)
+{
+	unsigned char bytes[8];
+
+	lc__set64(bytes, v);
+	lc__buf_append(out, bytes, 8);
+}
+
+/* ---- meta, schema ---------------------------------------------------------- */
+
+void
+hand_module_row(struct lc__buf *out, const struct hand_module *m, unsigned format)
+{
+	unsigned char created[8];
+	const uint64_t be = htobe64(m->created_ms);
+
+	memcpy(created, &be, 8);
+	lc__buf_append(out, "\x83\xa6" "format", 8);
+	lc__buf_append(out, &(unsigned char){ (unsigned char)format }, 1);
+	lc__buf_append(out, "\xa4" "uuid\xc4\x10", 7);
+	lc__buf_append(out, m->uuid, 16);
+	lc__buf_append(out, "\xaa" "created_ms\xcf", 12);
+	lc__buf_append(out, created, 8);
+}
+
+static void
+schema_row(struct lc__buf *out, const lc_tensor *tensor)
+{
+	const char *name = lc_dtype_name(tensor->dtype);
+
+	lc__buf_append(out, "\x81\xa6" "tensor\x82\xa5" "dtype", 15);
+	lc__buf_append(out, &(unsigned char){ (unsigned char)(0xa0 | strlen(name)) }, 1);
+	lc__buf_append(out, name, strlen(name));
+	lc__buf_append(out, "\xa4" "ndim", 5);
+	lc__buf_append(out, &(unsigned char){ (unsigned char)tensor->ndim }, 1);
+	add64(out, lc__hash64(out->data, out->size));
+}
+
+static uint32_t
+schema_of(struct hand_module *m, const lc_tensor *tensor)
+{
+	struct lc__buf row = { 0 };
+
+	schema_row(&row, tensor);
+	for (uint32_t i = 0; i < m->n_schemas; i++)
+		if (m->schemas[i].size == row.size &&
+		    memcmp(m->schemas[i].data, row.data, row.size) == 0) {
+			lc__buf_free(&row);
+			return HAND_FIRST_SCHEMA + i;
+		}
+	m->schemas[m->n_schemas] = row;
+	return HAND_FIRST_SCHEMA + m->n_schemas++;
+}
+
+/* ---- chunk, ledger ------------------------------------------------------------ */
+
+static void
+record(struct lc__buf *chunk, uint32_t schema, const struct hand_op *op)
+{
+	const uint64_t head = lc__round_up(32 + 8 * op->tensor->ndim + op->id.size, 64);
+	const uint64_t size = head + lc__round_up(op->tensor->nbytes, 64);
+	const uint64_t offset = chunk->size;
+
+	add64(chunk, 0);
+	add32(chunk, size / 64);
+	add32(chunk, schema);
+	add16(chunk, (unsigned)op->id.size - 1);
+	add16(chunk, 0);
+	add16(chunk, op->tensor->ndim);
+	add16(chunk, 0);
+	add64(chunk, 0);
+	for (uint32_t i = 0; i < op->tensor->ndim; i++)
+		add64(chunk, op->tensor->shape[i]);
+	lc__buf_append(chunk, op->id.data, op->id.size);
+	while ((chunk->size - offset) % 64 != 0)
+		lc__buf_append(chunk, "", 1);
+	need(chunk->size == offset + head);
+	lc__buf_append(chunk, op->tensor->data, op->tensor->nbytes);
+	while ((chunk->size - offset) % 64 != 0)
+		lc__buf_append(chunk, "", 1);
+	hand_seal_record(chunk, offset);
+}
+
+/* The live place of an id, or an unused slot. */
+static struct hand_place *
+place_of(struct hand_module *m, const lc_id *id)
+{
+	struct hand_place *p = m->places;
+
+	for (; p->id.size != 0; p++)
+		if (p->id.size == id->size &&
+		    memcmp(p->id.data, id->data, id->size) == 0)
+			break;
+	return p;
+}
+
+static void
+forget(struct hand_module *m, struct hand_place *p)
+{
+	struct hand_ledger *ledger;
+
+	if (p->chunk == 0)
+		return;
+	ledger = &m->ledgers[p->chunk - HAND_FIRST_CHUNK];
+	ledger->live--;
+	ledger->live_bytes -= p->size;
+	p->chunk = 0;
+}
+
+static void
+add_record(struct hand_module *m, const struct hand_op *op, struct lc__buf *sums)
+{
+	const uint64_t id = HAND_FIRST_CHUNK + m->n_chunks;
+	struct lc__buf *chunk = &m->chunks[m->n_chunks];
+	struct hand_ledger *ledger = &m->ledgers[m->n_chunks];
+	struct hand_place *place = place_of(m, &op->id);
+	const uint64_t offset = chunk->size;
+
+	forget(m, place);
+	record(chunk, schema_of(m, op->tensor), op);
+	*place = (struct hand_place){ op->id, id, offset, chunk->size - offset };
+	lc__buf_append(sums, chunk->data + offset, 8);
+	ledger->records++;
+	ledger->live++;
+	ledger->bytes += place->size;
+	ledger->live_bytes += place->size;
+}
+
+static void
+add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
+    uint64_t time_ms)
+{
+	struct lc__buf *chunk = &m->chunks[m->n_chunks], sums = { 0 };
+	struct hand_ledger *ledger = &m->ledgers[m->n_chunks];
+
+	ledger->ordinal = m->n_chunks;
+	ledger->time_ms = time_ms;
+	lc__buf_append(chunk, "LCCK", 4);
+	add16(chunk, 1);
+	add16(chunk, HEADER);
+	add64(chunk, HAND_FIRST_CHUNK + m->n_chunks);
+	for (int i = 0; i < 4; i++)
+		add64(chunk, 0);
+	for (unsigned i = 0; i < n; i++)
+		if (ops[i].tensor != NULL)
+			add_record(m, &ops[i], &sums);
+	lc__set64(chunk->data + 16, ledger->records);
+	lc__set64(chunk->data + 24, ledger->bytes);
+	hand_seal_header(chunk);
+	while (chunk->size < 2048)
+		lc__buf_append(chunk, "", 1);
+	ledger->checksum = lc__hash64(sums.data, sums.size);
+	lc__buf_free(&sums);
+	m->n_chunks++;
+}
+
+void
+hand_ledger_row(struct lc__buf *out, const struct hand_module *m, uint64_t i)
+{
+	const struct hand_ledger *l = &m->ledgers[i];
+
+	add64(out, l->records);
+	add64(out, l->live);
+	add64(out, l->bytes);
+	add64(out, l->live_bytes);
+	add64(out, 0);
+	add64(out, l->ordinal);
+	add64(out, l->checksum);
+	add64(out, l->time_ms);
+	add64(out, 0);
+	add64(out, lc__hash64(out->data, out->size));
+}
+
+/* ---- index run ------------------------------------------------------------------ */
+
+struct entry {
+	lc_id id;
+	uint64_t location, offset; /* offset: in the key section */
+};
+
+static int
+compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	const size_t size = x->id.size < y->id.size ? x->id.size : y->id.size;
+	const int order = memcmp(x->id.data, y->id.data, size);
+
+	return order != 0 ? order :
+	    (x->id.size > y->id.size) - (x->id.size < y->id.size);
+}
+
+/* One block, as a commit made by hand has few entries. */
+static void
+key_section(struct lc__buf *out, struct entry *entries, unsigned n)
+{
+	need(n > 0 && n <= ROWS_OF_BLOCK);
+	for (int i = 0; i < 4; i++)
+		add32(out, 0);
+	for (unsigned i = 0; i < n; i++) {
+		entries[i].offset = out->size;
+		if (entries[i].location >> 63)
+			entries[i].location |= out->size;
+		add64(out, entries[i].location);
+		add16(out, (unsigned)entries[i].id.size - 1);
+		lc__buf_append(out, entries[i].id.data, entries[i].id.size);
+	}
+	lc__set32(out->data, (uint32_t)out->size);
+	lc__set32(out->data + 4, n);
+	lc__set64(out->data + 8, lc__hash64(out->data + 16, out->size - 16));
+	add32(out, 0);
+	add32(out, 1);
+}
+
+static void
+add_slot(unsigned char *table, uint32_t buckets, uint64_t hash, uint64_t location)
+{
+	uint32_t at = (uint32_t)(((unsigned __int128)hash * buckets) >> 64);
+	unsigned char *bucket = table + (size_t)at * 64;
+	int slot = 0;
+
+	while (lc__get64(bucket + slot * 12) != UINT64_MAX) {
+		if (++slot < 5)
+			continue;
+		bucket[63] = 0x80;
+		at = (at + 1) % buckets;
+		bucket = table + (size_t)at * 64;
+		slot = 0;
+	}
+	lc__set64(bucket + slot * 12, location);
+	lc__set32(bucket + slot * 12 + 8, (uint32_t)hash);
+}
+
+static void
+hash_table(struct hand_module *m, struct lc__buf *run, const struct entry *entries,
+    unsigned n, uint32_t buckets)
+{
+	const size_t start = run->size;
+
+	for (uint32_t i = 0; i < buckets; i++) {
+		for (int slot = 0; slot < 5; slot++) {
+			add64(run, UINT64_MAX);
+			add32(run, 0);
+		}
+		add32(run, 0);
+	}
+	for (unsigned i = 0; i < n; i++)
+		add_slot(run->data + start, buckets, lc__hash64_seed(entries[i].id.data,
+		    entries[i].id.size, lc__get64(m->uuid)), entries[i].location);
+	for (uint32_t i = 0; i < buckets; i++)
+		hand_seal_bucket(run, i);
+}
+
+static void
+add_run(struct hand_module *m, struct entry *entries, unsigned n, uint32_t buckets)
+{
+	struct lc__buf *run = &m->runs[m->n_runs], keys = { 0 };
+
+	qsort(entries, n, sizeof(entries[0]), compare_entries);
+	key_section(&keys, entries, n);
+	lc__buf_append(run, "LCIX", 4);
+	add16(run, 1);
+	add16(run, HEADER);
+	add64(run, HAND_FIRST_RUN + m->n_runs);
+	add64(run, n);
+	add32(run, buckets);
+	add32(run, 0);
+	add64(run, keys.size);
+	add64(run, 0);
+	hand_seal_header(run);
+	hash_table(m, run, entries, n, buckets);
+	lc__buf_append(run, keys.data, keys.size);
+	lc__buf_free(&keys);
+	m->run_facts[m->n_runs++] = (struct hand_run){ n, 0, buckets };
+}
+
+void
+hand_commit(struct hand_module *m, const struct hand_op *ops, unsigned n,
+    uint32_t buckets, uint64_t time_ms)
+{
+	struct entry entries[HAND_MAX];
+	struct hand_place *place;
+	unsigned puts = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		puts += ops[i].tensor != NULL;
+	if (puts > 0)
+		add_chunk(m, ops, n, time_ms);
+	for (unsigned i = 0; i < n; i++) {
+		place = place_of(m, &ops[i].id);
+		if (ops[i].tensor == NULL)
+			forget(m, place);
+		entries[i].id = ops[i].id;
+		entries[i].location = ops[i].tensor == NULL ? UINT64_C(1) << 63 :
+		    place->chunk << 24 | (place->offset - HEADER) / 64;
+	}
+	add_run(m, entries, n, buckets);
+	m->generation++;
+}
+
+/* ---- state ----------------------------------------------------------------------- */
+
+void
+hand_state_row(struct lc__buf *out, const struct hand_module *m)
+{
+	struct hand_ledger sum = { 0 };
+
+	for (uint64_t i = 0; i < m->n_chunks; i++) {
+		sum.records += m->ledgers[i].records;
+		sum.live += m->ledgers[i].live;
+		sum.bytes += m->ledgers[i].bytes;
+		sum.live_bytes += m->ledgers[i].live_bytes;
+	}
+	add64(out, m->generation);
+	add64(out, sum.live);
+	add64(out, sum.records);
+	add64(out, sum.live_bytes);
+	add64(out, sum.bytes);
+	add64(out, HAND_FIRST_CHUNK + m->n_chunks);
+	add64(out, HAND_FIRST_RUN + m->n_runs);
+	add32(out, m->n_runs);
+	add32(out, HAND_FIRST_SCHEMA + m->n_schemas);
+	for (uint64_t i = 0; i < m->n_runs; i++) {
+		add64(out, HAND_FIRST_RUN + i);
+		add64(out, m->run_facts[i].entries);
+		add64(out, m->runs[i].size);
+		add32(out, m->run_facts[i].level);
+		add32(out, 0);
+	}
+	add64(out, lc__hash64(out->data, out->size));
+}
+
+/* ---- checksums ------------------------------------------------------------------- */
+
+void
+hand_seal_tail(struct lc__buf *row)
+{
+	lc__set64(row->data + row->size - 8, lc__hash64(row->data, row->size - 8));
+}
+
+void
+hand_seal_header(struct lc__buf *chunk_or_run)
+{
+	lc__set64(chunk_or_run->data + 40, lc__hash64(chunk_or_run->data, 40));
+}
+
+void
+hand_seal_record(struct lc__buf *chunk, uint64_t offset)
+{
+	unsigned char *at = chunk->data + offset;
+	const uint64_t size = (uint64_t)lc__get32(at + 8) * 64;
+
+	need(offset + size <= chunk->size);
+	lc__set64(at, lc__hash64(at + 8, size - 8));
+}
+
+void
+hand_seal_bucket(struct lc__buf *run, uint32_t bucket)
+{
+	unsigned char *at = run->data + HEADER + (size_t)bucket * 64;
+	unsigned char checked[61];
+	const uint32_t overflow = at[63] & 0x80;
+
+	memcpy(checked, at, 60);
+	checked[60] = overflow != 0;
+	lc__set32(at + 60, overflow << 24 |
+	    (lc__hash64_seed(checked, 61, bucket) & 0x7fffffff));
+}
+
+/* ---- LMDB -------------------------------------------------------------------------- */
+
+static void
+store_row(MDB_txn *txn, MDB_dbi dbi, const void *key, size_t key_size,
+    const struct lc__buf *row)
+{
+	MDB_val k = { key_size, (void *)(uintptr_t)key }, v = { row->size, row->data };
+
+	/* What a forgery emptied is missing. */
+	if (row->size == 0)
+		return;
+	need(mdb_put(txn, dbi, &k, &v, 0) == 0);
+}
+
+static MDB_dbi
+table(MDB_txn *txn, const char *name, unsigned flags)
+{
+	MDB_dbi dbi;
+
+	need(mdb_dbi_open(txn, name, flags | MDB_CREATE, &dbi) == 0);
+	return dbi;
+}
+
+static void
+store_tables(const struct hand_module *m, MDB_txn *txn)
+{
+	const MDB_dbi schema = table(txn, "schema", MDB_INTEGERKEY);
+	const MDB_dbi chunk = table(txn, "chunk", MDB_INTEGERKEY);
+	const MDB_dbi ledger = table(txn, "ledger", MDB_INTEGERKEY);
+	const MDB_dbi index = table(txn, "index", MDB_INTEGERKEY);
+	uint64_t id;
+	uint32_t schema_id;
+
+	for (uint32_t i = 0; i < m->n_schemas; i++) {
+		schema_id = HAND_FIRST_SCHEMA + i;
+		store_row(txn, schema, &schema_id, 4, &m->schemas[i]);
+	}
+	for (uint64_t i = 0; i < m->n_chunks; i++) {
+		struct lc__buf row = { 0 };
+
+		id = HAND_FIRST_CHUNK + i;
+		store_row(txn, chunk, &id, 8, &m->chunks[i]);
+		hand_ledger_row(&row, m, i);
+		store_row(txn, ledger, &id, 8, &row);
+		lc__buf_free(&row);
+	}
+	for (uint64_t i = 0; i < m->n_runs; i++) {
+		id = HAND_FIRST_RUN + i;
+		store_row(txn, index, &id, 8, &m->runs[i]);
+	}
+}
+
+void
+hand_store(const struct hand_module *m, const char *dir, unsigned format)
+{
+	struct lc__buf module = { 0 }, state = { 0 };
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi meta;
+
+	need(mkdir(dir, 0755) == 0);
+	need(mdb_env_create(&env) == 0);
+	need(mdb_env_set_maxdbs(env, 8) == 0 && mdb_env_set_mapsize(env, 8 << 20) == 0);
+	need(mdb_env_open(env, dir, 0, 0644) == 0);
+	need(mdb_txn_begin(env, NULL, 0, &txn) == 0);
+	meta = table(txn, "meta", 0);
+	hand_module_row(&module, m, format);
+	store_row(txn, meta, "module", 6, &module);
+	hand_state_row(&state, m);
+	store_row(txn, meta, "state", 5, &state);
+	store_tables(m, txn);
+	need(mdb_txn_commit(txn) == 0);
+	mdb_env_close(env);
+	lc__buf_free(&module);
+	lc__buf_free(&state);
+}
+
+void
+hand_free(struct hand_module *m)
+{
+	for (int i = 0; i < HAND_MAX; i++) {
+		lc__buf_free(&m->schemas[i]);
+		lc__buf_free(&m->chunks[i]);
+		lc__buf_free(&m->runs[i]);
+	}
+}
