@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fail_malloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_long left;    /* allocations until the one that fails; 0: none fails */
+static atomic_bool forever; /* and all after it */
+static atomic_long hits;
+
+void
+fail_malloc(long n, bool and_on)
+{
+	atomic_store(&left, 0);
+	atomic_store(&forever, and_on);
+	atomic_store(&hits, 0);
+	atomic_store(&left, n);
+}
+
+long
+fail_malloc_hits(void)
+{
+	return atomic_load(&hits);
+}
+
+static bool
+fails(void)
+{
+	long now = atomic_load(&left);
+
+	/* 1 stays 1 if all that follow are to fail. */
+	do {
+		if (now == 0)
+			return false;
+		if (now == 1 && atomic_load(&forever))
+			break;
+	} while (!atomic_compare_exchange_weak(&left, &now, now - 1));
+	if (now != 1)
+		return false;
+	atomic_fetch_add(&hits, 1);
+	errno = ENOMEM;
+	return true;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t unit, size_t size);
+int __real_posix_memalign(void **out, size_t unit, size_t size);
+char *__real_strdup(const char *text);
+int __real_vasprintf(char **out, const char *format, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_aligned_alloc(size_t unit, size_t size);
+int __wrap_posix_memalign(void **out, size_t unit, size_t size);
+char *__wrap_strdup(const char *text);
+int __wrap_vasprintf(char **out, const char *format, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+int __wrap_asprintf(char **out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void *
+__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *
+__wrap_realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __real_realloc(old, size);
+}
+
+void *
+__wrap_aligned_alloc(size_t unit, size_t size)
+{
+	return fails() ? NULL : __real_aligned_alloc(unit, size);
+}
+
+int
+__wrap_posix_memalign(void **out, size_t unit, size_t size)
+{
+	return fails() ? ENOMEM : __real_posix_memalign(out, unit, size);
+}
+
+char *
+__wrap_strdup(const char *text)
+{
+	return fails() ? NULL : __real_strdup(text);
+}
+
+int
+__wrap_vasprintf(char **out, const char *format, va_list ap)
+{
+	return fails() ? -1 : __real_vasprintf(out, format, ap);
+}
+
+int
+__wrap_asprintf(char **out, const char *format, ...)
+{
+	va_list ap;
+	int size;
+
+	va_start(ap, format);
+	size = __wrap_vasprintf(out, format, ap);
+	va_end(ap);
+	return size;
+}
