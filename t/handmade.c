@@ -55,6 +55,7 @@ hand_module_row(struct lc__buf *out, const struct hand_module *m, unsigned forma
 	lc__buf_append(out, m->uuid, 16);
 	lc__buf_append(out, "\xaa" "created_ms\xcf", 12);
 	lc__buf_append(out, created, 8);
+	add64(out, lc__hash64(out->data, out->size));
 }
 
 static void
@@ -240,7 +241,8 @@ key_section(struct lc__buf *out, struct entry *entries, unsigned n)
 	}
 	lc__set32(out->data, (uint32_t)out->size);
 	lc__set32(out->data + 4, n);
-	lc__set64(out->data + 8, lc__hash64(out->data + 16, out->size - 16));
+	/* The seed of a block's checksum: its number, 0, and its entries. */
+	lc__set64(out->data + 8, lc__hash64_seed(out->data + 16, out->size - 16, n));
 	add32(out, 0);
 	add32(out, 1);
 }
@@ -273,7 +275,7 @@ hash_table(struct hand_module *m, struct lc__buf *run, const struct entry *entri
 	for (uint32_t i = 0; i < buckets; i++) {
 		for (int slot = 0; slot < 5; slot++) {
 			add64(run, UINT64_MAX);
-			add32(run, 0);
+			add32(run, UINT32_MAX);
 		}
 		add32(run, 0);
 	}
@@ -391,13 +393,11 @@ void
 hand_seal_bucket(struct lc__buf *run, uint32_t bucket)
 {
 	unsigned char *at = run->data + HEADER + (size_t)bucket * 64;
-	unsigned char checked[61];
-	const uint32_t overflow = at[63] & 0x80;
+	const uint32_t overflow = lc__get32(at + 60) & 0x80000000u;
+	const uint64_t seed = (uint64_t)bucket << 32 | overflow;
 
-	memcpy(checked, at, 60);
-	checked[60] = overflow != 0;
-	lc__set32(at + 60, overflow << 24 |
-	    (lc__hash64_seed(checked, 61, bucket) & 0x7fffffff));
+	lc__set32(at + 60, overflow |
+	    (lc__hash64_seed(at, 60, seed) & 0x7fffffff));
 }
 
 /* ---- LMDB -------------------------------------------------------------------------- */

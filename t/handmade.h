@@ -53,7 +53,7 @@ struct hand_module {
 /** The first ids of each kind. */
 #define HAND_FIRST_CHUNK 1
 #define HAND_FIRST_RUN 1
-#define HAND_FIRST_SCHEMA 1
+#define HAND_FIRST_SCHEMA 0
 
 /** One commit of these writes, ids all different, its index run with @p buckets. */
 void hand_commit(struct hand_module *m, const struct hand_op *ops, unsigned n,
@@ -68,7 +68,7 @@ void hand_state_row(struct lc__buf *out, const struct hand_module *m);
 void hand_ledger_row(struct lc__buf *out, const struct hand_module *m, uint64_t i);
 
 /** Compute the checksums again after a change of the bytes. */
-void hand_seal_tail(struct lc__buf *row);               /* state, schema, ledger */
+void hand_seal_tail(struct lc__buf *row);               /* module, state, schema, ledger */
 void hand_seal_header(struct lc__buf *chunk_or_run);
 void hand_seal_record(struct lc__buf *chunk, uint64_t offset);
 void hand_seal_bucket(struct lc__buf *run, uint32_t bucket);

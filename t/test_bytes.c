@@ -563,7 +563,8 @@ seal_block(struct hand_module *m)
 {
 	unsigned char *block = key_block(m);
 
-	lc__set64(block + 8, lc__hash64(block + 16, lc__get32(block) - 16));
+	lc__set64(block + 8, lc__hash64_seed(block + 16, lc__get32(block) - 16,
+	    lc__get32(block + 4)));
 }
 
 static void

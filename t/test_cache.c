@@ -699,7 +699,9 @@ START_TEST(errors_leave_results_alone)
 		assert_ok(lc_flush(cache));
 	memset(&out, 0xa5, sizeof(out));
 	before = out;
+	/* Of a view that is not held only the status may change. */
 	assert_status(lc_get(cache, id, sizes[_i], &out.view), want[_i]);
+	before.view.status = out.view.status;
 	ck_assert_mem_eq(&out, &before, sizeof(out));
 	assert_status(lc_get_copy(cache, id, sizes[_i], &out.tensor), want[_i]);
 	ck_assert_mem_eq(&out, &before, sizeof(out));
