@@ -168,7 +168,7 @@ add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
 	struct lc__buf *chunk = &m->chunks[m->n_chunks], sums = { 0 };
 	struct hand_ledger *ledger = &m->ledgers[m->n_chunks];
 
-	ledger->ordinal = m->n_chunks;
+	ledger->ordinal = HAND_FIRST_CHUNK + m->n_chunks;
 	ledger->time_ms = time_ms;
 	lc__buf_append(chunk, "LCCK", 4);
 	add16(chunk, 1);

@@ -420,7 +420,7 @@ forge_id(struct hand_module *m)
 static void
 forge_dim(struct hand_module *m)
 {
-	lc__set64(deep_record(m) + 32, 2);
+	lc__set64(deep_record(m) + 32, 3);
 	seal_deep(m);
 }
 
