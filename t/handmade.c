@@ -143,7 +143,7 @@ forget(struct hand_module *m, struct hand_place *p)
 }
 
 static void
-add_record(struct hand_module *m, const struct hand_op *op, struct lc__buf *sums)
+add_record(struct hand_module *m, const struct hand_op *op)
 {
 	const uint64_t id = HAND_FIRST_CHUNK + m->n_chunks;
 	struct lc__buf *chunk = &m->chunks[m->n_chunks];
@@ -154,7 +154,9 @@ add_record(struct hand_module *m, const struct hand_op *op, struct lc__buf *sums
 	forget(m, place);
 	record(chunk, schema_of(m, op->tensor), op);
 	*place = (struct hand_place){ op->id, id, offset, chunk->size - offset };
-	lc__buf_append(sums, chunk->data + offset, 8);
+	/* A chain: each record's checksum, seeded with the one so far. */
+	ledger->checksum = lc__hash64_seed(chunk->data + offset, 8,
+	    ledger->checksum);
 	ledger->records++;
 	ledger->live++;
 	ledger->bytes += place->size;
@@ -165,7 +167,7 @@ static void
 add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
     uint64_t time_ms)
 {
-	struct lc__buf *chunk = &m->chunks[m->n_chunks], sums = { 0 };
+	struct lc__buf *chunk = &m->chunks[m->n_chunks];
 	struct hand_ledger *ledger = &m->ledgers[m->n_chunks];
 
 	ledger->ordinal = HAND_FIRST_CHUNK + m->n_chunks;
@@ -178,14 +180,12 @@ add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
 		add64(chunk, 0);
 	for (unsigned i = 0; i < n; i++)
 		if (ops[i].tensor != NULL)
-			add_record(m, &ops[i], &sums);
+			add_record(m, &ops[i]);
 	lc__set64(chunk->data + 16, ledger->records);
 	lc__set64(chunk->data + 24, ledger->bytes);
 	hand_seal_header(chunk);
 	while (chunk->size < 2048)
 		lc__buf_append(chunk, "", 1);
-	ledger->checksum = lc__hash64(sums.data, sums.size);
-	lc__buf_free(&sums);
 	m->n_chunks++;
 }
 
