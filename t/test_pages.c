@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "store/pages.h"
+#include "pages/pages.h"
 
 /* ---- environments -------------------------------------------------------- */
 

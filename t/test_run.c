@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "store/chunk.h"
-#include "store/run.h"
-#include "store/run_build.h"
-#include "store/run_merge.h"
+#include "index/run.h"
+#include "index/run_build.h"
+#include "index/run_merge.h"
 
 #define SEED 12345u
 

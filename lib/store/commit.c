@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "store/index.h"
+#include "store/lookup.h"
 #include "store/merge.h"
-#include "store/run_build.h"
+#include "index/run_build.h"
 
 /* Keys looked up together, so that their cache misses overlap. */
 #define LOOKUP_GROUP 16

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "store/env_private.h"
-#include "store/pages.h"
+#include "pages/pages.h"
 
 /* LMDB turns a short write into EIO. The errno that fits, if there was no room:
  * the next write may be as large as the largest commit. */

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "store/env_private.h"
-#include "store/pages.h"
+#include "pages/pages.h"
 #include "store/snapshot.h"
 
 #define MAX_READERS 1024

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/commit.h"
-#include "store/run_build.h"
+#include "index/run_build.h"
 
 /* ---- the flush thread ----------------------------------------------------- */
 

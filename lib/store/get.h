@@ -4,7 +4,7 @@
 #define LC_STORE_GET_H
 
 #include "store/cache.h"
-#include "store/index.h"
+#include "store/lookup.h"
 
 /**
  * Decode and verify a record that was found.

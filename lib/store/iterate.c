@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "store/get.h"
-#include "store/run_merge.h"
+#include "index/run_merge.h"
 
 /* Records fetched into the cache before the walk comes to them. */
 #define AHEAD 16

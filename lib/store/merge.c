@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/run_build.h"
+#include "index/run_build.h"
 
 /* Store a finished run, which replaces n runs from position from. */
 static lc_status

@@ -10,7 +10,7 @@
 #include "store/env.h"
 #include "store/record.h"
 #include "store/rows.h"
-#include "store/run.h"
+#include "index/run.h"
 
 /* Chunks whose address a snapshot remembers: a power of two. */
 #define LC__CHUNK_SLOTS 1024

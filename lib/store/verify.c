@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/get.h"
-#include "store/run_merge.h"
+#include "index/run_merge.h"
 
 /* What the index says of a chunk. */
 struct tally {

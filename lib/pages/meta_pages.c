@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "store/page_layout.h"
-#include "store/page_walk.h"
-#include "store/pages.h"
+#include "pages/page_layout.h"
+#include "pages/page_walk.h"
+#include "pages/pages.h"
 
 /* Where the bytes come from: a descriptor, or memory if map is set. */
 struct source {

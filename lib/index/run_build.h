@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Making index runs: from sorted entries, or by merging runs. Knows no LMDB. */
-#ifndef LC_STORE_RUN_BUILD_H
-#define LC_STORE_RUN_BUILD_H
+#ifndef LC_INDEX_RUN_BUILD_H
+#define LC_INDEX_RUN_BUILD_H
 
 #include "lmdbcache.h"
-#include "store/run.h"
+#include "index/run.h"
 
 /* Entries between the fetch of their bucket and their insertion. */
 #define LC__RUN_AHEAD 16

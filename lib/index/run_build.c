@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/run_build.h"
+#include "index/run_build.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "store/run_layout.h"
-#include "store/run_merge.h"
+#include "index/run_layout.h"
+#include "index/run_merge.h"
 
 /* Ten entries for three buckets: at a third free, 3 % of entries overflow. */
 static uint64_t

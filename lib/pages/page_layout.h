@@ -13,8 +13,8 @@
  *           then a leaf's value, or the number of its first overflow page
  *   tree    the record of one B-tree, 48 bytes, see TREE_*
  */
-#ifndef LC_STORE_PAGE_LAYOUT_H
-#define LC_STORE_PAGE_LAYOUT_H
+#ifndef LC_PAGES_PAGE_LAYOUT_H
+#define LC_PAGES_PAGE_LAYOUT_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/index.h"
+#include "store/lookup.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "store/run_build.h"
+#include "index/run_build.h"
 
 void
 lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One walk over the trees of a snapshot: what the parts of the page check share. */
-#ifndef LC_STORE_PAGE_WALK_H
-#define LC_STORE_PAGE_WALK_H
+#ifndef LC_PAGES_PAGE_WALK_H
+#define LC_PAGES_PAGE_WALK_H
 
-#include "store/pages.h"
+#include "pages/pages.h"
 
 /** A walk over one snapshot. */
 struct lc__walk {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Looking a cache_id up in all runs of a snapshot, newest first. */
-#ifndef LC_STORE_INDEX_H
-#define LC_STORE_INDEX_H
+#ifndef LC_STORE_LOOKUP_H
+#define LC_STORE_LOOKUP_H
 
 #include "store/snapshot.h"
 

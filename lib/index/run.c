@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/run.h"
+#include "index/run.h"
 
-#include "store/run_layout.h"
+#include "index/run_layout.h"
 
 int
 lc__id_compare(const void *a, size_t a_size, const void *b, size_t b_size)

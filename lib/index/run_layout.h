@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where things stand in an index run: shared by its reader and its builder. */
-#ifndef LC_STORE_RUN_LAYOUT_H
-#define LC_STORE_RUN_LAYOUT_H
+#ifndef LC_INDEX_RUN_LAYOUT_H
+#define LC_INDEX_RUN_LAYOUT_H
 
 #include <string.h>
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "store/run.h"
+#include "index/run.h"
 
 /* Header. */
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/run_merge.h"
+#include "index/run_merge.h"
 
 #include <endian.h>
 #include <stdlib.h>

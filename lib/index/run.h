@@ -4,8 +4,8 @@
  * with the location of each. A hash table of one cache line a bucket answers
  * look-ups; the entries stand in byte order for walks and merges. Knows no LMDB.
  */
-#ifndef LC_STORE_RUN_H
-#define LC_STORE_RUN_H
+#ifndef LC_INDEX_RUN_H
+#define LC_INDEX_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * first mdb_dbi_open(), mdb_get() or write. Values are not looked at: those have
  * checksums of their own.
  */
-#ifndef LC_STORE_PAGES_H
-#define LC_STORE_PAGES_H
+#ifndef LC_PAGES_PAGES_H
+#define LC_PAGES_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

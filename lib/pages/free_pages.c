@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The free list: a tree from a transaction's number to the pages it freed. */
 #include "base/error.h"
-#include "store/page_layout.h"
-#include "store/page_walk.h"
+#include "pages/page_layout.h"
+#include "pages/page_walk.h"
 
 typedef unsigned long long ull;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The main tree and the tables that it names. */
 #include "base/error.h"
-#include "store/page_layout.h"
-#include "store/page_walk.h"
+#include "pages/page_layout.h"
+#include "pages/page_walk.h"
 
 static const struct lc__pages_table *
 find_expected(struct lc__walk *walk, const struct lc__walk_entry *entry)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One check of a snapshot from its meta page to its free list. */
-#include "store/pages.h"
+#include "pages/pages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "store/page_layout.h"
-#include "store/page_walk.h"
+#include "pages/page_layout.h"
+#include "pages/page_walk.h"
 
 /*
  * A bit a page finds what is used twice: two tables that share a page, or a page both

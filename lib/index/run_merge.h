@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The merged order of several index runs: newest first among equal cache_ids. */
-#ifndef LC_STORE_RUN_MERGE_H
-#define LC_STORE_RUN_MERGE_H
+#ifndef LC_INDEX_RUN_MERGE_H
+#define LC_INDEX_RUN_MERGE_H
 
 #include "lmdbcache.h"
-#include "store/run.h"
+#include "index/run.h"
 
 struct lc__run_merge;
 

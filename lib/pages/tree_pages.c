@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The pages of one B-tree: layout, order, depth, counts. */
 #include "base/error.h"
-#include "store/page_layout.h"
-#include "store/page_walk.h"
+#include "pages/page_layout.h"
+#include "pages/page_walk.h"
 
 typedef unsigned long long ull;
 
