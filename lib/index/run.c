@@ -39,7 +39,9 @@ lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 	out->table = bytes + LC__RUN_HEADER;
 	out->keys = out->table + table_size;
 	out->blocks = lc__get32(out->keys + out->keys_size - 4);
-	return out->blocks <= (out->keys_size - 4) / 4;
+	return out->blocks ==
+	    (out->entries + LC__RUN_BLOCK - 1) / LC__RUN_BLOCK &&
+	    out->blocks <= (out->keys_size - 4) / 4;
 }
 
 void

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/env_private.h"
 #include "pages/pages.h"
@@ -72,12 +74,40 @@ lc__env_error(const struct lc__env *env, int rc, const char *what)
 void
 lc__env_init_locks(struct lc__env *env)
 {
+	pthread_condattr_t attr;
+
 	pthread_mutex_init(&env->write_lock, NULL);
 	pthread_mutex_init(&env->lock, NULL);
-	pthread_cond_init(&env->changed, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&env->changed, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 /* ---- moving the map ------------------------------------------------------- */
+
+/* Views are mostly held for a moment only: that long is waited for them. */
+#define MOVE_PATIENCE_NS ((uint64_t)100000000)
+
+/* Wait until no read transaction is active; false if views keep some so. */
+static bool
+wait_for_quiet(struct lc__env *env)
+{
+	const uint64_t deadline = lc__clock_ns() + MOVE_PATIENCE_NS;
+	const struct timespec ts = {
+		.tv_sec = (time_t)(deadline / 1000000000),
+		.tv_nsec = (long)(deadline % 1000000000)
+	};
+
+	while (env->active > 0) {
+		if (env->pinned == 0)
+			pthread_cond_wait(&env->changed, &env->lock);
+		else if (pthread_cond_timedwait(&env->changed, &env->lock,
+		    &ts) == ETIMEDOUT && env->pinned > 0)
+			return false;
+	}
+	return true;
+}
 
 lc_status
 lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
@@ -87,9 +117,7 @@ lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
 	pthread_mutex_lock(&env->write_lock);
 	pthread_mutex_lock(&env->lock);
 	env->moving = true;
-	while (env->active > 0 && env->pinned == 0)
-		pthread_cond_wait(&env->changed, &env->lock);
-	if (env->pinned > 0) {
+	if (!wait_for_quiet(env)) {
 		status = lc__error(LC_MAP_FULL, 0, "%s: the map must move, "
 		    "but %u snapshots are held by views or iterators", env->dir,
 		    env->pinned);

@@ -91,7 +91,7 @@ uint32_t lc__env_map_version(const struct lc__env *env);
 /**
  * Make room in the map for a transaction that met LC_MAP_FULL, or take over the
  * size that another process gave it. The caller holds no transaction.
- * @return LC_OK, or LC_MAP_FULL while pinned snapshots forbid it.
+ * @return LC_OK, or LC_MAP_FULL if pinned snapshots forbid it for 100 ms.
  */
 LC_CHECKED lc_status lc__env_grow(struct lc__env *env);
 
