@@ -962,6 +962,8 @@ START_TEST(what_cannot_be_exported)
 	const uint64_t shape[1] = { 4 };
 	const float data[4] = { 0 };
 
+	ck_assert_int_eq(lc_export(cache, "", NULL, NULL), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "export: no directory is named");
 	ck_assert_int_eq(lc_export(cache, dir, NULL, NULL), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text, "export: module m has no records");
 	put_one(cache, "a", LC_F32, 1, shape, data);

@@ -311,6 +311,8 @@ lc_export(lc_cache *cache, const char *dir, const lc_export_options *options,
 		options = &defaults;
 	}
 	return_if_error(check_options(options));
+	if (dir == NULL || *dir == '\0')
+		return lc__error(LC_INVALID, 0, "export: no directory is named");
 	status = list_records(cache, options->order, &list);
 	if (status == LC_OK)
 		status = build_from(cache, &list, dir, options, &result);
