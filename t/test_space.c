@@ -282,7 +282,7 @@ fill_file_system(void *root)
 	uint64_t n;
 
 	if (unshare(CLONE_NEWNS) != 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, "") != 0 ||
 	    mount("none", root, "tmpfs", 0, "size=4m") != 0)
 		_exit(NOT_HERE);
 	cache = sample_open(root, "m", &options);
