@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdio.h>
-
 #include "command.h"
 #include "jsonrecord.h"
 #include "module.h"
@@ -18,7 +16,7 @@ static struct opt options[] = {
 };
 
 static int
-dump_records(lc_iter *iter, FILE *out, uint64_t total)
+dump_records(lc_iter *iter, struct output *out, uint64_t total)
 {
 	int status = EXIT_DONE;
 	uint64_t done = 0;
@@ -27,12 +25,12 @@ dump_records(lc_iter *iter, FILE *out, uint64_t total)
 
 	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
 		if (step == LC_OK) {
-			jsonrecord_write(out, item.id, &item.tensor);
+			jsonrecord_write(out->stream, item.id, &item.tensor);
 			done += item.stored_size;
 		} else {
 			status = report_worse(status, report_status(step));
 		}
-		if (ferror(out) || (step != LC_OK && step != LC_CORRUPT))
+		if (output_failed(out) || (step != LC_OK && step != LC_CORRUPT))
 			break;
 		if (progress_step(NULL, done, total) != 0)
 			return report_status(LC_CANCELLED);
@@ -41,7 +39,7 @@ dump_records(lc_iter *iter, FILE *out, uint64_t total)
 }
 
 static int
-dump_cache(lc_cache *cache, FILE *out)
+dump_cache(lc_cache *cache, struct output *out)
 {
 	lc_stats stats = { .struct_size = sizeof(stats) };
 	lc_iter *iter;
@@ -71,7 +69,7 @@ run(int argc, char **argv)
 		return status;
 	status = output_open(&out, output);
 	if (status == EXIT_DONE) {
-		status = dump_cache(cache, out.stream);
+		status = dump_cache(cache, &out);
 		if (status == EXIT_DONE)
 			status = output_commit(&out);
 		else

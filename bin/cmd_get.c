@@ -66,6 +66,7 @@ write_view(lc_id id, const lc_view *view)
 		    "a pipe, --format json, or -f");
 	}
 	status = write_tensor(out.stream, id, &view->tensor);
+	output_failed(&out);
 	if (status == EXIT_DONE)
 		return output_commit(&out);
 	output_discard(&out);

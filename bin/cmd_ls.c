@@ -150,7 +150,7 @@ walk(lc_iter *iter)
 			show_record(&item);
 		else
 			status = report_worse(status, report_status(step));
-		if (ferror(stdout) || (step != LC_OK && step != LC_CORRUPT))
+		if (report_output_failed() || (step != LC_OK && step != LC_CORRUPT))
 			break;
 	}
 	return status;

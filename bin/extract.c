@@ -80,6 +80,7 @@ write_file(const char *path, const lc_tensor *tensor, const struct extract *how)
 		fwrite(tensor->data, 1, tensor->nbytes, out.stream);
 	else
 		status = npy_write(out.stream, tensor, how->bits);
+	output_failed(&out);
 	if (status == EXIT_DONE)
 		return output_commit(&out);
 	output_discard(&out);

@@ -28,6 +28,9 @@ interrupt_install(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
+	/* Some parents ignore it for themselves; a closed pipe ends a filter. */
+	signal(SIGPIPE, SIG_DFL);
+
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction action = { .sa_handler = on_signal }, old;
 		sigemptyset(&action.sa_mask);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/** Catch the signals that are not ignored. */
+/** Catch the signals that are not ignored; SIGPIPE ends the process, quietly. */
 void interrupt_install(void);
 /**
  * While set, the first signal is only noted, for work that must unwind; a

@@ -89,40 +89,56 @@ output_open(struct output *output, const char *path)
 	return EXIT_SYSTEM;
 }
 
-static int
-put_in_place(const struct output *output)
+bool
+output_failed(struct output *output)
 {
-	if (rename(output->temporary, output->path) == -1)
-		return -1;
+	if (output->path == NULL)
+		return report_output_failed();
+	if (ferror(output->stream) && output->sys == 0)
+		output->sys = errno;
+	return ferror(output->stream);
+}
+
+/* Keep the first failure; -1 is one, with errno. */
+static void
+note_failure(struct output *output, int result)
+{
+	if (result != 0 && output->sys == 0)
+		output->sys = errno;
+}
+
+static void
+put_in_place(struct output *output)
+{
+	note_failure(output, rename(output->temporary, output->path));
+	if (output->sys != 0)
+		return;
 	interrupt_keep();
-	return lc__sync_parent(output->path) == LC_OK ? 0 : -1;
+	if (lc__sync_parent(output->path) != LC_OK)
+		output->sys = lc_last_error()->sys;
 }
 
 int
 output_commit(struct output *output)
 {
-	int result = fflush(output->stream);
-	int saved;
-
 	if (output->path == NULL) {
 		forget(output);
 		return report_finish(EXIT_DONE);
 	}
-	if (result == 0 && output->temporary != NULL)
-		result = fsync(fileno(output->stream));
-	saved = errno;
-	if (fclose(output->stream) == 0)
-		errno = saved;
-	else
-		result = -1;
-	if (result == 0 && output->temporary != NULL)
-		result = put_in_place(output);
-	if (result == 0) {
+	if (!output_failed(output))
+		note_failure(output, fflush(output->stream));
+	if (output->sys == 0 && output->temporary != NULL)
+		note_failure(output, fsync(fileno(output->stream)));
+	note_failure(output, fclose(output->stream));
+	output->stream = NULL;
+	if (output->sys == 0 && output->temporary != NULL)
+		put_in_place(output);
+	if (output->sys == 0) {
 		forget(output);
 		return EXIT_DONE;
 	}
+	errno = output->sys;
 	report_errno(output->path);
-	output->stream = NULL;
 	output_discard(output);
 	return EXIT_SYSTEM;
 }

@@ -10,10 +10,13 @@ struct output {
 	FILE *stream;    /* write here */
 	char *path;      /* the file, NULL for standard output */
 	char *temporary; /* written first; NULL if the target is a device */
+	int sys;         /* errno of the first failed write, 0 if none */
 };
 
 /** Begin; @p path NULL or "-" is standard output. Reports; an exit status. */
 int output_open(struct output *output, const char *path);
+/** True if a write has failed; to be asked right after writing, as errno is kept. */
+bool output_failed(struct output *output);
 /** Put the file in place, on disk. Reports; an exit status. Ends it. */
 int output_commit(struct output *output);
 /** Give up; the old file stands. Ends it. */

@@ -2,7 +2,6 @@
 #include "report.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "settings.h"
 
 static const char *command_name;
+static int output_errno; /* of the first failed write to standard output */
 
 void
 report_command(const char *name)
@@ -164,17 +164,26 @@ report_worse(int a, int b)
 	return a > b ? a : b;
 }
 
+bool
+report_output_failed(void)
+{
+	if (ferror(stdout) && output_errno == 0)
+		output_errno = errno;
+	return ferror(stdout);
+}
+
 int
 report_finish(int status)
 {
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	static bool reported;
+
+	errno = output_errno;
+	if (!report_output_failed() && fflush(stdout) == 0)
 		return status;
-	/* Where the caller ignores SIGPIPE, end as if it did not. */
-	if (errno == EPIPE) {
-		signal(SIGPIPE, SIG_DFL);
-		raise(SIGPIPE);
-	}
-	report_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (output_errno == 0)
+		output_errno = errno ? errno : EIO;
+	if (!reported)
+		report_error("standard output: %s", strerror(output_errno));
+	reported = true;
 	return EXIT_SYSTEM;
 }

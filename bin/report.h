@@ -43,6 +43,8 @@ int report_errno(const char *path);
 /** The worse of two exit statuses, for commands that go on after a failure. */
 int report_worse(int a, int b);
 
+/** True if standard output cannot be written; to be asked right after writing. */
+bool report_output_failed(void);
 /** Flush standard output; an exit status, EXIT_SYSTEM if it cannot be written. */
 int report_finish(int status);
 

@@ -97,6 +97,10 @@ usage_overview(void)
 		printf("  %-8s  %s\n", (*c)->name, (*c)->summary);
 	heading("Options of every command");
 	print_options(global_options);
+	heading("Exit status");
+	printf("  0 done, or yes; 1 not found, or damage found; 2 wrong usage; 3 bad "
+	    "input\n  data; 4 the system refused; 128 and the signal's number when "
+	    "interrupted\n");
 	printf("\ncachex help COMMAND explains a command; so does cachex(1).\n");
 	return EXIT_DONE;
 }

@@ -108,6 +108,9 @@ check "into a file" 1 cachex dump d -o damaged.jsonl
 also "writes none" test ! -e damaged.jsonl
 if [ -w /dev/full ]; then
 	check "dump to a full device" 4 cachex dump big -o /dev/full
+	is "is named" "$(cat "$err")" "cachex: dump: /dev/full: No space left on device"
+	check "dump to a full standard output" 4 sh -c '"$1" dump big >/dev/full' sh "$CACHEX"
+	is "is named, too" "$(cat "$err")" "cachex: dump: standard output: No space left on device"
 else
 	skip "dump to a full device" "no /dev/full"
 fi

@@ -77,6 +77,9 @@ done <<'END'
 {stem}.{ext} b.npy c.NPY d.x.npy
 x{{{stem}}}y x{b}y x{c}y x{d.x}y
 END
+npy .npy dot
+check "a name that is only an extension" 0 cachex import dot .npy --id '{stem} {ext}'
+is "has no extension" "$(cachex ls dot -1)" ".npy "
 refuse "unknown field" 2 "cachex: import: --id: unknown {stam}; did you mean {stem}?" \
 	cachex import m in --id '{stam}'
 refuse "no field" 2 "cachex: import: --id: unknown {}; there are {path}, {dir}, {name}, {stem} and {ext}" \

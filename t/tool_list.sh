@@ -79,6 +79,13 @@ is "escapes them" "$(cut -c1-20 "$out")" 'q\x09r\xff\x1b[31m  '
 is "-1 in a pipe does not" "$(cachex ls odd -1)" "$odd"
 is "JSON has base64" "$(cachex ls odd --json | cut -d, -f1)" '{"id_base64":"cQly/xtbMzFt"'
 is "a round trip of odd bytes" "$(cachex ls odd -z | cachex has odd -z -v - && echo all)" all
+for hex in 355.240.200 300.200 364.220.200.200 342.202; do
+	id=$(printf "\\$(echo "$hex" | sed 's/\./\\/g')")
+	put utf8 "$id" x
+done
+is "what is no UTF-8 is base64 in JSON" "$(cachex ls utf8 --json | grep -c '^{"id_base64":')" 4
+put utf8 "$(printf '\355\237\277\364\217\277\277')" x
+is "what is, is not" "$(cachex ls utf8 --json | grep -c '^{"id":')" 1
 
 # stat
 check "stat m" 0 cachex stat m
@@ -92,7 +99,8 @@ also "with numbers" grep -q '"generation":3,"records":3,"dead_records":0,"schema
 check "stat of all" 0 cachex stat
 is "all" "$(grep -v '^  ' "$out")" "m
 n
-odd"
+odd
+utf8"
 check "stat of one that is not there" 1 cachex stat m gone n
 is "shows the others" "$(grep -v '^  ' "$out")" "m
 n"
@@ -134,7 +142,8 @@ also "good" grep -Eq '^m: good; [0-9]+ chunks, [0-9]+ records \(1 live\), [0-9.]
 check "verify all" 0 cachex verify
 is "all of them" "$(cut -d: -f1 "$out")" "m
 n
-odd"
+odd
+utf8"
 check "verify --json" 0 cachex verify n --json
 is "JSON" "$(sed 's/"bytes":[0-9]*/"bytes":N/' "$out")" \
 '{"module":"n","ok":true,"chunks":1,"records":1,"live":1,"bytes":N,"damaged":0}'

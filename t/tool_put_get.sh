@@ -65,7 +65,7 @@ while read -r dtype hex json; do
 		refuse "$dtype: no .npy in a file" 3 \
 			"cachex: get: .npy has no $dtype; use --format raw, or --bits" \
 			cachex get m "$dtype" -o no.npy
-		also "$dtype: no file then" test ! -e no.npy
+		is "$dtype: no file then" "$(ls | grep no.npy)" ""
 		check "$dtype: raw bits" 0 cachex get m "$dtype" --bits -o bits.npy
 		check "$dtype: raw bits back" 0 cachex put m back bits.npy --dtype "$dtype"
 		check "$dtype: raw bits again" 0 cachex get m back --format raw
@@ -187,10 +187,23 @@ check "quotes and control characters" 0 cachex put m "$(printf '"\\\n\177é')" x
 is "are escaped" "$(cachex get m "$(printf '"\\\n\177é')" --json)" \
 	'{"id":"\"\\\u000a\u007fé","dtype":"f32","shape":[2],"data":[1,-2]}'
 
-# A full disk and a closed pipe
+# A limit for files stands in for a full disk: nothing cut short is left.
+head -c 100000 /dev/zero >zeros
+cachex put m zeros zeros --dtype u8 --shape 100000
+check "a file that does not fit" 4 \
+	sh -c 'trap "" XFSZ; ulimit -f 8; "$1" get m zeros -o zeros.npy' sh "$CACHEX"
+is "says so" "$(cat "$err")" "cachex: get: zeros.npy: File too large"
+is "and leaves nothing" "$(ls | grep zeros.npy)" ""
+
+# A full device and a closed pipe
 if [ -w /dev/full ]; then
 	check "a full device" 4 cachex get m x -o /dev/full
 	is "says so" "$(cat "$err")" "cachex: get: /dev/full: No space left on device"
+	check "more than a buffer to it" 4 cachex get m zeros -o /dev/full
+	is "says so, too" "$(cat "$err")" "cachex: get: /dev/full: No space left on device"
+	check "more than a buffer to standard output" 4 \
+		sh -c '"$1" get m zeros >/dev/full' sh "$CACHEX"
+	is "says so" "$(cat "$err")" "cachex: get: standard output: No space left on device"
 else
 	skip "a full device" "no /dev/full"
 fi
@@ -199,6 +212,8 @@ check "a larger one" 0 cachex put m mega mega --dtype u8 --shape 1000000
 (set +e; "$CACHEX" get m mega 2>pipe.err; echo $? >pipe.status) | head -c 10 >/dev/null
 is "a closed pipe is quiet" "$(cat pipe.err)" ""
 is "and ends it by its signal" "$(cat pipe.status)" 141
+(trap '' PIPE; "$CACHEX" get m mega 2>pipe.err; echo $? >pipe.status) | head -c 10 >/dev/null
+is "also where the signal is ignored" "$(cat pipe.status pipe.err)" 141
 
 # A terminal
 if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then

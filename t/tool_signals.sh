@@ -58,10 +58,18 @@ check "and leaves the rest" 1 cachex has i b
 check "the import goes on" 0 cachex import i a.npy b.npy --skip-existing
 is "with the rest" "$(sed 's/;.*//' "$out")" "1 stored, 1 skipped, 0 bad"
 
-# A file that is being written is removed. Wherever the signal hits, the file is
-# there whole or not at all.
+# Writing 20 million numbers takes long enough to be stopped in.
 head -c 20000000 /dev/zero >large
 cachex put m large large --dtype u8 --shape 20000000
+background get m large --json -o large.json
+until ls large.json* >/dev/null 2>&1; do :; done
+kill -INT "$pid" 2>/dev/null
+wait "$pid"
+is "SIGINT in get" $? 130
+is "no file is left" "$(ls large.json* 2>/dev/null)" ""
+
+# A file that is being written is removed. Wherever the signal hits, the file is
+# there whole or not at all.
 for round in 1 2 3 4 5; do
 	rm -f dump.jsonl
 	background dump m -o dump.jsonl
