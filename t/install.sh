@@ -19,7 +19,7 @@ find_cxx() {
 holds "make install" in_build install DESTDIR="$dest"
 pc=$(find "$dest" -name liblmdbcache.pc)
 libdir=$(dirname "$(dirname "$pc")")
-bindir=$(dirname "$(find "$dest" -name cachex -type f)")
+bindir=$(dirname "$(find "$dest" -path '*/bin/cachex')")
 export PKG_CONFIG_PATH="${pc%/*}${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 export PKG_CONFIG_SYSROOT_DIR="$dest"
 export LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
