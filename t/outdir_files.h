@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Looking at, and interfering with, the files of an export. All of it must work. */
+#ifndef T_OUTDIR_FILES_H
+#define T_OUTDIR_FILES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/** "dir/name", malloc'ed. */
+char *outdir_join(const char *dir, const char *name);
+bool outdir_exists(const char *dir, const char *name);
+void outdir_put_file(const char *dir, const char *name, const char *text);
+struct lc__buf outdir_get_file(const char *dir, const char *name);
+void outdir_remove_file(const char *dir, const char *name);
+/** Entries of a directory whose name ends so; dot files count. */
+int outdir_count_files(const char *dir, const char *end);
+/** The same names with the same bytes. */
+void outdir_assert_same_dirs(const char *a, const char *b);
+/** Change one bit of a file. */
+void outdir_flip(const char *dir, const char *name, off_t at);
+
+#endif
