@@ -55,34 +55,34 @@ try_pending(struct batch *batch, size_t i)
 		lc__view_clear(&batch->views[i], UNDECIDED);
 }
 
-/* Ask for the head of the record that a look-up will probably find. */
-static void
-prefetch_head(struct lc__snapshot *snapshot, struct lc__lookup *lookup)
+/* Find the record's place and ask for its head. */
+static lc_status
+guess_item(struct batch *batch, struct lc__lookup *lookup)
 {
-	const struct lc__chunk_slot *chunk;
+	const struct lc__chunk_slot *chunk = NULL;
 
-	if (lc__index_guess(snapshot, lookup, false) != LC_OK ||
-	    (lookup->location & LC__TOMBSTONE) ||
-	    lc__snapshot_chunk(snapshot, lc__location_chunk(lookup->location),
-	    &chunk) != LC_OK ||
-	    lc__location_offset(lookup->location) >= chunk->end)
-		return;
-	__builtin_prefetch(chunk->bytes + lc__location_offset(lookup->location));
+	return_if_error(lc__index_guess(batch->snapshot, lookup,
+	    batch->cache->options.verify != 0));
+	if (lookup->location & LC__TOMBSTONE)
+		return LC_OK;
+	return_if_error(lc__snapshot_chunk(batch->snapshot,
+	    lc__location_chunk(lookup->location), &chunk));
+	if (lc__location_offset(lookup->location) < chunk->end)
+		__builtin_prefetch(chunk->bytes +
+		    lc__location_offset(lookup->location));
+	return LC_OK;
 }
 
-/* Find the record, and ask for what its verification will read first. */
+/* Find the record, and ask for what its verification will read. */
 static lc_status
 find_item(struct batch *batch, struct lc__lookup *lookup)
 {
 	const bool verify = batch->cache->options.verify != 0;
 
 	return_if_error(lc__index_find(batch->snapshot, lookup, verify));
-	if (!verify)
-		return LC_OK;
-	lc__get_willneed(&lookup->record, lc__env_page_size(batch->cache->env));
-	for (size_t ahead = 64; ahead < 512 && ahead < lookup->record.size;
-	    ahead += 64)
-		__builtin_prefetch(lc__record_start(&lookup->record) + ahead);
+	if (verify)
+		lc__get_prefetch(&lookup->record,
+		    lc__env_page_size(batch->cache->env));
 	return LC_OK;
 }
 
@@ -120,6 +120,22 @@ start_window(struct batch *batch, size_t from, size_t n,
 	return i;
 }
 
+/* One step of all items of a window that no step has failed. */
+static void
+step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at,
+    size_t n, lc_status (*step)(struct batch *, struct lc__lookup *))
+{
+	for (size_t j = 0; j < n; j++) {
+		lc_status status;
+
+		if (batch->views[at[j]].status != UNDECIDED)
+			continue;
+		status = step(batch, &lookups[j]);
+		if (status != LC_OK)
+			fail_item(batch, at[j], status);
+	}
+}
+
 static void
 get_undecided(struct batch *batch, size_t n)
 {
@@ -128,13 +144,8 @@ get_undecided(struct batch *batch, size_t n)
 
 	for (size_t i = 0; i < n;) {
 		i = start_window(batch, i, n, lookups, at, &used);
-		for (size_t j = 0; j < used; j++)
-			prefetch_head(batch->snapshot, &lookups[j]);
-		for (size_t j = 0; j < used; j++) {
-			const lc_status status = find_item(batch, &lookups[j]);
-			if (status != LC_OK)
-				fail_item(batch, at[j], status);
-		}
+		step_all(batch, lookups, at, used, guess_item);
+		step_all(batch, lookups, at, used, find_item);
 		for (size_t j = 0; j < used; j++)
 			if (batch->views[at[j]].status == UNDECIDED)
 				finish_item(batch, at[j], &lookups[j].record);

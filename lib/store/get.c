@@ -86,6 +86,17 @@ lc__get_willneed(const struct lc__record *record, uint32_t page_size)
 		    record->size + (start & mask), MADV_WILLNEED);
 }
 
+void
+lc__get_prefetch(const struct lc__record *record, uint32_t page_size)
+{
+	const unsigned char *start = lc__record_start(record);
+	const size_t end = record->size < 4096 ? record->size : 4096;
+
+	lc__get_willneed(record, page_size);
+	for (size_t ahead = 64; ahead < end; ahead += 64)
+		__builtin_prefetch(start + ahead);
+}
+
 /* Find and verify one record in a snapshot. */
 static lc_status
 read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
@@ -97,7 +108,7 @@ read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
 	lc__lookup_start(&lookup, cache->env, id, id_size);
 	return_if_error(lc__index_find(snapshot, &lookup, verify));
 	if (verify)
-		lc__get_willneed(&lookup.record, lc__env_page_size(cache->env));
+		lc__get_prefetch(&lookup.record, lc__env_page_size(cache->env));
 	return lc__get_tensor(snapshot, &lookup.record, verify, out);
 }
 

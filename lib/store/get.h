@@ -27,4 +27,8 @@ void lc__view_clear(lc_view *view, lc_status status);
  * without read-ahead, and each page would be a disk access of its own. */
 void lc__get_willneed(const struct lc__record *record, uint32_t page_size);
 
+/** Ask for the bytes of a record that are about to be verified: by the cache
+ * line if it is small, of the system if it is large. */
+void lc__get_prefetch(const struct lc__record *record, uint32_t page_size);
+
 #endif

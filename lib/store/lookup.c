@@ -13,6 +13,7 @@ lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
 	lookup->id.data = id;
 	lookup->id.size = id_size;
 	lookup->hash = lc__run_hash(lc__env_seed(env), id, id_size);
+	lookup->guess = 0;
 }
 
 void
@@ -101,14 +102,29 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
 	return LC_NOT_FOUND;
 }
 
-lc_status
-lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
+/* In all runs, newest first. */
+static lc_status
+find_in_all(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 {
 	lc_status status = LC_NOT_FOUND;
 
 	lc__index_prefetch(s, lookup);
 	for (uint32_t i = s->state.nruns; i-- > 0 && status == LC_NOT_FOUND;)
 		status = find_in_run(s, lookup, &s->runs[i], checked);
+	return status;
+}
+
+lc_status
+lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
+{
+	lc_status status = LC_NOT_FOUND;
+
+	/* Nearly every guess is right; a collision starts from the beginning. */
+	if (lookup->guess > 0)
+		status = compare(s, lookup, &s->runs[lookup->guess - 1],
+		    lookup->location);
+	if (status == LC_NOT_FOUND)
+		status = find_in_all(s, lookup, checked);
 	if (status == LC_OK && (lookup->location & LC__TOMBSTONE))
 		return LC_NOT_FOUND;
 	return status;
@@ -123,10 +139,12 @@ lc__index_guess(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 	for (uint32_t i = s->state.nruns; i-- > 0;) {
 		lc__run_probe_start(&probe, &s->runs[i], lookup->hash, checked);
 		found = lc__run_probe_next(&probe, &lookup->location);
-		if (found == LC__RUN_MATCH)
-			return LC_OK;
 		if (found == LC__RUN_DAMAGED)
 			return damaged_run(s, lookup, s->runs[i].id);
+		if (found == LC__RUN_MATCH) {
+			lookup->guess = i + 1;
+			return LC_OK;
+		}
 	}
 	return LC_NOT_FOUND;
 }

@@ -9,7 +9,8 @@
 struct lc__lookup {
 	lc_id id;              /* borrowed */
 	uint64_t hash;         /* lc__run_hash() of it */
-	uint64_t location;     /* of the record, once found */
+	uint64_t location;     /* of the record, once found or guessed */
+	uint32_t guess;        /* position + 1 of the run that a guess met, 0 for none */
 	struct lc__record record; /* taken apart, once found; not verified */
 };
 
@@ -30,8 +31,9 @@ LC_CHECKED lc_status lc__index_find(struct lc__snapshot *snapshot,
     struct lc__lookup *lookup, bool checked);
 
 /**
- * As lc__index_find(), in two steps, so that a batch can prefetch in between:
- * the first finds a location whose hash agrees and touches no record.
+ * The first half of lc__index_find(), so that a batch can prefetch in between:
+ * finds a location whose fingerprint agrees, and touches no record.
+ * lc__index_find() goes on from there.
  * @return LC_OK with lookup->location; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__index_guess(struct lc__snapshot *snapshot,
