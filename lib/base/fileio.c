@@ -189,8 +189,8 @@ lc__make_dirs(const char *path)
 
 	if (copy == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	for (char *p = copy + 1; status == LC_OK && *p != '\0'; p++) {
-		if (*p != '/' || p[-1] == '/')
+	for (char *p = copy; status == LC_OK && *p != '\0'; p++) {
+		if (*p != '/' || p == copy || p[-1] == '/')
 			continue;
 		*p = '\0';
 		status = make_dir(copy);

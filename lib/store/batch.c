@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "store/get.h"
+#include "store/flush.h"
 
 /*
  * A window of look-ups goes through the steps together: buckets, then the head
@@ -81,8 +82,7 @@ find_item(struct batch *batch, struct lc__lookup *lookup)
 
 	return_if_error(lc__index_find(batch->snapshot, lookup, verify));
 	if (verify)
-		lc__get_prefetch(&lookup->record,
-		    lc__env_page_size(batch->cache->env));
+		lc__get_prefetch(batch->cache->env, &lookup->record);
 	return LC_OK;
 }
 
@@ -200,7 +200,6 @@ lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views,
 lc_status
 lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
 {
-	const uint32_t page_size = lc__env_page_size(cache->env);
 	struct lc__snapshot *snapshot;
 	struct lc__lookup lookup;
 
@@ -210,7 +209,7 @@ lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
 			continue;
 		lc__lookup_start(&lookup, cache->env, ids[i].data, ids[i].size);
 		if (lc__index_find(snapshot, &lookup, false) == LC_OK)
-			lc__get_willneed(&lookup.record, page_size);
+			lc__get_willneed(cache->env, &lookup.record);
 	}
 	lc__snapshot_give(snapshot, 0);
 	return LC_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening and closing handles; listing modules. */
 #include "store/cache.h"
+#include "store/flush.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -669,6 +670,16 @@ uint32_t
 lc__env_page_size(const struct lc__env *env)
 {
 	return env->page_size;
+}
+
+void
+lc__env_willneed(const struct lc__env *env, const void *start, size_t size)
+{
+	const uintptr_t inside = (uintptr_t)start & (env->page_size - 1);
+
+	/* A hint: whatever it answers, the read that follows is right. */
+	(void)madvise((void *)((uintptr_t)start - inside), size + inside,
+	    MADV_WILLNEED);
 }
 
 uint32_t

@@ -45,6 +45,11 @@ void lc__env_close(struct lc__env *env);
 const char *lc__env_dir(const struct lc__env *env);
 const struct lc__module_row *lc__env_module(const struct lc__env *env);
 uint32_t lc__env_page_size(const struct lc__env *env);
+/**
+ * Ask the system for a part of the map at once. The map is opened without
+ * read-ahead: without this, each page is a disk access of its own.
+ */
+void lc__env_willneed(const struct lc__env *env, const void *start, size_t size);
 /** Seed of the module's cache_id hash. */
 uint64_t lc__env_seed(const struct lc__env *env);
 

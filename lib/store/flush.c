@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/cache.h"
+#include "store/flush.h"
 #include "store/commit.h"
 #include "index/run_build.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* get, get copy, contains: pending -> index -> chunk -> record -> view. */
 #include "store/get.h"
+#include "store/flush.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 
@@ -73,26 +73,24 @@ lc__get_tensor(struct lc__snapshot *snapshot, const struct lc__record *record,
 	return LC_OK;
 }
 
-void
-lc__get_willneed(const struct lc__record *record, uint32_t page_size)
-{
-	const uintptr_t mask = page_size - 1;
-	const uintptr_t start = (uintptr_t)lc__record_start(record);
+/* The call costs as much as hashing a few KiB: it is for records that would
+ * fault several times. */
+#define WILLNEED_SIZE ((size_t)16 << 10)
 
-	/* The call costs as much as hashing a few KiB, so it is for records that
-	 * would fault several times. A hint: its result does not matter. */
-	if (record->size >= LC__WILLNEED)
-		(void)madvise((void *)(start & ~mask),
-		    record->size + (start & mask), MADV_WILLNEED);
+void
+lc__get_willneed(const struct lc__env *env, const struct lc__record *record)
+{
+	if (record->size >= WILLNEED_SIZE)
+		lc__env_willneed(env, lc__record_start(record), record->size);
 }
 
 void
-lc__get_prefetch(const struct lc__record *record, uint32_t page_size)
+lc__get_prefetch(const struct lc__env *env, const struct lc__record *record)
 {
 	const unsigned char *start = lc__record_start(record);
 	const size_t end = record->size < 4096 ? record->size : 4096;
 
-	lc__get_willneed(record, page_size);
+	lc__get_willneed(env, record);
 	for (size_t ahead = 64; ahead < end; ahead += 64)
 		__builtin_prefetch(start + ahead);
 }
@@ -108,7 +106,7 @@ read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
 	lc__lookup_start(&lookup, cache->env, id, id_size);
 	return_if_error(lc__index_find(snapshot, &lookup, verify));
 	if (verify)
-		lc__get_prefetch(&lookup.record, lc__env_page_size(cache->env));
+		lc__get_prefetch(cache->env, &lookup.record);
 	return lc__get_tensor(snapshot, &lookup.record, verify, out);
 }
 

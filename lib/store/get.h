@@ -20,15 +20,11 @@ void lc__view_hold(lc_view *view, const lc_tensor *tensor,
 /** A view that holds nothing. */
 void lc__view_clear(lc_view *view, lc_status status);
 
-/** Records from this size on are asked for as a whole before they are read. */
-#define LC__WILLNEED ((size_t)16 << 10)
-
-/** Ask the system for all pages of a large record at once: the map is opened
- * without read-ahead, and each page would be a disk access of its own. */
-void lc__get_willneed(const struct lc__record *record, uint32_t page_size);
+/** Ask the system for the pages of a record, if it is large enough for that. */
+void lc__get_willneed(const struct lc__env *env, const struct lc__record *record);
 
 /** Ask for the bytes of a record that are about to be verified: by the cache
  * line if it is small, of the system if it is large. */
-void lc__get_prefetch(const struct lc__record *record, uint32_t page_size);
+void lc__get_prefetch(const struct lc__env *env, const struct lc__record *record);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "store/get.h"
+#include "store/flush.h"
 #include "index/run_merge.h"
 
 /* Records fetched into the cache before the walk comes to them. */
@@ -56,6 +57,8 @@ next_chunk(struct lc_iter *iter)
 		    (unsigned long long)iter->chunk);
 	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk,
 	    &iter->bytes));
+	lc__env_willneed(iter->snapshot->env, iter->bytes->bytes,
+	    (size_t)iter->bytes->end);
 	iter->offset = LC__CHUNK_HEADER;
 	iter->all_live = row.live == row.records;
 	return LC_OK;

@@ -2,6 +2,7 @@
 /* put, put batch, delete, flush: tensor -> pending -> commit. */
 #include "base/error.h"
 #include "store/cache.h"
+#include "store/flush.h"
 #include "value/tensor.h"
 
 static lc_status

@@ -2,6 +2,7 @@
 /* count and stat: what the state row and the environment say. */
 #include "base/error.h"
 #include "store/cache.h"
+#include "store/flush.h"
 
 lc_status
 lc_count(lc_cache *cache, uint64_t *out)

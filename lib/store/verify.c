@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/get.h"
+#include "store/flush.h"
 #include "index/run_merge.h"
 
 /* What the index says of a chunk. */
