@@ -82,7 +82,7 @@ find_item(struct batch *batch, struct lc__lookup *lookup)
 
 	return_if_error(lc__index_find(batch->snapshot, lookup, verify));
 	if (verify)
-		lc__get_prefetch(batch->cache->env, &lookup->record);
+		lc__get_willneed(batch->cache->env, &lookup->record);
 	return LC_OK;
 }
 

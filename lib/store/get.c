@@ -84,17 +84,6 @@ lc__get_willneed(const struct lc__env *env, const struct lc__record *record)
 		lc__env_willneed(env, lc__record_start(record), record->size);
 }
 
-void
-lc__get_prefetch(const struct lc__env *env, const struct lc__record *record)
-{
-	const unsigned char *start = lc__record_start(record);
-	const size_t end = record->size < 4096 ? record->size : 4096;
-
-	lc__get_willneed(env, record);
-	for (size_t ahead = 64; ahead < end; ahead += 64)
-		__builtin_prefetch(start + ahead);
-}
-
 /* Find and verify one record in a snapshot. */
 static lc_status
 read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
@@ -106,7 +95,7 @@ read_one(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
 	lc__lookup_start(&lookup, cache->env, id, id_size);
 	return_if_error(lc__index_find(snapshot, &lookup, verify));
 	if (verify)
-		lc__get_prefetch(cache->env, &lookup.record);
+		lc__get_willneed(cache->env, &lookup.record);
 	return lc__get_tensor(snapshot, &lookup.record, verify, out);
 }
 

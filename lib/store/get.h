@@ -23,8 +23,4 @@ void lc__view_clear(lc_view *view, lc_status status);
 /** Ask the system for the pages of a record, if it is large enough for that. */
 void lc__get_willneed(const struct lc__env *env, const struct lc__record *record);
 
-/** Ask for the bytes of a record that are about to be verified: by the cache
- * line if it is small, of the system if it is large. */
-void lc__get_prefetch(const struct lc__env *env, const struct lc__record *record);
-
 #endif

@@ -54,11 +54,28 @@ check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    lc__quote_id(id, id_size));
 }
 
+/* The processor waits longer for the bytes of a record than it takes to hash
+ * them: ask for them before the length is known. More would mostly be waste. */
+#define FETCHED_AHEAD 2176
+
+static void
+fetch_record(struct lc__snapshot *s, uint64_t location)
+{
+	const struct lc__chunk_slot *chunk;
+	uint64_t offset = lc__location_offset(location);
+
+	if (lc__snapshot_chunk(s, lc__location_chunk(location), &chunk) != LC_OK)
+		return;
+	for (const uint64_t end = offset + FETCHED_AHEAD;
+	    offset < end && offset < chunk->end; offset += 64)
+		__builtin_prefetch(chunk->bytes + offset);
+}
+
 /* Is the candidate that a probe met the cache_id asked for? LC_NOT_FOUND says
  * that it is another one with the same fingerprint. */
 static lc_status
 compare(struct lc__snapshot *s, struct lc__lookup *lookup,
-    const struct lc__run *run, uint64_t location)
+    const struct lc__run *run, uint64_t location, bool checked)
 {
 	struct lc__run_entry entry;
 
@@ -69,6 +86,8 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup,
 			return LC_OK;
 		return check_collision(s, lookup, entry.id, entry.id_size);
 	}
+	if (checked)
+		fetch_record(s, location);
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
 		return lc__error_prefix("key %s", lc__quote_id(lookup->id.data,
 		    lookup->id.size));
@@ -91,7 +110,7 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
 	lc__run_probe_start(&probe, run, lookup->hash, checked);
 	while ((found = lc__run_probe_next(&probe, &location)) ==
 	    LC__RUN_MATCH) {
-		status = compare(s, lookup, run, location);
+		status = compare(s, lookup, run, location, checked);
 		if (status == LC_NOT_FOUND)
 			continue;
 		lookup->location = location;
@@ -122,7 +141,7 @@ lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 	/* Nearly every guess is right; a collision starts from the beginning. */
 	if (lookup->guess > 0)
 		status = compare(s, lookup, &s->runs[lookup->guess - 1],
-		    lookup->location);
+		    lookup->location, checked);
 	if (status == LC_NOT_FOUND)
 		status = find_in_all(s, lookup, checked);
 	if (status == LC_OK && (lookup->location & LC__TOMBSTONE))
