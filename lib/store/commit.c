@@ -178,7 +178,7 @@ count_records(struct commit *c)
 	c->row.live_bytes = c->row.bytes;
 }
 
-/* Copy the records into the chunk, sealing each while it is in the cache. */
+/* Copy the records into the chunk, sealing those that put could not. */
 static lc_status
 fill_chunk(struct commit *c, unsigned char *chunk, uint64_t id)
 {
@@ -191,7 +191,10 @@ fill_chunk(struct commit *c, unsigned char *chunk, uint64_t id)
 		if (item->location & LC__TOMBSTONE)
 			continue;
 		memcpy(p, item->bytes, item->size);
-		lc__record_seal(p, item->size, c->schema_ids[item->schema]);
+		if (c->pending->schemas[item->schema].id !=
+		    c->schema_ids[item->schema])
+			lc__record_seal(p, item->size,
+			    c->schema_ids[item->schema]);
 		hash = lc__hash64_seed(p, 8, hash);
 		item->location = lc__location(id,
 		    (uint64_t)(p - chunk - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
@@ -383,7 +386,7 @@ write_rows(struct commit *c)
 	return_if_error(collect(c));
 	return_if_error(find_all_replaced(c));
 	for (uint32_t i = 0; i < c->pending->nschemas; i++)
-		return_if_error(intern_schema(c, &c->pending->schemas[i],
+		return_if_error(intern_schema(c, &c->pending->schemas[i].schema,
 		    &c->schema_ids[i]));
 	drop_skipped(c);
 	count_records(c);
@@ -415,6 +418,9 @@ commit_once(struct lc__env *env, const struct lc__pending *pending,
 		status = lc__txn_commit(c->snapshot.txn);
 		c->snapshot.txn = NULL;
 	}
+	for (uint32_t i = 0; i < pending->nschemas && status == LC_OK; i++)
+		lc__env_learn_schema(env, &pending->schemas[i].schema,
+		    c->schema_ids[i]);
 	lc__txn_abort(c->snapshot.txn);
 	lc__snapshot_free_parts(&c->snapshot);
 	free(c->items);

@@ -4,6 +4,7 @@
 #define LC_STORE_ENV_PRIVATE_H
 
 #include <lmdb.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "store/env.h"
@@ -35,6 +36,8 @@ struct lc__env {
 	uint32_t epoch;       /* forks so far */
 
 	struct lc__pool *pool;
+	/* id + 1 of the schemas that commits have met, 0 for others */
+	atomic_uint_fast32_t schema_ids[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
 };
 
 struct lc__txn {

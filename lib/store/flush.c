@@ -226,13 +226,27 @@ make_room(struct lc_cache *cache, size_t size)
 	return lc__pending_reserve(cache->open, size > room ? size : room);
 }
 
+/* The id of a tensor's schema, if a commit of this process has met it. */
+static uint32_t
+schema_id(const struct lc_cache *cache, const lc_tensor *tensor)
+{
+	struct lc__schema schema;
+
+	if (tensor == NULL)
+		return LC__SCHEMA_NEW;
+	schema.dtype = tensor->dtype;
+	schema.ndim = tensor->ndim;
+	return lc__env_known_schema(cache->env, &schema);
+}
+
 static lc_status
 add_locked(struct lc_cache *cache, uint64_t hash, const void *id,
     size_t id_size, const lc_tensor *tensor, size_t size)
 {
 	return_if_error(report_failure(cache));
 	return_if_error(make_room(cache, size));
-	return_if_error(lc__pending_add(cache->open, hash, id, id_size, tensor));
+	return_if_error(lc__pending_add(cache->open, hash, id, id_size, tensor,
+	    schema_id(cache, tensor)));
 	cache->put_seq++;
 	atomic_fetch_add(&cache->pending, 1);
 	if (cache->open->count == 1) {
@@ -308,8 +322,8 @@ copy_out(const struct lc__pending *pending,
 	lc_tensor tensor;
 
 	lc__pending_record(pending, entry, &record);
-	(void)lc__record_tensor(&record, &pending->schemas[entry->schema],
-	    &tensor);
+	(void)lc__record_tensor(&record,
+	    &pending->schemas[entry->schema].schema, &tensor);
 	if (buf == NULL) {
 		room = (size_t)(tensor.nbytes + 63) / 64 * 64;
 		buf = aligned_alloc(64, room > 0 ? room : 64);

@@ -110,13 +110,15 @@ find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
 
 static lc_status
 intern_schema(struct lc__pending *pending, const lc_tensor *tensor,
-    uint16_t *out)
+    uint32_t id, uint16_t *out)
 {
-	struct lc__schema *schemas;
+	struct lc__pending_schema *schemas;
 
 	for (uint32_t i = 0; i < pending->nschemas; i++) {
-		if (pending->schemas[i].dtype == tensor->dtype &&
-		    pending->schemas[i].ndim == tensor->ndim) {
+		const struct lc__pending_schema *known = &pending->schemas[i];
+
+		if (known->schema.dtype == tensor->dtype &&
+		    known->schema.ndim == tensor->ndim && known->id == id) {
 			*out = (uint16_t)i;
 			return LC_OK;
 		}
@@ -129,15 +131,16 @@ intern_schema(struct lc__pending *pending, const lc_tensor *tensor,
 		pending->schemas = schemas;
 		pending->schemas_room += 16;
 	}
-	pending->schemas[pending->nschemas].dtype = tensor->dtype;
-	pending->schemas[pending->nschemas].ndim = tensor->ndim;
+	pending->schemas[pending->nschemas].schema.dtype = tensor->dtype;
+	pending->schemas[pending->nschemas].schema.ndim = tensor->ndim;
+	pending->schemas[pending->nschemas].id = id;
 	*out = (uint16_t)pending->nschemas++;
 	return LC_OK;
 }
 
 lc_status
 lc__pending_add(struct lc__pending *pending, uint64_t hash, const void *id,
-    size_t id_size, const lc_tensor *tensor)
+    size_t id_size, const lc_tensor *tensor, uint32_t schema_id)
 {
 	static const lc_tensor nothing = { .dtype = LC_U8, .ndim = 0 };
 	const lc_tensor *stored = tensor != NULL ? tensor : &nothing;
@@ -148,11 +151,14 @@ lc__pending_add(struct lc__pending *pending, uint64_t hash, const void *id,
 	return_if_error(reserve_entry(pending));
 	return_if_error(grow_table(pending));
 	if (tensor != NULL)
-		return_if_error(intern_schema(pending, tensor, &entry.schema));
+		return_if_error(intern_schema(pending, tensor, schema_id,
+		    &entry.schema));
 	entry.unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);
 	entry.deletes = tensor == NULL;
 	lc__record_encode(pending->bytes + pending->used, size, id, id_size,
 	    stored);
+	if (tensor != NULL && schema_id != LC__SCHEMA_NEW)
+		lc__record_seal(pending->bytes + pending->used, size, schema_id);
 	pending->used += size;
 	slot = find_slot(pending, hash, id, id_size);
 	pending->entries[pending->count++] = entry;

@@ -28,16 +28,26 @@ struct lc__pending {
 	uint32_t entries_room;
 	uint32_t *table;      /* position in entries + 1 by hash, 0 empty; malloc'ed */
 	uint32_t table_size;  /* a power of two, or 0 */
-	struct lc__schema *schemas; /* those in use; malloc'ed */
+	struct lc__pending_schema {
+		struct lc__schema schema;
+		uint32_t id; /* in the module, LC__SCHEMA_NEW if it may have none yet */
+	} *schemas;           /* those in use; malloc'ed */
 	uint32_t nschemas;
 	uint32_t schemas_room;
 	uint64_t last_seq;    /* number of the last put on the handle */
 	uint64_t first_ns;    /* when the first entry came */
 };
 
-/** Add a put (or with tensor NULL a delete). Replaces an entry of the same id. */
+#define LC__SCHEMA_NEW UINT32_MAX
+
+/**
+ * Add a put (or with tensor NULL a delete). Replaces an entry of the same id.
+ * The record is sealed if @p schema_id, its schema's id in the module, is known;
+ * with LC__SCHEMA_NEW that is left to the commit.
+ */
 LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
-    const void *id, size_t id_size, const lc_tensor *tensor);
+    const void *id, size_t id_size, const lc_tensor *tensor,
+    uint32_t schema_id);
 
 /** The newest entry of a cache_id, NULL if there is none. */
 const struct lc__pending_entry *lc__pending_find(
