@@ -397,7 +397,7 @@ END_TEST
  *   3     branch of "n": 4, 5
  *   4, 5  leaves of "n": 1, 2 and 3, 4
  *   6     leaf of "s": "a" -> 5 bytes, "b" -> 600 bytes on 7 and 8
- *   9     free list: transaction 6 freed 11 and 10
+ *   9     free list: transaction 7 freed 11 and 10
  */
 enum { SMALL = 512, SMALL_PAGES = 12 };
 
@@ -508,7 +508,7 @@ make_small(unsigned char file[SMALL * SMALL_PAGES])
 	set_page(file, 7, 4);
 	set32(file + 7 * SMALL + 12, 2);
 	set_page(file, 9, 2);
-	key = 6;
+	key = 7;
 	value = add_node(file + 9 * SMALL, 24, 0, &key, 8, 24);
 	set64(value, 2);
 	set64(value + 8, 11);
@@ -559,7 +559,7 @@ static const struct damage {
 	{ 32, 8, 1ull << 60, BOTH, LC_CORRUPT, "meta page: map size 1152921504606846976" },
 	{ 136, 8, 13, BOTH, LC_CORRUPT,
 	    "truncated: the file has 12 of 14 pages, and only 0 of the rest are free" },
-	{ 136, 8, 10, BOTH, LC_CORRUPT, "free list: page 9: record 6: page 11 follows 11" },
+	{ 136, 8, 10, BOTH, LC_CORRUPT, "free list: page 9: record 7: page 11 follows 11" },
 	{ 136, 8, 8, BOTH, LC_CORRUPT, "free list: root page 9 of 8" },
 	{ 88 + 40, 8, 1, BOTH, LC_CORRUPT, "main table: root page 1 of 11" },
 	{ 88 + 40, 8, UINT64_MAX, BOTH, LC_CORRUPT, "main table: no root but a depth of 1" },
@@ -646,15 +646,15 @@ static const struct damage {
 	{ FREED + 8, 8, 9, BOTH, LC_CORRUPT,
 	    "free list: page 9: freed by transaction 9 of 8" },
 	{ FREED + 16, 8, 3, BOTH, LC_CORRUPT,
-	    "free list: page 9: record 6 of 24 bytes counts 3 pages" },
+	    "free list: page 9: record 7 of 24 bytes counts 3 pages" },
 	{ FREED + 24, 8, 12, BOTH, LC_CORRUPT,
-	    "free list: page 9: record 6: page 12 follows 12" },
+	    "free list: page 9: record 7: page 12 follows 12" },
 	{ FREED + 32, 8, 11, BOTH, LC_CORRUPT,
-	    "free list: page 9: record 6: page 11 follows 11" },
-	{ FREED + 32, 8, 1, BOTH, LC_CORRUPT, "free list: page 9: record 6: page 1 follows 11" },
+	    "free list: page 9: record 7: page 11 follows 11" },
+	{ FREED + 32, 8, 1, BOTH, LC_CORRUPT, "free list: page 9: record 7: page 1 follows 11" },
 	{ FREED + 32, 8, 8, BOTH, LC_CORRUPT,
-	    "free list: page 9: record 6: page 8 is in use, or free twice" },
-	{ FREED, 4, 23, BOTH, LC_CORRUPT, "free list: page 9: record 6 of 23 bytes" },
+	    "free list: page 9: record 7: page 8 is in use, or free twice" },
+	{ FREED, 4, 23, BOTH, LC_CORRUPT, "free list: page 9: record 7 of 23 bytes" },
 };
 
 static const struct lc__pages_table small_tables[] = {
@@ -1282,6 +1282,56 @@ START_TEST(value_headers)
 }
 END_TEST
 
+/* ---- numbers of transactions ---------------------------------------------- */
+
+/* An environment after n commits, each of which changes a row. */
+static void
+make_commits(const char *dir, unsigned n)
+{
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi dbi;
+
+	ck_assert_int_eq(mdb_env_create(&env), 0);
+	ck_assert_int_eq(mdb_env_open(env, dir, MDB_NOSYNC, 0600), 0);
+	for (unsigned i = 0; i < n; i++) {
+		char name[] = "key";
+		MDB_val key = { 3, name }, value = { sizeof(i), &i };
+
+		ck_assert_int_eq(mdb_txn_begin(env, NULL, 0, &txn), 0);
+		ck_assert_int_eq(mdb_dbi_open(txn, NULL, 0, &dbi), 0);
+		ck_assert_int_eq(mdb_put(txn, dbi, &key, &value, 0), 0);
+		ck_assert_int_eq(mdb_txn_commit(txn), 0);
+	}
+	mdb_env_close(env);
+}
+
+/* No flipped bit of a transaction's number shows an older snapshot as the newest. */
+START_TEST(renumbered)
+{
+	const struct lc__pages_options options = { 0 };
+	const char *dir = run_scratch();
+	char *path = lc__path_join(dir, "data.mdb");
+	struct lc__pages_report report;
+	struct lc__buf file = { 0 };
+
+	make_commits(dir, (unsigned)_i);
+	ck_assert_int_eq(lc__read_file(path, 1 << 24, &file), LC_OK);
+	ck_assert_int_eq(lc__pages_check_map(file.data, file.size, path, &options,
+	    &report), LC_OK);
+	for (unsigned bit = 0; bit < 2 * 64; bit++) {
+		unsigned char *byte = file.data + bit / 64 * 4096 + 144 + bit % 64 / 8;
+
+		*byte ^= (unsigned char)(1 << bit % 8);
+		ck_assert_int_eq(lc__pages_check_map(file.data, file.size, path,
+		    &options, &report), LC_CORRUPT);
+		*byte ^= (unsigned char)(1 << bit % 8);
+	}
+	lc__buf_free(&file);
+	free(path);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -1304,6 +1354,7 @@ main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("liblmdb");
 	tcase_set_timeout(tc, 600);
+	tcase_add_loop_test(tc, renumbered, 3, 20);
 	tcase_add_test(tc, value_headers);
 	tcase_add_loop_test(tc, flipped_bits, 0, 2);
 	suite_add_tcase(suite, tc);

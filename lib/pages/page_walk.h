@@ -65,4 +65,7 @@ void lc__walk_read_tree(const unsigned char *bytes, struct lc__pages_tree *out);
 LC_CHECKED lc_status lc__walk_find_meta(const unsigned char *map, uint64_t size,
     const char *path, struct lc__pages_meta *out);
 
+/** Does each meta page show the transaction that it claims to? */
+LC_CHECKED lc_status lc__walk_check_rollback(const struct lc__walk *walk);
+
 #endif

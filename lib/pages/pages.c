@@ -66,6 +66,8 @@ check_snapshot(const void *map, uint64_t size, const struct lc__pages_options *o
 	status = lc__walk_tables(&walk);
 	if (status == LC_OK)
 		status = check_free(&walk);
+	if (status == LC_OK)
+		status = lc__walk_check_rollback(&walk);
 	if (walk.first.status != LC_OK)
 		status = lc__error_raise(&walk.first);
 	free(walk.used);
