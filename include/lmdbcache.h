@@ -85,7 +85,8 @@ typedef enum lc_status {
 	LC_VERSION = 5,       /**< written by a newer format than this library reads */
 	LC_READONLY = 6,      /**< a write on a handle opened with LC_RDONLY */
 	LC_NO_SPACE = 7,      /**< the file system is full, or a quota or file size limit is reached */
-	LC_MAP_FULL = 8,      /**< the map must grow but views pin it; release them and call again */
+	LC_MAP_FULL = 8,      /**< the map must grow but views pin it, and did so for 100 ms;
+	                           release them and call again */
 	LC_BUSY = 9,          /**< no reader slot is free, or a resource is held elsewhere */
 	LC_PERMISSION = 10,   /**< the system refused access */
 	LC_IO = 11,           /**< any other failure of the system; lc_error.sys holds errno */
@@ -456,7 +457,10 @@ LC_API void lc_iter_close(lc_iter *iter);
  * Verifying
  * ------------------------------------------------------------------------ */
 
-/** Callbacks of long operations; any member may be NULL. */
+/**
+ * Callbacks of long operations; any member may be NULL. They may be called from
+ * another thread than the operation's caller, never two at once.
+ */
 typedef struct lc_progress {
 	/** Called now and then with work done and to do, in bytes; non-zero stops
 	 *  the operation with LC_CANCELLED. */
@@ -515,7 +519,8 @@ typedef struct lc_sample {
 } lc_sample;
 
 /**
- * Map a shard and check its header, sizes and offsets against the file.
+ * Map a shard and check its header, sizes and offsets against the file. Whoever
+ * cuts the file short while it is mapped makes its readers die of SIGBUS.
  * @return LC_OK; LC_NOT_MODULE if it is not a shard; LC_VERSION; LC_CORRUPT
  * with what is wrong; LC_PERMISSION, LC_NOT_FOUND, LC_IO, LC_NO_MEMORY.
  */
@@ -538,7 +543,11 @@ LC_API LC_CHECKED lc_status lc_shard_sample(const lc_shard *shard, uint64_t i,
 LC_API LC_CHECKED lc_status lc_shard_verify_sample(const lc_shard *shard,
     uint64_t i);
 
-/** Compare all block checksums and read all metadata of a shard. */
+/**
+ * Compare all block checksums and read all metadata of a shard.
+ * @return LC_OK; LC_CORRUPT; LC_UNSUPPORTED for a shard without checksums;
+ * LC_CANCELLED.
+ */
 LC_API LC_CHECKED lc_status lc_shard_verify(const lc_shard *shard,
     const lc_progress *progress);
 
@@ -548,7 +557,7 @@ LC_API void lc_shard_close(lc_shard *shard);
 /** How to export. Fill with lc_export_options_init(). */
 typedef struct lc_export_options {
 	size_t struct_size;     /**< set by lc_export_options_init() */
-	uint64_t shard_bytes;   /**< target size of a shard; default 192 MiB */
+	uint64_t shard_bytes;   /**< target size of a shard, 4 KiB to 1 TiB; default 192 MiB */
 	uint32_t shard_version; /**< 0 chooses: 1 for f16 and f32 without metadata, else 2;
 	                             default 0 */
 	int metadata;           /**< keep cache_ids and block checksums (version 2); default 1 */
@@ -581,8 +590,8 @@ typedef struct lc_export_result {
  *
  * @return LC_OK; LC_INVALID for a bad option, no records or mixed shapes (the
  * error names both); LC_UNSUPPORTED for a dtype that the version lacks;
- * LC_CORRUPT for a damaged record; LC_NO_SPACE, LC_PERMISSION, LC_IO,
- * LC_CANCELLED.
+ * LC_CORRUPT for a damaged record; LC_BUSY while another export writes there;
+ * LC_NO_SPACE, LC_PERMISSION, LC_IO, LC_CANCELLED.
  */
 LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
     const lc_export_options *options, lc_export_result *out);
