@@ -272,6 +272,44 @@ START_TEST(closed_early)
 }
 END_TEST
 
+/* What a snapshot remembers of chunks is bounded: so many later commits that a
+ * record's successor stands where the walk's own chunk was remembered. */
+START_TEST(many_commits_later)
+{
+	static const char *const kept[] = { "b", "c", "d" };
+	lc_options options = sample_options();
+	lc_cache *cache;
+	lc_iter *iter;
+	lc_item item;
+
+	options.durability = LC_DURABLE_RELAXED;
+	cache = sample_open(run_scratch(), "m", &options);
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	for (int i = 0; i < 3; i++)
+		assert_ok(sample_put(cache, kept[i], 1, 2, SAMPLE_SMALL));
+	for (uint64_t version = 2; version < 1028; version++) {
+		assert_ok(lc_flush(cache));
+		assert_ok(sample_put(cache, version < 1024 ? "filler" : "a",
+		    version < 1024 ? 6 : 1, version, SAMPLE_SMALL));
+		if (version < 1024)
+			continue;
+		assert_ok(lc_iter_open(cache, LC_BY_COMMIT, NULL, 0, &iter));
+		for (int i = 0; i < 3; i++) {
+			assert_ok(lc_iter_next(iter, &item));
+			ck_assert_uint_eq(item.chunk, 1);
+			ck_assert(sample_is(&item.tensor, kept[i], 1, 2, SAMPLE_SMALL));
+		}
+		assert_ok(lc_iter_next(iter, &item));
+		ck_assert(sample_is(&item.tensor, "filler", 6, 1023, SAMPLE_SMALL));
+		assert_ok(lc_iter_next(iter, &item));
+		ck_assert(sample_is(&item.tensor, "a", 1, version, SAMPLE_SMALL));
+		assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+		lc_iter_close(iter);
+	}
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -287,6 +325,7 @@ main(void)
 	tcase_add_loop_test(tc, empty_module, 0, 2);
 	tcase_add_loop_test(tc, one_snapshot, 0, 2);
 	tcase_add_loop_test(tc, closed_early, 0, 2);
+	tcase_add_test(tc, many_commits_later);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -28,7 +28,8 @@ struct lc_iter {
 	lc_error ahead_error;
 	/* by commit */
 	uint64_t chunk;      /* current chunk, 0 before the first */
-	const struct lc__chunk_slot *bytes; /* of it */
+	struct lc__chunk_slot bytes; /* of it, a copy: look-ups reuse the slots; id 0
+	                                when a next one is to be found */
 	uint64_t offset;     /* of the next record */
 	bool all_live;       /* no record of the chunk is dead */
 };
@@ -42,9 +43,10 @@ next_chunk(struct lc_iter *iter)
 {
 	struct lc__ledger_row row;
 	struct lc__slice value;
+	const struct lc__chunk_slot *slot;
 	lc_status status = LC_NOT_FOUND;
 
-	iter->bytes = NULL;
+	iter->bytes.id = 0;
 	if (!iter->ended)
 		status = lc__txn_seek(iter->snapshot->txn, LC__LEDGER,
 		    iter->chunk + 1, &iter->chunk, &value);
@@ -55,10 +57,9 @@ next_chunk(struct lc_iter *iter)
 		    "%s: the ledger row of chunk %llu is damaged",
 		    lc__env_dir(iter->snapshot->env),
 		    (unsigned long long)iter->chunk);
-	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk,
-	    &iter->bytes));
-	lc__env_willneed(iter->snapshot->env, iter->bytes->bytes,
-	    (size_t)iter->bytes->end);
+	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk, &slot));
+	iter->bytes = *slot;
+	lc__env_willneed(iter->snapshot->env, slot->bytes, (size_t)slot->end);
 	iter->offset = LC__CHUNK_HEADER;
 	iter->all_live = row.live == row.records;
 	return LC_OK;
@@ -73,10 +74,10 @@ skip_damage(struct lc_iter *iter)
 
 	do {
 		iter->offset += LC__RECORD_ALIGN;
-		if (iter->offset >= iter->bytes->end)
+		if (iter->offset >= iter->bytes.end)
 			return;
-	} while (!lc__record_parse(iter->bytes->bytes + iter->offset,
-	    iter->bytes->end - iter->offset, &record) ||
+	} while (!lc__record_parse(iter->bytes.bytes + iter->offset,
+	    iter->bytes.end - iter->offset, &record) ||
 	    !lc__record_intact(&record));
 }
 
@@ -94,16 +95,16 @@ static lc_status
 next_record(struct lc_iter *iter, struct lc__record *record)
 {
 	const uint64_t offset = iter->offset;
-	const unsigned char *bytes = iter->bytes->bytes + offset;
+	const unsigned char *bytes = iter->bytes.bytes + offset;
 
-	if (!lc__record_parse(bytes, iter->bytes->end - offset, record) ||
+	if (!lc__record_parse(bytes, iter->bytes.end - offset, record) ||
 	    (iter->verify && !lc__record_intact(record))) {
 		skip_damage(iter);
 		return damaged_record(iter, offset);
 	}
 	iter->offset += record->size;
 	/* The head of a record some way on, if the records are alike. */
-	if (record->size * 6 < iter->bytes->end - offset) {
+	if (record->size * 6 < iter->bytes.end - offset) {
 		__builtin_prefetch(bytes + record->size * 6);
 		__builtin_prefetch(bytes + record->size * 6 + 64);
 	}
@@ -150,7 +151,7 @@ next_by_commit(struct lc_iter *iter, struct lc__record *record,
 		uint64_t location;
 		bool live;
 
-		if (iter->bytes == NULL || iter->offset >= iter->bytes->end) {
+		if (iter->bytes.id == 0 || iter->offset >= iter->bytes.end) {
 			return_if_error(next_chunk(iter));
 			continue;
 		}
