@@ -244,6 +244,30 @@ START_TEST(commits_by_number_of_records)
 }
 END_TEST
 
+/* Whatever is full is committed, also when it became so during a commit. */
+START_TEST(commits_without_a_next_put)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	lc_cache *writer, *reader;
+	char id[20];
+
+	options.flush_every = 2;
+	writer = sample_open(root, "m", &options);
+	reader = sample_open(root, "m", &options);
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 6; i++) {
+			snprintf(id, sizeof(id), "%d/%d", round, i);
+			put(writer, id, 1);
+		}
+		ck_assert(appears(reader, id));
+	}
+	lc_discard(writer);
+	ck_assert_uint_eq(count_of(reader), 20 * 6);
+	assert_ok(lc_close(reader));
+}
+END_TEST
+
 START_TEST(commits_by_bytes)
 {
 	const char *root = run_scratch();
@@ -286,6 +310,28 @@ START_TEST(commits_by_time)
 	expect_missing(reader, "a");
 	lc_discard(writer);
 	assert_ok(lc_close(reader));
+}
+END_TEST
+
+/* Any interval is one, and so long a one is none. */
+START_TEST(commits_never_by_time)
+{
+	static const uint64_t intervals[] = { 0, UINT64_MAX, UINT64_MAX / 1000000 };
+	lc_options options = sample_options();
+	lc_cache *cache;
+	lc_stats stats = { .struct_size = sizeof(stats) };
+	char id[20];
+
+	options.flush_interval_ms = intervals[_i];
+	cache = sample_open(run_scratch(), "m", &options);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(id, sizeof(id), "%d", i);
+		put(cache, id, 1);
+	}
+	assert_ok(lc_flush(cache));
+	assert_ok(lc_stat(cache, &stats));
+	ck_assert_uint_eq(stats.generation, 1);
+	assert_ok(lc_close(cache));
 }
 END_TEST
 
@@ -594,8 +640,10 @@ main(void)
 	tcase_add_test(tc, discard_loses_and_close_keeps);
 	tcase_add_loop_test(tc, every_short_sequence, 0, 2);
 	tcase_add_test(tc, commits_by_number_of_records);
+	tcase_add_test(tc, commits_without_a_next_put);
 	tcase_add_test(tc, commits_by_bytes);
 	tcase_add_test(tc, commits_by_time);
+	tcase_add_loop_test(tc, commits_never_by_time, 0, 3);
 	tcase_add_test(tc, bad_items_in_a_batch);
 	tcase_add_test(tc, last_of_a_batch_counts);
 	tcase_add_loop_test(tc, errors_leave_results_alone, 0, 4);

@@ -270,8 +270,12 @@ locate_map(struct lc__txn *txn)
 {
 	struct lc__slice row = { NULL, 0 };
 	MDB_envinfo info;
+	const lc_status status = lc__txn_get_meta(txn, "module", &row);
 
-	return_if_error(lc__txn_get_meta(txn, "module", &row));
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: the module's description "
+		    "is missing", txn->env->dir);
+	return_if_error(status);
 	mdb_env_info(txn->env->mdb, &info);
 	txn->base = lc__pages_base(row.data, txn->env->page_size);
 	txn->map_size = info.me_mapsize;

@@ -32,15 +32,25 @@ seal(struct lc_cache *cache)
 	pthread_cond_signal(&cache->work);
 }
 
+/* Can the open buffer not take so many more bytes? */
+static bool
+is_full(const struct lc_cache *cache, size_t more)
+{
+	return cache->open->count > 0 &&
+	    (cache->open->count >= cache->options.flush_every ||
+	    cache->open->used + more > cache->options.chunk_bytes);
+}
+
 /* When the open buffer is due by its age; 0 for never. */
 static uint64_t
 deadline_ns(const struct lc_cache *cache)
 {
-	if (cache->options.flush_interval_ms == 0 || cache->open == NULL ||
-	    cache->open->count == 0)
+	const uint64_t interval_ms = cache->options.flush_interval_ms;
+
+	if (interval_ms == 0 || cache->open == NULL || cache->open->count == 0 ||
+	    interval_ms > (INT64_MAX - cache->open->first_ns) / 1000000)
 		return 0;
-	return cache->open->first_ns +
-	    cache->options.flush_interval_ms * 1000000;
+	return cache->open->first_ns + interval_ms * 1000000;
 }
 
 /* Wait for a sealed buffer to commit; false when the thread shall end. */
@@ -68,13 +78,13 @@ wait_for_work(struct lc_cache *cache)
 	}
 }
 
-/* The commit of the sealed buffer succeeded: it becomes the spare one. */
+/* The commit of the sealed buffer succeeded: it becomes the spare one. Puts may
+ * have filled the open one meanwhile, and nobody else looks at it if no more come. */
 static void
 finish_commit(struct lc_cache *cache)
 {
 	struct lc__pending *done = cache->sealed;
 
-	cache->failed = false;
 	cache->durable_seq = done->last_seq;
 	atomic_fetch_sub(&cache->pending, done->count);
 	lc__pending_clear(done, (size_t)cache->options.chunk_bytes * 2);
@@ -83,6 +93,8 @@ finish_commit(struct lc_cache *cache)
 		cache->open = done;
 	else
 		cache->spare = done;
+	if (is_full(cache, 1))
+		seal(cache);
 }
 
 static void
@@ -106,7 +118,7 @@ flush_thread(void *arg)
 	while (wait_for_work(cache)) {
 		lc_status status;
 
-		cache->retry = false;
+		cache->failed = cache->retry = false;
 		pthread_mutex_unlock(&cache->lock);
 		status = lc__commit(cache->env, cache->sealed,
 		    cache->options.durability);
@@ -118,6 +130,7 @@ flush_thread(void *arg)
 			cache->failed = true;
 			cache->reported = false;
 			cache->error = *lc_last_error();
+			cache->error.status = status;
 		}
 		pthread_cond_broadcast(&cache->done);
 	}
@@ -172,15 +185,19 @@ report_failure(struct lc_cache *cache)
 	return lc__error_raise(&cache->error);
 }
 
-/* Wait until no buffer is being committed; a failed one is tried again once. */
+/* Wait for the end of the commit on its way, not of those that follow it; a
+ * failed one is tried again once. */
 static lc_status
 wait_for_commit(struct lc_cache *cache)
 {
+	const uint64_t durable = cache->durable_seq;
+
 	if (cache->failed && !cache->retry) {
 		cache->retry = true;
 		pthread_cond_signal(&cache->work);
 	}
-	while (cache->sealed != NULL && (!cache->failed || cache->retry))
+	while (cache->sealed != NULL && cache->durable_seq == durable &&
+	    (!cache->failed || cache->retry))
 		pthread_cond_wait(&cache->done, &cache->lock);
 	return report_failure(cache);
 }
@@ -195,14 +212,6 @@ prepare_open(struct lc_cache *cache)
 	if (cache->open == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "put: out of memory");
 	return LC_OK;
-}
-
-static bool
-is_full(const struct lc_cache *cache, size_t more)
-{
-	return cache->open->count > 0 &&
-	    (cache->open->count >= cache->options.flush_every ||
-	    cache->open->used + more > cache->options.chunk_bytes);
 }
 
 /* Make the open buffer ready to take a record of some size. */
