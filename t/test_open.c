@@ -3,10 +3,12 @@
 #include "run.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lmdbcache.h"
@@ -421,6 +423,42 @@ START_TEST(open_at_exit)
 }
 END_TEST
 
+#if !defined(__SANITIZE_THREAD__)
+static void *
+open_and_discard(void *root)
+{
+	for (;;) {
+		lc_cache *cache = sample_open(root, "m", NULL);
+
+		need_ok(sample_put(cache, "k", 1, 1, SAMPLE_SMALL));
+		lc_discard(cache);
+	}
+	return NULL;
+}
+
+static void
+leave_a_thread(void *root)
+{
+	const struct timespec pause = { 0, 5000000 };
+	pthread_t thread;
+
+	need(pthread_create(&thread, NULL, open_and_discard, root) == 0);
+	nanosleep(&pause, NULL);
+	exit(0);
+}
+
+/* An exit does not wait for a handle that another thread is closing. */
+START_TEST(closed_at_exit)
+{
+	const char *root = run_scratch();
+
+	for (unsigned i = 0; i < sample_times(30); i++)
+		ck_assert_int_eq(child_run(leave_a_thread,
+		    (void *)(uintptr_t)root), 0);
+}
+END_TEST
+#endif
+
 int
 main(void)
 {
@@ -445,6 +483,10 @@ main(void)
 	tcase_add_test(tc, read_only_handles);
 	tcase_add_test(tc, two_handles_in_one_process);
 	tcase_add_test(tc, open_at_exit);
+	/* The thread that the exit cuts short is what its checker calls leaked. */
+#if !defined(__SANITIZE_THREAD__)
+	tcase_add_test(tc, closed_at_exit);
+#endif
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -21,13 +21,16 @@ static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
 /* ---- the process ---------------------------------------------------------- */
 
+/* Other threads may open and close handles meanwhile: those listed are whole. */
 static void
 flush_at_exit(void)
 {
+	pthread_mutex_lock(&handles_lock);
 	for (struct lc_cache *cache = handles; cache != NULL;
 	    cache = cache->next)
 		if (lc_flush(cache) != LC_OK)
 			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
+	pthread_mutex_unlock(&handles_lock);
 }
 
 static void
@@ -183,16 +186,20 @@ lc__cache_log(const struct lc_cache *cache, const char *format, ...)
 /* ---- life cycle ----------------------------------------------------------- */
 
 static void
-free_cache(struct lc_cache *cache)
+unlist(struct lc_cache *cache)
 {
 	struct lc_cache **link = &handles;
 
 	pthread_mutex_lock(&handles_lock);
-	while (*link != NULL && *link != cache)
+	while (*link != cache)
 		link = &(*link)->next;
-	if (*link != NULL)
-		*link = cache->next;
+	*link = cache->next;
 	pthread_mutex_unlock(&handles_lock);
+}
+
+static void
+free_cache(struct lc_cache *cache)
+{
 	lc__pending_free(cache->open);
 	lc__pending_free(cache->sealed);
 	lc__pending_free(cache->spare);
@@ -283,6 +290,8 @@ lc_discard(lc_cache *cache)
 {
 	if (cache == NULL)
 		return;
+	/* First: an exit must not wait for a thread that is stopped. */
+	unlist(cache);
 	lc__flush_stop(cache);
 	free_cache(cache);
 }
