@@ -631,12 +631,26 @@ count_free_pages(struct lc__txn *txn, uint64_t *out)
 		return lc__env_error(txn->env, rc, "read the free list");
 	*out = 0;
 	while ((rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+		if (value.mv_size < sizeof(n)) {
+			rc = MDB_CORRUPTED;
+			break;
+		}
 		memcpy(&n, value.mv_data, sizeof(n));
 		*out += n;
 	}
 	mdb_cursor_close(cursor);
 	return rc == MDB_NOTFOUND ? LC_OK :
 	    lc__env_error(txn->env, rc, "read the free list");
+}
+
+/* LMDB lists its readers as lines that start with a process id. */
+static int
+count_reader(const char *line, void *count)
+{
+	const char first = line[strspn(line, " ")];
+
+	*(uint32_t *)count += first >= '0' && first <= '9';
+	return 0;
 }
 
 lc_status
@@ -651,7 +665,9 @@ lc__env_stat(struct lc__env *env, struct lc__txn *txn,
 	out->file_bytes = ((uint64_t)info.me_last_pgno + 1) * env->page_size;
 	out->free_bytes = free_pages * env->page_size;
 	out->map_bytes = info.me_mapsize;
-	out->readers = info.me_numreaders;
+	/* me_numreaders is how many there ever were at once. */
+	out->readers = 0;
+	mdb_reader_list(env->mdb, count_reader, &out->readers);
 	out->max_readers = info.me_maxreaders;
 	return LC_OK;
 }

@@ -52,10 +52,11 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0, "stat: struct_size is not set");
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	describe_state(&snapshot->state, out);
-	status = lc__txn_count(snapshot->txn, LC__CHUNK, &out->chunks);
+	status = lc__env_stat(cache->env, snapshot->txn, &env);
 	if (status == LC_OK)
-		status = lc__env_stat(cache->env, snapshot->txn, &env);
+		status = lc__txn_count(snapshot->txn, LC__CHUNK, &out->chunks);
+	if (status == LC_OK)
+		describe_state(&snapshot->state, out);
 	lc__snapshot_give(snapshot, 0);
 	return_if_error(status);
 	memcpy(out->uuid, module->uuid, sizeof(out->uuid));
