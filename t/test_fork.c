@@ -345,6 +345,91 @@ START_TEST(child_opens_anew)
 }
 END_TEST
 
+/* ---- what changes between fork and use ------------------------------------- */
+
+static void
+go_elsewhere(void *cache)
+{
+	need(chdir("/") == 0);
+	expect(cache, "stored", 1);
+	put(cache, "child", 1);
+	need_ok(lc_close(cache));
+}
+
+static void
+open_by_relative_path(void *root)
+{
+	lc_cache *cache;
+
+	need(chdir(root) == 0);
+	cache = make("relative");
+	need(child_run(go_elsewhere, cache) == 0);
+	expect(cache, "child", 1);
+	need_ok(lc_close(cache));
+}
+
+/* As daemons do. */
+START_TEST(child_in_another_directory)
+{
+	ck_assert_int_eq(child_run(open_by_relative_path,
+	    (void *)(uintptr_t)run_scratch()), 0);
+}
+END_TEST
+
+static void
+use_old_and_new(void *both)
+{
+	lc_cache *const *handles = both;
+	lc_view view;
+
+	need_status(lc_get(handles[0], "stored", 6, &view), LC_IO);
+	need(strstr(lc_last_error()->text, "another file") != NULL);
+	expect(handles[1], "new", 1);
+	put(handles[1], "child", 1);
+	need_ok(lc_close(handles[1]));
+	need_ok(lc_close(handles[0]));
+}
+
+/* A handle stays with the file that it opened, and does not take what stands in
+ * its place for that: one file must not be opened twice. */
+START_TEST(module_replaced)
+{
+	const char *root = run_scratch();
+	lc_cache *both[2] = { make(root), NULL };
+	char *old, *moved;
+
+	if (asprintf(&old, "%s/m", root) < 0 ||
+	    asprintf(&moved, "%s/moved", root) < 0)
+		abort();
+	ck_assert_int_eq(rename(old, moved), 0);
+	both[1] = sample_open(root, "m", NULL);
+	put(both[1], "new", 1);
+	assert_ok(lc_flush(both[1]));
+	ck_assert_int_eq(child_run(use_old_and_new, both), 0);
+	expect(both[0], "stored", 1);
+	expect_missing(both[0], "child");
+	expect(both[1], "child", 1);
+	assert_ok(lc_close(both[0]));
+	assert_ok(lc_close(both[1]));
+	free(old);
+	free(moved);
+}
+END_TEST
+
+/* Slots of readers that are gone are not in use. */
+START_TEST(child_leaves_no_reader)
+{
+	lc_cache *cache = make(run_scratch());
+
+	expect(cache, "stored", 1);
+	ck_assert_uint_eq(stats_of(cache).readers, 1);
+	ck_assert_int_eq(child_run(use_in_child, cache), 0);
+	ck_assert_uint_eq(stats_of(cache).readers, 1);
+	ck_assert_uint_eq(stats_of(cache).max_readers, 1024);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -364,6 +449,9 @@ main(void)
 #endif
 	tcase_add_test(tc, two_handles_cross);
 	tcase_add_test(tc, child_opens_anew);
+	tcase_add_test(tc, child_in_another_directory);
+	tcase_add_test(tc, module_replaced);
+	tcase_add_test(tc, child_leaves_no_reader);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

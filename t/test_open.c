@@ -369,6 +369,56 @@ START_TEST(read_only_handles)
 }
 END_TEST
 
+static void
+read_then_write(void *root)
+{
+	lc_options options = sample_options();
+	lc_cache *reader, *writer;
+	lc_view view;
+
+	/* The data is for reading only to this user, and for writing to the first. */
+	options.flags = LC_RDONLY;
+	need(seteuid(65534) == 0);
+	reader = sample_open(root, "m", &options);
+	need_ok(lc_get(reader, "a", 1, &view));
+	need(seteuid(0) == 0);
+	options.flags = 0;
+	need_status(lc_open(root, "m", &options, &writer), LC_MAP_FULL);
+	need_ok(lc_contains(reader, "a", 1));
+	lc_view_release(&view);
+	writer = sample_open(root, "m", &options);
+	need_ok(sample_put(writer, "b", 1, 1, SAMPLE_SMALL));
+	need_ok(lc_close(writer));
+	need_ok(lc_contains(reader, "b", 1));
+	need_ok(lc_close(reader));
+}
+
+/* A module open read-only, for want of the right to write, is opened to write: it
+ * must be reopened, which a view forbids, and until then it is read as before. */
+START_TEST(read_only_then_write)
+{
+	const char *root = run_scratch();
+	char *above = join(root, ".."), *dir = join(root, "m");
+	char *data = join(dir, "data.mdb"), *lock = join(dir, "lock.mdb");
+	lc_cache *cache = sample_open(root, "m", NULL);
+
+	put(cache, "a", 1);
+	assert_ok(lc_close(cache));
+	if (geteuid() == 0) {
+		ck_assert_int_eq(chmod(above, 0755), 0);
+		ck_assert_int_eq(chmod(root, 0755), 0);
+		ck_assert_int_eq(chmod(data, 0644), 0);
+		ck_assert_int_eq(chmod(lock, 0666), 0);
+		ck_assert_int_eq(child_run(read_then_write,
+		    (void *)(uintptr_t)root), 0);
+	}
+	free(above);
+	free(dir);
+	free(data);
+	free(lock);
+}
+END_TEST
+
 /* Each handle on one environment has its own pending writes. */
 START_TEST(two_handles_in_one_process)
 {
@@ -481,6 +531,7 @@ main(void)
 	tcase_add_test(tc, modules_in_byte_order);
 	tcase_add_test(tc, nothing_to_close);
 	tcase_add_test(tc, read_only_handles);
+	tcase_add_test(tc, read_only_then_write);
 	tcase_add_test(tc, two_handles_in_one_process);
 	tcase_add_test(tc, open_at_exit);
 	/* The thread that the exit cuts short is what its checker calls leaked. */

@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lmdbcache.h"
@@ -197,6 +198,63 @@ START_TEST(map_grown_by_another_under_a_view)
 }
 END_TEST
 
+/* ---- a disk that fails ------------------------------------------------------- */
+
+static _Atomic int meta_writes_to_fail;
+
+/* liblmdb's writes: its two meta pages are the first of the file. */
+LC_API ssize_t
+pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+	if (meta_writes_to_fail > 0 && offset < 2 * 4096) {
+		meta_writes_to_fail--;
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_pwrite64, fd, data, size, offset);
+}
+
+/* After a failed write of a meta page LMDB refuses everything: reads and writes
+ * reopen it, and nothing is lost. */
+START_TEST(failed_meta_page)
+{
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(run_scratch(), "m", &options);
+	lc_view view;
+	char id[SAMPLE_ID_ROOM];
+	lc_status status;
+
+	assert_ok(put(cache, 0));
+	assert_ok(lc_flush(cache));
+	expect(cache, 0);
+	if (_i == 2)
+		assert_ok(lc_get(cache, id, number(id, 0), &view));
+	assert_ok(put(cache, 1));
+	meta_writes_to_fail = 1;
+	status = lc_flush(cache);
+	ck_assert_msg(status == LC_IO || status == LC_NO_SPACE, "%s",
+	    lc_status_name(status));
+	ck_assert_int_eq(meta_writes_to_fail, 0);
+	switch (_i) {
+	case 0: /* reads first */
+		expect(cache, 0);
+		expect(cache, 1);
+		break;
+	case 1: /* writes first */
+		assert_ok(lc_flush(cache));
+		break;
+	default: /* a view is in the way */
+		assert_status(lc_flush(cache), LC_MAP_FULL);
+		ck_assert(sample_is(&view.tensor, "000000", 6, 1, sizes));
+		lc_view_release(&view);
+	}
+	assert_ok(lc_flush(cache));
+	expect(cache, 0);
+	expect(cache, 1);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- no space ---------------------------------------------------------------- */
 
 /* Write and flush until it fails; then nothing acknowledged is lost and all that was
@@ -370,6 +428,7 @@ main(void)
 	tcase_add_test(tc, views_hold_the_map);
 	tcase_add_loop_test(tc, map_grown_by_another, 0, 3);
 	tcase_add_test(tc, map_grown_by_another_under_a_view);
+	tcase_add_loop_test(tc, failed_meta_page, 0, 3);
 	tcase_add_test(tc, file_size_limit);
 	tcase_add_test(tc, full_file_system);
 	tcase_add_test(tc, no_room_for_a_module);

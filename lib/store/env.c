@@ -21,9 +21,9 @@ explain_eio(const struct lc__env *env)
 	const uint64_t commit = (uint64_t)128 << 20;
 	struct statvfs fs;
 	struct rlimit limit;
-	MDB_envinfo info;
+	MDB_envinfo info = { 0 }; /* what stays if it failed to open */
 
-	if (statvfs(env->dir, &fs) == 0 &&
+	if (statvfs(env->path, &fs) == 0 &&
 	    (uint64_t)fs.f_bavail * fs.f_frsize < commit)
 		return ENOSPC;
 	mdb_env_info(env->mdb, &info);
@@ -239,6 +239,34 @@ new_txn(struct lc__env *env, bool write, struct lc__txn **out)
 	return LC_OK;
 }
 
+/* Remove what made a transaction fail, if that is possible. LMDB refuses all
+ * transactions after a failed write of a meta page, until it is opened anew. */
+static lc_status
+mend(struct lc__env *env, int rc, uint32_t attached, const char *what)
+{
+	if (rc == MDB_MAP_RESIZED)
+		return lc__env_move(env, adopt_map);
+	if (rc != MDB_PANIC)
+		return lc__env_error(env, rc, what);
+	pthread_mutex_lock(&env->lock);
+	/* Unless another thread has reopened it meanwhile. */
+	if (env->attached == attached)
+		env->stale = true;
+	pthread_mutex_unlock(&env->lock);
+	return lc__env_move(env, lc__env_reattach);
+}
+
+static bool
+is_stale(struct lc__env *env)
+{
+	bool stale;
+
+	pthread_mutex_lock(&env->lock);
+	stale = env->stale;
+	pthread_mutex_unlock(&env->lock);
+	return stale;
+}
+
 static lc_status
 try_begin_write(struct lc__txn *txn, unsigned flags)
 {
@@ -246,7 +274,7 @@ try_begin_write(struct lc__txn *txn, unsigned flags)
 	int rc;
 
 	pthread_mutex_lock(&env->write_lock);
-	if (env->stale)
+	if (is_stale(env))
 		rc = MDB_PANIC;
 	else
 		rc = mdb_txn_begin(env->mdb, NULL, flags, &txn->mdb);
@@ -254,14 +282,7 @@ try_begin_write(struct lc__txn *txn, unsigned flags)
 	if (rc == 0)
 		return LC_OK;
 	pthread_mutex_unlock(&env->write_lock);
-	if (rc == MDB_MAP_RESIZED)
-		return lc__env_move(env, adopt_map);
-	if (rc != MDB_PANIC)
-		return lc__env_error(env, rc, "begin to write");
-	pthread_mutex_lock(&env->lock);
-	env->stale = true;
-	pthread_mutex_unlock(&env->lock);
-	return lc__env_move(env, lc__env_reattach);
+	return mend(env, rc, txn->attached, "begin to write");
 }
 
 /* Find out where the map is: from a row that stands in it. */
@@ -350,31 +371,33 @@ begin_or_renew(struct lc__txn *txn)
 	struct lc__env *env = txn->env;
 	int rc;
 
-	if (txn->mdb == NULL || txn->attached != env->attached)
+	/* What was begun before a reopening is void; so is its address. */
+	if (txn->attached != env->attached)
+		txn->mdb = NULL;
+	txn->attached = env->attached;
+	if (txn->mdb == NULL)
 		rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn->mdb);
 	else
 		rc = mdb_txn_renew(txn->mdb);
-	txn->attached = env->attached;
 	txn->active = rc == 0;
 	return rc;
 }
 
-/* Remove what made a transaction fail, if that is possible, and count in anew. */
+/* Count out, mend, and count in anew. */
 static lc_status
-mend(struct lc__env *env, int rc, bool *slots_checked)
+mend_read(struct lc__txn *txn, int rc, bool *slots_checked)
 {
+	struct lc__env *env = txn->env;
 	lc_status status;
 	int dead;
 
-	leave_unlocked(env);
 	if (rc == MDB_READERS_FULL && !*slots_checked) {
 		*slots_checked = true;
 		mdb_reader_check(env->mdb, &dead);
-	} else if (rc == MDB_MAP_RESIZED) {
-		return_if_error(lc__env_move(env, adopt_map));
-	} else {
-		return lc__env_error(env, rc, "begin to read");
+		return LC_OK;
 	}
+	leave_unlocked(env);
+	return_if_error(mend(env, rc, txn->attached, "begin to read"));
 	lc__env_lock(env);
 	status = lc__env_enter(env);
 	lc__env_unlock(env);
@@ -391,7 +414,7 @@ lc__txn_renew(struct lc__txn *txn)
 		rc = begin_or_renew(txn);
 		if (rc == 0)
 			return LC_OK;
-		return_if_error(mend(txn->env, rc, &slots_checked));
+		return_if_error(mend_read(txn, rc, &slots_checked));
 	}
 	leave_unlocked(txn->env);
 	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized",

@@ -33,11 +33,15 @@ static void
 before_fork(void)
 {
 	pthread_mutex_lock(&registry_lock);
+	for (struct lc__env *env = registry; env != NULL; env = env->next)
+		pthread_mutex_lock(&env->lock);
 }
 
 static void
 after_fork_parent(void)
 {
+	for (struct lc__env *env = registry; env != NULL; env = env->next)
+		pthread_mutex_unlock(&env->lock);
 	pthread_mutex_unlock(&registry_lock);
 }
 
@@ -127,7 +131,7 @@ try_open_env(struct lc__env *env, uint64_t map_size, int *rc)
 	mdb_env_set_maxreaders(env->mdb, MAX_READERS);
 	mdb_env_set_maxdbs(env->mdb, LC__TABLES + 8);
 	mdb_env_set_mapsize(env->mdb, (size_t)map_size);
-	*rc = mdb_env_open(env->mdb, env->dir, flags, 0666);
+	*rc = mdb_env_open(env->mdb, env->path, flags, 0666);
 	if (*rc == 0)
 		return LC_OK;
 	mdb_env_close(env->mdb);
@@ -180,7 +184,7 @@ open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags)
 static lc_status
 check_pages(struct lc__env *env, const struct lc__pages_options *options)
 {
-	char *path = lc__path_join(env->dir, "data.mdb");
+	char *path = lc__path_join(env->path, "data.mdb");
 	struct lc__pages_report report;
 	lc_status status;
 	int fd;
@@ -231,20 +235,36 @@ lc__env_check_pages(struct lc__env *env, void (*damage)(void *, const char *),
 	return check_pages(env, &options);
 }
 
+/* Begin a transaction; another process may have let the file grow since the
+ * environment was opened. */
+static int
+begin(struct lc__env *env, unsigned flags, MDB_txn **txn)
+{
+	int rc = mdb_txn_begin(env->mdb, NULL, flags, txn);
+
+	for (int i = 0; i < 8 && rc == MDB_MAP_RESIZED; i++) {
+		rc = mdb_env_set_mapsize(env->mdb, 0);
+		if (rc == 0)
+			rc = mdb_txn_begin(env->mdb, NULL, flags, txn);
+	}
+	return rc;
+}
+
 static lc_status
 put_first_rows(struct lc__env *env, MDB_txn *txn)
 {
 	const struct lc__state state = { .next_chunk = 1, .next_run = 1 };
+	struct lc__module_row described = {
+		.format = LC__FORMAT, .created_ms = lc__clock_wall_ms()
+	};
 	struct lc__txn wrapped = { .env = env, .mdb = txn };
 	struct lc__buf module = { 0 }, row = { 0 };
 	lc_status status;
 
-	env->module.format = LC__FORMAT;
-	env->module.created_ms = lc__clock_wall_ms();
-	if (getrandom(env->module.uuid, sizeof(env->module.uuid), 0) !=
-	    sizeof(env->module.uuid))
+	if (getrandom(described.uuid, sizeof(described.uuid), 0) !=
+	    sizeof(described.uuid))
 		return lc__error_sys(errno, "%s: random uuid", env->dir);
-	lc__module_encode(&env->module, &module);
+	lc__module_encode(&described, &module);
 	if (!lc__state_encode(&state, &row) || module.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
 	else
@@ -264,7 +284,7 @@ make_module(struct lc__env *env)
 	MDB_txn *txn;
 	MDB_stat stat;
 	lc_status status = LC_OK;
-	int rc = mdb_txn_begin(env->mdb, NULL, 0, &txn);
+	int rc = begin(env, 0, &txn);
 
 	if (rc != 0)
 		return lc__env_error(env, rc, "make");
@@ -275,32 +295,37 @@ make_module(struct lc__env *env)
 		status = lc__env_error(env, rc, "make");
 	else if (stat.ms_entries == 0)
 		status = put_first_rows(env, txn);
+	/* Before the commit: whoever finds a module may rely on its directory. */
+	if (status == LC_OK)
+		status = lc__sync_dir(env->path);
+	if (status == LC_OK)
+		status = lc__sync_parent(env->path);
 	if (status != LC_OK) {
 		mdb_txn_abort(txn);
 		return status;
 	}
 	rc = mdb_txn_commit(txn);
-	if (rc != 0)
-		return lc__env_error(env, rc, "make");
-	return_if_error(lc__sync_dir(env->dir));
-	return lc__sync_parent(env->dir);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "make");
 }
 
 static lc_status
 read_module_row(struct lc__env *env, MDB_txn *txn)
 {
 	struct lc__txn wrapped = { .env = env, .mdb = txn };
+	struct lc__module_row module;
 	struct lc__slice row;
 
 	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the module's description is missing", env->dir);
-	if (lc__module_decode(row.data, row.size, &env->module) != LC_OK)
+	if (lc__module_decode(row.data, row.size, &module) != LC_OK)
 		return lc__error_prefix("%s: the module's description", env->dir);
-	if (env->module.format > LC__FORMAT)
+	if (module.format > LC__FORMAT)
 		return lc__error(LC_VERSION, 0, "%s: format %u is newer than "
-		    "this library's %u", env->dir, env->module.format,
-		    LC__FORMAT);
+		    "this library's %u", env->dir, module.format, LC__FORMAT);
+	/* Read without a lock: written by the first opening only. */
+	if (env->module.format == 0)
+		env->module = module;
 	return LC_OK;
 }
 
@@ -312,7 +337,7 @@ open_module(struct lc__env *env, bool *empty)
 	MDB_dbi main_table;
 	MDB_stat stat;
 	lc_status status;
-	int rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
+	int rc = begin(env, MDB_RDONLY, &txn);
 
 	*empty = false;
 	if (rc != 0)
@@ -356,7 +381,9 @@ attach_tables(struct lc__env *env, bool create)
 	int dead;
 
 	mdb_env_stat(env->mdb, &stat);
-	env->page_size = stat.ms_psize;
+	/* Read without a lock: written by the first opening only. */
+	if (env->page_size == 0)
+		env->page_size = stat.ms_psize;
 	mdb_reader_check(env->mdb, &dead);
 	return_if_error(open_module(env, &empty));
 	if (!empty)
@@ -368,11 +395,34 @@ attach_tables(struct lc__env *env, bool create)
 	return open_module(env, &empty);
 }
 
+/* Is data.mdb still the file that the registry knows this environment by? Not
+ * if somebody deleted the module and perhaps made a new one since. */
+static lc_status
+check_same_file(const struct lc__env *env)
+{
+	char *path = lc__path_join(env->path, "data.mdb");
+	struct stat st;
+	int rc;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+	rc = stat(path, &st) == 0 ? 0 : errno;
+	free(path);
+	if (rc != 0)
+		return lc__error_sys(rc, "%s: data.mdb is gone since it was "
+		    "opened", env->dir);
+	if (st.st_dev != env->device || st.st_ino != env->inode)
+		return lc__error(LC_IO, 0, "%s: data.mdb is another file than "
+		    "when it was opened", env->dir);
+	return LC_OK;
+}
+
 lc_status
 lc__env_attach(struct lc__env *env, bool create)
 {
 	lc_status status;
 
+	return_if_error(check_same_file(env));
 	return_if_error(open_env(env));
 	status = attach_tables(env, create);
 	if (status != LC_OK) {
@@ -472,6 +522,7 @@ free_env(struct lc__env *env)
 	pthread_mutex_destroy(&env->lock);
 	pthread_mutex_destroy(&env->write_lock);
 	pthread_cond_destroy(&env->changed);
+	free(env->path);
 	free(env->dir);
 	free(env);
 }
@@ -493,7 +544,10 @@ new_env(const char *dir, const lc_options *options, const struct stat *st,
 	env->map_size = options->map_size;
 	env->refs = 1;
 	env->pool = lc__pool_new(env);
-	if (env->dir == NULL || env->pool == NULL)
+	env->path = realpath(dir, NULL);
+	if (env->path == NULL)
+		status = lc__error_sys(errno, "%s: open", dir);
+	else if (env->dir == NULL || env->pool == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
 	else
 		status = lc__env_attach(env, !(options->flags & LC_RDONLY) &&
@@ -508,17 +562,26 @@ new_env(const char *dir, const lc_options *options, const struct stat *st,
 	return LC_OK;
 }
 
+static lc_status
+reopen_to_write(struct lc__env *env)
+{
+	lc_status status;
+
+	env->read_only = false;
+	env->stale = true;
+	status = lc__env_reattach(env);
+	/* Its other handles need no more than they had. */
+	if (status != LC_OK)
+		env->read_only = true;
+	return status;
+}
+
 /* Use an open environment again; one opened read-only is reopened to write. */
 static lc_status
 share_env(struct lc__env *env, bool read_only, struct lc__env **out)
 {
-	if (env->read_only && !read_only) {
-		pthread_mutex_lock(&env->lock);
-		env->read_only = false;
-		env->stale = true;
-		pthread_mutex_unlock(&env->lock);
-		return_if_error(lc__env_move(env, lc__env_reattach));
-	}
+	if (env->read_only && !read_only)
+		return_if_error(lc__env_move(env, reopen_to_write));
 	env->refs++;
 	*out = env;
 	return LC_OK;

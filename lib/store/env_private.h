@@ -12,7 +12,8 @@
 struct lc__env {
 	struct lc__env *next; /* in the registry */
 	unsigned refs;        /* handles */
-	char *dir;            /* the module's directory */
+	char *dir;            /* the module's directory, for messages */
+	char *path;           /* the same from the root: for a reopening elsewhere */
 	dev_t device;         /* of data.mdb */
 	ino_t inode;          /* of data.mdb */
 	bool read_only;       /* opened with MDB_RDONLY */

@@ -165,7 +165,10 @@ lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 	else if (!active)
 		status = lc__txn_renew(s->txn);
 	if (status != LC_OK) {
+		/* Not counted in: the lock keeps the environment open. */
+		lc__env_lock(env);
 		free_snapshot(s);
+		lc__env_unlock(env);
 		return status;
 	}
 	status = refresh(s);
