@@ -42,7 +42,7 @@ static void
 show_shard(const char *path, const lc_shard_info *info)
 {
 	struct json json = { stdout, false };
-	char size[SIZE_TEXT];
+	char samples[SIZE_TEXT], size[SIZE_TEXT];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
@@ -51,8 +51,8 @@ show_shard(const char *path, const lc_shard_info *info)
 		jw_count(&json, "bytes", info->file_size);
 		jw_end_line(&json);
 	} else if (!settings.quiet) {
-		printf("%s  %llu samples  %s\n", path,
-		    (unsigned long long)info->samples,
+		printf("%s  %s  %s\n", path, count_human(info->samples, "sample",
+		    samples, sizeof(samples)),
 		    size_human((double)info->file_size, size, sizeof(size)));
 	}
 }
@@ -93,7 +93,7 @@ static void
 show_result(const lc_export_result *result, double seconds)
 {
 	struct json json = { stdout, false };
-	char size[SIZE_TEXT], rate[SIZE_TEXT];
+	char samples[SIZE_TEXT], shards[SIZE_TEXT], size[SIZE_TEXT];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
@@ -108,17 +108,16 @@ show_result(const lc_export_result *result, double seconds)
 	}
 	if (settings.quiet)
 		return;
-	printf("%s%llu samples in %llu shards, %s",
-	    dry_run ? "would write " : "",
-	    (unsigned long long)result->samples,
-	    (unsigned long long)result->shards,
+	printf("%s%s in %s, %s", dry_run ? "would write " : "",
+	    count_human(result->samples, "sample", samples, sizeof(samples)),
+	    count_human(result->shards, "shard", shards, sizeof(shards)),
 	    size_human((double)result->bytes, size, sizeof(size)));
 	if (result->reused > 0)
-		printf(", %llu shards stood already",
-		    (unsigned long long)result->reused);
+		printf(", %s stood already", count_human(result->reused, "shard",
+		    shards, sizeof(shards)));
 	if (!dry_run)
-		printf(", %s/s", size_human((double)result->bytes / seconds, rate,
-		    sizeof(rate)));
+		printf(", %s/s", size_human((double)result->bytes / seconds, size,
+		    sizeof(size)));
 	putchar('\n');
 }
 

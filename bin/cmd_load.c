@@ -14,6 +14,7 @@
 #include "progress.h"
 #include "report.h"
 #include "settings.h"
+#include "size.h"
 
 static int skip_existing;
 static int dry_run;
@@ -139,6 +140,7 @@ static int
 load(struct loading *loading)
 {
 	struct stat st;
+	char records[SIZE_TEXT];
 	int status = EXIT_DONE;
 	const bool twice = fstat(fileno(loading->file), &st) == 0 &&
 	    S_ISREG(st.st_mode) && ftell(loading->file) == 0;
@@ -157,8 +159,9 @@ load(struct loading *loading)
 	status = module_close(loading->cache, status);
 	progress_end();
 	if (status != EXIT_DONE && loading->stored > 0 && !dry_run)
-		report_note("%s: %llu records before that were stored",
-		    loading->name, (unsigned long long)loading->stored);
+		report_note("%s: stored %s before that", loading->name,
+		    count_human(loading->stored, "record", records,
+		    sizeof(records)));
 	return status;
 }
 
@@ -168,6 +171,7 @@ run(int argc, char **argv)
 	const char *path = argc > 1 ? argv[1] : "-";
 	const bool from_stdin = strcmp(path, "-") == 0;
 	struct loading loading = { .module = argv[0], .name = input_name(path) };
+	char records[SIZE_TEXT];
 	int status;
 
 	if (from_stdin && isatty(STDIN_FILENO))
@@ -178,8 +182,8 @@ run(int argc, char **argv)
 		return report_errno(path);
 	status = load(&loading);
 	if (status == EXIT_DONE && (dry_run || settings.verbose))
-		report_note("%llu records %s, %llu skipped",
-		    (unsigned long long)loading.stored,
+		report_note("%s %s, %llu skipped", count_human(loading.stored,
+		    "record", records, sizeof(records)),
 		    dry_run ? "good" : "stored",
 		    (unsigned long long)loading.skipped);
 	if (!from_stdin)

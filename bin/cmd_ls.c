@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "columns.h"
 #include "command.h"
 #include "ident.h"
 #include "json.h"
@@ -29,6 +30,8 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
+static struct columns columns;
+
 static void
 show_module_json(const char *module, const lc_stats *stats)
 {
@@ -43,21 +46,35 @@ show_module_json(const char *module, const lc_stats *stats)
 	jw_end_line(&json);
 }
 
+/* "3 records", "1 record ", so that numbers stand below numbers. */
+static void
+count_cell(uint64_t records)
+{
+	char text[SIZE_TEXT];
+
+	count_human(records, "record", text, sizeof(text) - 1);
+	columns_text(&columns, records == 1 ? strcat(text, " ") : text);
+}
+
+static void
+size_cell(uint64_t bytes, const char *of)
+{
+	char text[SIZE_TEXT + 8];
+
+	size_human((double)bytes, text, SIZE_TEXT);
+	columns_text(&columns, strcat(text, of));
+}
+
 static void
 show_module_text(const char *module, const lc_stats *stats)
 {
-	char size[SIZE_TEXT];
-
-	printf("%-24s %12llu records %10s", module,
-	    (unsigned long long)stats->records,
-	    size_human((double)stats->live_bytes, size, sizeof(size)));
+	columns_text(&columns, module);
+	count_cell(stats->records);
+	size_cell(stats->live_bytes, "");
 	if (longer) {
-		printf("  dead %10s", size_human((double)stats->dead_bytes, size,
-		    sizeof(size)));
-		printf("  file %10s", size_human((double)stats->file_bytes, size,
-		    sizeof(size)));
+		size_cell(stats->dead_bytes, " dead");
+		size_cell(stats->file_bytes, " file");
 	}
-	putchar('\n');
 }
 
 static int
@@ -91,10 +108,11 @@ list_modules(void)
 	struct list modules = { 0 };
 	int status = module_list(&modules, 0, NULL);
 
+	columns_begin(&columns, longer ? "lrrrr" : "lrr");
 	for (size_t i = 0; i < modules.count; i++)
 		status = report_worse(status, show_module(modules.items[i].data));
 	list_free(&modules);
-	return status;
+	return report_worse(status, columns_end(&columns));
 }
 
 static void
@@ -114,16 +132,18 @@ show_record_json(const lc_item *item)
 static void
 show_record_text(const lc_item *item)
 {
-	const int column = ident_print(stdout, item->id);
-	char type[LC__TENSOR_TEXT], size[SIZE_TEXT];
+	char type[LC__TENSOR_TEXT], chunk[SIZE_TEXT];
 
-	printf("%*s  %-16s %10s", column < 24 ? 24 - column : 0, "",
-	    lc__tensor_describe(&item->tensor, type, sizeof(type)),
-	    size_human((double)item->tensor.nbytes, size, sizeof(size)));
-	if (longer)
-		printf(" %10s  chunk %llu", size_human((double)item->stored_size,
-		    size, sizeof(size)), (unsigned long long)item->chunk);
-	putchar('\n');
+	columns_id(&columns, item->id);
+	columns_text(&columns, lc__tensor_describe(&item->tensor, type,
+	    sizeof(type)));
+	size_cell(item->tensor.nbytes, "");
+	if (longer) {
+		size_cell(item->stored_size, "");
+		snprintf(chunk, sizeof(chunk), "chunk %llu",
+		    (unsigned long long)item->chunk);
+		columns_text(&columns, chunk);
+	}
 }
 
 static void
@@ -169,7 +189,9 @@ list_records(const char *module, const char *prefix)
 		return status;
 	opened = lc_iter_open(cache, flags, prefix, strlen(prefix), &iter);
 	if (opened == LC_OK) {
+		columns_begin(&columns, longer ? "llrrl" : "llr");
 		status = walk(iter);
+		status = report_worse(status, columns_end(&columns));
 		lc_iter_close(iter);
 	} else {
 		status = report_status(opened);

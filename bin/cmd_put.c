@@ -7,6 +7,7 @@
 #include "report.h"
 #include "settings.h"
 #include "shape.h"
+#include "size.h"
 #include "value/tensor.h"
 
 static const char *dtype_name;
@@ -36,7 +37,7 @@ decode_raw(struct decoded *in, const char *name)
 	uint64_t shape[LC_MAX_NDIM];
 	uint32_t ndim;
 	lc_dtype dtype;
-	char text[LC__TENSOR_TEXT];
+	char text[LC__TENSOR_TEXT], bytes[SIZE_TEXT];
 
 	if (dtype_name == NULL || shape_text == NULL)
 		return report_usage("%s: raw bytes need --dtype and --shape", name);
@@ -45,9 +46,10 @@ decode_raw(struct decoded *in, const char *name)
 	    lc_tensor_init(&in->tensor, dtype, ndim, shape, in->file.data) != LC_OK)
 		return report_argument(LC_INVALID);
 	if (in->tensor.nbytes != in->file.size) {
-		report_error("%s: %zu bytes, but %s takes %zu", name,
-		    in->file.size, lc__tensor_describe(&in->tensor, text,
-		    sizeof(text)), in->tensor.nbytes);
+		report_error("%s: %s, but %s takes %zu", name, count_human(
+		    in->file.size, "byte", bytes, sizeof(bytes)),
+		    lc__tensor_describe(&in->tensor, text, sizeof(text)),
+		    in->tensor.nbytes);
 		return EXIT_DATA;
 	}
 	return EXIT_DONE;

@@ -33,7 +33,7 @@ static void
 show_result(const char *module, const lc_verify_result *result, double seconds)
 {
 	struct json json = { stdout, false };
-	char bytes[SIZE_TEXT], rate[SIZE_TEXT];
+	char chunks[SIZE_TEXT], records[SIZE_TEXT], size[SIZE_TEXT];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
@@ -52,14 +52,14 @@ show_result(const char *module, const lc_verify_result *result, double seconds)
 		printf("good");
 	else
 		printf("%llu damaged", (unsigned long long)result->damaged);
-	printf("; %llu chunks, %llu records (%llu live), %s",
-	    (unsigned long long)result->chunks,
-	    (unsigned long long)result->records,
+	printf("; %s, %s (%llu live), %s",
+	    count_human(result->chunks, "chunk", chunks, sizeof(chunks)),
+	    count_human(result->records, "record", records, sizeof(records)),
 	    (unsigned long long)result->live,
-	    size_human((double)result->bytes, bytes, sizeof(bytes)));
+	    size_human((double)result->bytes, size, sizeof(size)));
 	if (seconds >= 1)
-		printf(", %s/s", size_human((double)result->bytes / seconds, rate,
-		    sizeof(rate)));
+		printf(", %s/s", size_human((double)result->bytes / seconds, size,
+		    sizeof(size)));
 	putchar('\n');
 }
 

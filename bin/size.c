@@ -26,6 +26,14 @@ count_parse(const char *text, uint64_t *out)
 	return true;
 }
 
+char *
+count_human(uint64_t n, const char *noun, char *out, size_t room)
+{
+	snprintf(out, room, "%llu %s%s", (unsigned long long)n, noun,
+	    n == 1 ? "" : "s");
+	return out;
+}
+
 /* "", "B", "K", "KB" and "KiB" are suffixes; all letters count 1,024. */
 static bool
 suffix_shift(const char *suffix, unsigned *shift)

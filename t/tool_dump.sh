@@ -48,7 +48,7 @@ is "the old one" "$(cachex get n a --format raw)" abcdef
 check "without it" 0 cachex load n a.jsonl
 is "the new one" "$(cachex get n a --format raw)" z
 check "dry run" 0 cachex load -n new a.jsonl
-is "counts" "$(cat "$err")" "cachex: load: 1 records good, 0 skipped"
+is "counts" "$(cat "$err")" "cachex: load: 1 record good, 0 skipped"
 also "makes no module" test ! -e "$XDG_CACHE_HOME/cachex/new"
 check "dry run from a pipe" 0 sh -c 'cat a.jsonl | "$1" load -n new' sh "$CACHEX"
 also "makes none either" test ! -e "$XDG_CACHE_HOME/cachex/new"
@@ -89,7 +89,7 @@ check "no JSON" 3 cachex load bad bad.jsonl
 also "is named" grep -q '^cachex: load: bad.jsonl:2: not JSON: ' "$err"
 check "a bad line from a pipe" 3 sh -c 'cat bad.jsonl | "$1" load bad' sh "$CACHEX"
 is "says what was stored" "$(sed -n 2p "$err")" \
-	"cachex: load: standard input: 1 records before that were stored"
+	"cachex: load: standard input: stored 1 record before that"
 check "it was" 0 cachex has bad a
 refuse "no file" 4 "cachex: load: gone.jsonl: No such file or directory" cachex load m gone.jsonl
 refuse "a directory" 4 "cachex: load: .: Is a directory" cachex load m .

@@ -24,7 +24,7 @@ export SOURCE_DATE_EPOCH=1700000000
 check "export" 0 cachex export m out
 is "says what it wrote" "$(sed 's/,.*//; s/  [0-9.]* KiB$//' "$out")" \
 "out/shard-000000.twh1  20 samples
-20 samples in 1 shards"
+20 samples in 1 shard"
 is "a shard and the manifest" "$(ls -A out | tr '\n' ' ')" "manifest.json shard-000000.twh1 "
 check "export --json" 0 cachex export m json --json
 size=$(wc -c <json/shard-000000.twh1 | tr -d ' ')

@@ -43,9 +43,9 @@ is "is refused" "$(cat "$err")" "cachex: has: a cache_id is empty"
 # ls
 check "ls" 0 cachex ls
 is "modules" "$(tr -s ' ' <"$out" | cut -d' ' -f1-3)" "m 3 records
-n 1 records"
+n 1 record"
 check "ls -l" 0 cachex ls -l
-also "has more" grep -q '^m .* dead .* file ' "$out"
+also "has more" grep -q '^m .* dead .* file$' "$out"
 check "ls --json" 0 cachex ls --json
 is "modules as JSON" "$(sed 's/_bytes":[0-9]*/_bytes":N/g; s/"bytes":[0-9]*/"bytes":N/' "$out")" \
 '{"module":"m","records":3,"bytes":N,"dead_bytes":N,"file_bytes":N}
@@ -55,9 +55,23 @@ is "names" "$(cat "$out")" "m
 n"
 check "ls m" 0 cachex ls m
 is "records by cache_id" "$(cat "$out")" \
-"a/1                       u8[3]                   3 B
-a/2                       u8[6]                   6 B
-b/1                       u8[5]                   5 B"
+"a/1  u8[3]  3 B
+a/2  u8[6]  6 B
+b/1  u8[5]  5 B"
+long=a-cache_id-of-more/than-twenty-four-letters
+printf x | cachex put wide ä --dtype u8 --shape 1
+printf x | cachex put wide "$long" --dtype u8 --shape ''
+check "ls of long cache_ids" 0 cachex ls wide
+is "columns fit" "$(cat "$out")" \
+"$long  u8[]   1 B
+ä                                            u8[1]  1 B"
+awk 'BEGIN { for (i = 1; i <= 1201; i++)
+	printf "{\"id\":\"%s\",\"dtype\":\"u8\",\"shape\":[1],\"data\":\"AA==\"}\n",
+	    i <= 1200 ? 10000 + i : "a long one" }' | cachex load many
+cachex ls many | awk '{ print length($0) }' | uniq -c | tr -s ' ' >"$out"
+is "many rows come in batches, the last ones wider" "$(cat "$out")" " 1000 17
+ 201 22"
+rm -r "$root/wide" "$root/many"
 check "ls m a/" 0 cachex ls m a/
 is "by prefix" "$(cut -c1-3 "$out")" "a/1
 a/2"
@@ -138,7 +152,7 @@ fi
 # verify
 put m b/1 hello
 check "verify" 0 cachex verify m
-also "good" grep -Eq '^m: good; [0-9]+ chunks, [0-9]+ records \(1 live\), [0-9.]+ ' "$out"
+also "good" grep -Eq '^m: good; [0-9]+ chunks, [0-9]+ records? \(1 live\), [0-9.]+ ' "$out"
 check "verify all" 0 cachex verify
 is "all of them" "$(cut -d: -f1 "$out")" "m
 n

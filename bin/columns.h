@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows of cells on standard output, in columns as wide as what they hold. */
+#ifndef BIN_COLUMNS_H
+#define BIN_COLUMNS_H
+
+#include <stdio.h>
+
+#include "lmdbcache.h"
+
+#define COLUMNS_MOST 6   /* columns of a row */
+#define COLUMNS_BATCH 500 /* rows whose widths are found together */
+
+struct columns {
+	const char *align; /* a letter a column: l left, r right */
+	int widths[COLUMNS_MOST];
+	FILE *text;        /* the cells of the batch, one behind the other */
+	char *data;        /* what `text` has written; with its size */
+	size_t size;
+	struct {
+		size_t end;    /* offset in data */
+		int width;     /* columns on a terminal */
+	} cells[COLUMNS_BATCH * COLUMNS_MOST];
+	size_t count;      /* of cells */
+	int status;        /* an exit status */
+};
+
+/** Begin; @p align has a letter for each cell of a row. */
+void columns_begin(struct columns *columns, const char *align);
+/** The next cell: plain text. A row is complete with its last cell. */
+void columns_text(struct columns *columns, const char *text);
+/** The next cell: a cache_id, as ident_print() writes it. */
+void columns_id(struct columns *columns, lc_id id);
+/** Print what is held back; an exit status. */
+int columns_end(struct columns *columns);
+
+#endif
