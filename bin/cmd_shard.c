@@ -203,27 +203,47 @@ verify_file(const char *path, const lc_progress *progress, const char **note)
 	return status == LC_UNSUPPORTED ? LC_OK : status;
 }
 
+static bool
+is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The exit status of a verification; what is no damage has not been told yet. */
+static int
+conclude(const char *path, bool directory, lc_status status, const char *note)
+{
+	if (status == LC_NOT_FOUND && directory) {
+		report_error("%s: no manifest.json: no export, or one that has not "
+		    "ended", path);
+		return EXIT_NO;
+	}
+	if (status != LC_OK && status != LC_CORRUPT)
+		return report_file(status);
+	show_verdict(path, status == LC_OK, note);
+	return status == LC_OK ? EXIT_DONE : EXIT_NO;
+}
+
 static int
 verify(const char *path)
 {
 	struct damage damage = { path, 0 };
 	lc_progress progress = { progress_step, show_damage, &damage };
+	const bool directory = is_directory(path);
 	const char *note = "";
-	struct stat st;
 	lc_status status;
 
 	progress_begin("verify");
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (directory)
 		status = lc_manifest_verify(path, &progress);
 	else
 		status = verify_file(path, &progress, &note);
 	progress_end();
 	if (status == LC_CORRUPT && damage.count == 0)
 		show_damage(&damage, lc_last_error()->text);
-	if (status != LC_OK && status != LC_CORRUPT)
-		return report_file(status);
-	show_verdict(path, status == LC_OK, note);
-	return status == LC_OK ? EXIT_DONE : EXIT_NO;
+	return conclude(path, directory, status, note);
 }
 
 static int

@@ -35,6 +35,9 @@ open_and_report(const char *module_id, unsigned flags, lc_cache **out)
 		    settings.root);
 		return EXIT_NO;
 	}
+	/* Where a module was to be made, its root cannot be. */
+	if (status == LC_NOT_FOUND)
+		return report_file(status);
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
 

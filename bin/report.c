@@ -118,12 +118,29 @@ exit_of(lc_status status)
 	}
 }
 
+/*
+ * The library's last error, for a message that begins with the command's name:
+ * where the operation is called the same it is not said twice. A file may be
+ * called so too; its name stays.
+ */
+static const char *
+library_text(void)
+{
+	const char *text = lc_last_error()->text;
+	const size_t n = command_name ? strlen(command_name) : 0;
+
+	if (n > 0 && strncmp(text, command_name, n) == 0 &&
+	    strncmp(text + n, ": ", 2) == 0 && access(command_name, F_OK) == -1)
+		text += n + 2;
+	return text;
+}
+
 int
 report_status(lc_status status)
 {
 	if (status == LC_CANCELLED)
 		return interrupt_status();
-	report_error("%s", lc_last_error()->text);
+	report_error("%s", library_text());
 	return exit_of(status);
 }
 

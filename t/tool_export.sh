@@ -61,7 +61,8 @@ also "a line at the end" grep -q '^export: .*B/s$' "$err"
 printf x | cachex put mixed a --dtype u8 --shape 1
 printf xy | cachex put mixed b --dtype u8 --shape 2
 check "mixed shapes" 3 cachex export mixed mixed
-also "are named" grep -q '^cachex: export: .*u8\[2\]' "$err"
+is "are named, the operation once" "$(cat "$err")" \
+	"cachex: export: 'a' is u8[1] but 'b' is u8[2]"
 also "leave no manifest" test ! -e mixed/manifest.json
 printf x | cachex put bytes a --dtype u8 --shape 1
 check "u8 in version 1" 3 cachex export bytes bytes --shard-version 1
@@ -73,6 +74,9 @@ check "no records" 3 cachex export empty empty
 echo file >file
 check "a file as directory" 4 cachex export m file
 also "is named" grep -q '^cachex: export: .*file' "$err"
+echo file >export
+check "a file that is called as the command" 4 cachex export m export
+also "is named all the same" grep -q '^cachex: export: export: ' "$err"
 
 # shard inspect
 check "inspect" 0 cachex shard inspect out/shard-000000.twh1
@@ -128,7 +132,9 @@ is "they are good" "$(tail -n 1 "$out")" "out: good"
 head -c 4200 out/shard-000000.twh1 >cut.twh1
 check "a cut shard" 1 cachex shard verify cut.twh1
 mkdir bare
-check "a directory without a manifest" 4 cachex shard verify bare
+check "a directory without a manifest" 1 cachex shard verify bare
+is "which is said" "$(cat "$err")" \
+	"cachex: shard: bare: no manifest.json: no export, or one that has not ended"
 
 # shard extract
 check "extract" 0 cachex shard extract out/shard-000000.twh1 -o samples

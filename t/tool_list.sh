@@ -181,6 +181,9 @@ also "writes nothing" test ! -e damaged.npy
 mkdir -p "$root/empty" "$root/text"
 echo text >"$root/text/data.mdb"
 check "a directory that is no module" 1 cachex ls empty
+check "a root below a file" 4 sh -c \
+	'printf x | "$1" put --root "$2" m k --dtype u8 --shape 1' sh "$CACHEX" "$root/text/data.mdb/sub"
+also "is named" grep -q "^cachex: put: $root/text/data.mdb" "$err"
 check "a file that is no module" 3 cachex ls text
 also "is named" grep -q "$root/text" "$err"
 is "in one line" "$(wc -l <"$err" | tr -d ' ')" 1
