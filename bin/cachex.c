@@ -100,6 +100,7 @@ read_surroundings(const struct command *command)
 	if (!opt_environment(global_options, NULL, why, sizeof(why)) ||
 	    !opt_environment(command->options, command->name, why, sizeof(why)) ||
 	    !config_read(why, sizeof(why)) ||
+	    !settings_check_epoch(why, sizeof(why)) ||
 	    !settings_default_root(why, sizeof(why)))
 		return report_usage("%s", why);
 	return EXIT_DONE;

@@ -5,13 +5,17 @@
 #include "output.h"
 #include "progress.h"
 #include "report.h"
+#include "size.h"
 
 static const char *output;
+static int dry_run;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
 	    .help = "write here, replacing the file at once when all is written; - is "
 	    "standard output" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "read and check every record, write nothing" },
 	{ .kind = OPT_END }
 };
 
@@ -19,7 +23,8 @@ static int
 dump_records(lc_iter *iter, struct output *out, uint64_t total)
 {
 	int status = EXIT_DONE;
-	uint64_t done = 0;
+	uint64_t done = 0, records = 0;
+	char text[SIZE_TEXT];
 	lc_item item;
 	lc_status step;
 
@@ -27,6 +32,7 @@ dump_records(lc_iter *iter, struct output *out, uint64_t total)
 		if (step == LC_OK) {
 			jsonrecord_write(out->stream, item.id, &item.tensor);
 			done += item.stored_size;
+			records++;
 		} else {
 			status = report_worse(status, report_status(step));
 		}
@@ -35,6 +41,9 @@ dump_records(lc_iter *iter, struct output *out, uint64_t total)
 		if (progress_step(NULL, done, total) != 0)
 			return report_status(LC_CANCELLED);
 	}
+	if (dry_run && status == EXIT_DONE)
+		report_note("would write %s to %s", count_human(records, "record",
+		    text, sizeof(text)), output_name(output));
 	return status;
 }
 
@@ -67,7 +76,7 @@ run(int argc, char **argv)
 	(void)argc;
 	if (status != EXIT_DONE)
 		return status;
-	status = output_open(&out, output);
+	status = output_open(&out, dry_run ? "/dev/null" : output);
 	if (status == EXIT_DONE) {
 		status = dump_cache(cache, &out);
 		if (status == EXIT_DONE)

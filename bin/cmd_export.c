@@ -21,7 +21,8 @@ static const char *dataset_root;
 static int dry_run;
 
 static struct opt options[] = {
-	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 1,
+	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
+	    .least = 4ull << 10, .most = 1ull << 40,
 	    .help = "target size of a shard" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },

@@ -7,11 +7,13 @@
 #include "output.h"
 #include "report.h"
 #include "settings.h"
+#include "value/tensor.h"
 
 static const char *output;
 static int format;
 static int bits;
 static int force;
+static int dry_run;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
@@ -23,6 +25,8 @@ static struct opt options[] = {
 	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "write binary data to a terminal" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "read and check the tensor, write nothing" },
 	{ .kind = OPT_END }
 };
 
@@ -56,7 +60,7 @@ static int
 write_view(lc_id id, const lc_view *view)
 {
 	struct output out;
-	int status = output_open(&out, output);
+	int status = output_open(&out, dry_run ? "/dev/null" : output);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -79,10 +83,13 @@ run(int argc, char **argv)
 	const lc_id id = lc_id_of(argv[1]);
 	lc_cache *cache;
 	lc_view view;
+	char text[LC__TENSOR_TEXT];
 	lc_status found;
-	int status = module_open(argv[0], &cache);
+	int status = list_check_id(id);
 
 	(void)argc;
+	if (status == EXIT_DONE)
+		status = module_open(argv[0], &cache);
 	if (status != EXIT_DONE)
 		return status;
 	if (settings.json)
@@ -90,6 +97,9 @@ run(int argc, char **argv)
 	found = lc_get(cache, id.data, id.size, &view);
 	if (found == LC_OK) {
 		status = write_view(id, &view);
+		if (status == EXIT_DONE && dry_run)
+			report_note("would write %s to %s", lc__tensor_describe(
+			    &view.tensor, text, sizeof(text)), output_name(output));
 		lc_view_release(&view);
 	} else if (found == LC_NOT_FOUND) {
 		report_error("%s is not in %s", lc__quote_id(id.data, id.size),

@@ -239,13 +239,14 @@ run(int argc, char **argv)
 	struct sources sources = { 0 };
 	struct list lists = { 0 };
 	struct tally tally = { 0 };
-	char why[OPT_TEXT_ROOM];
+	char why[OPT_TEXT_ROOM], spelling[80];
 	int status;
 
 	if (argc == 1 && files_from == NULL)
 		return report_usage("a file or a directory is missing");
 	if (!pattern_check(id_pattern, why, sizeof(why)))
-		return report_usage("--id: %s", why);
+		return report_usage("%s: %s", opt_spelling(options, &id_pattern,
+		    cmd_import.name, spelling, sizeof(spelling)), why);
 	status = collect(&sources, &lists, argc - 1, argv + 1);
 	list_free(&lists);
 	if (status == EXIT_DONE && skip_existing)

@@ -31,6 +31,16 @@ static struct opt options[] = {
 
 enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW };
 
+/* Whoever decided on a bad value is named: option, variable or key. */
+static int
+bad_value(const void *target)
+{
+	char spelling[80];
+
+	return report_usage("%s: %s", opt_spelling(options, target, cmd_put.name,
+	    spelling, sizeof(spelling)), lc_last_error()->text);
+}
+
 static int
 decode_raw(struct decoded *in, const char *name)
 {
@@ -41,10 +51,11 @@ decode_raw(struct decoded *in, const char *name)
 
 	if (dtype_name == NULL || shape_text == NULL)
 		return report_usage("%s: raw bytes need --dtype and --shape", name);
-	if (lc_dtype_parse(dtype_name, &dtype) != LC_OK ||
-	    shape_parse(shape_text, &ndim, shape) != LC_OK ||
+	if (lc_dtype_parse(dtype_name, &dtype) != LC_OK)
+		return bad_value(&dtype_name);
+	if (shape_parse(shape_text, &ndim, shape) != LC_OK ||
 	    lc_tensor_init(&in->tensor, dtype, ndim, shape, in->file.data) != LC_OK)
-		return report_argument(LC_INVALID);
+		return bad_value(&shape_text);
 	if (in->tensor.nbytes != in->file.size) {
 		report_error("%s: %s, but %s takes %zu", name, count_human(
 		    in->file.size, "byte", bytes, sizeof(bytes)),
@@ -66,7 +77,7 @@ decode_npy(struct decoded *in, const char *name)
 		return report_usage("%s: a .npy file has its own shape; --format "
 		    "raw stores its bytes as they are", name);
 	if (dtype_name != NULL && lc_dtype_parse(dtype_name, &dtype) != LC_OK)
-		return report_argument(LC_INVALID);
+		return bad_value(&dtype_name);
 	if (dtype_name != NULL)
 		wanted = (int)dtype;
 	status = npy_decode(in, name, wanted);

@@ -75,6 +75,7 @@ read_number(const struct opt *opt, const char *text, char *why, size_t room)
 {
 	uint64_t number;
 	const bool size = opt->kind == OPT_SIZE;
+	char limit[SIZE_TEXT];
 
 	if (!(size ? size_parse(text, &number) : count_parse(text, &number)) ||
 	    number == OPT_UNSET) {
@@ -82,9 +83,11 @@ read_number(const struct opt *opt, const char *text, char *why, size_t room)
 		    "not a number: '%s'", text);
 		return false;
 	}
-	if (number < opt->least) {
-		snprintf(why, room, "'%s' is below %llu", text,
-		    (unsigned long long)opt->least);
+	if (number < opt->least || (opt->most > 0 && number > opt->most)) {
+		size_exact(number < opt->least ? opt->least : opt->most, limit,
+		    sizeof(limit));
+		snprintf(why, room, "'%s' is %s %s", text,
+		    number < opt->least ? "below" : "above", limit);
 		return false;
 	}
 	*(uint64_t *)opt->target = number;
@@ -190,6 +193,20 @@ opt_key(const struct opt *opt, const char *command, char *out, size_t room)
 {
 	snprintf(out, room, "%s%s%s", command ? command : "",
 	    command ? "." : "", opt->name);
+	return out;
+}
+
+char *
+opt_spelling(const struct opt *table, const void *target, const char *command,
+    char *out, size_t room)
+{
+	while (table->target != target)
+		table++;
+	if (table->source == FROM_ENVIRONMENT)
+		return opt_variable(table, command, out, room);
+	if (table->source == FROM_CONFIG)
+		return opt_key(table, command, out, room);
+	snprintf(out, room, "--%s", table->name);
 	return out;
 }
 

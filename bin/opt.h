@@ -42,9 +42,9 @@ struct opt {
 	const char *value;      /* "FILE", "npy|raw"; NULL for a flag */
 	const char *help;       /* one phrase */
 	uint64_t least;         /* OPT_COUNT, OPT_SIZE: the smallest allowed */
+	uint64_t most;          /* and the largest, 0 if all are */
 	enum opt_source source; /* who decided; set while reading */
 };
-
 
 /** A row by its long name; @p negated is set for --no-NAME of a flag. */
 struct opt *opt_by_name(struct opt *table, const char *name, size_t size,
@@ -69,6 +69,13 @@ char *opt_variable(const struct opt *opt, const char *command, char *out,
 /** "root" or "put.dtype", the name in the configuration file. */
 char *opt_key(const struct opt *opt, const char *command, char *out,
     size_t room);
+
+/**
+ * The option with this target as the one who decided spells it: "--dtype",
+ * "CACHEX_PUT_DTYPE" or "put.dtype".
+ */
+char *opt_spelling(const struct opt *table, const void *target,
+    const char *command, char *out, size_t room);
 
 /**
  * Read the options at argv[*at], which starts with '-' and is not "-" or "--",

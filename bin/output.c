@@ -21,6 +21,12 @@ forget(struct output *output)
 	memset(output, 0, sizeof(*output));
 }
 
+static bool
+is_stdout(const char *path)
+{
+	return path == NULL || strcmp(path, "-") == 0;
+}
+
 /* A link keeps pointing at its file, which is what gets replaced. */
 static char *
 follow_link(const char *path)
@@ -61,6 +67,12 @@ open_temporary(struct output *output, mode_t mode)
 	return fd;
 }
 
+const char *
+output_name(const char *path)
+{
+	return is_stdout(path) ? "standard output" : path;
+}
+
 int
 output_open(struct output *output, const char *path)
 {
@@ -68,7 +80,7 @@ output_open(struct output *output, const char *path)
 	int fd;
 
 	memset(output, 0, sizeof(*output));
-	if (path == NULL || strcmp(path, "-") == 0) {
+	if (is_stdout(path)) {
 		output->stream = stdout;
 		return EXIT_DONE;
 	}

@@ -13,6 +13,8 @@ struct output {
 	int sys;         /* errno of the first failed write, 0 if none */
 };
 
+/** The name for messages: @p path, or "standard output". */
+const char *output_name(const char *path);
 /** Begin; @p path NULL or "-" is standard output. Reports; an exit status. */
 int output_open(struct output *output, const char *path);
 /** True if a write has failed; to be asked right after writing, as errno is kept. */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "size.h"
+
 struct settings settings = { .progress = -1 };
 
 struct opt global_options[] = {
@@ -35,6 +37,20 @@ settings_is_action(const struct opt *opt)
 {
 	return opt->target == &settings.short_help ||
 	    opt->target == &settings.help || opt->target == &settings.version;
+}
+
+bool
+settings_check_epoch(char *why, size_t room)
+{
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	uint64_t seconds;
+
+	if (epoch == NULL || *epoch == '\0' || (count_parse(epoch, &seconds) &&
+	    seconds < UINT64_MAX / 1000))
+		return true;
+	snprintf(why, room, "SOURCE_DATE_EPOCH: not a number of seconds: '%s'",
+	    epoch);
+	return false;
 }
 
 bool

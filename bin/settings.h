@@ -26,6 +26,9 @@ extern struct opt global_options[];
 /** True for --help and its like, which no variable or file can set. */
 bool settings_is_action(const struct opt *opt);
 
+/** False with @p why if SOURCE_DATE_EPOCH, which fixes all dates, is none. */
+bool settings_check_epoch(char *why, size_t room);
+
 /** Choose the root if nobody did. False with @p why if there is no place. */
 bool settings_default_root(char *why, size_t room);
 

@@ -17,12 +17,12 @@ shape_parse(const char *text, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 		char word[24] = "";
 		if (n == LC_MAX_NDIM)
 			return lc__error(LC_INVALID, 0,
-			    "--shape: more than %d dimensions", LC_MAX_NDIM);
+			    "more than %d dimensions", LC_MAX_NDIM);
 		if (size < sizeof(word))
 			memcpy(word, p, size);
 		if (!count_parse(word, &shape[n++]))
 			return lc__error(LC_INVALID, 0,
-			    "--shape: not a shape: '%s' (as in 3,640,640)", text);
+			    "not a shape: '%s' (as in 3,640,640)", text);
 		p += size;
 		if (*p++ == '\0')
 			break;

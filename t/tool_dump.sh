@@ -24,6 +24,10 @@ check "dump" 0 cachex dump m
 is "by cache_id" "$(cat "$out")" "$(cat expected)"
 check "dump -o" 0 cachex dump m -o dump.jsonl
 also "the same in a file" cmp dump.jsonl expected
+check "dump -n" 0 cachex dump m -n -o none.jsonl
+is "says what it would do" "$(cat "$out" "$err")" \
+	"cachex: dump: would write 4 records to none.jsonl"
+also "writes nothing" test ! -e none.jsonl
 check "load" 0 cachex load n dump.jsonl
 is "says nothing" "$(cat "$out" "$err")" ""
 is "the module is the same" "$(cachex dump n)" "$(cat expected)"

@@ -44,9 +44,13 @@ wrong "huge number" "cachex: import: -j: not a number: '99999999999999999999'" \
 	cachex import m . -j 99999999999999999999
 wrong "no size" "cachex: export: --shard-size: not a size: '12Q' (as in 192M)" \
 	cachex export m d --shard-size 12Q
+wrong "size too small" "cachex: export: --shard-size: '4095' is below 4K" \
+	cachex export m d --shard-size 4095
+wrong "size above the largest" "cachex: export: --shard-size: '1.1T' is above 1T" \
+	cachex export m d --shard-size 1.1T
 wrong "size too large" "cachex: export: --shard-size: not a size: '99999999E' (as in 192M)" \
 	cachex export m d --shard-size 99999999E
-wrong "size zero" "cachex: export: --shard-size: '0' is below 1" \
+wrong "size zero" "cachex: export: --shard-size: '0' is below 4K" \
 	cachex export m d --shard-size 0
 wrong "value for a negated switch" "cachex: ls: --no-json takes no value" cachex ls --no-json=1
 wrong "no switch" "cachex: ls: --json: not a switch: 'maybe' (1 or 0)" cachex ls --json=maybe
@@ -92,6 +96,10 @@ also "version has three numbers" grep -Eqx 'cachex [0-9]+\.[0-9]+\.[0-9]+' "$out
 check "version as JSON" 0 cachex --version --json
 also "version as JSON names the output's version" \
 	grep -Eqx '\{"version":"[0-9.]+","json":1\}' "$out"
+
+wrong "a date that is none" \
+	"cachex: ls: SOURCE_DATE_EPOCH: not a number of seconds: 'today'" \
+	env SOURCE_DATE_EPOCH=today "$CACHEX" ls
 
 # Where values come from; the nearer source wins.
 setting() { cachex "$@" | sed -n "s/^$key *= //p" | tr -s ' '; }

@@ -43,6 +43,9 @@ check "get through a link" 0 cachex get m z -o link.npy
 also "the link stays" test -L link.npy
 also "its file is new" cmp old.npy x.npy
 is "its mode stays" "$(ls -l old.npy | cut -c1-10)" "-rw-r-----"
+check "get -n" 0 cachex get m z -n -o none.npy
+also "says what it would do" grep -q '^cachex: get: would write .* to none.npy$' "$err"
+also "writes nothing" test ! -e none.npy
 check "get into a device" 0 cachex get m z -o /dev/null
 
 # Every dtype, raw, with its elements as JSON.
@@ -119,13 +122,15 @@ for shape in ',' '2,' ',3' '2,,3' 2x3 -6 ' 6' 99999999999999999999999; do
 		"cachex: put: --shape: not a shape: '$shape' (as in 3,640,640)" \
 		cachex put m bad six --dtype u8 --shape="$shape"
 done
-refuse "a shape that overflows" 2 "cachex: put: shape overflows at dimension 1" \
+CACHEX_PUT_DTYPE=u9 refuse "a dtype from a variable" 2 \
+	"cachex: put: CACHEX_PUT_DTYPE: unknown dtype 'u9'" cachex put m bad six --shape 6
+refuse "a shape that overflows" 2 "cachex: put: --shape: shape overflows at dimension 1" \
 	cachex put m bad six --dtype u8 --shape 4611686018427387904,4
 
 # Refusals change nothing.
 refuse "wrong size" 3 "cachex: put: six: 6 bytes, but f32[2] takes 8" \
 	cachex put m bad six --dtype f32 --shape 2
-refuse "unknown dtype" 2 "cachex: put: unknown dtype 'float33'" \
+refuse "unknown dtype" 2 "cachex: put: --dtype: unknown dtype 'float33'" \
 	cachex put m bad six --dtype float33 --shape 2
 refuse "no description" 3 "cachex: put: six: not a .npy file; raw bytes need --dtype and --shape, images cachex import" \
 	cachex put m bad six
