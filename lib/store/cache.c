@@ -221,7 +221,7 @@ open_env(struct lc_cache *cache, const char *root)
 		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
 	status = lc__env_open(dir, &cache->options, &cache->env);
 	free(dir);
-	return status;
+	return status == LC_OK ? lc__pool_attach(cache->env) : status;
 }
 
 static lc_status

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "lmdbcache.h"
-#include "store/env.h"
+#include "env/env.h"
 #include "store/pending.h"
 #include "store/snapshot.h"
 

@@ -3,7 +3,7 @@
 #ifndef LC_STORE_COMMIT_H
 #define LC_STORE_COMMIT_H
 
-#include "store/env.h"
+#include "env/env.h"
 #include "store/pending.h"
 
 /** Commit everything in @p pending in one transaction; durable on LC_OK. */

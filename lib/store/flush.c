@@ -101,7 +101,7 @@ static void
 warn_of_pins(const struct lc_cache *cache)
 {
 	const uint64_t age =
-	    lc__pool_oldest_pin_ms(lc__env_pool(cache->env));
+	    lc__pool_oldest_pin_ms(cache->env);
 
 	if (cache->options.pin_warn_ms > 0 && age > cache->options.pin_warn_ms)
 		lc__cache_log(cache, "%s: a view is held since %llu s; freed "

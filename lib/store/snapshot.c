@@ -19,8 +19,8 @@ static struct lc__snapshot *abandoned;
 
 /* ---- the pool ------------------------------------------------------------- */
 
-struct lc__pool *
-lc__pool_new(struct lc__env *env)
+static void *
+make_pool(struct lc__env *env)
 {
 	struct lc__pool *pool = calloc(1, sizeof(*pool));
 
@@ -45,13 +45,12 @@ free_snapshot(struct lc__snapshot *snapshot)
 	free(snapshot);
 }
 
-void
-lc__pool_free(struct lc__pool *pool)
+static void
+free_pool(void *guest)
 {
+	struct lc__pool *pool = guest;
 	struct lc__snapshot *next;
 
-	if (pool == NULL)
-		return;
 	for (struct lc__snapshot *s = pool->idle; s != NULL; s = next) {
 		next = s->next;
 		free_snapshot(s);
@@ -59,9 +58,10 @@ lc__pool_free(struct lc__pool *pool)
 	free(pool);
 }
 
-void
-lc__pool_after_fork(struct lc__pool *pool)
+static void
+abandon_pool(void *guest)
 {
+	struct lc__pool *pool = guest;
 	struct lc__snapshot **end = &pool->idle;
 
 	while (*end != NULL)
@@ -69,6 +69,16 @@ lc__pool_after_fork(struct lc__pool *pool)
 	*end = abandoned;
 	abandoned = pool->idle;
 	pool->idle = NULL;
+}
+
+lc_status
+lc__pool_attach(struct lc__env *env)
+{
+	static const struct lc__env_guest kind = {
+		make_pool, free_pool, abandon_pool
+	};
+
+	return lc__env_invite(env, &kind);
 }
 
 /* Take off the first idle snapshot that can show the newest commit: one that is
@@ -104,7 +114,7 @@ pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
 	lc__env_lock(env);
 	status = lc__env_enter(env);
 	if (status == LC_OK) {
-		*out = pop_usable(lc__env_pool(env));
+		*out = pop_usable(lc__env_guest_of(env));
 		*active = *out != NULL && (*out)->pins > 0;
 		if (*active)
 			lc__env_leave(env);
@@ -206,7 +216,7 @@ drop_pin(struct lc__snapshot *s)
 static void
 put_back(struct lc__snapshot *s)
 {
-	struct lc__pool *pool = lc__env_pool(s->env);
+	struct lc__pool *pool = lc__env_guest_of(s->env);
 
 	s->in_use = false;
 	if (s->pins == 0)
@@ -255,8 +265,9 @@ lc__snapshot_end_keep(struct lc__snapshot *s)
 }
 
 uint64_t
-lc__pool_oldest_pin_ms(struct lc__pool *pool)
+lc__pool_oldest_pin_ms(struct lc__env *env)
 {
+	const struct lc__pool *pool = lc__env_guest_of(env);
 	const uint64_t now = lc__clock_coarse_ns();
 	uint64_t oldest = now;
 

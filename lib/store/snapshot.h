@@ -7,9 +7,9 @@
 #define LC_STORE_SNAPSHOT_H
 
 #include "store/chunk.h"
-#include "store/env.h"
+#include "env/env.h"
 #include "store/record.h"
-#include "store/rows.h"
+#include "env/rows.h"
 #include "index/run.h"
 
 /* Chunks whose address a snapshot remembers: a power of two. */
@@ -43,11 +43,8 @@ struct lc__snapshot {
 
 #define LC__SCHEMA_UNKNOWN UINT32_MAX
 
-struct lc__pool *lc__pool_new(struct lc__env *env);
-/** Free the pool and its idle snapshots. */
-void lc__pool_free(struct lc__pool *pool);
-/** In a forked child: abandon everything, it belongs to the parent. */
-void lc__pool_after_fork(struct lc__pool *pool);
+/** Give an environment its pool of snapshots, unless it has one. */
+LC_CHECKED lc_status lc__pool_attach(struct lc__env *env);
 
 /** Take a snapshot of the newest commit. */
 LC_CHECKED lc_status lc__snapshot_take(struct lc__env *env,
@@ -60,7 +57,7 @@ void lc__snapshot_keep(struct lc__snapshot *snapshot);
 /** Give back what lc__snapshot_keep() kept. */
 void lc__snapshot_end_keep(struct lc__snapshot *snapshot);
 /** Age in ms of the oldest pinned snapshot of this process, 0 without one. */
-uint64_t lc__pool_oldest_pin_ms(struct lc__pool *pool);
+uint64_t lc__pool_oldest_pin_ms(struct lc__env *env);
 
 /** Load state and runs into a snapshot of any transaction, also a writing one. */
 LC_CHECKED lc_status lc__snapshot_load(struct lc__snapshot *snapshot);

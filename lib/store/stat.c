@@ -67,7 +67,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	out->map_bytes = env.map_bytes;
 	out->readers = env.readers;
 	out->max_readers = env.max_readers;
-	out->oldest_pin_ms = lc__pool_oldest_pin_ms(lc__env_pool(cache->env));
+	out->oldest_pin_ms = lc__pool_oldest_pin_ms(cache->env);
 	describe_pending(cache, out);
 	return LC_OK;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared by the files of the env module, and by nothing else. */
-#ifndef LC_STORE_ENV_PRIVATE_H
-#define LC_STORE_ENV_PRIVATE_H
+#ifndef LC_ENV_ENV_PRIVATE_H
+#define LC_ENV_ENV_PRIVATE_H
 
 #include <lmdb.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "store/env.h"
+#include "env/env.h"
 
 struct lc__env {
 	struct lc__env *next; /* in the registry */
@@ -36,7 +36,8 @@ struct lc__env {
 	uint32_t attached;    /* times that mdb was opened */
 	uint32_t epoch;       /* forks so far */
 
-	struct lc__pool *pool;
+	const struct lc__env_guest *guest_kind;
+	void *guest; /* lives as long as this, NULL before lc__env_invite() */
 	/* id + 1 of the schemas that commits have met, 0 for others */
 	atomic_uint_fast32_t schema_ids[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
 };
@@ -63,6 +64,9 @@ void lc__env_detach(struct lc__env *env);
 /** Wait until no transaction of this process is active, then call @p move. */
 LC_CHECKED lc_status lc__env_move(struct lc__env *env,
     lc_status (*move)(struct lc__env *env));
+
+/** Take over the size that another process gave the map. */
+LC_CHECKED lc_status lc__env_adopt(struct lc__env *env);
 
 /** Detach and attach again; for lc__env_move(). */
 LC_CHECKED lc_status lc__env_reattach(struct lc__env *env);

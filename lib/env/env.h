@@ -5,8 +5,8 @@
  * One environment is open once a process, however many handles use it. Read
  * transactions are counted, so that the map can be moved while none is active.
  */
-#ifndef LC_STORE_ENV_H
-#define LC_STORE_ENV_H
+#ifndef LC_ENV_ENV_H
+#define LC_ENV_ENV_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "lmdbcache.h"
-#include "store/rows.h"
+#include "env/rows.h"
 #include "value/schema.h"
 
 enum lc__table {
@@ -145,9 +145,18 @@ LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__txn *txn,
 LC_CHECKED lc_status lc__env_check_pages(struct lc__env *env,
     void (*damage)(void *ctx, const char *line), void *ctx);
 
-/** The pool of snapshots that lives and dies with the environment. */
-struct lc__pool;
-struct lc__pool *lc__env_pool(struct lc__env *env);
+/** Something that lives and dies with an environment, made by its users. */
+struct lc__env_guest {
+	void *(*make)(struct lc__env *env); /* NULL without memory */
+	void (*free)(void *guest);
+	void (*after_fork)(void *guest);    /* in the child: it is the parent's */
+};
+
+/** Make the guest, unless there is one already. */
+LC_CHECKED lc_status lc__env_invite(struct lc__env *env,
+    const struct lc__env_guest *kind);
+/** The guest, NULL if none was invited. */
+void *lc__env_guest_of(const struct lc__env *env);
 
 /** Changes in a forked child: what was made before belongs to the parent. */
 uint32_t lc__env_epoch(const struct lc__env *env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/rows.h"
+#include "env/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The bytes of the small rows: state, ledger, module. Knows no LMDB. */
-#ifndef LC_STORE_ROWS_H
-#define LC_STORE_ROWS_H
+#ifndef LC_ENV_ROWS_H
+#define LC_ENV_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening environments: the registry of those open, forks, file systems. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "env/env_private.h"
+#include "pages/pages.h"
+
+/* The environments open in this process. LMDB's lock file breaks if one is
+ * opened twice or if its descriptor is closed, so there is one of each. */
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lc__env *registry;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* ---- fork ----------------------------------------------------------------- */
+
+static void
+before_fork(void)
+{
+	pthread_mutex_lock(&registry_lock);
+	for (struct lc__env *env = registry; env != NULL; env = env->next)
+		pthread_mutex_lock(&env->lock);
+}
+
+static void
+after_fork_parent(void)
+{
+	for (struct lc__env *env = registry; env != NULL; env = env->next)
+		pthread_mutex_unlock(&env->lock);
+	pthread_mutex_unlock(&registry_lock);
+}
+
+/* Other threads are gone and may have held any lock; their transactions live on
+ * in the parent. The environment is reopened on its next use. */
+static void
+after_fork_child(void)
+{
+	pthread_mutex_init(&registry_lock, NULL);
+	for (struct lc__env *env = registry; env != NULL; env = env->next) {
+		lc__env_init_locks(env);
+		env->active = 0;
+		env->pinned = 0;
+		env->moving = false;
+		env->stale = true;
+		env->forked = true;
+		env->epoch++;
+		if (env->guest != NULL)
+			env->guest_kind->after_fork(env->guest);
+	}
+}
+
+static void
+watch_forks(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+/* ---- opening -------------------------------------------------------------- */
+
+/*
+ * Touch data.mdb before anyone maps it: on overlayfs, opening it for writing
+ * copies it up, and a map of the lower file would miss later commits.
+ */
+static lc_status
+touch_data(const char *dir, const lc_options *options, struct stat *st,
+    bool *read_only)
+{
+	const bool want_write = !(options->flags & LC_RDONLY);
+	const bool create = want_write && (options->flags & LC_CREATE);
+	char *path = lc__path_join(dir, "data.mdb");
+	struct lc__pages_meta meta;
+	lc_status status;
+	int fd;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
+	*read_only = false;
+	if (fd == -1 && !want_write && (errno == EACCES || errno == EROFS ||
+	    errno == EPERM)) {
+		*read_only = true;
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd == -1 || fstat(fd, st) == -1)
+		status = lc__error_sys(errno, "%s: open", path);
+	else if (!S_ISREG(st->st_mode))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a file", path);
+	else
+		status = lc__pages_check_header(fd, path, &meta);
+	if (fd != -1 && status == LC_NOT_FOUND)
+		status = create ? LC_OK : lc__error(LC_NOT_MODULE, 0,
+		    "%s: an empty file, not a module", path);
+	if (fd != -1)
+		close(fd);
+	free(path);
+	return status;
+}
+
+static struct lc__env *
+find_open(const struct stat *st)
+{
+	struct lc__env *env = registry;
+
+	while (env != NULL &&
+	    (env->device != st->st_dev || env->inode != st->st_ino))
+		env = env->next;
+	return env;
+}
+
+static void
+free_env(struct lc__env *env)
+{
+	if (env->guest != NULL)
+		env->guest_kind->free(env->guest);
+	lc__env_detach(env);
+	pthread_mutex_destroy(&env->lock);
+	pthread_mutex_destroy(&env->write_lock);
+	pthread_cond_destroy(&env->changed);
+	free(env->path);
+	free(env->dir);
+	free(env);
+}
+
+static lc_status
+new_env(const char *dir, const lc_options *options, const struct stat *st,
+    bool read_only, struct lc__env **out)
+{
+	struct lc__env *env = calloc(1, sizeof(*env));
+	lc_status status;
+
+	if (env == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	lc__env_init_locks(env);
+	env->dir = strdup(dir);
+	env->device = st->st_dev;
+	env->inode = st->st_ino;
+	env->read_only = read_only;
+	env->map_size = options->map_size;
+	env->refs = 1;
+	env->path = realpath(dir, NULL);
+	if (env->path == NULL)
+		status = lc__error_sys(errno, "%s: open", dir);
+	else if (env->dir == NULL)
+		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	else
+		status = lc__env_attach(env, !(options->flags & LC_RDONLY) &&
+		    (options->flags & LC_CREATE));
+	if (status != LC_OK) {
+		free_env(env);
+		return status;
+	}
+	env->next = registry;
+	registry = env;
+	*out = env;
+	return LC_OK;
+}
+
+static lc_status
+reopen_to_write(struct lc__env *env)
+{
+	lc_status status;
+
+	env->read_only = false;
+	env->stale = true;
+	status = lc__env_reattach(env);
+	/* Its other handles need no more than they had. */
+	if (status != LC_OK)
+		env->read_only = true;
+	return status;
+}
+
+/* Use an open environment again; one opened read-only is reopened to write. */
+static lc_status
+share_env(struct lc__env *env, bool read_only, struct lc__env **out)
+{
+	if (env->read_only && !read_only)
+		return_if_error(lc__env_move(env, reopen_to_write));
+	env->refs++;
+	*out = env;
+	return LC_OK;
+}
+
+static lc_status
+open_locked(const char *dir, const lc_options *options, struct lc__env **out)
+{
+	struct lc__env *env;
+	struct stat st;
+	bool read_only = false;
+
+	return_if_error(touch_data(dir, options, &st, &read_only));
+	env = find_open(&st);
+	if (env != NULL)
+		return share_env(env, read_only, out);
+	return new_env(dir, options, &st, read_only, out);
+}
+
+static const struct {
+	unsigned long magic; /* statfs f_type */
+	const char *name;
+} remote_systems[] = {
+	{ 0x6969, "NFS" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB" },
+	{ 0x65735546, "FUSE" }, { 0x01021997, "9p" }, { 0x00c36400, "Ceph" },
+	{ 0x5346414f, "AFS" }, { 0x0bd00bd0, "Lustre" }, { 0x47504653, "GPFS" },
+};
+
+/* Locks and shared maps are not coherent on these. */
+static lc_status
+check_filesystem(const char *dir)
+{
+	struct statfs fs;
+
+	if (statfs(dir, &fs) == -1)
+		return lc__error_sys(errno, "%s: statfs", dir);
+	for (size_t i = 0; i < sizeof(remote_systems) / sizeof(*remote_systems);
+	    i++)
+		if ((unsigned long)fs.f_type == remote_systems[i].magic)
+			return lc__error(LC_FILESYSTEM, 0, "%s: on %s, where "
+			    "several writers would damage it; "
+			    "LC_FORCE_FS overrides", dir,
+			    remote_systems[i].name);
+	return LC_OK;
+}
+
+/* LMDB files aside, is the directory empty? */
+static lc_status
+check_only_ours(const char *dir)
+{
+	DIR *handle = opendir(dir);
+	struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (handle == NULL)
+		return lc__error_sys(errno, "%s: open", dir);
+	while (status == LC_OK && (entry = readdir(handle)) != NULL) {
+		const char *name = entry->d_name;
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+		    strcmp(name, "data.mdb") != 0 && strcmp(name, "lock.mdb") != 0)
+			status = lc__error(LC_NOT_MODULE, 0, "%s: holds '%s' "
+			    "and no data.mdb: not a module", dir, name);
+	}
+	closedir(handle);
+	return status;
+}
+
+static lc_status
+prepare_directory(const char *dir, const lc_options *options)
+{
+	const bool create = !(options->flags & LC_RDONLY) &&
+	    (options->flags & LC_CREATE);
+	struct stat st;
+	char *data;
+	int found;
+
+	if (create)
+		return_if_error(lc__make_dirs(dir));
+	else if (stat(dir, &st) == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	if (!(options->flags & (LC_RDONLY | LC_FORCE_FS)))
+		return_if_error(check_filesystem(dir));
+	data = lc__path_join(dir, "data.mdb");
+	if (data == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	found = stat(data, &st);
+	free(data);
+	return found == 0 ? LC_OK : check_only_ours(dir);
+}
+
+lc_status
+lc__env_open(const char *dir, const lc_options *options, struct lc__env **out)
+{
+	lc_status status;
+
+	pthread_once(&fork_once, watch_forks);
+	return_if_error(prepare_directory(dir, options));
+	pthread_mutex_lock(&registry_lock);
+	status = open_locked(dir, options, out);
+	pthread_mutex_unlock(&registry_lock);
+	return status;
+}
+
+void
+lc__env_close(struct lc__env *env)
+{
+	struct lc__env **link = &registry;
+
+	if (env == NULL)
+		return;
+	pthread_mutex_lock(&registry_lock);
+	if (--env->refs > 0) {
+		pthread_mutex_unlock(&registry_lock);
+		return;
+	}
+	while (*link != env)
+		link = &(*link)->next;
+	*link = env->next;
+	/* Within the lock: another open of the same file must come after. */
+	free_env(env);
+	pthread_mutex_unlock(&registry_lock);
+}
+
+uint64_t
+lc__env_seed(const struct lc__env *env)
+{
+	return lc__get64(env->module.uuid);
+}

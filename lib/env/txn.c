@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Transactions: beginning them whatever the map and the slots do. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "env/env_private.h"
+#include "pages/pages.h"
+
+static lc_status
+new_txn(struct lc__env *env, bool write, struct lc__txn **out)
+{
+	struct lc__txn *txn = calloc(1, sizeof(*txn));
+
+	if (txn == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	txn->env = env;
+	txn->write = write;
+	*out = txn;
+	return LC_OK;
+}
+
+/* Remove what made a transaction fail, if that is possible. LMDB refuses all
+ * transactions after a failed write of a meta page, until it is opened anew. */
+static lc_status
+mend(struct lc__env *env, int rc, uint32_t attached, const char *what)
+{
+	if (rc == MDB_MAP_RESIZED)
+		return lc__env_adopt(env);
+	if (rc != MDB_PANIC)
+		return lc__env_error(env, rc, what);
+	pthread_mutex_lock(&env->lock);
+	/* Unless another thread has reopened it meanwhile. */
+	if (env->attached == attached)
+		env->stale = true;
+	pthread_mutex_unlock(&env->lock);
+	return lc__env_move(env, lc__env_reattach);
+}
+
+static bool
+is_stale(struct lc__env *env)
+{
+	bool stale;
+
+	pthread_mutex_lock(&env->lock);
+	stale = env->stale;
+	pthread_mutex_unlock(&env->lock);
+	return stale;
+}
+
+static lc_status
+try_begin_write(struct lc__txn *txn, unsigned flags)
+{
+	struct lc__env *env = txn->env;
+	int rc;
+
+	pthread_mutex_lock(&env->write_lock);
+	if (is_stale(env))
+		rc = MDB_PANIC;
+	else
+		rc = mdb_txn_begin(env->mdb, NULL, flags, &txn->mdb);
+	txn->attached = env->attached;
+	if (rc == 0)
+		return LC_OK;
+	pthread_mutex_unlock(&env->write_lock);
+	return mend(env, rc, txn->attached, "begin to write");
+}
+
+/* Find out where the map is: from a row that stands in it. */
+static lc_status
+locate_map(struct lc__txn *txn)
+{
+	struct lc__slice row = { NULL, 0 };
+	MDB_envinfo info;
+	const lc_status status = lc__txn_get_meta(txn, "module", &row);
+
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: the module's description "
+		    "is missing", txn->env->dir);
+	return_if_error(status);
+	mdb_env_info(txn->env->mdb, &info);
+	txn->base = lc__pages_base(row.data, txn->env->page_size);
+	txn->map_size = info.me_mapsize;
+	return LC_OK;
+}
+
+lc_status
+lc__txn_begin_write(struct lc__env *env, lc_durability durability,
+    struct lc__txn **out)
+{
+	const unsigned flags =
+	    durability == LC_DURABLE_RELAXED ? MDB_NOMETASYNC : 0;
+	struct lc__txn *txn = NULL;
+	lc_status status = LC_OK;
+
+	return_if_error(new_txn(env, true, &txn));
+	for (int i = 0; i < 8 && status == LC_OK && txn->mdb == NULL; i++)
+		status = try_begin_write(txn, flags);
+	if (status == LC_OK && txn->mdb == NULL)
+		status = lc__error(LC_BUSY, 0,
+		    "%s: the map keeps being resized", env->dir);
+	if (status != LC_OK) {
+		free(txn);
+		return status;
+	}
+	status = locate_map(txn);
+	if (status != LC_OK)
+		lc__txn_abort(txn);
+	else
+		*out = txn;
+	return status;
+}
+
+lc_status
+lc__txn_commit(struct lc__txn *txn)
+{
+	struct lc__env *env = txn->env;
+	const int rc = mdb_txn_commit(txn->mdb);
+
+	/* mdb_txn_commit() frees the transaction whatever it returns. */
+	txn->mdb = NULL;
+	lc__txn_abort(txn);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "commit");
+}
+
+static void
+leave_unlocked(struct lc__env *env)
+{
+	lc__env_lock(env);
+	lc__env_leave(env);
+	lc__env_unlock(env);
+}
+
+void
+lc__txn_abort(struct lc__txn *txn)
+{
+	if (txn == NULL)
+		return;
+	if (txn->mdb != NULL && txn->attached == txn->env->attached)
+		mdb_txn_abort(txn->mdb);
+	if (txn->write)
+		pthread_mutex_unlock(&txn->env->write_lock);
+	else if (txn->active)
+		leave_unlocked(txn->env);
+	free(txn);
+}
+
+/* Begin or renew; an LMDB code. */
+static int
+begin_or_renew(struct lc__txn *txn)
+{
+	struct lc__env *env = txn->env;
+	int rc;
+
+	/* What was begun before a reopening is void; so is its address. */
+	if (txn->attached != env->attached)
+		txn->mdb = NULL;
+	txn->attached = env->attached;
+	if (txn->mdb == NULL)
+		rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn->mdb);
+	else
+		rc = mdb_txn_renew(txn->mdb);
+	txn->active = rc == 0;
+	return rc;
+}
+
+/* Count out, mend, and count in anew. */
+static lc_status
+mend_read(struct lc__txn *txn, int rc, bool *slots_checked)
+{
+	struct lc__env *env = txn->env;
+	lc_status status;
+	int dead;
+
+	if (rc == MDB_READERS_FULL && !*slots_checked) {
+		*slots_checked = true;
+		mdb_reader_check(env->mdb, &dead);
+		return LC_OK;
+	}
+	leave_unlocked(env);
+	return_if_error(mend(env, rc, txn->attached, "begin to read"));
+	lc__env_lock(env);
+	status = lc__env_enter(env);
+	lc__env_unlock(env);
+	return status;
+}
+
+lc_status
+lc__txn_renew(struct lc__txn *txn)
+{
+	bool slots_checked = false;
+	int rc;
+
+	for (int i = 0; i < 8; i++) {
+		rc = begin_or_renew(txn);
+		if (rc == 0)
+			return LC_OK;
+		return_if_error(mend_read(txn, rc, &slots_checked));
+	}
+	leave_unlocked(txn->env);
+	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized",
+	    txn->env->dir);
+}
+
+lc_status
+lc__txn_begin_read(struct lc__env *env, struct lc__txn **out)
+{
+	struct lc__txn *txn = NULL;
+	lc_status status = new_txn(env, false, &txn);
+
+	if (status != LC_OK) {
+		leave_unlocked(env);
+		return status;
+	}
+	status = lc__txn_renew(txn);
+	if (status != LC_OK)
+		lc__txn_abort(txn);
+	else
+		*out = txn;
+	return status;
+}
+
+void
+lc__txn_reset(struct lc__txn *txn)
+{
+	mdb_txn_reset(txn->mdb);
+	txn->active = false;
+	lc__env_leave(txn->env);
+}
+
+uint64_t
+lc__txn_id(const struct lc__txn *txn)
+{
+	return mdb_txn_id(txn->mdb);
+}
+
+uint64_t
+lc__env_last_txn(struct lc__env *env)
+{
+	MDB_envinfo info;
+
+	mdb_env_info(env->mdb, &info);
+	return info.me_last_txnid;
+}
+
