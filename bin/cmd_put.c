@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
 #include "base/error.h"
 #include "command.h"
 #include "input.h"
@@ -33,12 +35,24 @@ enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW };
 
 /* Whoever decided on a bad value is named: option, variable or key. */
 static int
-bad_value(const void *target)
+bad_value(const void *target, const char *remedy)
 {
 	char spelling[80];
 
-	return report_usage("%s: %s", opt_spelling(options, target, cmd_put.name,
-	    spelling, sizeof(spelling)), lc_last_error()->text);
+	return report_usage("%s: %s%s", opt_spelling(options, target, cmd_put.name,
+	    spelling, sizeof(spelling)), lc_last_error()->text, remedy);
+}
+
+static int
+bad_dtype(void)
+{
+	char names[16 * LC_DTYPE_COUNT];
+	size_t used = 0;
+
+	for (int i = 0; i < LC_DTYPE_COUNT; i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+		    i == 0 ? "; there are " : ", ", lc_dtype_name((lc_dtype)i));
+	return bad_value(&dtype_name, names);
 }
 
 static int
@@ -52,10 +66,10 @@ decode_raw(struct decoded *in, const char *name)
 	if (dtype_name == NULL || shape_text == NULL)
 		return report_usage("%s: raw bytes need --dtype and --shape", name);
 	if (lc_dtype_parse(dtype_name, &dtype) != LC_OK)
-		return bad_value(&dtype_name);
+		return bad_dtype();
 	if (shape_parse(shape_text, &ndim, shape) != LC_OK ||
 	    lc_tensor_init(&in->tensor, dtype, ndim, shape, in->file.data) != LC_OK)
-		return bad_value(&shape_text);
+		return bad_value(&shape_text, "");
 	if (in->tensor.nbytes != in->file.size) {
 		report_error("%s: %s, but %s takes %zu", name, count_human(
 		    in->file.size, "byte", bytes, sizeof(bytes)),
@@ -77,7 +91,7 @@ decode_npy(struct decoded *in, const char *name)
 		return report_usage("%s: a .npy file has its own shape; --format "
 		    "raw stores its bytes as they are", name);
 	if (dtype_name != NULL && lc_dtype_parse(dtype_name, &dtype) != LC_OK)
-		return bad_value(&dtype_name);
+		return bad_dtype();
 	if (dtype_name != NULL)
 		wanted = (int)dtype;
 	status = npy_decode(in, name, wanted);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base64.h"
 #include "json.h"
+#include "size.h"
 
 void
 jsonrecord_write(FILE *out, lc_id id, const lc_tensor *tensor)
@@ -100,6 +101,7 @@ read_tensor(const json_t *root, struct jsonrecord *out)
 	uint32_t ndim = 0;
 	lc_dtype dtype;
 	size_t size = 0;
+	char bytes[SIZE_TEXT];
 
 	if (!json_is_string(name))
 		return lc__error(LC_INVALID, 0, "dtype is missing or no text");
@@ -110,8 +112,9 @@ read_tensor(const json_t *root, struct jsonrecord *out)
 	return_if_error(lc_tensor_init(&out->tensor, dtype, ndim, shape,
 	    out->data));
 	if (size != out->tensor.nbytes)
-		return lc__error(LC_INVALID, 0, "data has %zu bytes, its shape "
-		    "takes %zu", size, out->tensor.nbytes);
+		return lc__error(LC_INVALID, 0, "data has %s, its shape takes %zu",
+		    count_human(size, "byte", bytes, sizeof(bytes)),
+		    out->tensor.nbytes);
 	return LC_OK;
 }
 

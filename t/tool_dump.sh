@@ -82,7 +82,7 @@ done <<'END'
 {"id":"a","dtype":"u8","shape":[1.0],"data":"eg=="}	dimension 0 of shape is no count
 {"id":"a","dtype":"u8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":"eg=="}	shape has more than 16 dimensions
 {"id":"a","dtype":"f64","shape":[4611686018427387904],"data":"eg=="}	shape overflows at dimension 0
-{"id":"a","dtype":"u8","shape":[2],"data":"eg=="}	data has 1 bytes, its shape takes 2
+{"id":"a","dtype":"u8","shape":[2],"data":"eg=="}	data has 1 byte, its shape takes 2
 {"id":"a","dtype":"u8","shape":[1]}	data is no text
 {"id":"a","dtype":"u8","shape":[1],"data":"e*=="}	data is not base64
 {"id":"a","dtype":"u8","shape":[1],"data":"===="}	data is not base64
