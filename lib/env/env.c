@@ -139,8 +139,9 @@ lc__env_reattach(struct lc__env *env)
 	if (!env->stale)
 		return LC_OK;
 	lc__env_detach(env);
-	return_if_error(lc__env_attach(env, false));
+	/* Transactions of the closed environment are void, also if no new one opens. */
 	env->attached++;
+	return_if_error(lc__env_attach(env, false));
 	env->stale = false;
 	return LC_OK;
 }

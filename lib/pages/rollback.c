@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A flipped bit in the number of a transaction can make the snapshot before the
- * newest look like the newest: every page of it is sound, only acknowledged
- * commits are missing. But a transaction that changes anything frees pages, and
+ * A bit set in the number of a transaction can make the snapshot before the
+ * newest look like the newest: every page of it is sound, only an acknowledged
+ * commit is missing. But a transaction that changes anything frees pages, and
  * its free list ends with a record of its own number: which tells on the lie.
+ * (A bit cleared in the newest number cannot be told from a meta page that failed
+ * to be written: LMDB then puts the old number over the new roots.)
  */
 #include "base/error.h"
 #include "pages/page_layout.h"
@@ -68,9 +70,7 @@ check_meta(const struct file *file, unsigned which)
 		    __ATOMIC_ACQUIRE);
 		const uint64_t freeing = last_freeing(file, meta);
 
-		if (freeing <= id && freeing + 2 != id)
-			return LC_OK;
-		if (freeing == 0)
+		if (freeing == 0 || freeing + 2 != id)
 			return LC_OK;
 		if (__atomic_load_n((const uint64_t *)(const void *)
 		    (meta + META_TXNID), __ATOMIC_ACQUIRE) == id && i > 3)
