@@ -9,6 +9,7 @@
 #include "store/chunk.h"
 #include "index/run.h"
 #include "index/run_build.h"
+#include "index/run_layout.h"
 #include "index/run_merge.h"
 
 #define SEED 12345u
@@ -185,6 +186,41 @@ START_TEST(merge_keeps_the_newest)
 }
 END_TEST
 
+/* A header that says less than the blocks hold: what a merge made room for is its
+ * limit. */
+START_TEST(forged_number_of_entries)
+{
+	enum { n = 128, said = 65 };
+	struct key *keys = calloc(n, sizeof(*keys));
+	struct lc__run_builder builder, merged;
+	struct lc__run run;
+
+	for (uint32_t i = 0; i < n; i++) {
+		snprintf(keys[i].text, sizeof(keys->text), "%06u", i);
+		keys[i].location = lc__location(1, i);
+	}
+	build(&builder, keys, n, 1);
+	lc__set64(builder.bytes + run_at_entries, said);
+	lc__set64(builder.bytes + run_at_checksum,
+	    lc__hash64(builder.bytes, run_at_checksum));
+	ck_assert(lc__run_parse(builder.bytes, builder.used, 1, &run));
+	ck_assert_int_eq(lc__run_build_start(&merged, SEED, said, run.keys_size),
+	    LC_OK);
+	ck_assert_int_eq(lc__run_build_merged(&merged, &run, 1, true), LC_CORRUPT);
+	ck_assert_uint_eq(merged.entries, said);
+	lc__run_build_free(&merged);
+	/* No block, and a number that wraps around to none. */
+	lc__run_build_free(&builder);
+	build(&builder, keys, 0, 1);
+	lc__set64(builder.bytes + run_at_entries, UINT64_MAX);
+	lc__set64(builder.bytes + run_at_checksum,
+	    lc__hash64(builder.bytes, run_at_checksum));
+	ck_assert(!lc__run_parse(builder.bytes, builder.used, 1, &run));
+	lc__run_build_free(&builder);
+	free(keys);
+}
+END_TEST
+
 /* Any flipped bit is seen by a look-up of the keys or by a walk: or harmless. */
 START_TEST(damage_is_seen_or_harmless)
 {
@@ -247,6 +283,7 @@ main(void)
 	tcase_add_loop_test(tc, finds_every_key_and_no_other, 0, n);
 	tcase_add_loop_test(tc, walks_in_order_from_anywhere, 0, n);
 	tcase_add_test(tc, merge_keeps_the_newest);
+	tcase_add_test(tc, forged_number_of_entries);
 	tcase_add_test(tc, damage_is_seen_or_harmless);
 	tcase_add_test(tc, compares_like_memcmp_shorter_first);
 	suite_add_tcase(suite, tc);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
+#include "store/chunk.h"
 
 enum { state_head = 64, run_row = 32, checksum_size = 8 };
 
@@ -74,6 +75,9 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	counts = lc__get64(p + 56);
 	if ((uint32_t)counts != (size - state_head - checksum_size) / run_row)
 		return lc__error(LC_CORRUPT, 0, "wrong number of runs");
+	if (lc__get64(p + 40) > LC__CHUNK_ID_MAX + 1 ||
+	    counts >> 32 > LC__SCHEMAS_MAX)
+		return lc__error(LC_CORRUPT, 0, "ids out of range");
 	if (!reserve_runs(state, (uint32_t)counts))
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	state->generation = lc__get64(p);

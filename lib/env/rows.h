@@ -13,6 +13,9 @@
 /** The version of the module format that this library writes. */
 #define LC__FORMAT 1
 
+/** Schemas that a module can have: one for each dtype and rank. */
+#define LC__SCHEMAS_MAX (LC_DTYPE_COUNT * (LC_MAX_NDIM + 1))
+
 /** One index run, as the state row lists it. */
 struct lc__run_row {
 	uint64_t id;      /* key in the index table */

@@ -39,7 +39,8 @@ lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 	out->table = bytes + LC__RUN_HEADER;
 	out->keys = out->table + table_size;
 	out->blocks = lc__get32(out->keys + out->keys_size - 4);
-	return out->blocks ==
+	return out->entries <= out->keys_size / (entry_head + 1) &&
+	    out->blocks ==
 	    (out->entries + LC__RUN_BLOCK - 1) / LC__RUN_BLOCK &&
 	    out->blocks <= (out->keys_size - 4) / 4;
 }
@@ -166,6 +167,7 @@ enter_block(struct lc__run_cursor *cursor, uint32_t number)
 	size = lc__get32(block + block_at_size);
 	cursor->left = lc__get32(block + block_at_entries);
 	if (size < block_header || size > room - offset ||
+	    cursor->left > LC__RUN_BLOCK ||
 	    lc__get64(block + block_at_checksum) !=
 	    block_checksum(block, size, number, cursor->left))
 		return false;

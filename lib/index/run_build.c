@@ -23,6 +23,7 @@ lc__run_build_start(struct lc__run_builder *builder, uint64_t seed,
 
 	memset(builder, 0, sizeof(*builder));
 	builder->seed = seed;
+	builder->limit = entries;
 	builder->buckets = (uint32_t)buckets;
 	builder->keys = LC__RUN_HEADER + buckets * LC__RUN_BUCKET;
 	builder->room = builder->keys + blocks * (block_header + 4) +
@@ -191,6 +192,15 @@ lc__run_hash(uint64_t seed, const void *id, size_t id_size)
 	return lc__hash64_seed(id, id_size, seed);
 }
 
+/* At least the size of the run with one more entry. */
+static uint64_t
+merged_size(const struct lc__run_builder *builder,
+    const struct lc__run_entry *entry)
+{
+	return builder->used + block_header + entry_head + entry->id_size +
+	    ((uint64_t)builder->blocks + 2) * 4;
+}
+
 lc_status
 lc__run_build_merged(struct lc__run_builder *builder,
     const struct lc__run *runs, uint32_t n, bool drop_tombstones)
@@ -204,6 +214,13 @@ lc__run_build_merged(struct lc__run_builder *builder,
 	while ((status = lc__run_merge_next(merge, &entry)) == LC_OK) {
 		if (drop_tombstones && (entry.location & LC__TOMBSTONE))
 			continue;
+		/* Blocks that hold more than their run's header says. */
+		if (builder->entries == builder->limit ||
+		    merged_size(builder, &entry) > builder->room) {
+			status = lc__error(LC_CORRUPT, 0,
+			    "index runs hold more than their headers say");
+			break;
+		}
 		lc__run_build_add(builder,
 		    lc__run_hash(builder->seed, entry.id, entry.id_size),
 		    entry.location, entry.id, entry.id_size);

@@ -13,6 +13,7 @@
 struct lc__run_builder {
 	uint64_t seed;     /* of the module's hash */
 	uint64_t entries;  /* added so far */
+	uint64_t limit;    /* how many there is room for */
 	uint32_t buckets;
 	uint32_t blocks;   /* finished blocks */
 	unsigned char *bytes; /* malloc'ed: header, buckets, key section */

@@ -66,9 +66,10 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 	    batch->cache->options.verify != 0));
 	if (lookup->location & LC__TOMBSTONE)
 		return LC_OK;
-	return_if_error(lc__snapshot_chunk(batch->snapshot,
-	    lc__location_chunk(lookup->location), &chunk));
-	if (lc__location_offset(lookup->location) < chunk->end)
+	/* Damage is found again by find_item(), which names the key. */
+	if (lc__snapshot_chunk(batch->snapshot,
+	    lc__location_chunk(lookup->location), &chunk) == LC_OK &&
+	    lc__location_offset(lookup->location) < chunk->end)
 		__builtin_prefetch(chunk->bytes +
 		    lc__location_offset(lookup->location));
 	return LC_OK;

@@ -178,7 +178,11 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 		struct lc__lookup lookup;
 		lc_status status = lc__run_merge_next(iter->keys, entry);
 
-		iter->keys_lost = iter->keys_lost || status == LC_CORRUPT;
+		if (status == LC_CORRUPT) {
+			iter->keys_lost = true;
+			return lc__error_prefix("%s",
+			    lc__env_dir(iter->snapshot->env));
+		}
 		return_if_error(status);
 		if (entry->location & LC__TOMBSTONE)
 			continue;

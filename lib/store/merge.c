@@ -48,9 +48,10 @@ merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 		status = replace_runs(s, from, n, &builder, level);
 	}
 	lc__run_build_free(&builder);
-	if (status == LC_OK)
-		status = lc__snapshot_load_runs(s);
-	return status;
+	if (status == LC_CORRUPT)
+		return lc__error_prefix("%s", lc__env_dir(s->env));
+	return_if_error(status);
+	return lc__snapshot_load_runs(s);
 }
 
 /* The newest runs are too large together: merge neighbours as far as they fit
