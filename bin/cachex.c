@@ -13,8 +13,8 @@
 
 const struct command *const commands[] = {
 	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_verify,
-	&cmd_import, &cmd_export, &cmd_shard, &cmd_dump, &cmd_load, &cmd_config,
-	&cmd_help, NULL
+	&cmd_backup, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump, &cmd_load,
+	&cmd_config, &cmd_help, NULL
 };
 
 const struct command *

@@ -20,7 +20,7 @@ struct command {
 };
 
 extern const struct command
-    cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat, cmd_verify,
+    cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat, cmd_verify, cmd_backup,
     cmd_import, cmd_export, cmd_shard, cmd_dump, cmd_load, cmd_config, cmd_help,
     cmd_complete;
 

@@ -308,9 +308,9 @@ LC_API LC_CHECKED lc_status lc_delete(lc_cache *cache, const void *id,
 
 /**
  * Commit everything put or deleted before the call on this handle; it is
- * durable on LC_OK. On failure nothing is lost: the writes stay pending and the
- * next flush tries again.
- * @return the first error since the last call that reported one: LC_NO_SPACE,
+ * durable on LC_OK, also when an earlier commit of it had failed. On failure
+ * nothing is lost: the writes stay pending and the next flush tries again.
+ * @return LC_OK, or the error of the commit that failed: LC_NO_SPACE,
  * LC_MAP_FULL, LC_IO, LC_NO_MEMORY …
  */
 LC_API LC_CHECKED lc_status lc_flush(lc_cache *cache);
@@ -335,7 +335,9 @@ typedef struct lc_view {
  * Read one record as a view of the newest commit. out->status is always set to
  * what is returned.
  * @return LC_OK; LC_NOT_FOUND; LC_INVALID for an empty or too long id;
- * LC_CORRUPT with the key in the error; LC_BUSY without a reader slot; LC_IO.
+ * LC_CORRUPT with the key in the error; LC_BUSY without a reader slot;
+ * LC_MAP_FULL if another process grew the map and views of this one keep it
+ * from following; LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_get(lc_cache *cache, const void *id,
     size_t id_size, lc_view *out);
@@ -488,6 +490,24 @@ typedef struct lc_verify_result {
  */
 LC_API LC_CHECKED lc_status lc_verify(lc_cache *cache,
     const lc_progress *progress, lc_verify_result *out);
+
+/* ------------------------------------------------------------------------
+ * Copying a module
+ * ------------------------------------------------------------------------ */
+
+/** lc_backup() flags */
+#define LC_BACKUP_COMPACT 0x01u /**< leave out free pages: smaller, slower */
+
+/**
+ * Write a consistent copy of the newest commit to ROOT/MODULE_ID, durable on
+ * LC_OK. Pending writes of the handle are flushed first; readers and writers go
+ * on meanwhile. Holds a snapshot while it runs. The copy has the module's uuid.
+ * @param root  a directory, made if it is missing
+ * @return LC_OK; LC_INVALID if a module stands there; LC_NO_SPACE,
+ * LC_PERMISSION, LC_IO: then no copy is there.
+ */
+LC_API LC_CHECKED lc_status lc_backup(lc_cache *cache, const char *root,
+    unsigned flags);
 
 /* ------------------------------------------------------------------------
  * TWH1 shards: flat files of equally shaped samples (twh1(5))

@@ -145,6 +145,9 @@ LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__txn *txn,
 LC_CHECKED lc_status lc__env_check_pages(struct lc__env *env,
     void (*damage)(void *ctx, const char *line), void *ctx);
 
+/** Write a copy of the newest commit to a file; without free pages if @p compact. */
+LC_CHECKED lc_status lc__env_copy(struct lc__env *env, int fd, bool compact);
+
 /** Something that lives and dies with an environment, made by its users. */
 struct lc__env_guest {
 	void *(*make)(struct lc__env *env); /* NULL without memory */

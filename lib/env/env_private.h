@@ -25,6 +25,7 @@ struct lc__env {
 	struct lc__module_row module;
 
 	pthread_mutex_t write_lock; /* one write transaction, or one move of the map */
+	uint64_t readers_checked_ns; /* when dead readers were looked for; with write_lock */
 	pthread_mutex_t lock;       /* guards what follows */
 	pthread_cond_t changed;     /* active, pinned or moving changed */
 	unsigned active;      /* read transactions that hold a snapshot */

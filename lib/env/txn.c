@@ -2,6 +2,7 @@
 /* Transactions: beginning them whatever the map and the slots do. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "env/env_private.h"
 #include "pages/pages.h"
@@ -65,6 +66,21 @@ try_begin_write(struct lc__txn *txn, unsigned flags)
 	return mend(env, rc, txn->attached, "begin to write");
 }
 
+/* Readers that died in a snapshot keep its pages from being reused: look for them
+ * now and then while writing. With the write lock held. */
+static void
+check_readers(struct lc__env *env)
+{
+	const uint64_t minute = (uint64_t)60 * 1000000000;
+	const uint64_t now = lc__clock_coarse_ns();
+	int dead;
+
+	if (now - env->readers_checked_ns < minute)
+		return;
+	env->readers_checked_ns = now;
+	mdb_reader_check(env->mdb, &dead);
+}
+
 /* Find out where the map is: from a row that stands in it. */
 static lc_status
 locate_map(struct lc__txn *txn)
@@ -102,6 +118,7 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability,
 		free(txn);
 		return status;
 	}
+	check_readers(env);
 	status = locate_map(txn);
 	if (status != LC_OK)
 		lc__txn_abort(txn);

@@ -318,7 +318,14 @@ put_ledger_row(struct commit *c, uint64_t chunk,
 	    sizeof(bytes));
 }
 
-/* Take n records of some bytes off the live ones of an older chunk. */
+static uint64_t
+less(uint64_t count, uint64_t n)
+{
+	return count < n ? 0 : count - n;
+}
+
+/* Take n records of some bytes off the live ones of an older chunk. A damaged
+ * ledger row stays as it is: verify tells of it, the commit goes on. */
 static lc_status
 bury(struct commit *c, uint64_t chunk, uint64_t n, uint64_t bytes)
 {
@@ -326,17 +333,13 @@ bury(struct commit *c, uint64_t chunk, uint64_t n, uint64_t bytes)
 	struct lc__ledger_row row;
 	struct lc__slice value;
 
+	state->live = less(state->live, n);
+	state->live_bytes = less(state->live_bytes, bytes);
 	if (lc__txn_get(c->snapshot.txn, LC__LEDGER, chunk, &value) != LC_OK ||
-	    !lc__ledger_decode(value.data, value.size, &row) ||
-	    row.live < n || row.live_bytes < bytes || state->live < n ||
-	    state->live_bytes < bytes)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: the ledger row of chunk %llu is damaged",
-		    lc__env_dir(c->snapshot.env), (unsigned long long)chunk);
-	row.live -= n;
-	row.live_bytes -= bytes;
-	state->live -= n;
-	state->live_bytes -= bytes;
+	    !lc__ledger_decode(value.data, value.size, &row))
+		return LC_OK;
+	row.live = less(row.live, n);
+	row.live_bytes = less(row.live_bytes, bytes);
 	return put_ledger_row(c, chunk, &row);
 }
 

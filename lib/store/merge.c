@@ -28,13 +28,15 @@ replace_runs(struct lc__snapshot *s, uint32_t from, uint32_t n,
 	return LC_OK;
 }
 
-/* Merge n runs from position from into one. */
+/* Merge n runs from position from into one. Damaged ones stay as they are: reads
+ * and verify tell of them, and what is put now must not be lost for them. */
 static lc_status
 merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 {
 	struct lc__run_builder builder;
 	uint64_t entries = 0, id_bytes = 0;
 	lc_status status;
+	bool damaged;
 
 	for (uint32_t i = from; i < from + n; i++) {
 		entries += s->runs[i].entries;
@@ -43,13 +45,14 @@ merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env),
 	    entries, id_bytes));
 	status = lc__run_build_merged(&builder, s->runs + from, n, from == 0);
+	damaged = status == LC_CORRUPT;
 	if (status == LC_OK) {
 		lc__run_build_finish(&builder, s->state.next_run, level);
 		status = replace_runs(s, from, n, &builder, level);
 	}
 	lc__run_build_free(&builder);
-	if (status == LC_CORRUPT)
-		return lc__error_prefix("%s", lc__env_dir(s->env));
+	if (damaged)
+		return LC_OK;
 	return_if_error(status);
 	return lc__snapshot_load_runs(s);
 }
@@ -105,6 +108,8 @@ lc__merge_runs(struct lc__snapshot *s)
 			return settle(s, from);
 		return_if_error(merge_group(s, from, LC__MERGE_FANOUT,
 		    state->runs[from].level + 1));
+		if (state->nruns > from + 1)
+			break; /* not merged */
 	}
 	return LC_OK;
 }
