@@ -113,16 +113,15 @@ offer_choices(const char *choices, const char *typed)
 static int
 offer_value(const struct opt *opt, const char *typed)
 {
-	static const char dtypes[] =
-	    "bool|u8|i8|u16|i16|u32|i32|u64|i64|f16|bf16|f32|f64|c64|c128|"
-	    "f8_e4m3|f8_e5m2";
 	const bool files = opt->kind == OPT_FILE;
 
 	puts(files ? "files" : opt->kind == OPT_DIR ? "dirs" : "words");
 	if (opt->kind == OPT_CHOICE)
 		offer_choices(opt->value, typed);
-	else if (strcmp(opt->name, "dtype") == 0)
-		offer_choices(dtypes, typed);
+	if (strcmp(opt->name, "dtype") == 0) {
+		for (int i = 0; i < LC_DTYPE_COUNT; i++)
+			offer(lc_dtype_name((lc_dtype)i), "", typed);
+	}
 	return EXIT_DONE;
 }
 

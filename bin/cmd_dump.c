@@ -77,13 +77,8 @@ run(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	status = output_open(&out, dry_run ? "/dev/null" : output);
-	if (status == EXIT_DONE) {
-		status = dump_cache(cache, &out);
-		if (status == EXIT_DONE)
-			status = output_commit(&out);
-		else
-			output_discard(&out);
-	}
+	if (status == EXIT_DONE)
+		status = output_end(&out, dump_cache(cache, &out));
 	return module_close(cache, status);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/fileio.h"
 #include "command.h"
+#include "entries.h"
+#include "format/manifest.h"
 #include "json.h"
 #include "module.h"
 #include "progress.h"
@@ -12,12 +14,16 @@
 #include "settings.h"
 #include "size.h"
 
+#define MANIFEST "manifest.json"
+#define MOST_MANIFEST ((uint64_t)1 << 30)
+
 static uint64_t shard_size = 192ull << 20;
 static int shard_version;
 static int metadata = 1;
 static uint64_t threads = 0;
 static int order;
 static const char *dataset_root;
+static int force;
 static int dry_run;
 
 static struct opt options[] = {
@@ -34,6 +40,8 @@ static struct opt options[] = {
 	    .help = "order of the samples: as they were written, or by cache_id" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the manifest; default MODULE" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace an export of something else" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "plan and report, write nothing" },
 	{ .kind = OPT_END }
@@ -58,24 +66,12 @@ show_shard(const char *path, const lc_shard_info *info)
 	}
 }
 
-static int
-visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-static int
-by_bytes(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* A finished export leaves no shards in the directory but its own. */
 static void
 show_shards(const char *dir)
 {
 	struct dirent **entries;
-	const int n = scandir(dir, &entries, visible, by_bytes);
+	const int n = entries_read(dir, &entries);
 
 	for (int i = 0; i < n; i++) {
 		char *path = lc__path_join(dir, entries[i]->d_name);
@@ -122,6 +118,42 @@ show_result(const lc_export_result *result, double seconds)
 	putchar('\n');
 }
 
+/* The dataset that the manifest in DIR names, NULL if there is no manifest. */
+static char *
+dataset_in(const char *dir)
+{
+	struct lc__manifest manifest = { 0 };
+	struct lc__buf text = { 0 };
+	char *path = lc__path_join(dir, MANIFEST);
+	char *dataset = NULL;
+
+	if (path != NULL &&
+	    lc__read_file(path, MOST_MANIFEST, &text) == LC_OK &&
+	    lc__manifest_parse(text.data, text.size, path, &manifest) == LC_OK) {
+		dataset = manifest.dataset_root;
+		manifest.dataset_root = NULL;
+	}
+	lc__manifest_free(&manifest);
+	lc__buf_free(&text);
+	free(path);
+	return dataset;
+}
+
+/* What else is wrong with DIR the library tells. */
+static int
+check_dir(const char *dir, const char *module)
+{
+	const char *ours = dataset_root ? dataset_root : module;
+	char *theirs = force ? NULL : dataset_in(dir);
+	int status = EXIT_DONE;
+
+	if (theirs != NULL && strcmp(theirs, ours) != 0)
+		status = report_usage("%s: holds an export of %s; -f replaces it",
+		    dir, lc__quote_id(theirs, strlen(theirs)));
+	free(theirs);
+	return status;
+}
+
 static void
 fill_options(lc_export_options *out)
 {
@@ -137,29 +169,37 @@ fill_options(lc_export_options *out)
 }
 
 static int
-run(int argc, char **argv)
+export(lc_cache *cache, const char *dir)
 {
 	lc_export_options how;
 	lc_export_result result = { 0 };
-	lc_cache *cache;
 	lc_status exported;
 	double seconds;
+
+	fill_options(&how);
+	progress_begin("export");
+	exported = lc_export(cache, dir, &how, &result);
+	seconds = progress_end();
+	if (exported != LC_OK)
+		return report_file(exported);
+	if (!dry_run)
+		show_shards(dir);
+	show_result(&result, seconds);
+	return EXIT_DONE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	lc_cache *cache;
 	int status = module_open(argv[0], &cache);
 
 	(void)argc;
 	if (status != EXIT_DONE)
 		return status;
-	fill_options(&how);
-	progress_begin("export");
-	exported = lc_export(cache, argv[1], &how, &result);
-	seconds = progress_end();
-	if (exported == LC_OK) {
-		if (!dry_run)
-			show_shards(argv[1]);
-		show_result(&result, seconds);
-	} else {
-		status = report_file(exported);
-	}
+	status = check_dir(argv[1], argv[0]);
+	if (status == EXIT_DONE)
+		status = export(cache, argv[1]);
 	return module_close(cache, status);
 }
 
@@ -171,7 +211,9 @@ const struct command cmd_export = {
 	    "Writes the records of MODULE, which must all have one dtype and "
 	    "shape, as TWH1 shards into DIR, and manifest.json last. The same "
 	    "records and options give the same bytes. An export that was "
-	    "interrupted goes on where it was. twh1(5) describes the files.",
+	    "interrupted goes on where it was. An older export of MODULE in DIR "
+	    "is replaced; -f replaces one of something else too. twh1(5) "
+	    "describes the files.",
 	.examples =
 	    "cachex export photos shards\n"
 	    "cachex export faces shards --shard-version 1 --no-metadata --order key\n"

@@ -71,10 +71,7 @@ write_view(lc_id id, const lc_view *view)
 	}
 	status = write_tensor(out.stream, id, &view->tensor);
 	output_failed(&out);
-	if (status == EXIT_DONE)
-		return output_commit(&out);
-	output_discard(&out);
-	return status;
+	return output_end(&out, status);
 }
 
 static int

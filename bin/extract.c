@@ -81,10 +81,7 @@ write_file(const char *path, const lc_tensor *tensor, const struct extract *how)
 	else
 		status = npy_write(out.stream, tensor, how->bits);
 	output_failed(&out);
-	if (status == EXIT_DONE)
-		return output_commit(&out);
-	output_discard(&out);
-	return status;
+	return output_end(&out, status);
 }
 
 /* One tensor of a sample into DIR/NAME PART SUFFIX. */

@@ -165,6 +165,15 @@ output_discard(struct output *output)
 	forget(output);
 }
 
+int
+output_end(struct output *output, int status)
+{
+	if (status == EXIT_DONE)
+		return output_commit(output);
+	output_discard(output);
+	return status;
+}
+
 bool
 output_is_terminal(const struct output *output)
 {

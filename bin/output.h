@@ -23,6 +23,8 @@ bool output_failed(struct output *output);
 int output_commit(struct output *output);
 /** Give up; the old file stands. Ends it. */
 void output_discard(struct output *output);
+/** Commit if @p status is EXIT_DONE, else discard; the exit status of both. */
+int output_end(struct output *output, int status);
 /** True if it is a terminal. */
 bool output_is_terminal(const struct output *output);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sources.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "entries.h"
 #include "pattern.h"
 #include "report.h"
 
@@ -55,18 +55,6 @@ has_known_extension(const char *name)
 	return false;
 }
 
-static int
-visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-static int
-by_bytes(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int add_directory(struct sources *sources, const char *dir, size_t below);
 
 /* A directory behind a symbolic link is not entered: it may lead in a circle. */
@@ -93,7 +81,7 @@ static int
 add_directory(struct sources *sources, const char *dir, size_t below)
 {
 	struct dirent **entries;
-	const int n = scandir(dir, &entries, visible, by_bytes);
+	const int n = entries_read(dir, &entries);
 	int status = EXIT_DONE;
 
 	if (n == -1)

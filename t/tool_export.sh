@@ -57,6 +57,18 @@ also "stands in the manifest" grep -q '"dataset_root": *"/data/set"' root/manife
 check "--progress" 0 cachex export m progress --progress
 also "a line at the end" grep -q '^export: .*B/s$' "$err"
 
+# Another's export stays
+before=$(cat out/*.twh1 out/manifest.json | cksum)
+printf x | cachex put other a --dtype u8 --shape 1
+check "an export of something else" 2 cachex export other out
+is "is named" "$(cat "$err")" "cachex: export: out: holds an export of 'm'; -f replaces it"
+is "and stays" "$(cat out/*.twh1 out/manifest.json | cksum)" "$before"
+check "the same by another name" 2 cachex export m out --dataset-root /data/set
+mkdir replaced
+cp out/* replaced
+check "-f replaces it" 0 cachex export -f other replaced
+also "by its own" grep -q '"dataset_root": *"other"' replaced/manifest.json
+
 # What cannot be exported
 printf x | cachex put mixed a --dtype u8 --shape 1
 printf xy | cachex put mixed b --dtype u8 --shape 2
