@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "settings.h"
@@ -153,15 +154,24 @@ apply_lines(FILE *file, const char *path, char *why, size_t room)
 	return good;
 }
 
+/* A home directory may be another user's, whose settings are not for us. */
+static bool
+is_hidden(const char *path)
+{
+	return access(path, F_OK) == -1 &&
+	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
+}
+
 bool
 config_read(char *why, size_t room)
 {
 	const char *path = config_path();
-	FILE *file = path ? fopen(path, "re") : NULL;
+	FILE *file;
 	bool good;
 
-	if (file == NULL && (path == NULL || errno == ENOENT || errno == ENOTDIR))
+	if (path == NULL || is_hidden(path))
 		return true;
+	file = fopen(path, "re");
 	if (file == NULL) {
 		snprintf(why, room, "%s: %s", path, strerror(errno));
 		return false;

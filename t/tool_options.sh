@@ -152,6 +152,11 @@ echo 'root' >"$file"
 wrong "no value" "cachex: ls: $file:1: no '=' in the line" cachex ls
 echo 'import.threads = many' >"$file"
 wrong "bad value" "cachex: ls: $file:1: import.threads: not a number: 'many'" cachex ls
+if [ "$(id -u)" = 0 ]; then skip "a home of another user" "root"; else
+	chmod 0 xdg-config
+	check "a home of another user" 0 cachex ls
+	chmod 755 xdg-config
+fi
 check "help works all the same" 0 cachex ls --help
 check "version works all the same" 0 cachex --version
 rm "$file"
