@@ -29,7 +29,7 @@ static int dry_run;
 static struct opt options[] = {
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
 	    .least = 4ull << 10, .most = 1ull << 40,
-	    .help = "target size of a shard" },
+	    .help = "target size of a shard, 4K to 1T; default 192M" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
 	{ "", "metadata", OPT_FLAG, &metadata,

@@ -57,7 +57,10 @@ has_known_extension(const char *name)
 
 static int add_directory(struct sources *sources, const char *dir, size_t below);
 
-/* A directory behind a symbolic link is not entered: it may lead in a circle. */
+/*
+ * A directory behind a symbolic link is not entered: it may lead in a circle. A
+ * pipe or a device is read only when it is named itself: it may not end.
+ */
 static int
 add_entry(struct sources *sources, const char *dir, const char *name,
     size_t below)
@@ -71,7 +74,7 @@ add_entry(struct sources *sources, const char *dir, const char *name,
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		status = add_directory(sources, path, below);
 	else if (has_known_extension(name) && stat(path, &st) == 0 &&
-	    !S_ISDIR(st.st_mode))
+	    S_ISREG(st.st_mode))
 		return append(sources, path, below);
 	free(path);
 	return status;

@@ -80,6 +80,12 @@ END
 npy .npy dot
 check "a name that is only an extension" 0 cachex import dot .npy --id '{stem} {ext}'
 is "has no extension" "$(cachex ls dot -1)" ".npy "
+mkdir -p odd
+npy odd/a.npy a
+mkfifo odd/pipe.npy
+ln -s /dev/zero odd/zero.png
+check "a pipe and a device in a directory" 0 timeout 60 "$CACHEX" import odd odd
+is "are passed over" "$(ids odd)" "a "
 refuse "unknown field" 2 "cachex: import: --id: unknown {stam}; did you mean {stem}?" \
 	cachex import m in --id '{stam}'
 refuse "no field" 2 "cachex: import: --id: unknown {}; there are {path}, {dir}, {name}, {stem} and {ext}" \
