@@ -116,6 +116,13 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 	case OPT_COUNT:
 	case OPT_SIZE:
 		return read_number(opt, text, why, room);
+	case OPT_FILE:
+	case OPT_DIR:
+		if (*text == '\0') {
+			snprintf(why, room, "an empty name");
+			return false;
+		}
+		/* fallthrough */
 	default:
 		*(const char **)opt->target = text;
 		return true;

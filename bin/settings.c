@@ -61,7 +61,7 @@ settings_default_root(char *why, size_t room)
 	const char *home = getenv("HOME");
 	int n = 0;
 
-	if (settings.root != NULL && *settings.root != '\0')
+	if (settings.root != NULL)
 		return true;
 	/* By the XDG specification a relative path there does not count. */
 	if (cache != NULL && *cache == '/')

@@ -53,6 +53,7 @@ wrong "size too large" "cachex: export: --shard-size: not a size: '99999999E' (a
 wrong "size zero" "cachex: export: --shard-size: '0' is below 4K" \
 	cachex export m d --shard-size 0
 wrong "value for a negated switch" "cachex: ls: --no-json takes no value" cachex ls --no-json=1
+wrong "no name" "cachex: ls: --root: an empty name" cachex ls --root ''
 wrong "no switch" "cachex: ls: --json: not a switch: 'maybe' (1 or 0)" cachex ls --json=maybe
 wrong "operand missing" "cachex: get: an operand is missing: cachex get MODULE CACHE_ID" \
 	cachex get m
