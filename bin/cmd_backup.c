@@ -32,7 +32,8 @@ run(int argc, char **argv)
 	else
 		copied = lc_backup(cache, root, compact ? LC_BACKUP_COMPACT : 0);
 	if (copied != LC_OK)
-		status = report_argument(copied);
+		status = copied == LC_INVALID ? report_argument(copied) :
+		    report_file(copied);
 	return module_close(cache, status);
 }
 
