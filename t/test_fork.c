@@ -155,6 +155,16 @@ START_TEST(child_ends)
 }
 END_TEST
 
+#if defined(__SANITIZE_ADDRESS__)
+#define UNDER_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNDER_ASAN
+#endif
+#endif
+
+#ifndef UNDER_ASAN
+
 /* ---- generations ----------------------------------------------------------- */
 
 struct generation {
@@ -197,16 +207,6 @@ START_TEST(nested_forks)
 END_TEST
 
 /* ---- while other threads work ------------------------------------------------ */
-
-#if defined(__SANITIZE_ADDRESS__)
-#define UNDER_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define UNDER_ASAN
-#endif
-#endif
-
-#ifndef UNDER_ASAN
 
 struct busy {
 	lc_cache *cache;
@@ -440,10 +440,10 @@ main(void)
 	tcase_add_test(tc, child_uses_and_closes);
 	tcase_add_loop_test(tc, child_ends, 0,
 	    sizeof(endings) / sizeof(endings[0]));
-	tcase_add_test(tc, nested_forks);
 	/* AddressSanitizer's own allocator may be locked for ever in such a child, and
 	 * for valgrind what the parent's thread had in hand at the fork is lost there. */
 #ifndef UNDER_ASAN
+	tcase_add_test(tc, nested_forks);
 	if (getenv("T_SLOW") == NULL)
 		tcase_add_test(tc, fork_while_a_thread_flushes);
 #endif

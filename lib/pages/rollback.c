@@ -22,11 +22,12 @@ struct file {
 static const unsigned char *
 last_node(const struct file *file, uint64_t number, unsigned flag)
 {
-	const unsigned char *page = file->map + number * file->page_size;
+	const unsigned char *page;
 	uint32_t lower, offset;
 
 	if (number < META_PAGES || number >= file->pages)
 		return NULL;
+	page = file->map + number * file->page_size;
 	lower = lc__native16(page + PAGE_LOWER);
 	if (lc__native16(page + PAGE_FLAGS) != flag || lower < PAGE_HEADER + 2 ||
 	    lower > file->page_size || lower % 2 != 0)
