@@ -138,6 +138,8 @@ lc__env_reattach(struct lc__env *env)
 {
 	if (!env->stale)
 		return LC_OK;
+	if (env->guest != NULL && !env->forked)
+		env->guest_kind->before_close(env->guest);
 	lc__env_detach(env);
 	/* Transactions of the closed environment are void, also if no new one opens. */
 	env->attached++;

@@ -152,6 +152,8 @@ LC_CHECKED lc_status lc__env_copy(struct lc__env *env, int fd, bool compact);
 struct lc__env_guest {
 	void *(*make)(struct lc__env *env); /* NULL without memory */
 	void (*free)(void *guest);
+	void (*before_close)(void *guest);  /* with the lock held, nothing active: LMDB
+	                                       closes, its transactions must go */
 	void (*after_fork)(void *guest);    /* in the child: it is the parent's */
 };
 

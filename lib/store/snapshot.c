@@ -46,7 +46,7 @@ free_snapshot(struct lc__snapshot *snapshot)
 }
 
 static void
-free_pool(void *guest)
+empty_pool(void *guest)
 {
 	struct lc__pool *pool = guest;
 	struct lc__snapshot *next;
@@ -55,7 +55,14 @@ free_pool(void *guest)
 		next = s->next;
 		free_snapshot(s);
 	}
-	free(pool);
+	pool->idle = NULL;
+}
+
+static void
+free_pool(void *guest)
+{
+	empty_pool(guest);
+	free(guest);
 }
 
 static void
@@ -75,7 +82,7 @@ lc_status
 lc__pool_attach(struct lc__env *env)
 {
 	static const struct lc__env_guest kind = {
-		make_pool, free_pool, abandon_pool
+		make_pool, free_pool, empty_pool, abandon_pool
 	};
 
 	return lc__env_invite(env, &kind);
