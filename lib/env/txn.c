@@ -193,6 +193,10 @@ mend_read(struct lc__txn *txn, int rc, bool *slots_checked)
 		mdb_reader_check(env->mdb, &dead);
 		return LC_OK;
 	}
+	/* While it is counted in, the environment that it belongs to is open. */
+	if (txn->mdb != NULL)
+		mdb_txn_abort(txn->mdb);
+	txn->mdb = NULL;
 	leave_unlocked(env);
 	return_if_error(mend(env, rc, txn->attached, "begin to read"));
 	lc__env_lock(env);
