@@ -17,6 +17,7 @@
 #include "store/cache.h"
 #include "store/flush.h"
 #include "store/commit.h"
+#include "value/tensor.h"
 #include "index/run_build.h"
 
 /* ---- the flush thread ----------------------------------------------------- */
@@ -333,19 +334,9 @@ copy_out(const struct lc__pending *pending,
 	lc__pending_record(pending, entry, &record);
 	(void)lc__record_tensor(&record,
 	    &pending->schemas[entry->schema].schema, &tensor);
-	if (buf == NULL) {
-		room = (size_t)(tensor.nbytes + 63) / 64 * 64;
-		buf = aligned_alloc(64, room > 0 ? room : 64);
-		if (buf == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "get: out of memory");
-	} else if (tensor.nbytes > room) {
-		return lc__error(LC_INVALID, 0, "get: %s needs %zu bytes, there "
-		    "is room for %zu", lc__quote_id(record.id.data,
-		    record.id.size), tensor.nbytes, room);
-	}
-	memcpy(buf, tensor.data, tensor.nbytes);
-	*out = tensor;
-	out->data = buf;
+	if (lc__tensor_copy(&tensor, buf, room, out) != LC_OK)
+		return lc__error_prefix("get: %s",
+		    lc__quote_id(record.id.data, record.id.size));
 	return LC_OK;
 }
 

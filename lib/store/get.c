@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "value/tensor.h"
 
 /* lc_view.lc_private: what keeps the data alive. */
 enum { view_snapshot = 0, view_memory = 1 };
@@ -137,25 +138,6 @@ lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 	return status;
 }
 
-/* Copy a tensor from the map into the caller's or into new memory. */
-static lc_status
-copy_tensor(const lc_tensor *tensor, void *buf, size_t room, lc_tensor *out)
-{
-	if (buf == NULL) {
-		const size_t size = (tensor->nbytes + 63) / 64 * 64;
-		buf = aligned_alloc(64, size > 0 ? size : 64);
-		if (buf == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "get: out of memory");
-	} else if (tensor->nbytes > room) {
-		return lc__error(LC_INVALID, 0, "get: needs %zu bytes, there is "
-		    "room for %zu", tensor->nbytes, room);
-	}
-	memcpy(buf, tensor->data, tensor->nbytes);
-	*out = *tensor;
-	out->data = buf;
-	return LC_OK;
-}
-
 static lc_status
 get_copied(struct lc_cache *cache, const void *id, size_t id_size, void *buf,
     size_t room, lc_tensor *out)
@@ -172,8 +154,12 @@ get_copied(struct lc_cache *cache, const void *id, size_t id_size, void *buf,
 		return answer == LC__PENDING_PUT ? LC_OK : LC_NOT_FOUND;
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = read_one(cache, snapshot, id, id_size, &tensor);
-	if (status == LC_OK)
-		status = copy_tensor(&tensor, buf, room, out);
+	if (status == LC_OK) {
+		status = lc__tensor_copy(&tensor, buf, room, out);
+		if (status != LC_OK)
+			lc__error_prefix("get: %s",
+			    lc__quote_id(id, id_size));
+	}
 	lc__snapshot_give(snapshot, 0);
 	return status;
 }

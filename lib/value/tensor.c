@@ -93,3 +93,22 @@ lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b)
 	return a->dtype == b->dtype && a->ndim == b->ndim &&
 	    memcmp(a->shape, b->shape, a->ndim * sizeof(*a->shape)) == 0;
 }
+
+lc_status
+lc__tensor_copy(const lc_tensor *tensor, void *buf, size_t room, lc_tensor *out)
+{
+	if (buf == NULL) {
+		const size_t size = (tensor->nbytes + 63) / 64 * 64;
+		buf = aligned_alloc(64, size > 0 ? size : 64);
+		if (buf == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	} else if (tensor->nbytes > room) {
+		return lc__error(LC_INVALID, 0, "needs %zu bytes, there is room "
+		    "for %zu", tensor->nbytes, room);
+	}
+	if (tensor->nbytes > 0)
+		memcpy(buf, tensor->data, tensor->nbytes);
+	*out = *tensor;
+	out->data = buf;
+	return LC_OK;
+}

@@ -11,6 +11,13 @@ LC_CHECKED lc_status lc__tensor_check(const lc_tensor *tensor);
 char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
 #define LC__TENSOR_TEXT 400
 
+/**
+ * Copy a tensor into @p buf of @p room bytes, or with NULL into 64-byte aligned
+ * memory that lc_tensor_free() frees.
+ */
+LC_CHECKED lc_status lc__tensor_copy(const lc_tensor *tensor, void *buf,
+    size_t room, lc_tensor *out);
+
 /** Same dtype, rank and shape. */
 int lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b);
 
