@@ -4,9 +4,11 @@
  * @brief liblmdbcache: an embedded cache of tensors on LMDB.
  *
  * A *module* is a named collection of *records*; it lives in one LMDB
- * environment, the directory ROOT/MODULE_ID. A record is one tensor under one
- * *cache_id*, a string of 1 to 65,536 arbitrary bytes. What is put comes out
- * bit for bit: no conversion of dtype, shape or byte order ever happens.
+ * environment, the directory ROOT/MODULE_ID. A record is one *value* under one
+ * *cache_id*, a string of 1 to 65,536 arbitrary bytes. A value is a tensor, or
+ * any nesting of maps, lists and tuples of tensors and plain data. What is put
+ * comes out bit for bit: no conversion of dtype, shape or byte order ever
+ * happens.
  *
  * Worked example: put a tensor, make it durable, read it back in place.
  *
@@ -93,7 +95,10 @@ typedef enum lc_status {
 	LC_NO_MEMORY = 12,    /**< allocation failed */
 	LC_FILESYSTEM = 13,   /**< network or FUSE file system, refused without LC_FORCE_FS */
 	LC_CANCELLED = 14,    /**< a progress callback asked to stop */
-	LC_UNSUPPORTED = 15   /**< valid, but not representable in the format asked for */
+	LC_UNSUPPORTED = 15,  /**< valid, but not representable in the format asked for */
+	LC_SCHEMA = 16,       /**< a value of another structure than asked for, or than a
+	                           strict module holds; the error shows both */
+	LC_FAILED = 17        /**< a function of the caller failed: lc_get_or_compute() */
 } lc_status;
 
 /** What went wrong last on this thread. */
@@ -198,6 +203,197 @@ lc_id_of(const char *text)
 }
 
 /* ------------------------------------------------------------------------
+ * Values: tensors and plain data in maps, lists and tuples
+ * ------------------------------------------------------------------------
+ *
+ * Worked example: the output of a detector, built, stored and read.
+ *
+ *     lc_value *out = lc_value_map();
+ *     lc_value_set(out, "features", lc_value_tensor(&features));
+ *     lc_value_set(out, "model", lc_value_str("yolo-x"));
+ *     lc_value *boxes = lc_value_set(out, "boxes", lc_value_list());
+ *     for (size_t i = 0; i < nboxes; i++)
+ *         lc_value_append(boxes, lc_value_tensor(&box[i]));
+ *     if (lc_put_value(cache, "img-1", 5, out) != LC_OK)
+ *         errx(1, "%s", lc_last_error()->text);
+ *     lc_value_free(out);
+ *
+ *     lc_view view;
+ *     const lc_value *field;
+ *     lc_tensor features;
+ *     if (lc_get(cache, "img-1", 5, &view) == LC_OK) {
+ *         if (lc_view_value(&view, "features", &field) == LC_OK &&
+ *             lc_value_as_tensor(field, &features) == LC_OK)
+ *             use(features.data, features.nbytes);
+ *         lc_view_release(&view);
+ *     }
+ *
+ * Building never has to be checked step by step: what fails (no memory, a name
+ * twice, a child of something that has none) marks the tree, NULL is accepted
+ * everywhere, and lc_value_check() or the put reports the first failure.
+ *
+ * A tree belongs to one thread while it is built; after that any number of
+ * threads may read it. The nesting is at most LC_MAX_DEPTH deep, and a value has
+ * at most 65,535 tensors, whose ranks sum to at most 65,535.
+ */
+
+/** What a value, or a part of one, is. */
+typedef enum lc_kind {
+	LC_TENSOR = 0,  /**< a tensor */
+	LC_MAP = 1,     /**< named values, in the order in which they were set */
+	LC_LIST = 2,    /**< values */
+	LC_TUPLE = 3,   /**< values; told apart from a list */
+	LC_NIL = 4,     /**< nothing */
+	LC_BOOLEAN = 5, /**< false or true */
+	LC_INTEGER = 6, /**< -2^63 to 2^64-1 */
+	LC_FLOAT = 7,   /**< binary64; the bits of a NaN are kept */
+	LC_STRING = 8,  /**< bytes that are text, by convention UTF-8 */
+	LC_BYTES = 9    /**< bytes */
+} lc_kind;
+
+/** "tensor", "map", "list" …; NULL if @p kind is not one of lc_kind. */
+LC_API const char *lc_kind_name(lc_kind kind);
+
+/** The deepest nesting of a value; a tensor alone has depth 1. */
+#define LC_MAX_DEPTH 64
+
+/** A value or a part of one. */
+typedef struct lc_value lc_value;
+
+/**
+ * Make a value; NULL without memory. Strings and bytes are copied. A tensor's
+ * data is borrowed: it must stay as it is until the tree has been put, copied
+ * or freed. Free the root with lc_value_free().
+ */
+LC_API lc_value *lc_value_tensor(const lc_tensor *tensor);
+LC_API lc_value *lc_value_map(void);
+LC_API lc_value *lc_value_list(void);
+LC_API lc_value *lc_value_tuple(void);
+LC_API lc_value *lc_value_nil(void);
+LC_API lc_value *lc_value_boolean(int truth);
+LC_API lc_value *lc_value_integer(int64_t number);
+LC_API lc_value *lc_value_unsigned(uint64_t number);
+LC_API lc_value *lc_value_float(double number);
+LC_API lc_value *lc_value_str(const char *text);
+LC_API lc_value *lc_value_strn(const char *text, size_t size);
+LC_API lc_value *lc_value_bytes(const void *data, size_t size);
+
+/**
+ * Add a named child to a map, or a child to a list or tuple. The parent owns the
+ * child from then on, also when this fails: then the parent is marked, the
+ * child is freed, and NULL is returned.
+ * @param name  not empty, without a NUL; copied
+ * @return the child, so that what is nested can be filled.
+ */
+LC_API lc_value *lc_value_set(lc_value *map, const char *name, lc_value *child);
+LC_API lc_value *lc_value_append(lc_value *list, lc_value *child);
+
+/**
+ * Was the tree built without a failure?
+ * @return LC_OK; LC_NO_MEMORY (also for NULL); LC_INVALID with what is wrong.
+ */
+LC_API LC_CHECKED lc_status lc_value_check(const lc_value *value);
+
+/** Free a tree that was built or copied. NULL is harmless. Not for children. */
+LC_API void lc_value_free(lc_value *value);
+
+/** A copy of everything, tensors' data (64-byte aligned) included; NULL without
+ *  memory. Free with lc_value_free(). */
+LC_API lc_value *lc_value_copy(const lc_value *value);
+
+/** Same structure, same bytes? A map's order counts, -0.0 differs from 0.0. */
+LC_API int lc_value_equal(const lc_value *a, const lc_value *b);
+
+/** What it is; LC_NIL for NULL. */
+LC_API lc_kind lc_value_kind(const lc_value *value);
+
+/** Children of a map, list or tuple; 0 for anything else. */
+LC_API size_t lc_value_count(const lc_value *value);
+
+/** Child @p i in order, NULL behind the last. */
+LC_API const lc_value *lc_value_at(const lc_value *value, size_t i);
+
+/** The name of child @p i of a map, NULL if there is none. */
+LC_API const char *lc_value_name(const lc_value *map, size_t i);
+
+/**
+ * The part at a path: names and positions separated by dots, as in
+ * "boxes.0.score". A dot or a backslash in a name is written `\.` or `\\`.
+ * NULL or "" is the value itself. NULL if there is no such part.
+ */
+LC_API const lc_value *lc_value_find(const lc_value *value, const char *path);
+
+/**
+ * The content of a part; borrowed from it.
+ * @return LC_OK; LC_SCHEMA if it is of another kind, LC_INVALID for an integer
+ * outside the type asked for. NULL is of no kind.
+ */
+LC_API LC_CHECKED lc_status lc_value_as_tensor(const lc_value *value, lc_tensor *out);
+LC_API LC_CHECKED lc_status lc_value_as_boolean(const lc_value *value, int *out);
+LC_API LC_CHECKED lc_status lc_value_as_integer(const lc_value *value, int64_t *out);
+LC_API LC_CHECKED lc_status lc_value_as_unsigned(const lc_value *value, uint64_t *out);
+LC_API LC_CHECKED lc_status lc_value_as_float(const lc_value *value, double *out);
+/** Terminated by a NUL that @p size does not count; @p size may be NULL. */
+LC_API LC_CHECKED lc_status lc_value_as_str(const lc_value *value, const char **out, size_t *size);
+LC_API LC_CHECKED lc_status lc_value_as_bytes(const lc_value *value, const void **out, size_t *size);
+
+/**
+ * The structure of a value as one line: "{features: f32[512], boxes: [f16[4],
+ * f16[4]], model: plain}"; with shapes, not only ranks.
+ * @return as snprintf().
+ */
+LC_API int lc_value_describe(const lc_value *value, char *out, size_t room);
+
+/* ------------------------------------------------------------------------
+ * Codecs and other settings of a module
+ * ------------------------------------------------------------------------ */
+
+/** How the bytes of a tensor are stored. The numbers stand in files. */
+typedef enum lc_codec {
+	LC_CODEC_NONE = 0,        /**< as they are: read in place */
+	LC_CODEC_LZ4 = 1,         /**< LZ4 */
+	LC_CODEC_SHUFFLE_LZ4 = 2, /**< bytes of equal weight together, then LZ4 */
+	LC_CODEC_U8PACK = 3,      /**< scale * k + offset as the 8-bit k */
+	LC_CODEC_U8PACK_LZ4 = 4,  /**< the same, then LZ4 */
+	LC_CODEC_AUTO = 254,      /**< the one that shrinks a sample of the tensor best */
+	LC_CODEC_DEFAULT = 255    /**< what the module's settings say */
+} lc_codec;
+
+#define LC_CODEC_COUNT 5
+
+/** "none", "lz4", "shuffle-lz4", "u8pack", "u8pack-lz4", "auto", "default";
+ *  NULL for anything else. */
+LC_API const char *lc_codec_name(lc_codec codec);
+
+/** @return LC_OK, or LC_INVALID with the name in the error. */
+LC_API LC_CHECKED lc_status lc_codec_parse(const char *name, lc_codec *out);
+
+/** What happens when a value of another structure than the first comes. */
+typedef enum lc_policy {
+	LC_EVOLVE = 0, /**< it is stored; the module gets one more schema */
+	LC_STRICT = 1  /**< LC_SCHEMA, and nothing is stored; the order of a map's
+	                    names does not count */
+} lc_policy;
+
+/** Which chunks leave first when a module is above its max_bytes. */
+typedef enum lc_evict {
+	LC_EVICT_OLDEST = 0, /**< those committed first */
+	LC_EVICT_UNREAD = 1  /**< those read the longest ago, by the second; reads of handles
+	                          opened with LC_RDONLY are not seen */
+} lc_evict;
+
+/** What a module keeps for all its users. */
+typedef struct lc_settings {
+	size_t struct_size; /**< set by the caller to sizeof(lc_settings) */
+	lc_codec codec;     /**< of puts that name none; default LC_CODEC_NONE */
+	int level;          /**< 0 the codec's default, 1 to 12 high compression, -1 to
+	                         -65537 acceleration of LZ4; default 0 */
+	lc_policy policy;   /**< default LC_EVOLVE */
+	lc_evict evict;     /**< default LC_EVICT_OLDEST */
+	uint64_t max_bytes; /**< budget of all chunks, 0 for none; default 0 */
+} lc_settings;
+
+/* ------------------------------------------------------------------------
  * Opening and closing a module
  * ------------------------------------------------------------------------ */
 
@@ -215,6 +411,8 @@ typedef enum lc_durability {
 	LC_DURABLE_RELAXED = 1 /**< consistent, but the last commit may be lost */
 } lc_durability;
 
+#define LC_RANK_ANY (-1)
+
 /** How to open a module. Fill with lc_options_init(), then change fields. */
 typedef struct lc_options {
 	size_t struct_size;         /**< sizeof(lc_options), set by lc_options_init() */
@@ -227,6 +425,14 @@ typedef struct lc_options {
 	uint64_t map_size;          /**< address space for the map in bytes, grows when needed;
 	                                 default 1 TiB, halved while the system refuses it */
 	uint64_t pin_warn_ms;       /**< log a view held longer than this; 0 never, default 60000 */
+	lc_codec codec;             /**< of this handle's puts; default LC_CODEC_DEFAULT */
+	int level;                  /**< of codec, as in lc_settings; default 0 */
+	uint64_t lru_bytes;         /**< memory for decoded tensors and for what another rank
+	                                 puts; 0 off, default 64 MiB */
+	int rank;                   /**< of this process; default RANK of the environment, or 0 */
+	int writer_rank;            /**< the rank that writes, or LC_RANK_ANY; default
+	                                 LC_RANK_ANY. On other ranks puts and deletes reach
+	                                 the LRU only, and flush has nothing to do */
 	void (*log)(void *ctx, const char *line); /**< told of unusual events; default NULL.
 	                                 Called from any thread; must not call the library */
 	void *log_ctx;              /**< its first argument */
@@ -272,6 +478,17 @@ LC_API void lc_discard(lc_cache *cache);
 LC_API LC_CHECKED lc_status lc_modules(const char *root,
     int (*fn)(void *ctx, const char *module_id), void *ctx);
 
+/** Read the settings of a module. @p out->struct_size must be set. */
+LC_API LC_CHECKED lc_status lc_settings_get(lc_cache *cache, lc_settings *out);
+
+/**
+ * Change the settings of a module, durable on LC_OK. Other processes follow at
+ * their next commit. Records that are stored stay as they are; lc_compact() can
+ * code them anew.
+ * @return LC_OK; LC_INVALID; LC_READONLY; LC_NO_SPACE, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *settings);
+
 /* ------------------------------------------------------------------------
  * Writing
  * ------------------------------------------------------------------------ */
@@ -290,6 +507,23 @@ LC_API LC_CHECKED lc_status lc_modules(const char *root,
  */
 LC_API LC_CHECKED lc_status lc_put(lc_cache *cache, const void *id,
     size_t id_size, const lc_tensor *tensor);
+
+/**
+ * Store a value under a cache_id, as lc_put() does a tensor. A root that is a
+ * tensor is the same record as lc_put() makes.
+ * @return as lc_put(); LC_INVALID or LC_NO_MEMORY if building the value failed;
+ * LC_SCHEMA if the module is strict and the structure is another one.
+ */
+LC_API LC_CHECKED lc_status lc_put_value(lc_cache *cache, const void *id,
+    size_t id_size, const lc_value *value);
+
+/**
+ * lc_put_value() with a codec for this value's tensors. A tensor that it cannot
+ * shrink is stored as it is.
+ * @param level  as in lc_settings
+ */
+LC_API LC_CHECKED lc_status lc_put_coded(lc_cache *cache, const void *id,
+    size_t id_size, const lc_value *value, lc_codec codec, int level);
 
 /**
  * Store @p n tensors. A bad item does not stop the others.
@@ -321,14 +555,15 @@ LC_API LC_CHECKED lc_status lc_flush(lc_cache *cache);
 
 /**
  * One record in place. `tensor.data` is 64-byte aligned and points into the
- * map (or at a copy, for a record that is still pending); it is read-only and
- * valid until lc_view_release(). Allocated by the caller; to be released from
- * any thread, before lc_close(). Do not copy the struct.
+ * map (or at a copy, for a record that is still pending or was decoded); it is
+ * read-only and valid until lc_view_release(). Allocated by the caller; to be
+ * released from any thread, before lc_close(). Do not copy the struct.
  */
 typedef struct lc_view {
 	lc_status status;  /**< of this item; the view is held only when LC_OK */
-	lc_tensor tensor;  /**< the record's tensor */
-	void *lc_private[2];
+	lc_kind kind;      /**< LC_TENSOR: tensor is filled; else lc_view_value() reads it */
+	lc_tensor tensor;  /**< the record's tensor; data NULL and nbytes 0 without one */
+	void *lc_private[6];
 } lc_view;
 
 /**
@@ -342,17 +577,33 @@ typedef struct lc_view {
 LC_API LC_CHECKED lc_status lc_get(lc_cache *cache, const void *id,
     size_t id_size, lc_view *out);
 
+/**
+ * Read a held view as a value, or one part of it. Only the bytes of tensors in
+ * that part are touched: verified, and decoded if they are coded.
+ * @param path  as for lc_value_find(); NULL for everything
+ * @param out   valid until lc_view_release(); not to be freed
+ *
+ * One view is read by one thread at a time.
+ * @return LC_OK; LC_NOT_FOUND if the value has no such part; LC_CORRUPT with the
+ * key in the error; LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_view_value(lc_view *view, const char *path,
+    const lc_value **out);
+
 /** Give a view back. Harmless on one that is not held, or twice. */
 LC_API void lc_view_release(lc_view *view);
 
-/** Read one record into 64-byte aligned memory that lc_tensor_free() frees. */
+/**
+ * Read one tensor into 64-byte aligned memory that lc_tensor_free() frees.
+ * @return as lc_get(); LC_SCHEMA if the record is no single tensor.
+ */
 LC_API LC_CHECKED lc_status lc_get_copy(lc_cache *cache, const void *id,
     size_t id_size, lc_tensor *out);
 
 /**
- * Read one record into the caller's memory.
+ * Read one tensor into the caller's memory.
  * @param buf   room for @p room bytes; out->data will point at it
- * @return as lc_get(); LC_INVALID if it needs more than @p room bytes.
+ * @return as lc_get_copy(); LC_INVALID if it needs more than @p room bytes.
  */
 LC_API LC_CHECKED lc_status lc_get_into(lc_cache *cache, const void *id,
     size_t id_size, void *buf, size_t room, lc_tensor *out);
@@ -374,6 +625,50 @@ LC_API LC_CHECKED lc_status lc_get_batch(lc_cache *cache, size_t n,
 /** lc_view_release() on each of @p n views. */
 LC_API void lc_views_release(lc_view *views, size_t n);
 
+/** The results of one call of an lc_compute_fn, to be filled by it. */
+typedef struct lc_results lc_results;
+
+/**
+ * Compute values that the cache lacks.
+ * @param keys     all keys of the lc_get_or_compute() call
+ * @param missing  positions in @p keys to compute, ascending
+ * @param n        how many
+ * @param results  where to store result j, of keys[missing[j]], with
+ *                 lc_result_tensor(), lc_result_value() or lc_result_fail()
+ * @return LC_OK. Anything else fails every result that was not set; those that
+ * were set are stored all the same.
+ */
+typedef lc_status (*lc_compute_fn)(void *ctx, const lc_id *keys,
+    const size_t *missing, size_t n, lc_results *results);
+
+/** Set result @p j; what is given is copied before the call returns.
+ *  @return LC_OK; LC_INVALID for a bad value, a position outside the call or a
+ *  second result for it; LC_SCHEMA; LC_NO_MEMORY. Then the result is failed. */
+LC_API lc_status lc_result_tensor(lc_results *results, size_t j, const lc_tensor *tensor);
+LC_API lc_status lc_result_value(lc_results *results, size_t j, const lc_value *value);
+/** Say that result @p j cannot be computed, and why. */
+LC_API void lc_result_fail(lc_results *results, size_t j, const char *why);
+
+/**
+ * Read @p n records; compute and store those that are missing or damaged.
+ *
+ * @param keys  cache_ids; one that comes twice is computed once
+ * @param fn    called at most once with exactly the missing positions; again only
+ *              for keys that another thread was computing and failed. Called in
+ *              the calling thread, without locks held. It may use the library,
+ *              but not ask for the keys that it is computing.
+ * @param out   room for n views in the order of @p keys, always filled: LC_OK, or
+ *              LC_FAILED for a key that fn failed, or an error. To be released.
+ *
+ * A key that another thread of this handle is computing is awaited, not
+ * computed again. Results are pending like puts; on a rank that does not write
+ * they reach the LRU only.
+ * @return LC_OK when every view is held, else the first failing item's status;
+ * the error names the key and how many failed.
+ */
+LC_API LC_CHECKED lc_status lc_get_or_compute(lc_cache *cache, const lc_id *keys,
+    size_t n, lc_compute_fn fn, void *ctx, lc_view *out);
+
 /**
  * Ask the system to read @p n records from disk ahead of their use. A hint:
  * ids that are missing or bad are passed over.
@@ -394,7 +689,7 @@ typedef struct lc_stats {
 	uint8_t uuid[16];         /**< the module's identity, random */
 	uint64_t created_ms;      /**< when it was made, ms since 1970 */
 	uint32_t format;          /**< format version of the module */
-	uint32_t schemas;         /**< distinct dtype and rank combinations */
+	uint32_t schemas;         /**< distinct structures of values */
 	uint64_t generation;      /**< commits so far */
 	uint64_t records;         /**< live records, as lc_count() */
 	uint64_t dead_records;    /**< replaced or deleted, still on disk */
@@ -416,6 +711,53 @@ typedef struct lc_stats {
 /** Fill @p out, whose struct_size the caller has set. */
 LC_API LC_CHECKED lc_status lc_stat(lc_cache *cache, lc_stats *out);
 
+/**
+ * What happened to a module since it was made, by all processes that have
+ * committed or closed a writing handle since, and by this process. The counts of
+ * a process that is killed are lost from its last commit on.
+ */
+typedef struct lc_counters {
+	size_t struct_size;      /**< set by the caller to sizeof(lc_counters) */
+	uint64_t hits;           /**< records that were asked for and read */
+	uint64_t misses;         /**< that were not there */
+	uint64_t puts;           /**< records committed */
+	uint64_t deletes;        /**< deletes committed */
+	uint64_t put_bytes;      /**< bytes of the records committed */
+	uint64_t commits;        /**< commits of puts and deletes */
+	uint64_t evicted_records, evicted_bytes; /**< for the budget */
+	uint64_t flush_us[4];    /**< duration of a commit: 50th, 90th and 99th percentile
+	                              and maximum, microseconds, upper bounds of a histogram
+	                              with 4 steps a power of two */
+	uint64_t lru_hits, lru_misses; /**< of this handle, since it was opened */
+	uint64_t lru_evictions;  /**< of this handle */
+	uint64_t lru_records;    /**< decoded tensors and records held now */
+	uint64_t lru_bytes;      /**< memory that they take, never above the limit */
+	uint64_t computed, compute_failures; /**< by lc_get_or_compute() of this handle */
+	uint64_t awaited;        /**< keys that another thread was computing */
+} lc_counters;
+
+/** Fill @p out, whose struct_size the caller has set. */
+LC_API LC_CHECKED lc_status lc_counters_get(lc_cache *cache, lc_counters *out);
+
+/** What a module stores under one structure; dead records included. */
+typedef struct lc_schema_stats {
+	uint32_t id;           /**< schema id */
+	const char *structure; /**< "{features: f32[1], label: plain}": ranks, not shapes;
+	                            "f32[,,]" has rank 3; valid during the callback */
+	uint64_t records;      /**< in chunks */
+	uint64_t raw_bytes;    /**< of their tensors, decoded */
+	uint64_t stored_bytes; /**< of their tensors, as stored */
+	uint64_t tensors[LC_CODEC_COUNT]; /**< how many are stored with each codec */
+} lc_schema_stats;
+
+/**
+ * Call @p fn with each schema of the newest commit in the order of ids, until it
+ * returns non-zero.
+ * @return LC_OK; LC_CANCELLED if @p fn stopped it; LC_CORRUPT; LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_schemas(lc_cache *cache,
+    int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx);
+
 /* ------------------------------------------------------------------------
  * Iterating
  * ------------------------------------------------------------------------ */
@@ -431,7 +773,11 @@ typedef struct lc_iter lc_iter;
 /** What an iterator stands on; borrowed until the next call on it. */
 typedef struct lc_item {
 	lc_id id;             /**< the cache_id */
-	lc_tensor tensor;     /**< in place, 64-byte aligned */
+	lc_kind kind;         /**< LC_TENSOR: tensor is filled; else see lc_iter_value() */
+	lc_codec codec;       /**< of the (first) tensor */
+	lc_tensor tensor;     /**< 64-byte aligned; in place, or decoded into memory of the
+	                           iterator. Data is NULL if it is coded and the walk is
+	                           LC_ITER_LISTED; nbytes is that of the decoded tensor */
 	uint64_t chunk;       /**< chunk number, rising in commit order */
 	uint64_t stored_size; /**< bytes of the record in the chunk */
 } lc_item;
@@ -451,6 +797,13 @@ LC_API LC_CHECKED lc_status lc_iter_open(lc_cache *cache, unsigned flags,
  * @return LC_OK; LC_NOT_FOUND at the end; LC_CORRUPT; LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_iter_next(lc_iter *iter, lc_item *out);
+
+/**
+ * The record that the iterator stands on as a value, or one part of it, as
+ * lc_view_value() does. Valid until the next call on the iterator.
+ */
+LC_API LC_CHECKED lc_status lc_iter_value(lc_iter *iter, const char *path,
+    const lc_value **out);
 
 /** End a walk. NULL is harmless. */
 LC_API void lc_iter_close(lc_iter *iter);
@@ -508,6 +861,130 @@ LC_API LC_CHECKED lc_status lc_verify(lc_cache *cache,
  */
 LC_API LC_CHECKED lc_status lc_backup(lc_cache *cache, const char *root,
     unsigned flags);
+
+/* ------------------------------------------------------------------------
+ * The life of a module
+ * ------------------------------------------------------------------------ */
+
+/** How to compact. Fill with lc_compact_options_init(). */
+typedef struct lc_compact_options {
+	size_t struct_size; /**< set by lc_compact_options_init() */
+	double live_ratio;  /**< chunks with a smaller share of live bytes are rewritten,
+	                         0 to 1; default 0.5; 1 rewrites every chunk with a dead
+	                         record */
+	uint64_t chunk_bytes; /**< neighbouring chunks are joined up to this size, 64 KiB
+	                         to 64 MiB; default 4 MiB */
+	lc_codec recode;    /**< code all tensors anew with this; default LC_CODEC_DEFAULT:
+	                         leave them as they are */
+	int level;          /**< of recode; default 0 */
+	int dry_run;        /**< count, write nothing */
+	lc_progress progress; /**< bytes of chunks looked at */
+} lc_compact_options;
+
+LC_API void lc_compact_options_init(lc_compact_options *options);
+
+/** What lc_compact() did. */
+typedef struct lc_compact_result {
+	uint64_t chunks_before, chunks_after; /**< in the module */
+	uint64_t rewritten;   /**< chunks that were rewritten or joined */
+	uint64_t moved;       /**< live records copied */
+	uint64_t dropped;     /**< dead records that are gone */
+	uint64_t bytes_before, bytes_after; /**< of all records */
+	uint64_t damaged;     /**< chunks left as they are because a record is damaged */
+} lc_compact_result;
+
+/**
+ * Rewrite chunks that have many dead records, in transactions of about
+ * chunk_bytes each; readers and writers go on in between. The order of records
+ * by commit stays. Space that becomes free is reused by later commits; the file
+ * does not shrink (lc_shrink()). Pending writes of the handle are flushed first.
+ * @return LC_OK; LC_READONLY, LC_INVALID; LC_CANCELLED, LC_NO_SPACE, LC_IO …:
+ * then what was rewritten so far stands.
+ */
+LC_API LC_CHECKED lc_status lc_compact(lc_cache *cache,
+    const lc_compact_options *options, lc_compact_result *out);
+
+/**
+ * Give the free pages of a module back to the file system: a copy without them
+ * replaces data.mdb atomically. Nobody may have the module open.
+ * @return LC_OK; LC_BUSY if somebody has; LC_NO_SPACE, LC_IO …: then the module
+ * is as it was.
+ */
+LC_API LC_CHECKED lc_status lc_shrink(const char *root, const char *module_id,
+    uint64_t *bytes_before, uint64_t *bytes_after);
+
+/**
+ * Delete every record in one commit; schemas, settings and counters stay.
+ * Pending writes of the handle are dropped.
+ */
+LC_API LC_CHECKED lc_status lc_clear(lc_cache *cache);
+
+/** What lc_copy() does with a key that the target has. */
+typedef enum lc_conflict {
+	LC_KEEP = 0,    /**< keep the target's record */
+	LC_REPLACE = 1, /**< take the source's */
+	LC_SAME = 2,    /**< fail with LC_INVALID and the key unless both are equal */
+	LC_FAIL = 3     /**< fail with LC_INVALID and the key */
+} lc_conflict;
+
+/** "keep", "replace", "same", "fail"; NULL for anything else. */
+LC_API const char *lc_conflict_name(lc_conflict conflict);
+
+/** @return LC_OK, or LC_INVALID with the name in the error. */
+LC_API LC_CHECKED lc_status lc_conflict_parse(const char *name, lc_conflict *out);
+
+/** How to copy records. Fill with lc_copy_options_init(). */
+typedef struct lc_copy_options {
+	size_t struct_size;   /**< set by lc_copy_options_init() */
+	lc_conflict conflict; /**< default LC_FAIL */
+	const void *prefix;   /**< only cache_ids that start with this; default NULL */
+	size_t prefix_size;   /**< its bytes */
+	int dry_run;          /**< count, write nothing */
+	lc_progress progress; /**< bytes of records; damage names records passed over */
+} lc_copy_options;
+
+LC_API void lc_copy_options_init(lc_copy_options *options);
+
+/** What lc_copy() did. */
+typedef struct lc_copy_result {
+	uint64_t copied;   /**< records that were new */
+	uint64_t replaced; /**< records that took another's place */
+	uint64_t kept;     /**< records of the target that stayed, equal ones included */
+	uint64_t damaged;  /**< records of the source passed over */
+	uint64_t bytes;    /**< of records written */
+} lc_copy_result;
+
+/**
+ * Copy the live records of one module into another, in commit order, from one
+ * snapshot of the source; coded tensors stay coded. The target is flushed at the
+ * end. A conflict stops the copy before anything of it is written.
+ * @return LC_OK; LC_INVALID for a conflict; LC_SCHEMA if the target is strict;
+ * LC_CORRUPT if damaged records were passed over, the others being copied;
+ * LC_READONLY, LC_CANCELLED, LC_NO_SPACE, LC_IO: what was copied so far stands.
+ */
+LC_API LC_CHECKED lc_status lc_copy(lc_cache *from, lc_cache *to,
+    const lc_copy_options *options, lc_copy_result *out);
+
+/** What lc_recover() found. */
+typedef struct lc_recover_result {
+	uint64_t records;   /**< live records afterwards */
+	uint64_t rescued;   /**< of them, those whose index entry was damaged */
+	uint64_t lost;      /**< records that are damaged, or in a chunk that is */
+	uint64_t runs;      /**< damaged index runs that were replaced */
+	uint64_t rows;      /**< damaged ledger, schema and state rows that were rebuilt */
+} lc_recover_result;
+
+/**
+ * Rebuild index, ledger and counters of a module from its chunks. What is intact
+ * of the index decides as before; a key whose index entry is damaged gets its
+ * newest record back, also if it had been deleted. Everything rescued and
+ * everything lost goes to progress->damage, a line each. Damaged records are
+ * dropped, so that lc_verify() passes afterwards. A module without damage is
+ * left as it is.
+ * @return LC_OK; LC_BUSY; LC_NO_SPACE, LC_IO …: then the module is as it was.
+ */
+LC_API LC_CHECKED lc_status lc_recover(const char *root, const char *module_id,
+    int dry_run, const lc_progress *progress, lc_recover_result *out);
 
 /* ------------------------------------------------------------------------
  * TWH1 shards: flat files of equally shaped samples (twh1(5))

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The codecs: how a tensor's bytes become fewer. One a file, one row of a table
+ * each. Know no records and do no I/O; what they decode is untrusted.
+ */
+#ifndef LC_CODEC_CODEC_H
+#define LC_CODEC_CODEC_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** The smallest and largest lc_settings.level. */
+#define LC__LEVEL_MIN (-65537)
+#define LC__LEVEL_MAX 12
+
+/** LC_INVALID, naming @p operation, unless codec and level are valid.
+ *  LC_CODEC_DEFAULT is valid. */
+LC_CHECKED lc_status lc__codec_check(const char *operation, lc_codec codec,
+    int level);
+
+/**
+ * Code a tensor. @p out, whose memory is used again, holds the bytes on success.
+ * @param codec  any but LC_CODEC_DEFAULT; LC_CODEC_AUTO tries those that fit the
+ *               dtype on a sample
+ * @param used   the codec that was used; LC_CODEC_NONE if the tensor would not
+ *               shrink by a twentieth: then @p out is left empty
+ * @return LC_OK; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__codec_encode(lc_codec codec, int level,
+    const lc_tensor *tensor, struct lc__buf *out, lc_codec *used);
+
+/**
+ * Decode into tensor->nbytes bytes at @p out, 64-byte aligned. False if the bytes
+ * are not what lc__codec_encode() makes; every bound is checked. dtype and nbytes
+ * of @p tensor are used, not its data. @p codec is none of NONE, AUTO, DEFAULT.
+ */
+bool lc__codec_decode(lc_codec codec, const void *in, size_t size,
+    const lc_tensor *tensor, void *out);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Blocks in memory, the least recently used of which leave first. Thread-safe.
+ *
+ * A decoded tensor is found by the place of its record and the record's
+ * checksum, so that it can never be another commit's; a record that this rank
+ * must not write is found by its cache_id.
+ */
+#ifndef LC_STORE_LRU_H
+#define LC_STORE_LRU_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+#include "store/block.h"
+
+struct lc__lru;
+
+/** What a block is found by. */
+struct lc__lru_key {
+	uint64_t location; /* of the record; of an id: its hash */
+	uint64_t checksum; /* of the record; of an id: 0 */
+	uint32_t part;     /* number of the tensor in the value; LC__LRU_RECORD */
+	lc_id id;          /* NULL and 0 unless part is LC__LRU_RECORD; compared, copied */
+};
+#define LC__LRU_RECORD UINT32_MAX
+
+/** NULL without memory, or with @p limit 0. */
+struct lc__lru *lc__lru_new(uint64_t limit);
+/** NULL is harmless, here and below: an LRU that is off. */
+void lc__lru_free(struct lc__lru *lru);
+
+/** The block, held for the caller, who drops it; NULL if there is none. Counts a
+ *  hit or a miss. */
+struct lc__block *lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key);
+
+/** Keep a block (hold it too), in place of another of that key. One that is
+ *  larger than the limit is not kept. Makes room first. */
+void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
+    struct lc__block *block, const void *note);
+/** The @p note given with the block of a key, for a get that follows. */
+struct lc__block *lc__lru_get_noted(struct lc__lru *lru,
+    const struct lc__lru_key *key, const void **note);
+
+/** Forget one; all. */
+void lc__lru_remove(struct lc__lru *lru, const struct lc__lru_key *key);
+void lc__lru_clear(struct lc__lru *lru);
+
+/** Fill the lru_ fields. */
+void lc__lru_count(struct lc__lru *lru, lc_counters *out);
+
+/* Around a fork: hold it still, go on; in the child start anew with what is there. */
+void lc__lru_before_fork(struct lc__lru *lru);
+void lc__lru_after_fork_parent(struct lc__lru *lru);
+void lc__lru_after_fork_child(struct lc__lru *lru);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Taking values apart for a record, and putting them together again. */
+#ifndef LC_VALUE_VALUE_H
+#define LC_VALUE_VALUE_H
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+#include "value/schema.h"
+
+/**
+ * The leaves of a value in the order of its schema (lc__schema_infer() of it):
+ * @p tensors has room for schema->tensors; the plain leaves are appended to
+ * @p plain as MessagePack objects one behind the other. A tuple inside of a
+ * plain leaf is the extension type 1, whose bytes are the array.
+ */
+LC_CHECKED lc_status lc__value_leaves(const lc_value *value,
+    const lc_tensor **tensors, struct lc__buf *plain);
+
+/**
+ * Put the part at node @p node of a schema together again.
+ * @param tensors  those of the part: schema->node[node].first_tensor is
+ *                 tensors[0]; their data is borrowed
+ * @param plain    all plain data of the record, copied as needed
+ * @return LC_OK, to be freed with lc_value_free(); LC_CORRUPT if the plain data
+ * is malformed, nested too deeply, or not of schema->plains objects; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__value_restore(const struct lc__schema *schema,
+    uint32_t node, const lc_tensor *tensors, const void *plain,
+    size_t plain_size, lc_value **out);
+
+#endif
