@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/change.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "index/run_build.h"
+#include "store/merge.h"
+
+/* ---- the transaction ------------------------------------------------------ */
+
+static lc_status
+store_state(struct lc__change *change)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	struct lc__buf row = { 0 };
+	lc_status status;
+
+	s->state.generation++;
+	if (!lc__state_encode(&s->state, &row))
+		status = lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+	else
+		status = lc__txn_put_meta(s->txn, "state", row.data, row.size);
+	lc__buf_free(&row);
+	return status;
+}
+
+static lc_status
+run_once(struct lc__env *env, lc_durability durability,
+    lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
+{
+	struct lc__change *change = calloc(1, sizeof(*change));
+	struct lc__snapshot *s;
+	lc_status status;
+
+	if (change == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+	s = &change->snapshot;
+	s->env = env;
+	status = lc__txn_begin_write(env, durability, &s->txn);
+	if (status == LC_OK)
+		status = lc__snapshot_load(s);
+	if (status == LC_OK)
+		status = body(change, ctx);
+	if (status == LC_OK)
+		status = store_state(change);
+	if (status == LC_OK) {
+		status = lc__txn_commit(s->txn);
+		s->txn = NULL;
+	}
+	lc__txn_abort(s->txn);
+	lc__snapshot_free_parts(s);
+	free(change);
+	return status;
+}
+
+lc_status
+lc__change_run(struct lc__env *env, lc_durability durability,
+    lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
+{
+	lc_status status = run_once(env, durability, body, ctx);
+
+	while (status == LC_MAP_FULL) {
+		return_if_error(lc__env_grow(env));
+		status = run_once(env, durability, body, ctx);
+	}
+	return status;
+}
+
+/* ---- chunks --------------------------------------------------------------- */
+
+static void
+count_chunk(struct lc__state *state, const struct lc__ledger_row *row)
+{
+	state->records += row->records;
+	state->live += row->records;
+	state->bytes += row->bytes;
+	state->live_bytes += row->bytes;
+}
+
+lc_status
+lc__change_add_chunk(struct lc__change *change,
+    const struct lc__ledger_row *row, uint64_t *id, unsigned char **records)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	const uint64_t size = lc__chunk_size(row->bytes,
+	    lc__env_page_size(s->env));
+	const struct lc__chunk chunk = {
+		.id = s->state.next_chunk, .records = row->records,
+		.bytes = row->bytes
+	};
+	unsigned char *bytes;
+
+	if (chunk.id > LC__CHUNK_ID_MAX)
+		return lc__error(LC_UNSUPPORTED, 0, "commit: no chunk ids left");
+	return_if_error(lc__txn_append(s->txn, LC__CHUNK, chunk.id, size,
+	    &bytes));
+	lc__chunk_encode(bytes, &chunk);
+	*records = bytes + LC__CHUNK_HEADER;
+	memset(*records + chunk.bytes, 0, size - LC__CHUNK_HEADER - chunk.bytes);
+	count_chunk(&s->state, row);
+	s->state.next_chunk++;
+	*id = chunk.id;
+	return LC_OK;
+}
+
+/* ---- the ledger ----------------------------------------------------------- */
+
+void
+lc__ledger_count(struct lc__ledger_row *row, uint64_t size)
+{
+	row->records++;
+	row->live++;
+	row->bytes += size;
+	row->live_bytes += size;
+}
+
+void
+lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record)
+{
+	row->hash = lc__hash64_seed(record, 8, row->hash);
+}
+
+lc_status
+lc__change_put_ledger(struct lc__change *change, uint64_t chunk,
+    const struct lc__ledger_row *row)
+{
+	unsigned char bytes[LC__LEDGER_ROW];
+
+	lc__ledger_encode(row, bytes);
+	return lc__txn_put(change->snapshot.txn, LC__LEDGER, chunk, bytes,
+	    sizeof(bytes));
+}
+
+static uint64_t
+less(uint64_t count, uint64_t n)
+{
+	return count < n ? 0 : count - n;
+}
+
+/* Take n records of some bytes off the live ones of a chunk. */
+static lc_status
+bury(struct lc__change *change, uint64_t chunk, uint64_t n, uint64_t bytes)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	struct lc__ledger_row row;
+	struct lc__slice value;
+
+	s->state.live = less(s->state.live, n);
+	s->state.live_bytes = less(s->state.live_bytes, bytes);
+	if (lc__txn_get(s->txn, LC__LEDGER, chunk, &value) != LC_OK ||
+	    !lc__ledger_decode(value.data, value.size, &row))
+		return LC_OK;
+	row.live = less(row.live, n);
+	row.live_bytes = less(row.live_bytes, bytes);
+	return lc__change_put_ledger(change, chunk, &row);
+}
+
+static int
+by_chunk(const void *a, const void *b)
+{
+	const struct lc__dead *x = a, *y = b;
+
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+lc_status
+lc__change_bury(struct lc__change *change, struct lc__dead *dead, uint32_t n)
+{
+	qsort(dead, n, sizeof(*dead), by_chunk);
+	for (uint32_t i = 0, same; i < n; i += same) {
+		uint64_t bytes = 0;
+
+		for (same = 0; i + same < n &&
+		    dead[i + same].chunk == dead[i].chunk; same++)
+			bytes += dead[i + same].bytes;
+		return_if_error(bury(change, dead[i].chunk, same, bytes));
+	}
+	return LC_OK;
+}
+
+/* ---- the index ------------------------------------------------------------ */
+
+uint64_t
+lc__sort_prefix(const lc_id *id)
+{
+	uint64_t prefix = 0;
+
+	memcpy(&prefix, id->data, id->size < 8 ? id->size : 8);
+	return be64toh(prefix);
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct lc__new_entry *x = a, *y = b;
+
+	if (x->prefix != y->prefix)
+		return x->prefix < y->prefix ? -1 : 1;
+	return lc__id_compare(x->id.data, x->id.size, y->id.data, y->id.size);
+}
+
+static lc_status
+store_run(struct lc__snapshot *s, const struct lc__run_builder *builder)
+{
+	const struct lc__run_row row = {
+		.id = s->state.next_run++, .entries = builder->entries,
+		.bytes = builder->used, .level = 0
+	};
+	unsigned char *bytes;
+
+	return_if_error(lc__txn_append(s->txn, LC__INDEX, row.id, row.bytes,
+	    &bytes));
+	memcpy(bytes, builder->bytes, row.bytes);
+	if (!lc__state_push_run(&s->state, &row))
+		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+	return LC_OK;
+}
+
+lc_status
+lc__change_add_run(struct lc__change *change, struct lc__new_entry *entries,
+    uint32_t n)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	struct lc__run_builder builder;
+	uint64_t id_bytes = 0;
+	lc_status status;
+
+	qsort(entries, n, sizeof(*entries), by_id);
+	for (uint32_t i = 0; i < n; i++)
+		id_bytes += entries[i].id.size;
+	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), n,
+	    id_bytes));
+	for (uint32_t i = 0; i < n; i++)
+		lc__run_build_add(&builder, entries[i].hash,
+		    entries[i].location, entries[i].id.data,
+		    entries[i].id.size);
+	lc__run_build_finish(&builder, s->state.next_run, 0);
+	status = store_run(s, &builder);
+	lc__run_build_free(&builder);
+	if (status == LC_OK)
+		status = lc__merge_runs(s);
+	return status;
+}

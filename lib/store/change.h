@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A change of a module: one write transaction, and what every kind of it writes:
+ * a chunk, an index run, ledger rows and the state row.
+ */
+#ifndef LC_STORE_CHANGE_H
+#define LC_STORE_CHANGE_H
+
+#include "store/snapshot.h"
+
+/** A change under way. */
+struct lc__change {
+	struct lc__snapshot snapshot; /* of the write transaction; its state is the
+	                                 one that will be stored */
+};
+
+/**
+ * Run @p body in a write transaction, store the state and commit; durable on
+ * LC_OK. If @p body fails, nothing is changed. When the map is full it is made
+ * larger and @p body runs again from the start: it keeps nothing of the last time.
+ */
+LC_CHECKED lc_status lc__change_run(struct lc__env *env,
+    lc_durability durability,
+    lc_status (*body)(struct lc__change *change, void *ctx), void *ctx);
+
+/**
+ * A new chunk behind all others, counted in the state with all its records live.
+ * The caller fills *records, row->bytes long, before any other call, sets
+ * row->hash and stores the row with lc__change_put_ledger().
+ * @param row  its counts and bytes of records are set
+ * @param id   gets the chunk's id
+ */
+LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
+    const struct lc__ledger_row *row, uint64_t *id, unsigned char **records);
+
+/** Add a record to the counts and the hash of a ledger row. */
+void lc__ledger_count(struct lc__ledger_row *row, uint64_t size);
+void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
+
+/** Store the ledger row of a chunk. */
+LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,
+    uint64_t chunk, const struct lc__ledger_row *row);
+
+/** A record of some chunk that a change makes dead. */
+struct lc__dead {
+	uint64_t chunk;
+	uint64_t bytes; /* of the record */
+};
+
+/**
+ * Take records off the live ones of their chunks and of the module. Sorts
+ * @p dead. A damaged ledger row stays as it is: verify tells of it.
+ */
+LC_CHECKED lc_status lc__change_bury(struct lc__change *change,
+    struct lc__dead *dead, uint32_t n);
+
+/** An entry of the index that a change adds. */
+struct lc__new_entry {
+	uint64_t prefix;   /* first 8 bytes of the cache_id, big-endian: sorts */
+	lc_id id;          /* borrowed */
+	uint64_t hash;     /* lc__run_hash() of it */
+	uint64_t location; /* of its record, or LC__TOMBSTONE */
+};
+
+/** The prefix of a cache_id. */
+uint64_t lc__sort_prefix(const lc_id *id);
+
+/**
+ * A new run with @p n entries, one or more, each cache_id once; then merge what
+ * the newest runs ask for. Sorts @p entries.
+ */
+LC_CHECKED lc_status lc__change_add_run(struct lc__change *change,
+    struct lc__new_entry *entries, uint32_t n);
+
+#endif
