@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counted memory: what several views and the LRU share. */
+/*
+ * Counted memory: what several views and the LRU share. Whoever drops the last
+ * hold frees it, so that a block outlives its place in the LRU while a view
+ * stands on it.
+ */
 #ifndef LC_STORE_BLOCK_H
 #define LC_STORE_BLOCK_H
 
@@ -17,7 +21,8 @@ struct lc__block *lc__block_new(size_t size);
 struct lc__block *lc__block_hold(struct lc__block *block);
 /** Freed with the last holder. NULL is harmless. */
 void lc__block_drop(struct lc__block *block);
-/** Memory that a block of some size takes, its own struct included. */
+/** Memory that a block of some size takes, its own struct included; SIZE_MAX for
+ *  one that cannot be made. */
 size_t lc__block_cost(size_t size);
 
 #endif

@@ -5,6 +5,10 @@
  * A decoded tensor is found by the place of its record and the record's
  * checksum, so that it can never be another commit's; a record that this rank
  * must not write is found by its cache_id.
+ *
+ * Accounting: an entry counts as lc__lru_cost() from the moment it is findable
+ * until it is not, and the sum is never above the limit. A block that leaves
+ * while a view holds it no longer counts, and lives on until it is dropped.
  */
 #ifndef LC_STORE_LRU_H
 #define LC_STORE_LRU_H
@@ -30,19 +34,30 @@ struct lc__lru *lc__lru_new(uint64_t limit);
 /** NULL is harmless, here and below: an LRU that is off. */
 void lc__lru_free(struct lc__lru *lru);
 
+/**
+ * What an entry counts: lc__block_cost() of the block, the entry's own struct,
+ * the bytes of the id, and two pointers, as the hash table has at most two slots
+ * an entry.
+ */
+uint64_t lc__lru_cost(const struct lc__lru_key *key, size_t block_size);
+
 /** The block, held for the caller, who drops it; NULL if there is none. Counts a
  *  hit or a miss. */
 struct lc__block *lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key);
 
-/** Keep a block (hold it too), in place of another of that key. One that is
- *  larger than the limit is not kept. Makes room first. */
+/**
+ * Keep a block (hold it too), in place of another of that key. One that is
+ * larger than the limit, or for which there is no memory, is not kept; another
+ * of that key leaves all the same. Makes room first.
+ * @param note  borrowed; for lc__lru_get_noted()
+ */
 void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
     struct lc__block *block, const void *note);
-/** The @p note given with the block of a key, for a get that follows. */
+/** lc__lru_get() with the @p note given with the block; written only with one. */
 struct lc__block *lc__lru_get_noted(struct lc__lru *lru,
     const struct lc__lru_key *key, const void **note);
 
-/** Forget one; all. */
+/** Forget one; all. Neither counts as evictions. */
 void lc__lru_remove(struct lc__lru *lru, const struct lc__lru_key *key);
 void lc__lru_clear(struct lc__lru *lru);
 
