@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "run.h"
+int
+main(void)
+{
+	return run_suite(suite_create("codec"));
+}
