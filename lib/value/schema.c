@@ -1,59 +1,208 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "value/schema.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
+#include "value/node.h"
+#include "value/schema_private.h"
 
-void
-lc__schema_encode(const struct lc__schema *schema, struct lc__buf *out)
+lc_status
+lc__schema_begin(struct lc__schema_build *build, uint32_t nodes, size_t names)
 {
-	const size_t start = out->size;
+	const size_t size = sizeof(struct lc__schema) +
+	    nodes * sizeof(struct lc__schema_node);
+	struct lc__schema *schema = malloc(size + names);
+
+	if (schema == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	memset(schema, 0, sizeof(*schema));
+	schema->node = (struct lc__schema_node *)(schema + 1);
+	memset(build, 0, sizeof(*build));
+	build->schema = schema;
+	build->room = nodes;
+	build->names = (char *)schema + size;
+	return LC_OK;
+}
+
+struct lc__schema_node *
+lc__schema_add(struct lc__schema_build *build, unsigned kind, unsigned depth,
+    const char *name, size_t name_size)
+{
+	struct lc__schema *schema = build->schema;
+	struct lc__schema_node *node = &schema->node[schema->nodes];
+
+	if (schema->nodes == build->room || schema->nodes == LC__MAX_NODES) {
+		build->limit = "parts";
+		return NULL;
+	}
+	memset(node, 0, sizeof(*node));
+	node->kind = (uint8_t)kind;
+	node->depth = (uint8_t)depth;
+	node->end = ++schema->nodes;
+	node->first_tensor = schema->tensors;
+	node->first_dim = schema->dims;
+	node->first_plain = schema->plains;
+	schema->plains += kind == LC__PLAIN;
+	if (name != NULL) {
+		memcpy(build->names, name, name_size);
+		build->names[name_size] = '\0';
+		node->name = build->names;
+		build->names += name_size + 1;
+	}
+	return node;
+}
+
+bool
+lc__schema_count_tensor(struct lc__schema_build *build,
+    struct lc__schema_node *node, lc_dtype dtype, uint32_t ndim)
+{
+	struct lc__schema *schema = build->schema;
+
+	node->dtype = (uint8_t)dtype;
+	node->ndim = (uint8_t)ndim;
+	schema->dims += ndim;
+	if (++schema->tensors > LC__MAX_TENSORS)
+		build->limit = "tensors";
+	else if (schema->dims > LC__MAX_DIMS)
+		build->limit = "dimensions";
+	return build->limit == NULL;
+}
+
+/* Nodes come before their children in the row as well. */
+static void
+encode_node(const struct lc__schema_node *node, struct lc__buf *out)
+{
+	if (node->name != NULL) {
+		lc__mpack_array(out, 2);
+		lc__mpack_str(out, node->name);
+	}
+	lc__mpack_map(out, 1);
+	if (node->kind == LC_TENSOR) {
+		lc__mpack_str(out, "tensor");
+		lc__mpack_map(out, 2);
+		lc__mpack_str(out, "dtype");
+		lc__mpack_str(out, lc_dtype_name((lc_dtype)node->dtype));
+		lc__mpack_str(out, "ndim");
+		lc__mpack_uint(out, node->ndim);
+	} else if (node->kind == LC__PLAIN) {
+		lc__mpack_str(out, "plain");
+		lc__mpack_nil(out);
+	} else {
+		lc__mpack_str(out, lc_kind_name((lc_kind)node->kind));
+		lc__mpack_array(out, node->children);
+	}
+}
+
+lc_status
+lc__schema_finish(struct lc__schema_build *build, struct lc__schema **out)
+{
+	struct lc__schema *schema = build->schema;
+	struct lc__buf row = { 0 };
 	unsigned char sum[8];
 
-	lc__mpack_map(out, 1);
-	lc__mpack_str(out, "tensor");
-	lc__mpack_map(out, 2);
-	lc__mpack_str(out, "dtype");
-	lc__mpack_str(out, lc_dtype_name(schema->dtype));
-	lc__mpack_str(out, "ndim");
-	lc__mpack_uint(out, schema->ndim);
-	if (out->failed)
-		return;
-	lc__set64(sum, lc__hash64(out->data + start, out->size - start));
-	lc__buf_append(out, sum, sizeof(sum));
+	for (uint32_t i = 0; i < schema->nodes; i++)
+		encode_node(&schema->node[i], &row);
+	lc__set64(sum, lc__hash64(row.data, row.size));
+	lc__buf_append(&row, sum, sizeof(sum));
+	schema->bytes = row.data;
+	schema->size = row.size;
+	if (row.failed) {
+		lc__schema_free(schema);
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	}
+	schema->hash = lc__hash64(row.data, row.size);
+	*out = schema;
+	return LC_OK;
+}
+
+/* Count what a value's schema takes. Without those of plain lists, which are leaves. */
+static void
+measure(const lc_value *value, size_t *nodes, size_t *names)
+{
+	const size_t count = lc__is_plain(value) ? 0 : lc_value_count(value);
+
+	++*nodes;
+	for (size_t i = 0; i < count; i++) {
+		if (value->kind == LC_MAP)
+			*names += strlen(lc_value_name(value, i)) + 1;
+		measure(lc_value_at(value, i), nodes, names);
+	}
 }
 
 static bool
-decode_tensor(const struct lc__mpack *map, struct lc__schema *out)
+infer(struct lc__schema_build *build, const lc_value *value, unsigned depth)
 {
-	struct lc__mpack dtype, ndim;
-	char name[16];
+	const bool plain = lc__is_plain(value);
+	const char *name = value->name;
+	const size_t count = plain ? 0 : lc_value_count(value);
+	struct lc__schema_node *node;
 
-	if (!lc__mpack_find(map, "dtype", &dtype) ||
-	    !lc__mpack_find(map, "ndim", &ndim) ||
-	    !lc__mpack_text(&dtype, name, sizeof(name)) ||
-	    lc_dtype_parse(name, &out->dtype) != LC_OK ||
-	    ndim.kind != LC__MPACK_UINT || ndim.number > LC_MAX_NDIM)
+	if (depth == 1) /* what is above the value does not matter */
+		name = NULL;
+	node = lc__schema_add(build, plain ? LC__PLAIN : value->kind, depth, name,
+	    name != NULL ? strlen(name) : 0);
+	if (node == NULL)
 		return false;
-	out->ndim = (uint32_t)ndim.number;
+	if (value->kind == LC_TENSOR) {
+		const lc_tensor *tensor = lc__tensor_of(value);
+		return lc__schema_count_tensor(build, node, tensor->dtype,
+		    tensor->ndim);
+	}
+	node->children = (uint32_t)count;
+	for (size_t i = 0; i < count; i++) {
+		if (!infer(build, lc_value_at(value, i), depth + 1))
+			return false;
+	}
+	node->end = build->schema->nodes;
 	return true;
 }
 
 lc_status
-lc__schema_decode(const void *bytes, size_t size, struct lc__schema *out)
+lc__schema_infer(const lc_value *value, struct lc__schema **out)
 {
-	struct lc__mpack_doc *doc = NULL;
-	struct lc__mpack root, tensor;
-	bool ok;
+	struct lc__schema_build build;
+	size_t nodes = 0, names = 0;
 
-	if (size < 8 ||
-	    lc__get64((const char *)bytes + size - 8) != lc__hash64(bytes, size - 8))
-		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
-	return_if_error(lc__mpack_open(bytes, size - 8, &doc, &root));
-	ok = lc__mpack_find(&root, "tensor", &tensor) &&
-	    decode_tensor(&tensor, out);
-	lc__mpack_close(doc);
-	return ok ? LC_OK : lc__error(LC_CORRUPT, 0, "no known structure");
+	return_if_error(lc_value_check(value));
+	measure(value, &nodes, &names);
+	if (nodes > LC__MAX_NODES)
+		return lc__error(LC_INVALID, 0, "value: %zu parts are too many", nodes);
+	return_if_error(lc__schema_begin(&build, (uint32_t)nodes, names));
+	if (infer(&build, value, 1))
+		return lc__schema_finish(&build, out);
+	lc__schema_free(build.schema);
+	return lc__error(LC_INVALID, 0, "value: too many %s", build.limit);
+}
+
+lc_status
+lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim, struct lc__schema **out)
+{
+	struct lc__schema_build build;
+
+	return_if_error(lc__schema_begin(&build, 1, 0));
+	lc__schema_count_tensor(&build,
+	    lc__schema_add(&build, LC_TENSOR, 1, NULL, 0), dtype, ndim);
+	return lc__schema_finish(&build, out);
+}
+
+void
+lc__schema_free(struct lc__schema *schema)
+{
+	if (schema == NULL)
+		return;
+	free((void *)(uintptr_t)schema->bytes);
+	free(schema);
+}
+
+bool
+lc__schema_equal(const struct lc__schema *a, const struct lc__schema *b)
+{
+	return a->hash == b->hash && a->size == b->size &&
+	    memcmp(a->bytes, b->bytes, a->size) == 0;
 }

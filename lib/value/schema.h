@@ -1,26 +1,97 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The structure of a value, which a module's records share: for a single
- * tensor its dtype and rank. Stored once a module as MessagePack.
+ * The structure of a value, which a module's records share: the tree with its
+ * names, and dtype and rank of each tensor. Stored once a module as MessagePack
+ * (lmdbcache(5)).
+ *
+ * A list or tuple without a tensor in it is one leaf of plain data, so that its
+ * length is data and not structure; a map is always told by its names.
  */
 #ifndef LC_VALUE_SCHEMA_H
 #define LC_VALUE_SCHEMA_H
 
-#include "base/buf.h"
+#include <stdbool.h>
+
 #include "lmdbcache.h"
 
-struct lc__schema {
-	lc_dtype dtype;
-	uint32_t ndim;
+/** lc__schema_node.kind of a leaf of plain data; else an lc_kind. */
+#define LC__PLAIN 255
+
+/** The most nodes, the most tensors, and the largest sum of their ranks. */
+#define LC__MAX_NODES 1048576
+#define LC__MAX_TENSORS 65535
+#define LC__MAX_DIMS 65535
+
+/** One node. Children follow their parent, each with all of its own. */
+struct lc__schema_node {
+	uint8_t kind;       /* LC_TENSOR, LC_MAP, LC_LIST, LC_TUPLE or LC__PLAIN */
+	uint8_t dtype;      /* of a tensor: lc_dtype */
+	uint8_t ndim;       /* of a tensor: rank */
+	uint8_t depth;      /* levels of nesting, this one included: 1 for the root */
+	uint32_t children;  /* of a map, list or tuple */
+	uint32_t end;       /* position behind the last descendant */
+	uint32_t first_tensor; /* tensors in nodes before this one */
+	uint32_t first_dim;    /* sum of their ranks */
+	uint32_t first_plain;  /* leaves of plain data before this one */
+	const char *name;   /* of a child of a map, else NULL */
 };
 
-/** Append the MessagePack of a schema and its XXH3-64. */
-void lc__schema_encode(const struct lc__schema *schema, struct lc__buf *out);
+/** Immutable once made. */
+struct lc__schema {
+	uint32_t nodes;     /* at least 1; node[0] is the root */
+	uint32_t tensors;   /* in the whole tree, at most 65535 */
+	uint32_t dims;      /* sum of their ranks, at most 65535 */
+	uint32_t plains;    /* leaves of plain data */
+	struct lc__schema_node *node;
+	const unsigned char *bytes; /* the row: MessagePack and its XXH3-64 */
+	size_t size;        /* of bytes */
+	uint64_t hash;      /* XXH3-64 of bytes */
+};
+
+/** The structure of a value; LC_INVALID if it is above a limit. Free it with
+ *  lc__schema_free(). */
+LC_CHECKED lc_status lc__schema_infer(const lc_value *value,
+    struct lc__schema **out);
+
+/** The structure of a tensor alone. */
+LC_CHECKED lc_status lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim,
+    struct lc__schema **out);
 
 /**
- * Read what lc__schema_encode() wrote.
+ * Read a row.
  * @return LC_OK; LC_CORRUPT if it is anything else; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__schema_decode(const void *bytes, size_t size, struct lc__schema *out);
+LC_CHECKED lc_status lc__schema_decode(const void *bytes, size_t size,
+    struct lc__schema **out);
+
+/** NULL is harmless. */
+void lc__schema_free(struct lc__schema *schema);
+
+/** The very same, the order of a map's names included. */
+bool lc__schema_equal(const struct lc__schema *a, const struct lc__schema *b);
+
+/** The same but for the order of names. */
+bool lc__schema_alike(const struct lc__schema *a, const struct lc__schema *b);
+
+/** The node at a path (lc_value_find()), or false. */
+bool lc__schema_find(const struct lc__schema *schema, const char *path,
+    uint32_t *node);
+
+/**
+ * As far along a path as the schema tells: @p rest becomes NULL if that is all of
+ * it, else @p node is a leaf of plain data and @p rest the path inside of it.
+ */
+bool lc__schema_walk(const struct lc__schema *schema, const char *path,
+    uint32_t *node, const char **rest);
+
+/** Text as in lc_schema_stats.structure, cut to fit with "..." at its end. */
+void lc__schema_describe(const struct lc__schema *schema, char *out, size_t room);
+
+/** True for a tensor alone. */
+static inline bool
+lc__schema_is_tensor(const struct lc__schema *schema)
+{
+	return schema->node[0].kind == LC_TENSOR;
+}
 
 #endif

@@ -7,11 +7,14 @@
 #include "lmdbcache.h"
 #include "value/schema.h"
 
+/** The MessagePack extension that a tuple inside of a plain leaf is. */
+#define LC__TUPLE_EXT 1
+
 /**
  * The leaves of a value in the order of its schema (lc__schema_infer() of it):
  * @p tensors has room for schema->tensors; the plain leaves are appended to
  * @p plain as MessagePack objects one behind the other. A tuple inside of a
- * plain leaf is the extension type 1, whose bytes are the array.
+ * plain leaf is the extension LC__TUPLE_EXT, whose bytes are the array.
  */
 LC_CHECKED lc_status lc__value_leaves(const lc_value *value,
     const lc_tensor **tensors, struct lc__buf *plain);

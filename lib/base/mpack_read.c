@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/mpack_read.h"
+
+#include <endian.h>
+#include <string.h>
+
+/* Take a big-endian number of 1, 2, 4 or 8 bytes off. */
+static bool
+take_number(struct lc__tokens *in, size_t width, uint64_t *out)
+{
+	uint64_t big = 0;
+
+	if ((size_t)(in->end - in->at) < width)
+		return false;
+	memcpy((char *)&big + 8 - width, in->at, width);
+	in->at += width;
+	*out = be64toh(big);
+	return true;
+}
+
+/* The same of a size or count, which needs that width. */
+static bool
+take_size(struct lc__tokens *in, size_t width, uint64_t least, uint32_t *out)
+{
+	uint64_t size;
+
+	if (!take_number(in, width, &size) || size < least)
+		return false;
+	*out = (uint32_t)size;
+	return true;
+}
+
+static bool
+take_bytes(struct lc__tokens *in, enum lc__token_kind kind, struct lc__token *out)
+{
+	if ((size_t)(in->end - in->at) < out->size)
+		return false;
+	out->kind = kind;
+	out->bytes = in->at;
+	in->at += out->size;
+	return true;
+}
+
+/* Each member takes a byte at least, so a count cannot claim more than that. */
+static bool
+take_members(struct lc__tokens *in, enum lc__token_kind kind, struct lc__token *out)
+{
+	const size_t left = (size_t)(in->end - in->at);
+
+	out->kind = kind;
+	return out->size <= (kind == LC__TOKEN_MAP ? left / 2 : left);
+}
+
+static bool
+take_ext(struct lc__tokens *in, struct lc__token *out)
+{
+	if (in->at == in->end)
+		return false;
+	out->ext = (int8_t)*in->at++;
+	return take_bytes(in, LC__TOKEN_EXT, out);
+}
+
+/* 0xcc to 0xcf: of the numbers below these limits a shorter form exists. */
+static bool
+take_uint(struct lc__tokens *in, unsigned power, struct lc__token *out)
+{
+	static const uint64_t least[] = { 0x80, 0x100, 0x10000, 0x100000000 };
+
+	out->kind = LC__TOKEN_UINT;
+	return take_number(in, (size_t)1 << power, &out->number) &&
+	    out->number >= least[power];
+}
+
+/* 0xd0 to 0xd3: for negative numbers only. */
+static bool
+take_int(struct lc__tokens *in, unsigned power, struct lc__token *out)
+{
+	static const int64_t most[] = { -33, -129, -32769, -2147483649 };
+	const unsigned shift = 64 - (8u << power);
+	int64_t number;
+
+	out->kind = LC__TOKEN_NEGATIVE;
+	if (!take_number(in, (size_t)1 << power, &out->number))
+		return false;
+	number = (int64_t)(out->number << shift) >> shift;
+	out->number = (uint64_t)number;
+	return number <= most[power];
+}
+
+/* A size of 8, 16 or 32 bits, the shortest that holds it; "fix" is the largest size
+ * that the first byte alone tells. */
+static bool
+take_wide(struct lc__tokens *in, unsigned power, uint64_t fix, uint32_t *out)
+{
+	const uint64_t least[] = { fix + 1, 0x100, 0x10000 };
+
+	return take_size(in, (size_t)1 << power, least[power], out);
+}
+
+/* 0xc0 to 0xdf */
+static bool
+take_tagged(struct lc__tokens *in, unsigned tag, struct lc__token *out)
+{
+	switch (tag) {
+	case 0xc0:
+		out->kind = LC__TOKEN_NIL;
+		return true;
+	case 0xc2: case 0xc3:
+		out->kind = LC__TOKEN_BOOLEAN;
+		out->number = tag & 1;
+		return true;
+	case 0xc4: case 0xc5: case 0xc6: /* no bytes at all take 8 bits, too */
+		return take_wide(in, tag - 0xc4, UINT64_MAX, &out->size) &&
+		    take_bytes(in, LC__TOKEN_BIN, out);
+	case 0xc7: case 0xc8: case 0xc9:
+		/* 1, 2, 4, 8 and 16 bytes have a form of their own. */
+		return take_wide(in, tag - 0xc7, UINT64_MAX, &out->size) &&
+		    !(out->size <= 16 && (out->size & (out->size - 1)) == 0 &&
+		    out->size > 0) && take_ext(in, out);
+	case 0xcb:
+		out->kind = LC__TOKEN_FLOAT;
+		return take_number(in, 8, &out->number);
+	case 0xcc: case 0xcd: case 0xce: case 0xcf:
+		return take_uint(in, tag - 0xcc, out);
+	case 0xd0: case 0xd1: case 0xd2: case 0xd3:
+		return take_int(in, tag - 0xd0, out);
+	case 0xd4: case 0xd5: case 0xd6: case 0xd7: case 0xd8:
+		out->size = 1u << (tag - 0xd4);
+		return take_ext(in, out);
+	case 0xd9: case 0xda: case 0xdb:
+		return take_wide(in, tag - 0xd9, 31, &out->size) &&
+		    take_bytes(in, LC__TOKEN_STR, out);
+	case 0xdc: case 0xdd:
+		return take_size(in, tag == 0xdc ? 2 : 4, tag == 0xdc ? 16 : 0x10000,
+		    &out->size) && take_members(in, LC__TOKEN_ARRAY, out);
+	case 0xde: case 0xdf:
+		return take_size(in, tag == 0xde ? 2 : 4, tag == 0xde ? 16 : 0x10000,
+		    &out->size) && take_members(in, LC__TOKEN_MAP, out);
+	default: /* 0xc1, never used, and 0xca, float 32 */
+		return false;
+	}
+}
+
+bool
+lc__token_next(struct lc__tokens *in, struct lc__token *out)
+{
+	unsigned tag;
+
+	if (in->at == in->end)
+		return false;
+	tag = *in->at++;
+	if (tag < 0x80) {
+		out->kind = LC__TOKEN_UINT;
+		out->number = tag;
+		return true;
+	}
+	if (tag < 0x90) {
+		out->size = tag & 15;
+		return take_members(in, LC__TOKEN_MAP, out);
+	}
+	if (tag < 0xa0) {
+		out->size = tag & 15;
+		return take_members(in, LC__TOKEN_ARRAY, out);
+	}
+	if (tag < 0xc0) {
+		out->size = tag & 31;
+		return take_bytes(in, LC__TOKEN_STR, out);
+	}
+	if (tag >= 0xe0) {
+		out->kind = LC__TOKEN_NEGATIVE;
+		out->number = (uint64_t)(int64_t)(int8_t)tag;
+		return true;
+	}
+	return take_tagged(in, tag, out);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * MessagePack one token at a time. msgpack-c makes a tree of a whole object: it
+ * allocates what a count claims before it has seen the members, and stops at 32
+ * levels. This allocates nothing and leaves the nesting to its caller.
+ */
+#ifndef LC_BASE_MPACK_READ_H
+#define LC_BASE_MPACK_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum lc__token_kind {
+	LC__TOKEN_NIL,
+	LC__TOKEN_BOOLEAN,
+	LC__TOKEN_UINT,
+	LC__TOKEN_NEGATIVE,
+	LC__TOKEN_FLOAT, /* 64 bits; the other size is refused */
+	LC__TOKEN_STR,
+	LC__TOKEN_BIN,
+	LC__TOKEN_ARRAY, /* its members follow as tokens */
+	LC__TOKEN_MAP,   /* so do its keys and values */
+	LC__TOKEN_EXT
+};
+
+struct lc__token {
+	enum lc__token_kind kind;
+	uint64_t number;   /* truth, integer in two's complement, bits of a float */
+	uint32_t size;     /* of bytes; members of an array, pairs of a map */
+	int8_t ext;        /* type of an extension */
+	const void *bytes; /* of a string, binary or extension; borrowed */
+};
+
+/** What is left to read. */
+struct lc__tokens {
+	const unsigned char *at, *end;
+};
+
+/**
+ * Take the next token off. False if there is none, it is cut short, it claims
+ * more members than there are bytes, or it is not in its shortest form.
+ */
+bool lc__token_next(struct lc__tokens *in, struct lc__token *out);
+
+/** The next token, which must be of @p kind. */
+static inline bool
+lc__token_expect(struct lc__tokens *in, enum lc__token_kind kind,
+    struct lc__token *out)
+{
+	return lc__token_next(in, out) && out->kind == kind;
+}
+
+#endif

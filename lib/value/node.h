@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an lc_value is. A node is one of three structs, by its kind: leaves of
+ * plain data, tensors, and groups, which are maps, lists and tuples.
+ *
+ * A node that was built is an allocation of its own. A tree that was copied or
+ * restored lies in one allocation, an arena, which starts with its root; such a
+ * tree can be built on, and then has both sorts of nodes.
+ */
+#ifndef LC_VALUE_NODE_H
+#define LC_VALUE_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "value/names.h"
+
+/** Why a tree cannot be put. */
+enum lc__flaw {
+	LC__SOUND,
+	LC__FLAW_MEMORY,   /* an allocation failed, or a child was NULL */
+	LC__FLAW_TWICE,    /* a name that its map has already */
+	LC__FLAW_NAME,     /* an empty name, or none */
+	LC__FLAW_NAMELESS, /* lc_value_append() to a map */
+	LC__FLAW_NAMED,    /* lc_value_set() of a list or tuple */
+	LC__FLAW_LEAF,     /* a child of a leaf */
+	LC__FLAW_TAKEN,    /* a child that has a parent */
+	LC__FLAW_CYCLE,    /* a child that the parent is part of */
+	LC__FLAW_DEPTH,    /* nested too deeply */
+	LC__FLAW_COUNT,    /* too many children */
+	LC__FLAW_SIZE,     /* a string or bytes of more than 4 GiB */
+	LC__FLAW_CONTENT,  /* made of NULL */
+	LC__FLAW_TENSOR    /* of a tensor that is none */
+};
+
+/* lc_value.flags */
+#define LC__HAS_TENSOR 0x01 /* it is one, or one is in it */
+#define LC__NEGATIVE   0x02 /* an integer below 0 */
+#define LC__ARENA_ROOT 0x04 /* first in an arena, which is freed with it */
+#define LC__IN_ARENA   0x08 /* behind the first in an arena */
+#define LC__CHANGED    0x10 /* holds, or something in it does, what is in no arena */
+#define LC__OWN_NAME   0x20 /* the name is an allocation of its own */
+#define LC__OWN_CHILD  0x40 /* so is the array of children */
+#define LC__OWN_INDEX  0x80 /* so is the index of their names */
+
+struct lc_value {
+	uint8_t kind;   /* lc_kind */
+	uint8_t flags;
+	uint8_t height; /* levels of nesting, this one included */
+	uint8_t flaw;   /* enum lc__flaw: the first in this node or below */
+	uint8_t own_flaw; /* the first of this node itself */
+	struct lc_value *parent;
+	const char *name; /* of a child of a map */
+	union {
+		uint64_t bits; /* truth, or an integer in two's complement */
+		double number; /* a float */
+		struct {
+			const char *bytes; /* a NUL stands behind them */
+			size_t size;
+		} text; /* a string or bytes */
+	} of;
+};
+
+struct lc__tensor_node {
+	struct lc_value base;
+	lc_tensor tensor;
+};
+
+struct lc__group {
+	struct lc_value base;
+	lc_value **child;
+	uint32_t count, room; /* children, and how many fit */
+	struct lc__names names; /* of a map with more than a few */
+	char *bad_name;       /* the one that is twice; may be NULL */
+};
+
+static inline bool
+lc__is_group(const lc_value *value)
+{
+	return value->kind >= LC_MAP && value->kind <= LC_TUPLE;
+}
+
+/** A list or tuple without a tensor in it, or a leaf that is no tensor. */
+static inline bool
+lc__is_plain(const lc_value *value)
+{
+	return value->kind != LC_MAP && (value->flags & LC__HAS_TENSOR) == 0;
+}
+
+static inline struct lc__group *
+lc__group_of(lc_value *value)
+{
+	return (struct lc__group *)value;
+}
+
+static inline const struct lc__group *
+lc__const_group_of(const lc_value *value)
+{
+	return (const struct lc__group *)value;
+}
+
+static inline const lc_tensor *
+lc__tensor_of(const lc_value *value)
+{
+	return &((const struct lc__tensor_node *)value)->tensor;
+}
+
+/** The child of that name of a map, or NULL. */
+lc_value *lc__group_find(const struct lc__group *map, const char *name,
+    size_t size);
+
+/** Put a child last, where there is room for it and its name. */
+void lc__group_link(struct lc__group *group, lc_value *child, const char *name);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Making, checking and freeing values. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "value/node.h"
+#include "value/tensor.h"
+
+const char *
+lc_kind_name(lc_kind kind)
+{
+	static const char *const names[] = {
+		"tensor", "map", "list", "tuple", "nil", "boolean", "integer",
+		"float", "string", "bytes"
+	};
+	return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
+}
+
+static lc_value *
+make(lc_kind kind, size_t size)
+{
+	lc_value *value = calloc(1, size);
+
+	if (value != NULL) {
+		value->kind = (uint8_t)kind;
+		value->height = 1;
+	}
+	return value;
+}
+
+/* In place of what cannot be made. */
+static lc_value *
+make_flawed(enum lc__flaw flaw)
+{
+	lc_value *value = make(LC_NIL, sizeof(*value));
+
+	if (value != NULL)
+		value->flaw = value->own_flaw = (uint8_t)flaw;
+	return value;
+}
+
+lc_value *
+lc_value_tensor(const lc_tensor *tensor)
+{
+	struct lc__tensor_node *node;
+
+	if (tensor == NULL)
+		return make_flawed(LC__FLAW_CONTENT);
+	node = (struct lc__tensor_node *)make(LC_TENSOR, sizeof(*node));
+	if (node == NULL)
+		return NULL;
+	node->tensor = *tensor;
+	node->base.flags = LC__HAS_TENSOR;
+	if (lc__tensor_check(tensor) != LC_OK) {
+		/* Kept for report() only: nothing else may touch such a tensor. */
+		node->base.kind = LC_NIL;
+		node->base.flags = 0;
+		node->base.flaw = node->base.own_flaw = LC__FLAW_TENSOR;
+	}
+	return &node->base;
+}
+
+lc_value *
+lc_value_map(void)
+{
+	return make(LC_MAP, sizeof(struct lc__group));
+}
+
+lc_value *
+lc_value_list(void)
+{
+	return make(LC_LIST, sizeof(struct lc__group));
+}
+
+lc_value *
+lc_value_tuple(void)
+{
+	return make(LC_TUPLE, sizeof(struct lc__group));
+}
+
+lc_value *
+lc_value_nil(void)
+{
+	return make(LC_NIL, sizeof(lc_value));
+}
+
+static lc_value *
+make_bits(lc_kind kind, uint64_t bits, unsigned flags)
+{
+	lc_value *value = make(kind, sizeof(*value));
+
+	if (value != NULL) {
+		value->of.bits = bits;
+		value->flags = (uint8_t)flags;
+	}
+	return value;
+}
+
+lc_value *
+lc_value_boolean(int truth)
+{
+	return make_bits(LC_BOOLEAN, truth != 0, 0);
+}
+
+lc_value *
+lc_value_integer(int64_t number)
+{
+	return make_bits(LC_INTEGER, (uint64_t)number, number < 0 ? LC__NEGATIVE : 0);
+}
+
+lc_value *
+lc_value_unsigned(uint64_t number)
+{
+	return make_bits(LC_INTEGER, number, 0);
+}
+
+lc_value *
+lc_value_float(double number)
+{
+	lc_value *value = make(LC_FLOAT, sizeof(*value));
+
+	if (value != NULL)
+		value->of.number = number;
+	return value;
+}
+
+/* The bytes stand behind the node. */
+static lc_value *
+make_text(lc_kind kind, const void *bytes, size_t size)
+{
+	lc_value *value;
+
+	if (bytes == NULL && size > 0)
+		return make_flawed(LC__FLAW_CONTENT);
+	if (size > UINT32_MAX)
+		return make_flawed(LC__FLAW_SIZE);
+	value = make(kind, sizeof(*value) + size + 1);
+	if (value == NULL)
+		return NULL;
+	if (size > 0)
+		memcpy(value + 1, bytes, size);
+	value->of.text.bytes = (const char *)(value + 1);
+	value->of.text.size = size;
+	return value;
+}
+
+lc_value *
+lc_value_str(const char *text)
+{
+	return text != NULL ? make_text(LC_STRING, text, strlen(text)) :
+	    make_flawed(LC__FLAW_CONTENT);
+}
+
+lc_value *
+lc_value_strn(const char *text, size_t size)
+{
+	return make_text(LC_STRING, text, size);
+}
+
+lc_value *
+lc_value_bytes(const void *data, size_t size)
+{
+	return make_text(LC_BYTES, data, size);
+}
+
+/* The nesting of a tree is limited, and with it this recursion. */
+static void
+free_node(lc_value *value)
+{
+	struct lc__group *group = lc__group_of(value);
+	const unsigned flags = value->flags;
+
+	if (lc__is_group(value) &&
+	    (flags & (LC__ARENA_ROOT | LC__CHANGED)) != LC__ARENA_ROOT) {
+		for (uint32_t i = 0; i < group->count; i++)
+			free_node(group->child[i]);
+		if (flags & LC__OWN_CHILD)
+			free(group->child);
+		if (flags & LC__OWN_INDEX)
+			free(group->names.slot);
+		free(group->bad_name);
+	}
+	if (flags & LC__OWN_NAME)
+		free((char *)(uintptr_t)value->name);
+	if ((flags & LC__IN_ARENA) == 0)
+		free(value);
+}
+
+void
+lc_value_free(lc_value *value)
+{
+	if (value != NULL)
+		free_node(value);
+}
+
+/* The node whose own flaw is the first that the tree's root knows of. */
+static const lc_value *
+flawed_node(const lc_value *value)
+{
+	const struct lc__group *group = lc__const_group_of(value);
+	const lc_value *found = NULL;
+
+	if (value->own_flaw == value->flaw || !lc__is_group(value))
+		return value;
+	for (uint32_t i = 0; i < group->count && found == NULL; i++) {
+		if (group->child[i]->flaw == value->flaw)
+			found = flawed_node(group->child[i]);
+	}
+	return found;
+}
+
+static lc_status
+report(const lc_value *value)
+{
+	static const char *const texts[] = {
+		[LC__FLAW_NAME] = "an empty name in a map",
+		[LC__FLAW_NAMELESS] = "a child without a name in a map",
+		[LC__FLAW_NAMED] = "a name in a list or tuple",
+		[LC__FLAW_TAKEN] = "a child that is part of a value already",
+		[LC__FLAW_CYCLE] = "a value inside of itself",
+		[LC__FLAW_COUNT] = "too many children",
+		[LC__FLAW_SIZE] = "a string or bytes of more than 4 GiB",
+		[LC__FLAW_CONTENT] = "made of NULL",
+	};
+	const char *name;
+
+	switch (value->own_flaw) {
+	case LC__FLAW_MEMORY:
+		return lc__error(LC_NO_MEMORY, 0, "value: out of memory");
+	case LC__FLAW_TWICE:
+		name = lc__const_group_of(value)->bad_name;
+		return lc__error(LC_INVALID, 0, "value: name %s twice in a map",
+		    name != NULL ? lc__quote_id(name, strlen(name)) : "given");
+	case LC__FLAW_LEAF:
+		return lc__error(LC_INVALID, 0, "value: a child of a leaf (%s)",
+		    lc_kind_name((lc_kind)value->kind));
+	case LC__FLAW_DEPTH:
+		return lc__error(LC_INVALID, 0, "value: nested deeper than %d",
+		    LC_MAX_DEPTH);
+	case LC__FLAW_TENSOR:
+		/* A copy does not have it any more. */
+		if ((value->flags & (LC__ARENA_ROOT | LC__IN_ARENA)) == 0 &&
+		    lc__tensor_check(lc__tensor_of(value)) != LC_OK)
+			return lc__error_prefix("value");
+		return lc__error(LC_INVALID, 0, "value: not a tensor");
+	default:
+		return lc__error(LC_INVALID, 0, "value: %s", texts[value->own_flaw]);
+	}
+}
+
+lc_status
+lc_value_check(const lc_value *value)
+{
+	if (value == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "value: none, or out of memory");
+	return value->flaw == LC__SOUND ? LC_OK : report(flawed_node(value));
+}
