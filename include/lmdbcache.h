@@ -563,7 +563,7 @@ typedef struct lc_view {
 	lc_status status;  /**< of this item; the view is held only when LC_OK */
 	lc_kind kind;      /**< LC_TENSOR: tensor is filled; else lc_view_value() reads it */
 	lc_tensor tensor;  /**< the record's tensor; data NULL and nbytes 0 without one */
-	void *lc_private[6];
+	void *lc_private[4];
 } lc_view;
 
 /**
@@ -742,8 +742,8 @@ LC_API LC_CHECKED lc_status lc_counters_get(lc_cache *cache, lc_counters *out);
 /** What a module stores under one structure; dead records included. */
 typedef struct lc_schema_stats {
 	uint32_t id;           /**< schema id */
-	const char *structure; /**< "{features: f32[1], label: plain}": ranks, not shapes;
-	                            "f32[,,]" has rank 3; valid during the callback */
+	const char *structure; /**< "{features: f32[*], label: plain}": ranks, not shapes;
+	                            "f32[*,*,*]" has rank 3; valid during the callback */
 	uint64_t records;      /**< in chunks */
 	uint64_t raw_bytes;    /**< of their tensors, decoded */
 	uint64_t stored_bytes; /**< of their tensors, as stored */
@@ -1079,14 +1079,14 @@ typedef struct lc_export_result {
 /**
  * Write the records of a module as TWH1 shards into @p dir, then manifest.json.
  *
- * All records must have the same dtype and shape. A tensor of rank 3 is CHW; a
+ * All records must be tensors of the same dtype and shape. A tensor of rank 3 is CHW; a
  * lower rank gets leading dimensions of 1; a higher rank, its leading dimensions
  * joined. Same records, same options: the same bytes, for any number of
  * threads. The manifest is written last and atomically: it never names a shard
  * that is not whole and durable. An interrupted export goes on where it was.
  *
  * @return LC_OK; LC_INVALID for a bad option, no records or mixed shapes (the
- * error names both); LC_UNSUPPORTED for a dtype that the version lacks;
+ * error names both); LC_SCHEMA for a record that is no tensor; LC_UNSUPPORTED for a dtype that the version lacks;
  * LC_CORRUPT for a damaged record; LC_BUSY while another export writes there;
  * LC_NO_SPACE, LC_PERMISSION, LC_IO, LC_CANCELLED.
  */

@@ -26,12 +26,13 @@ fake_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 
 /* ctx is NULL, or the number of a sample that is damaged. */
 lc_status
-fake_image(void *ctx, uint64_t i, const void **out)
+fake_image(void *ctx, uint64_t i, void *room, const void **out)
 {
 	static _Thread_local unsigned char image[FAKE_IMAGE];
 	const uint64_t *damaged = ctx;
 	uint64_t seed = i;
 
+	(void)room;
 	if (damaged != NULL && *damaged == i)
 		return lc__error(LC_CORRUPT, 0, "key 'x': checksum mismatch");
 	for (size_t k = 0; k < FAKE_IMAGE; k++)

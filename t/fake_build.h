@@ -25,7 +25,7 @@ const char *fake_reference(uint64_t samples);
 
 /* The source's own functions. */
 lc_status fake_row(void *ctx, uint64_t i, struct lc__twh1_row *out);
-lc_status fake_image(void *ctx, uint64_t i, const void **out);
+lc_status fake_image(void *ctx, uint64_t i, void *room, const void **out);
 
 /** A progress step that stops at step *(int *)ctx, counted from 0; never if below. */
 int fake_stop_at(void *ctx, uint64_t done, uint64_t total);

@@ -60,7 +60,7 @@ START_TEST(shards_stay_below_their_size)
 			lc_sample sample;
 			ck_assert_int_eq(lc_shard_sample(shard, k, &sample), LC_OK);
 			ck_assert_int_eq(fake_row(NULL, samples, &row), LC_OK);
-			ck_assert_int_eq(fake_image(NULL, samples++, &image), LC_OK);
+			ck_assert_int_eq(fake_image(NULL, samples++, NULL, &image), LC_OK);
 			ck_assert_mem_eq(sample.image.data, image, FAKE_IMAGE);
 			ck_assert_uint_eq(sample.image.ndim, 2);
 			ck_assert_uint_eq(sample.id.size, row.cache_id.size);

@@ -201,16 +201,75 @@ same_rows(const char *what, const struct rows *got, const struct lc__buf *want,
 	}
 }
 
+static uint64_t
+number_at(const struct lc__buf *row, size_t i)
+{
+	ck_assert_uint_le(i * 8 + 8, row->size);
+	return lc__get64(row->data + i * 8);
+}
+
+static void
+whole_sum(const struct lc__buf *row)
+{
+	ck_assert_uint_ge(row->size, 8);
+	ck_assert_uint_eq(lc__get64(row->data + row->size - 8),
+	    lc__hash64(row->data, row->size - 8));
+}
+
+/* Records put, bytes put and commits; 136 numbers with the durations. */
+static void
+check_counters(const struct lc__buf *row, const struct hand_module *m)
+{
+	uint64_t records = 0, bytes = 0, durations = 0;
+
+	for (uint64_t i = 0; i < m->n_chunks; i++) {
+		records += m->ledgers[i].records;
+		bytes += m->ledgers[i].bytes;
+	}
+	ck_assert_uint_eq(row->size, 136 * 8 + 8);
+	whole_sum(row);
+	ck_assert_uint_eq(number_at(row, 2), records);
+	ck_assert_uint_eq(number_at(row, 4), bytes);
+	ck_assert_uint_eq(number_at(row, 5), m->generation);
+	for (size_t i = 8; i < 136; i++)
+		durations += number_at(row, i);
+	ck_assert_uint_eq(durations, m->generation);
+}
+
+/* All records of all chunks, dead ones included, none of them coded. */
+static void
+check_usage(const struct lc__buf *row, const struct hand_module *m)
+{
+	uint64_t records = 0, counted = 0;
+
+	for (uint64_t i = 0; i < m->n_chunks; i++)
+		records += m->ledgers[i].records;
+	ck_assert_uint_eq(row->size, m->n_schemas * 64 + 8);
+	whole_sum(row);
+	for (uint32_t i = 0; i < m->n_schemas; i++) {
+		counted += number_at(row, i * 8);
+		ck_assert_uint_eq(number_at(row, i * 8 + 1),
+		    number_at(row, i * 8 + 2));
+		ck_assert_uint_eq(number_at(row, i * 8 + 3),
+		    number_at(row, i * 8));
+		for (size_t codec = 4; codec < 8; codec++)
+			ck_assert_uint_eq(number_at(row, i * 8 + codec), 0);
+	}
+	ck_assert_uint_eq(counted, records);
+}
+
 static void
 same_meta(const struct tables *t, const struct hand_module *m)
 {
 	struct lc__buf module = { 0 }, state = { 0 };
 
-	ck_assert_uint_eq(t->meta.n, 2);
+	ck_assert_uint_eq(t->meta.n, 4);
+	check_counters(&t->meta.values[0], m);
 	hand_module_row(&module, m, 1);
-	same_bytes("meta module", 0, &t->meta.values[0], &module);
+	same_bytes("meta module", 1, &t->meta.values[1], &module);
 	hand_state_row(&state, m);
-	same_bytes("meta state", 1, &t->meta.values[1], &state);
+	same_bytes("meta state", 2, &t->meta.values[2], &state);
+	check_usage(&t->meta.values[3], m);
 	lc__buf_free(&module);
 	lc__buf_free(&state);
 }

@@ -60,10 +60,11 @@ memory_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 }
 
 static lc_status
-memory_image(void *ctx, uint64_t i, const void **out)
+memory_image(void *ctx, uint64_t i, void *room, const void **out)
 {
 	const struct memory *m = ctx;
 
+	(void)room;
 	*out = m->images + i * m->sizes.image;
 	return LC_OK;
 }

@@ -275,21 +275,6 @@ lc__env_epoch(const struct lc__env *env)
 	return env->epoch;
 }
 
-void
-lc__env_learn_schema(struct lc__env *env, const struct lc__schema *schema,
-    uint32_t id)
-{
-	atomic_store(&env->schema_ids[schema->dtype][schema->ndim], id + 1);
-}
-
-uint32_t
-lc__env_known_schema(const struct lc__env *env, const struct lc__schema *schema)
-{
-	/* Unknown is 0, and 0 - 1 is UINT32_MAX. */
-	return (uint32_t)atomic_load(
-	    &env->schema_ids[schema->dtype][schema->ndim]) - 1;
-}
-
 lc_status
 lc__env_invite(struct lc__env *env, const struct lc__env_guest *kind)
 {

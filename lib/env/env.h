@@ -15,7 +15,6 @@
 
 #include "lmdbcache.h"
 #include "env/rows.h"
-#include "value/schema.h"
 
 enum lc__table {
 	LC__META,    /* name -> row */
@@ -53,13 +52,6 @@ uint32_t lc__env_page_size(const struct lc__env *env);
 void lc__env_willneed(const struct lc__env *env, const void *start, size_t size);
 /** Seed of the module's cache_id hash. */
 uint64_t lc__env_seed(const struct lc__env *env);
-
-/** Remember the id of a schema, which never changes. From any thread. */
-void lc__env_learn_schema(struct lc__env *env, const struct lc__schema *schema,
-    uint32_t id);
-/** What was remembered, or UINT32_MAX. */
-uint32_t lc__env_known_schema(const struct lc__env *env,
-    const struct lc__schema *schema);
 
 /* Transactions. A read transaction belongs to one thread at a time. */
 

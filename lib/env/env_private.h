@@ -39,8 +39,6 @@ struct lc__env {
 
 	const struct lc__env_guest *guest_kind;
 	void *guest; /* lives as long as this, NULL before lc__env_invite() */
-	/* id + 1 of the schemas that commits have met, 0 for others */
-	atomic_uint_fast32_t schema_ids[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
 };
 
 struct lc__txn {

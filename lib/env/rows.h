@@ -13,8 +13,11 @@
 /** The version of the module format that this library writes. */
 #define LC__FORMAT 1
 
-/** Schemas that a module can have: one for each dtype and rank. */
-#define LC__SCHEMAS_MAX (LC_DTYPE_COUNT * (LC_MAX_NDIM + 1))
+
+
+/** A module has at most so many schemas. Records share a handful; more is a mistake
+ * such as a name that is data. */
+#define LC__SCHEMAS_MAX 4096
 
 /** One index run, as the state row lists it. */
 struct lc__run_row {

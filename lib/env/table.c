@@ -45,13 +45,32 @@ get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
 	return LC_OK;
 }
 
+/* LMDB frees as many pages as the header before a large value says when it is
+ * deleted or replaced. A value
+ * that this transaction wrote is not in the map yet, and right. */
+static lc_status
+check_before_free(struct lc__txn *txn, const struct lc__slice *value)
+{
+	const uintptr_t base = (uintptr_t)txn->base;
+	const uintptr_t at = (uintptr_t)value->data;
+
+	if (at < base || at - base >= txn->map_size)
+		return LC_OK;
+	return lc__pages_check_value(txn->base, txn->env->page_size, value->data,
+	    value->size);
+}
+
 static lc_status
 put_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
     const void *data, size_t size)
 {
 	MDB_val value = { size, (void *)(uintptr_t)data };
-	const int rc = mdb_put(txn->mdb, txn->env->tables[table], key, &value, 0);
+	struct lc__slice old;
+	int rc;
 
+	if (get_row(txn, table, key, &old) == LC_OK)
+		return_if_error(check_before_free(txn, &old));
+	rc = mdb_put(txn->mdb, txn->env->tables[table], key, &value, 0);
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "write");
 }
 
@@ -93,20 +112,6 @@ lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	return LC_OK;
 }
 
-/* LMDB frees as many pages as the header before a large value says. A value
- * that this transaction wrote is not in the map yet, and right. */
-static lc_status
-check_before_delete(struct lc__txn *txn, const struct lc__slice *value)
-{
-	const uintptr_t base = (uintptr_t)txn->base;
-	const uintptr_t at = (uintptr_t)value->data;
-
-	if (at < base || at - base >= txn->map_size)
-		return LC_OK;
-	return lc__pages_check_value(txn->base, txn->env->page_size, value->data,
-	    value->size);
-}
-
 lc_status
 lc__txn_delete(struct lc__txn *txn, enum lc__table table, uint64_t key)
 {
@@ -115,7 +120,7 @@ lc__txn_delete(struct lc__txn *txn, enum lc__table table, uint64_t key)
 	int rc;
 
 	return_if_error(lc__txn_get(txn, table, key, &value));
-	return_if_error(check_before_delete(txn, &value));
+	return_if_error(check_before_free(txn, &value));
 	rc = mdb_del(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
 	    NULL);
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "delete");

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "codec/codec.h"
 #include "format/manifest.h"
 #include "format/twh1.h"
 #include "shard/build.h"
@@ -23,7 +24,7 @@
 /* Where a record lies in the map. All have one type, so this is all it takes. */
 struct ref {
 	const void *id;       /* its cache_id */
-	const void *data;     /* its elements */
+	const unsigned char *record; /* its first byte */
 	uint64_t stored_size; /* of the record */
 	uint32_t id_size;     /* of the cache_id */
 };
@@ -35,6 +36,7 @@ struct listing {
 	uint64_t n;         /* how many */
 	uint64_t room;      /* allocated */
 	lc_tensor type;     /* dtype and shape of all; no data */
+	const struct lc__schema *schema; /* of all */
 	uint64_t hash;      /* of the cache_ids in order and of where they lie */
 	uint64_t group;     /* records asked for from the disk at a time */
 	uintptr_t asked;    /* where the last AHEAD_BYTES asked for begin */
@@ -73,26 +75,43 @@ check_options(const lc_export_options *options)
 /* ---- listing --------------------------------------------------------------- */
 
 static lc_status
-mixed(const struct listing *list, const lc_item *item)
+mixed(const struct listing *list, const lc_id *id, const lc_tensor *type)
 {
 	char first[LC__TENSOR_TEXT], other[LC__TENSOR_TEXT];
 
 	return lc__error(LC_INVALID, 0, "export: %s is %s but %s is %s",
 	    lc__quote_id(list->refs[0].id, list->refs[0].id_size),
 	    lc__tensor_describe(&list->type, first, sizeof(first)),
-	    lc__quote_id(item->id.data, item->id.size),
-	    lc__tensor_describe(&item->tensor, other, sizeof(other)));
+	    lc__quote_id(id->data, id->size),
+	    lc__tensor_describe(type, other, sizeof(other)));
+}
+
+/* All must be tensors of one type. */
+static lc_status
+check_type(struct listing *list, const struct lc__record *record)
+{
+	const struct lc__schema *schema = lc__iter_schema(list->iter);
+	struct lc__part part;
+	lc_tensor type;
+
+	if (!lc__schema_is_tensor(schema))
+		return lc__error(LC_SCHEMA, 0, "export: %s is a %s, not a tensor",
+		    lc__quote_id(record->id.data, record->id.size),
+		    schema->node[0].kind == LC__PLAIN ? "plain value" :
+		    lc_kind_name(schema->node[0].kind));
+	lc__record_tensors(record, schema, 0, &type, &part);
+	if (list->n > 0 && !lc__tensor_same_type(&list->type, &type))
+		return mixed(list, &record->id, &type);
+	list->type = type;
+	list->type.data = NULL;
+	list->schema = schema;
+	return LC_OK;
 }
 
 static lc_status
-add_ref(struct listing *list, const lc_item *item)
+add_ref(struct listing *list, const struct lc__record *record, uint64_t location)
 {
-	if (list->n == 0) {
-		list->type = item->tensor;
-		list->type.data = NULL;
-	} else if (!lc__tensor_same_type(&list->type, &item->tensor)) {
-		return mixed(list, item);
-	}
+	return_if_error(check_type(list, record));
 	if (list->n == list->room) {
 		const uint64_t room = list->room ? 2 * list->room : 1024;
 		struct ref *refs = realloc(list->refs, room * sizeof(*refs));
@@ -101,22 +120,23 @@ add_ref(struct listing *list, const lc_item *item)
 		list->refs = refs;
 		list->room = room;
 	}
-	list->refs[list->n++] = (struct ref){ item->id.data, item->tensor.data,
-		item->stored_size, (uint32_t)item->id.size };
-	list->hash = lc__hash64_seed(item->id.data, item->id.size,
-	    list->hash ^ item->chunk);
+	list->refs[list->n++] = (struct ref){ record->id.data,
+		lc__record_start(record), record->size,
+		(uint32_t)record->id.size };
+	list->hash = lc__hash64_seed(record->id.data, record->id.size,
+	    list->hash ^ lc__location_chunk(location));
 	return LC_OK;
 }
 
 /* In commit order the walk goes through memory: ask for what comes next, unless
  * records are so large that most of their pages are passed over. */
 static void
-ask_listed(struct listing *list, const lc_item *item)
+ask_listed(struct listing *list, const struct lc__record *record)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	const uintptr_t at = (uintptr_t)item->id.data & ~(page - 1);
+	const uintptr_t at = (uintptr_t)record->dims & ~(page - 1);
 
-	if (item->stored_size > 16 * page || at - list->asked < AHEAD_BYTES / 2)
+	if (record->size > 16 * page || at - list->asked < AHEAD_BYTES / 2)
 		return;
 	list->asked = at;
 	(void)madvise((void *)at, AHEAD_BYTES, MADV_WILLNEED);
@@ -125,15 +145,16 @@ ask_listed(struct listing *list, const lc_item *item)
 static lc_status
 list_records(lc_cache *cache, unsigned order, struct listing *list)
 {
-	lc_item item;
+	const struct lc__record *record;
+	uint64_t location = 0;
 	lc_status status;
 
 	return_if_error(lc_iter_open(cache, order | LC_ITER_LISTED, NULL, 0,
 	    &list->iter));
-	while ((status = lc_iter_next(list->iter, &item)) == LC_OK) {
+	while ((status = lc__iter_step(list->iter, &record, &location)) == LC_OK) {
 		if (order == LC_BY_COMMIT)
-			ask_listed(list, &item);
-		return_if_error(add_ref(list, &item));
+			ask_listed(list, record);
+		return_if_error(add_ref(list, record, location));
 	}
 	if (status != LC_NOT_FOUND)
 		return status;
@@ -182,17 +203,30 @@ source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 
 /* Verified here, right before it is copied: then its bytes are in the cache. */
 static lc_status
-source_image(void *ctx, uint64_t i, const void **out)
+source_image(void *ctx, uint64_t i, void *room, const void **out)
 {
 	const struct listing *list = ctx;
 	const struct ref *ref = &list->refs[i];
-	const lc_item item = { .id = { ref->id, ref->id_size },
-		.tensor = list->type, .stored_size = ref->stored_size };
+	struct lc__record record;
+	struct lc__part part;
+	lc_tensor tensor;
 
 	if (i % list->group == 0)
 		ask_ahead(list, i + list->group, i + 2 * list->group);
-	return_if_error(lc__iter_verify(&item));
-	*out = ref->data;
+	if (!lc__record_parse(ref->record, ref->stored_size, &record) ||
+	    !lc__record_intact(&record) ||
+	    !lc__record_fits(&record, list->schema))
+		return lc__error(LC_CORRUPT, 0, "key %s: checksum mismatch",
+		    lc__quote_id(ref->id, ref->id_size));
+	lc__record_tensors(&record, list->schema, 0, &tensor, &part);
+	*out = tensor.data;
+	if (part.codec == LC_CODEC_NONE)
+		return LC_OK;
+	*out = room;
+	if (!lc__codec_decode(part.codec, part.data, part.size, &tensor, room))
+		return lc__error(LC_CORRUPT, 0,
+		    "key %s: its coded bytes are damaged",
+		    lc__quote_id(ref->id, ref->id_size));
 	return LC_OK;
 }
 

@@ -109,15 +109,21 @@ static lc_status
 put_images(struct sink *sink, uint64_t size)
 {
 	const struct lc__shard_job *job = sink->job;
-	const void *image;
+	/* Its pages are only taken by a source that makes images. */
+	void *room = malloc(size + 1);
+	const void *image = NULL;
+	lc_status status = pad_to(sink, job->info.image_offset);
 
-	return_if_error(pad_to(sink, job->info.image_offset));
-	for (uint64_t i = 0; i < job->info.samples; i++) {
-		return_if_error(job->source->image(job->source->ctx,
-		    job->first + i, &image));
-		return_if_error(put(sink, image, size));
+	if (room == NULL)
+		status = lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+	for (uint64_t i = 0; i < job->info.samples && status == LC_OK; i++) {
+		status = job->source->image(job->source->ctx, job->first + i,
+		    room, &image);
+		if (status == LC_OK)
+			status = put(sink, image, size);
 	}
-	return LC_OK;
+	free(room);
+	return status;
 }
 
 /* All boxes, then, in a second walk, all masks. */

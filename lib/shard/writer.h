@@ -14,8 +14,9 @@ struct lc__shard_source {
 	void *ctx;
 	/** What the metadata says of sample @p i; borrowed as long as the source. */
 	lc_status (*row)(void *ctx, uint64_t i, struct lc__twh1_row *out);
-	/** Its image, checked; valid until this thread's next call. */
-	lc_status (*image)(void *ctx, uint64_t i, const void **out);
+	/** Its image, checked; valid until the next call with the same @p room, where
+	 *  one image fits that has to be made first. */
+	lc_status (*image)(void *ctx, uint64_t i, void *room, const void **out);
 	/** Its boxes and mask, the same; NULL if there are none. */
 	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes,
 	    const void **mask);

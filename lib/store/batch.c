@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "store/get.h"
-#include "store/flush.h"
+#include "store/lookup.h"
+#include "store/own.h"
+#include "store/view.h"
 
 /*
  * A window of look-ups goes through the steps together: buckets, then the head
@@ -40,19 +41,16 @@ try_pending(struct batch *batch, size_t i)
 {
 	const lc_id *id = &batch->ids[i];
 	enum lc__pending_answer answer = LC__PENDING_UNKNOWN;
-	lc_tensor tensor;
 	lc_status status = lc__check_id("get", id->data, id->size);
 
 	if (status == LC_OK)
-		status = lc__flush_peek(batch->cache, id->data, id->size, NULL, 0,
-		    &tensor, &answer);
+		status = lc__own_view(batch->cache, id->data, id->size,
+		    &batch->views[i], &answer);
 	if (status != LC_OK)
 		fail_item(batch, i, status);
-	else if (answer == LC__PENDING_PUT)
-		lc__view_hold(&batch->views[i], &tensor, NULL);
 	else if (answer == LC__PENDING_DELETED)
 		fail_item(batch, i, LC_NOT_FOUND);
-	else
+	else if (answer == LC__PENDING_UNKNOWN)
 		lc__view_clear(&batch->views[i], UNDECIDED);
 }
 
@@ -83,23 +81,19 @@ find_item(struct batch *batch, struct lc__lookup *lookup)
 
 	return_if_error(lc__index_find(batch->snapshot, lookup, verify));
 	if (verify)
-		lc__get_willneed(batch->cache->env, &lookup->record);
+		lc__view_willneed(batch->cache->env, &lookup->record);
 	return LC_OK;
 }
 
 static void
-finish_item(struct batch *batch, size_t i, const struct lc__record *record)
+finish_item(struct batch *batch, size_t i, const struct lc__lookup *lookup)
 {
-	lc_tensor tensor;
-	const lc_status status = lc__get_tensor(batch->snapshot, record,
-	    batch->cache->options.verify != 0, &tensor);
+	const lc_status status = lc__view_open(batch->cache, batch->snapshot,
+	    &lookup->record, lookup->location, &batch->views[i], &batch->held);
 
-	if (status != LC_OK) {
+	batch->snapshot->hits++;
+	if (status != LC_OK)
 		fail_item(batch, i, status);
-		return;
-	}
-	lc__view_hold(&batch->views[i], &tensor, batch->snapshot);
-	batch->held++;
 }
 
 /* Find the undecided items from position @p from on, at most WINDOW of them;
@@ -132,6 +126,7 @@ step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at,
 		if (batch->views[at[j]].status != UNDECIDED)
 			continue;
 		status = step(batch, &lookups[j]);
+		batch->snapshot->misses += status == LC_NOT_FOUND;
 		if (status != LC_OK)
 			fail_item(batch, at[j], status);
 	}
@@ -149,7 +144,7 @@ get_undecided(struct batch *batch, size_t n)
 		step_all(batch, lookups, at, used, find_item);
 		for (size_t j = 0; j < used; j++)
 			if (batch->views[at[j]].status == UNDECIDED)
-				finish_item(batch, at[j], &lookups[j].record);
+				finish_item(batch, at[j], &lookups[j]);
 	}
 }
 
@@ -210,7 +205,7 @@ lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
 			continue;
 		lc__lookup_start(&lookup, cache->env, ids[i].data, ids[i].size);
 		if (lc__index_find(snapshot, &lookup, false) == LC_OK)
-			lc__get_willneed(cache->env, &lookup.record);
+			lc__view_willneed(cache->env, &lookup.record);
 	}
 	lc__snapshot_give(snapshot, 0);
 	return LC_OK;

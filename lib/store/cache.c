@@ -2,9 +2,11 @@
 /* Opening and closing handles; listing modules. */
 #include "store/cache.h"
 #include "store/flush.h"
+#include "store/lru.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "codec/codec.h"
 
 /* Open handles, so that a normal exit can flush them and a fork reset them. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,16 +55,20 @@ before_fork(void)
 {
 	pthread_mutex_lock(&handles_lock);
 	for (struct lc_cache *cache = handles; cache != NULL;
-	    cache = cache->next)
+	    cache = cache->next) {
 		pthread_mutex_lock(&cache->lock);
+		lc__lru_before_fork(cache->lru);
+	}
 }
 
 static void
 after_fork_parent(void)
 {
 	for (struct lc_cache *cache = handles; cache != NULL;
-	    cache = cache->next)
+	    cache = cache->next) {
+		lc__lru_after_fork_parent(cache->lru);
 		pthread_mutex_unlock(&cache->lock);
+	}
 	pthread_mutex_unlock(&handles_lock);
 }
 
@@ -73,6 +80,7 @@ after_fork_child(void)
 	for (struct lc_cache *cache = handles; cache != NULL;
 	    cache = cache->next) {
 		init_locks(cache);
+		lc__lru_after_fork_child(cache->lru);
 		lc__pending_free(cache->open);
 		lc__pending_free(cache->sealed);
 		lc__pending_free(cache->spare);
@@ -124,6 +132,21 @@ lc__check_id(const char *operation, const void *id, size_t id_size)
 	return LC_OK;
 }
 
+/* The launchers of parallel jobs number their processes in RANK. */
+static int
+rank_of_environment(void)
+{
+	const char *text = getenv("RANK");
+	char *end;
+	long rank;
+
+	if (text == NULL || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	rank = strtol(text, &end, 10);
+	return errno != 0 || *end != '\0' || rank > INT_MAX ? 0 : (int)rank;
+}
+
 void
 lc_options_init(lc_options *options)
 {
@@ -137,6 +160,10 @@ lc_options_init(lc_options *options)
 	options->flush_interval_ms = 1000;
 	options->map_size = (uint64_t)1 << 40;
 	options->pin_warn_ms = 60000;
+	options->codec = LC_CODEC_DEFAULT;
+	options->lru_bytes = (uint64_t)64 << 20;
+	options->rank = rank_of_environment();
+	options->writer_rank = LC_RANK_ANY;
 }
 
 static lc_status
@@ -166,6 +193,20 @@ check_options(const lc_options *o)
 	if (o->map_size < ((uint64_t)1 << 20) ||
 	    o->map_size > ((uint64_t)1 << 46))
 		return option_error("map_size", "must be 1 MiB to 64 TiB");
+	if (o->rank < 0)
+		return option_error("rank", "must not be negative");
+	if (o->writer_rank < LC_RANK_ANY)
+		return option_error("writer_rank", "must be a rank or LC_RANK_ANY");
+	return lc__codec_check("open", o->codec, o->level);
+}
+
+lc_status
+lc__check_writable(const struct lc_cache *cache, const char *operation)
+{
+	if (cache->options.flags & LC_RDONLY)
+		return lc__error(LC_READONLY, 0,
+		    "%s: module %s is open read-only", operation,
+		    cache->module_id);
 	return LC_OK;
 }
 
@@ -203,6 +244,7 @@ free_cache(struct lc_cache *cache)
 	lc__pending_free(cache->open);
 	lc__pending_free(cache->sealed);
 	lc__pending_free(cache->spare);
+	lc__lru_free(cache->lru);
 	lc__env_close(cache->env);
 	pthread_cond_destroy(&cache->work);
 	pthread_cond_destroy(&cache->done);
@@ -221,7 +263,7 @@ open_env(struct lc_cache *cache, const char *root)
 		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
 	status = lc__env_open(dir, &cache->options, &cache->env);
 	free(dir);
-	return status == LC_OK ? lc__pool_attach(cache->env) : status;
+	return status == LC_OK ? lc__module_attach(cache->env) : status;
 }
 
 static lc_status
@@ -242,6 +284,9 @@ new_cache(const char *module_id, const lc_options *options,
 		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
 	}
 	init_locks(cache);
+	cache->lru = lc__lru_new(cache->options.lru_bytes);
+	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
+	    cache->options.writer_rank == cache->options.rank;
 	*out = cache;
 	return LC_OK;
 }
@@ -273,6 +318,16 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 	return LC_OK;
 }
 
+/* Statistics are worth no failure of a close. */
+static void
+save_counts(const struct lc_cache *cache)
+{
+	if (cache->writes && !(cache->options.flags & LC_RDONLY) &&
+	    lc__counts_save(cache->env) != LC_OK)
+		lc__cache_log(cache, "close: counters: %s",
+		    lc_last_error()->text);
+}
+
 lc_status
 lc_close(lc_cache *cache)
 {
@@ -281,6 +336,8 @@ lc_close(lc_cache *cache)
 	if (cache == NULL)
 		return LC_OK;
 	status = lc__flush_all(cache);
+	if (status == LC_OK)
+		save_counts(cache);
 	lc_discard(cache);
 	return status;
 }

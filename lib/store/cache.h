@@ -9,6 +9,7 @@
 
 #include "lmdbcache.h"
 #include "env/env.h"
+#include "store/module.h"
 #include "store/pending.h"
 #include "store/snapshot.h"
 
@@ -35,11 +36,20 @@ struct lc_cache {
 	pthread_t thread;
 
 	atomic_uint_fast64_t pending; /* entries not committed: 0 lets reads skip the lock */
+
+	struct lc__lru *lru;      /* NULL: off */
+	bool writes;              /* this rank writes; else puts reach the LRU only */
+	struct lc__inflight *inflight; /* keys being computed */
+	atomic_uint_fast64_t computed, compute_failures, awaited;
 };
 
 /** Refuse ids that are empty or too long. */
 LC_CHECKED lc_status lc__check_id(const char *operation, const void *id,
     size_t id_size);
+
+/** LC_READONLY if the handle may not write. */
+LC_CHECKED lc_status lc__check_writable(const struct lc_cache *cache,
+    const char *operation);
 
 /** Tell the log callback, if there is one. */
 void lc__cache_log(const struct lc_cache *cache, const char *format, ...)

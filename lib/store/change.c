@@ -46,6 +46,8 @@ run_once(struct lc__env *env, lc_durability durability,
 	if (status == LC_OK)
 		status = body(change, ctx);
 	if (status == LC_OK)
+		status = lc__usage_store(&change->usage, s->txn);
+	if (status == LC_OK)
 		status = store_state(change);
 	if (status == LC_OK) {
 		status = lc__txn_commit(s->txn);
@@ -53,6 +55,7 @@ run_once(struct lc__env *env, lc_durability durability,
 	}
 	lc__txn_abort(s->txn);
 	lc__snapshot_free_parts(s);
+	lc__usage_free(&change->usage);
 	free(change);
 	return status;
 }
@@ -71,6 +74,16 @@ lc__change_run(struct lc__env *env, lc_durability durability,
 }
 
 /* ---- chunks --------------------------------------------------------------- */
+
+lc_status
+lc__change_count(struct lc__change *change, const struct lc__record *record,
+    const struct lc__schema *schema, int sign)
+{
+	if (!change->usage.loaded)
+		return_if_error(lc__usage_load(&change->usage,
+		    change->snapshot.txn));
+	return lc__usage_count(&change->usage, record, schema, sign);
+}
 
 static void
 count_chunk(struct lc__state *state, const struct lc__ledger_row *row)

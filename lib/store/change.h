@@ -7,11 +7,13 @@
 #define LC_STORE_CHANGE_H
 
 #include "store/snapshot.h"
+#include "store/usage.h"
 
 /** A change under way. */
 struct lc__change {
 	struct lc__snapshot snapshot; /* of the write transaction; its state is the
 	                                 one that will be stored */
+	struct lc__usage usage;       /* loaded when a record is counted */
 };
 
 /**
@@ -36,6 +38,10 @@ LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
 /** Add a record to the counts and the hash of a ledger row. */
 void lc__ledger_count(struct lc__ledger_row *row, uint64_t size);
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
+
+/** Count a record into the usage of its schema, or with @p sign -1 out of it. */
+LC_CHECKED lc_status lc__change_count(struct lc__change *change,
+    const struct lc__record *record, const struct lc__schema *schema, int sign);
 
 /** Store the ledger row of a chunk. */
 LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "store/change.h"
 #include "store/lookup.h"
+#include "store/module.h"
 
 /* Keys looked up together, so that their cache misses overlap. */
 #define LOOKUP_GROUP 16
@@ -31,6 +32,7 @@ struct commit {
 	uint32_t ndead;
 	uint32_t *schema_ids;  /* of pending->schemas in the module */
 	struct lc__ledger_row row; /* of the new chunk */
+	struct lc__counts counts;  /* to be added to the module's */
 };
 
 /* ---- collecting ----------------------------------------------------------- */
@@ -123,45 +125,40 @@ drop_skipped(struct commit *c)
 
 /* ---- schemas -------------------------------------------------------------- */
 
+/* The id of a structure in the module; a new one is added behind the @p stored
+ * ones. Rows that this transaction adds are not looked at: what is learned from
+ * them would be wrong if it failed. */
 static lc_status
-add_schema(struct lc__snapshot *s, const struct lc__schema *schema,
+schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
     uint32_t *out)
 {
-	struct lc__buf bytes = { 0 };
-	lc_status status;
+	struct lc__known *known;
 
-	lc__schema_encode(schema, &bytes);
-	if (bytes.failed)
-		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
-	*out = s->state.next_schema++;
-	status = lc__txn_put(s->txn, LC__SCHEMA, *out, bytes.data, bytes.size);
-	lc__buf_free(&bytes);
-	return status;
-}
-
-static lc_status
-intern_schema(struct lc__snapshot *s, const struct lc__schema *schema,
-    uint32_t *out)
-{
-	const struct lc__schema *known;
-
-	for (uint32_t id = 0; id < s->state.next_schema; id++) {
-		return_if_error(lc__snapshot_schema(s, id, &known));
-		if (known->dtype == schema->dtype && known->ndim == schema->ndim) {
-			*out = id;
+	*out = atomic_load(&wanted->id);
+	if (*out != LC__SCHEMA_NEW)
+		return LC_OK;
+	for (*out = 0; *out < stored; (*out)++) {
+		return_if_error(lc__snapshot_schema(s, *out, &known));
+		if (known == wanted)
 			return LC_OK;
-		}
 	}
-	return add_schema(s, schema, out);
+	*out = s->state.next_schema;
+	if (*out >= LC__SCHEMAS_MAX)
+		return lc__error(LC_SCHEMA, 0, "%s: holds %d structures of values, "
+		    "which is the limit", lc__env_dir(s->env), LC__SCHEMAS_MAX);
+	s->state.next_schema++;
+	return lc__txn_put(s->txn, LC__SCHEMA, *out, wanted->schema->bytes,
+	    wanted->schema->size);
 }
 
 /* ---- the chunk ------------------------------------------------------------ */
 
 /* Copy the records into the chunk, sealing those that put could not. */
-static void
+static lc_status
 fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 {
 	unsigned char *p = records;
+	struct lc__record record;
 
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct item *item = &c->items[i];
@@ -171,13 +168,16 @@ fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 		memcpy(p, item->bytes, item->size);
 		if (c->pending->schemas[item->schema].id !=
 		    c->schema_ids[item->schema])
-			lc__record_seal(p, item->size,
-			    c->schema_ids[item->schema]);
+			lc__record_seal(p, c->schema_ids[item->schema]);
 		lc__ledger_hash(&c->row, p);
+		(void)lc__record_parse(p, item->size, &record);
+		return_if_error(lc__change_count(c->change, &record,
+		    c->pending->schemas[item->schema].known->schema, 1));
 		c->entries[i].location = lc__location(chunk,
 		    (uint64_t)(p - records) / LC__RECORD_ALIGN);
 		p += item->size;
 	}
+	return LC_OK;
 }
 
 static lc_status
@@ -193,10 +193,42 @@ write_chunk(struct commit *c)
 		return LC_OK;
 	return_if_error(lc__change_add_chunk(c->change, &c->row, &chunk,
 	    &records));
-	fill_chunk(c, chunk, records);
+	return_if_error(fill_chunk(c, chunk, records));
 	c->row.ordinal = chunk;
 	c->row.time_ms = lc__clock_wall_ms();
 	return lc__change_put_ledger(c->change, chunk, &c->row);
+}
+
+/* ---- the counters --------------------------------------------------------- */
+
+/* What this process counted since its last commit, and this commit itself. */
+static lc_status
+write_counts(struct commit *c)
+{
+	struct lc__env *env = c->change->snapshot.env;
+	struct lc__counts sum;
+
+	lc__env_lock(env);
+	c->counts = lc__module_of(env)->counts;
+	lc__env_unlock(env);
+	sum = c->counts;
+	sum.puts += c->row.records;
+	sum.put_bytes += c->row.bytes;
+	sum.deletes += c->count - c->row.records;
+	sum.commits++;
+	return lc__counts_store(c->change->snapshot.txn, &sum);
+}
+
+/* What was counted is in the commit now. */
+static void
+finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
+{
+	struct lc__counts *mine = &lc__module_of(env)->counts;
+
+	lc__env_lock(env);
+	lc__counts_subtract(mine, &c->counts);
+	lc__counts_duration(mine, lc__clock_ns() - started_ns);
+	lc__env_unlock(env);
 }
 
 /* ---- the commit ----------------------------------------------------------- */
@@ -205,17 +237,20 @@ write_chunk(struct commit *c)
 static lc_status
 write_rows(struct commit *c)
 {
+	const uint32_t stored = c->change->snapshot.state.next_schema;
+
 	collect(c);
 	return_if_error(find_all_replaced(c));
 	for (uint32_t i = 0; i < c->pending->nschemas; i++)
-		return_if_error(intern_schema(&c->change->snapshot,
-		    &c->pending->schemas[i].schema, &c->schema_ids[i]));
+		return_if_error(schema_id(&c->change->snapshot,
+		    c->pending->schemas[i].known, stored, &c->schema_ids[i]));
 	drop_skipped(c);
 	return_if_error(write_chunk(c));
 	if (c->count > 0)
 		return_if_error(lc__change_add_run(c->change, c->entries,
 		    c->count));
-	return lc__change_bury(c->change, c->dead, c->ndead);
+	return_if_error(lc__change_bury(c->change, c->dead, c->ndead));
+	return write_counts(c);
 }
 
 static lc_status
@@ -233,6 +268,7 @@ lc_status
 lc__commit(struct lc__env *env, const struct lc__pending *pending,
     lc_durability durability)
 {
+	const uint64_t started_ns = lc__clock_ns();
 	struct commit c = { .pending = pending };
 	lc_status status;
 
@@ -246,8 +282,9 @@ lc__commit(struct lc__env *env, const struct lc__pending *pending,
 	else
 		status = lc__change_run(env, durability, write_change, &c);
 	for (uint32_t i = 0; i < pending->nschemas && status == LC_OK; i++)
-		lc__env_learn_schema(env, &pending->schemas[i].schema,
-		    c.schema_ids[i]);
+		atomic_store(&pending->schemas[i].known->id, c.schema_ids[i]);
+	if (status == LC_OK)
+		finish_counts(env, &c, started_ns);
 	free(c.items);
 	free(c.entries);
 	free(c.dead);

@@ -236,27 +236,26 @@ make_room(struct lc_cache *cache, size_t size)
 	return lc__pending_reserve(cache->open, size > room ? size : room);
 }
 
-/* The id of a tensor's schema, if a commit of this process has met it. */
-static uint32_t
-schema_id(const struct lc_cache *cache, const lc_tensor *tensor)
-{
-	struct lc__schema schema;
-
-	if (tensor == NULL)
-		return LC__SCHEMA_NEW;
-	schema.dtype = tensor->dtype;
-	schema.ndim = tensor->ndim;
-	return lc__env_known_schema(cache->env, &schema);
-}
+/* A put on its way into the buffer. */
+struct addition {
+	uint64_t hash;
+	size_t size;                   /* of the record */
+	const struct lc__draft *draft; /* to be encoded, or */
+	const struct lc__record *record; /* encoded */
+	struct lc__known *known;       /* NULL for a delete */
+};
 
 static lc_status
-add_locked(struct lc_cache *cache, uint64_t hash, const void *id,
-    size_t id_size, const lc_tensor *tensor, size_t size)
+add_locked(struct lc_cache *cache, const struct addition *a)
 {
 	return_if_error(report_failure(cache));
-	return_if_error(make_room(cache, size));
-	return_if_error(lc__pending_add(cache->open, hash, id, id_size, tensor,
-	    schema_id(cache, tensor)));
+	return_if_error(make_room(cache, a->size));
+	if (a->draft != NULL)
+		return_if_error(lc__pending_add(cache->open, a->hash, a->draft,
+		    a->size, a->known));
+	else
+		return_if_error(lc__pending_add_record(cache->open, a->hash,
+		    a->record, a->known));
 	cache->put_seq++;
 	atomic_fetch_add(&cache->pending, 1);
 	if (cache->open->count == 1) {
@@ -269,25 +268,44 @@ add_locked(struct lc_cache *cache, uint64_t hash, const void *id,
 	return LC_OK;
 }
 
-lc_status
-lc__flush_add(struct lc_cache *cache, const void *id, size_t id_size,
-    const lc_tensor *tensor)
+static lc_status
+add(struct lc_cache *cache, const struct addition *addition)
 {
-	static const lc_tensor nothing = { .ndim = 0 };
-	const size_t size =
-	    lc__record_size(id_size, tensor != NULL ? tensor : &nothing);
-	const uint64_t hash =
-	    lc__run_hash(lc__env_seed(cache->env), id, id_size);
 	lc_status status;
 
-	if (size == 0)
-		return lc__error(LC_INVALID, 0, "put: %s: a record of %zu bytes "
-		    "is above the limit of 2 GiB", lc__quote_id(id, id_size),
-		    tensor->nbytes);
 	pthread_mutex_lock(&cache->lock);
-	status = add_locked(cache, hash, id, id_size, tensor, size);
+	status = add_locked(cache, addition);
 	pthread_mutex_unlock(&cache->lock);
 	return status;
+}
+
+lc_status
+lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known)
+{
+	const struct addition addition = {
+		.hash = lc__run_hash(lc__env_seed(cache->env), draft->id.data,
+		    draft->id.size),
+		.size = lc__record_size(draft), .draft = draft, .known = known
+	};
+
+	if (addition.size == 0)
+		return lc__error(LC_INVALID, 0,
+		    "its record is above the limit of 2 GiB");
+	return add(cache, &addition);
+}
+
+lc_status
+lc__flush_add_record(struct lc_cache *cache, const struct lc__record *record,
+    struct lc__known *known)
+{
+	const struct addition addition = {
+		.hash = lc__run_hash(lc__env_seed(cache->env), record->id.data,
+		    record->id.size),
+		.size = record->size, .record = record, .known = known
+	};
+
+	return add(cache, &addition);
 }
 
 /* ---- flushing ------------------------------------------------------------- */
@@ -322,28 +340,26 @@ lc__flush_all(struct lc_cache *cache)
 
 /* ---- reading one's own writes --------------------------------------------- */
 
-/* Copy a record's tensor to memory that lasts. */
+/* Copy a record to memory that lasts. */
 static lc_status
 copy_out(const struct lc__pending *pending,
-    const struct lc__pending_entry *entry, void *buf, size_t room,
-    lc_tensor *out)
+    const struct lc__pending_entry *entry, struct lc__peeked *out)
 {
 	struct lc__record record;
-	lc_tensor tensor;
 
 	lc__pending_record(pending, entry, &record);
-	(void)lc__record_tensor(&record,
-	    &pending->schemas[entry->schema].schema, &tensor);
-	if (lc__tensor_copy(&tensor, buf, room, out) != LC_OK)
-		return lc__error_prefix("get: %s",
+	out->known = pending->schemas[entry->schema].known;
+	out->block = lc__block_new(record.size);
+	if (out->block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
 		    lc__quote_id(record.id.data, record.id.size));
+	memcpy(out->block->data, lc__record_start(&record), record.size);
 	return LC_OK;
 }
 
 static lc_status
 peek_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
-    size_t id_size, void *buf, size_t room, lc_tensor *out,
-    enum lc__pending_answer *answer)
+    size_t id_size, struct lc__peeked *out, enum lc__pending_answer *answer)
 {
 	const struct lc__pending *const newest_first[] = {
 		cache->open, cache->sealed
@@ -359,14 +375,14 @@ peek_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
 		*answer = entry->deletes ? LC__PENDING_DELETED : LC__PENDING_PUT;
 		if (entry->deletes || out == NULL)
 			return LC_OK;
-		return copy_out(newest_first[i], entry, buf, room, out);
+		return copy_out(newest_first[i], entry, out);
 	}
 	return LC_OK;
 }
 
 lc_status
 lc__flush_peek(struct lc_cache *cache, const void *id, size_t id_size,
-    void *buf, size_t room, lc_tensor *out, enum lc__pending_answer *answer)
+    struct lc__peeked *out, enum lc__pending_answer *answer)
 {
 	lc_status status;
 	uint64_t hash;
@@ -376,7 +392,7 @@ lc__flush_peek(struct lc_cache *cache, const void *id, size_t id_size,
 		return LC_OK;
 	hash = lc__run_hash(lc__env_seed(cache->env), id, id_size);
 	pthread_mutex_lock(&cache->lock);
-	status = peek_locked(cache, hash, id, id_size, buf, room, out, answer);
+	status = peek_locked(cache, hash, id, id_size, out, answer);
 	pthread_mutex_unlock(&cache->lock);
 	return status;
 }

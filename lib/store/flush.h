@@ -3,11 +3,15 @@
 #ifndef LC_STORE_FLUSH_H
 #define LC_STORE_FLUSH_H
 
+#include "store/block.h"
 #include "store/cache.h"
 
-/** Add a put (or with tensor NULL a delete), waiting for room. */
-LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache, const void *id,
-    size_t id_size, const lc_tensor *tensor);
+/** Add a put, or with known NULL a delete, waiting for room. */
+LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache,
+    const struct lc__draft *draft, struct lc__known *known);
+/** Add a put of an encoded record, whose schema id and seal are set anew. */
+LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,
+    const struct lc__record *record, struct lc__known *known);
 /** Commit everything that was put so far. */
 LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
 /** End the flush thread without committing. */
@@ -20,12 +24,14 @@ enum lc__pending_answer {
 	LC__PENDING_DELETED
 };
 
-/**
- * Look among the pending writes. With @p out, a put's tensor is copied into
- * aligned memory that lc_tensor_free() frees, or into @p buf of @p room bytes.
- */
+/** What stands there, if it is a put: a copy that the caller drops. */
+struct lc__peeked {
+	struct lc__block *block; /* holds the whole record */
+	struct lc__known *known; /* its schema */
+};
+
+/** Look among the pending writes. @p out may be NULL. */
 LC_CHECKED lc_status lc__flush_peek(struct lc_cache *cache, const void *id,
-    size_t id_size, void *buf, size_t room, lc_tensor *out,
-    enum lc__pending_answer *answer);
+    size_t id_size, struct lc__peeked *out, enum lc__pending_answer *answer);
 
 #endif

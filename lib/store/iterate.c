@@ -6,15 +6,19 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/get.h"
 #include "store/flush.h"
+#include "store/lookup.h"
+#include "store/reading.h"
 #include "index/run_merge.h"
 
 /* Records fetched into the cache before the walk comes to them. */
 #define AHEAD 16
 
 struct lc_iter {
+	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
+	struct lc__reading reading;  /* of the record it stands on */
+	struct lc__block *decoded;   /* its tensor, if it is a coded one */
 	unsigned flags;
 	bool verify;
 	unsigned char *prefix; /* malloc'ed */
@@ -145,25 +149,22 @@ has_prefix(const struct lc_iter *iter, const lc_id *id)
 
 static lc_status
 next_by_commit(struct lc_iter *iter, struct lc__record *record,
-    uint64_t *chunk)
+    uint64_t *location)
 {
 	for (;;) {
-		uint64_t location;
 		bool live;
 
 		if (iter->bytes.id == 0 || iter->offset >= iter->bytes.end) {
 			return_if_error(next_chunk(iter));
 			continue;
 		}
-		location = location_here(iter);
+		*location = location_here(iter);
 		return_if_error(next_record(iter, record));
 		if (!has_prefix(iter, &record->id))
 			continue;
-		return_if_error(check_live(iter, record, location, &live));
-		if (!live)
-			continue;
-		*chunk = iter->chunk;
-		return LC_OK;
+		return_if_error(check_live(iter, record, *location, &live));
+		if (live)
+			return LC_OK;
 	}
 }
 
@@ -242,7 +243,8 @@ next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
 }
 
 static lc_status
-next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *chunk)
+next_by_key(struct lc_iter *iter, struct lc__record *record,
+    uint64_t *location)
 {
 	struct lc__run_entry entry = { 0, NULL, 0 };
 	const lc_id *id = &record->id;
@@ -251,7 +253,7 @@ next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *chunk)
 	if (entry.id_size < iter->prefix_size || (iter->prefix_size > 0 &&
 	    memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
 		return LC_NOT_FOUND;
-	*chunk = lc__location_chunk(entry.location);
+	*location = entry.location;
 	if (lc__snapshot_record(iter->snapshot, entry.location, record) != LC_OK)
 		return lc__error_prefix("key %s",
 		    lc__quote_id(entry.id, entry.id_size));
@@ -265,20 +267,6 @@ next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *chunk)
 }
 
 /* ---- the public face ------------------------------------------------------ */
-
-lc_status
-lc__iter_verify(const lc_item *item)
-{
-	struct lc__record record;
-	/* The prefix stands before the dims, which stand before the id. */
-	const unsigned char *start = (const unsigned char *)item->id.data -
-	    item->tensor.ndim * 8 - LC__RECORD_PREFIX;
-
-	if (lc__record_parse(start, item->stored_size, &record) && lc__record_intact(&record))
-		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "key %s: checksum mismatch",
-	    lc__quote_id(item->id.data, item->id.size));
-}
 
 static lc_status
 start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
@@ -314,6 +302,7 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
 	iter = calloc(1, sizeof(*iter));
 	if (iter == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+	iter->cache = cache;
 	iter->flags = flags;
 	iter->verify = cache->options.verify && !(flags & LC_ITER_LISTED);
 	status = lc__snapshot_take(cache->env, &iter->snapshot);
@@ -329,23 +318,91 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
 	return LC_OK;
 }
 
+/* Let go of what was read of the last record. */
+static void
+leave_record(struct lc_iter *iter)
+{
+	lc__reading_end(&iter->reading);
+	lc__block_drop(iter->decoded);
+	iter->decoded = NULL;
+}
+
+/* The record is verified already, if it is to be. */
+static lc_status
+describe_tensor(struct lc_iter *iter, lc_item *out)
+{
+	const struct lc__reading *reading = &iter->reading;
+	struct lc__part part;
+
+	lc__record_tensors(&reading->record, reading->schema, 0, &out->tensor,
+	    &part);
+	out->kind = LC_TENSOR;
+	out->codec = part.codec;
+	if (part.codec == LC_CODEC_NONE)
+		return LC_OK;
+	out->tensor.data = NULL;
+	return iter->flags & LC_ITER_LISTED ? LC_OK :
+	    lc__reading_tensor(&iter->reading, &out->tensor, &iter->decoded);
+}
+
+static lc_status
+describe_value(struct lc_iter *iter, lc_item *out)
+{
+	const struct lc__reading *reading = &iter->reading;
+	const lc_value *value;
+
+	memset(&out->tensor, 0, sizeof(out->tensor));
+	out->kind = reading->schema->node[0].kind;
+	out->codec = lc__record_first_codec(&reading->record);
+	if (reading->schema->node[0].kind == LC__PLAIN) {
+		return_if_error(lc__reading_value(&iter->reading, NULL, &value));
+		out->kind = lc_value_kind(value);
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__iter_step(lc_iter *iter, const struct lc__record **out, uint64_t *location)
+{
+	struct lc__record record;
+
+	leave_record(iter);
+	if (iter->flags & LC_BY_COMMIT)
+		return_if_error(next_by_commit(iter, &record, location));
+	else
+		return_if_error(next_by_key(iter, &record, location));
+	return_if_error(lc__reading_committed(&iter->reading, iter->cache,
+	    iter->snapshot, &record, *location, false));
+	*out = &iter->reading.record;
+	return LC_OK;
+}
+
 lc_status
 lc_iter_next(lc_iter *iter, lc_item *out)
 {
-	struct lc__record record;
-	uint64_t chunk = 0;
-	lc_tensor tensor;
+	const struct lc__record *record;
+	uint64_t location = 0;
 
-	if (iter->flags & LC_BY_COMMIT)
-		return_if_error(next_by_commit(iter, &record, &chunk));
-	else
-		return_if_error(next_by_key(iter, &record, &chunk));
-	return_if_error(lc__get_tensor(iter->snapshot, &record, false, &tensor));
-	out->id = record.id;
-	out->tensor = tensor;
-	out->chunk = chunk;
-	out->stored_size = record.size;
-	return LC_OK;
+	return_if_error(lc__iter_step(iter, &record, &location));
+	out->id = record->id;
+	out->chunk = lc__location_chunk(location);
+	out->stored_size = record->size;
+	return lc__schema_is_tensor(iter->reading.schema) ?
+	    describe_tensor(iter, out) : describe_value(iter, out);
+}
+
+lc_status
+lc_iter_value(lc_iter *iter, const char *path, const lc_value **out)
+{
+	if (iter->reading.schema == NULL)
+		return lc__error(LC_INVALID, 0, "iterate: on no record");
+	return lc__reading_value(&iter->reading, path, out);
+}
+
+const struct lc__schema *
+lc__iter_schema(const lc_iter *iter)
+{
+	return iter->reading.schema;
 }
 
 void
@@ -353,6 +410,7 @@ lc_iter_close(lc_iter *iter)
 {
 	if (iter == NULL)
 		return;
+	leave_record(iter);
 	lc__run_merge_close(iter->keys);
 	if (iter->snapshot != NULL)
 		lc__snapshot_end_keep(iter->snapshot);

@@ -5,11 +5,14 @@
 #include "store/cache.h"
 
 /**
- * Check the checksum of the record behind an item of an open iterator, from any
- * thread; for walks with LC_ITER_LISTED that copy the data later. An item's
- * pointers stay valid until lc_iter_close().
- * @return LC_OK, or LC_CORRUPT with the key in the error.
+ * lc_iter_next() for those who work on records: the next one, verified unless the
+ * walk is LC_ITER_LISTED, and its place. The struct is borrowed until the next
+ * step; its bytes stay valid until lc_iter_close().
  */
-LC_CHECKED lc_status lc__iter_verify(const lc_item *item);
+LC_CHECKED lc_status lc__iter_step(lc_iter *iter,
+    const struct lc__record **out, uint64_t *location);
+
+/** The schema of the record it stands on; lives as long as the environment. */
+const struct lc__schema *lc__iter_schema(const lc_iter *iter);
 
 #endif

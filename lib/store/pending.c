@@ -108,66 +108,93 @@ find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
 	return NULL;
 }
 
+/* The position of a schema among those in use. Records mostly have that of the
+ * one before. */
 static lc_status
-intern_schema(struct lc__pending *pending, const lc_tensor *tensor,
-    uint32_t id, uint16_t *out)
+use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 {
+	const uint32_t id = atomic_load(&known->id);
 	struct lc__pending_schema *schemas;
 
-	for (uint32_t i = 0; i < pending->nschemas; i++) {
-		const struct lc__pending_schema *known = &pending->schemas[i];
-
-		if (known->schema.dtype == tensor->dtype &&
-		    known->schema.ndim == tensor->ndim && known->id == id) {
+	for (uint32_t i = pending->nschemas; i-- > 0;)
+		if (pending->schemas[i].known == known &&
+		    pending->schemas[i].id == id) {
 			*out = (uint16_t)i;
 			return LC_OK;
 		}
-	}
 	if (pending->nschemas == pending->schemas_room) {
-		schemas = realloc(pending->schemas,
-		    (pending->schemas_room + 16) * sizeof(*schemas));
+		const uint32_t room = pending->schemas_room * 2 + 16;
+
+		schemas = realloc(pending->schemas, room * sizeof(*schemas));
 		if (schemas == NULL)
 			return no_memory();
 		pending->schemas = schemas;
-		pending->schemas_room += 16;
+		pending->schemas_room = room;
 	}
-	pending->schemas[pending->nschemas].schema.dtype = tensor->dtype;
-	pending->schemas[pending->nschemas].schema.ndim = tensor->ndim;
+	pending->schemas[pending->nschemas].known = known;
 	pending->schemas[pending->nschemas].id = id;
 	*out = (uint16_t)pending->nschemas++;
 	return LC_OK;
 }
 
-lc_status
-lc__pending_add(struct lc__pending *pending, uint64_t hash, const void *id,
-    size_t id_size, const lc_tensor *tensor, uint32_t schema_id)
+/* Memory for one more entry, so that what follows cannot fail. */
+static lc_status
+prepare_entry(struct lc__pending *pending, uint64_t hash,
+    struct lc__known *known, struct lc__pending_entry *entry)
 {
-	static const lc_tensor nothing = { .dtype = LC_U8, .ndim = 0 };
-	const lc_tensor *stored = tensor != NULL ? tensor : &nothing;
-	const size_t size = lc__record_size(id_size, stored);
-	struct lc__pending_entry entry = { .hash = hash };
-	uint32_t *slot;
-
 	return_if_error(reserve_entry(pending));
 	return_if_error(grow_table(pending));
-	if (tensor != NULL)
-		return_if_error(intern_schema(pending, tensor, schema_id,
-		    &entry.schema));
-	entry.unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);
-	entry.deletes = tensor == NULL;
-	lc__record_encode(pending->bytes + pending->used, size, id, id_size,
-	    stored);
-	if (tensor != NULL && schema_id != LC__SCHEMA_NEW)
-		lc__record_seal(pending->bytes + pending->used, size, schema_id);
+	entry->hash = hash;
+	entry->unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);
+	entry->deletes = known == NULL;
+	return known == NULL ? LC_OK :
+	    use_schema(pending, known, &entry->schema);
+}
+
+/* The record stands behind the last one: seal it and make it the newest. */
+static void
+add_entry(struct lc__pending *pending, const struct lc__pending_entry *entry,
+    const lc_id *id, size_t size)
+{
+	uint32_t *slot;
+
+	if (!entry->deletes &&
+	    pending->schemas[entry->schema].id != LC__SCHEMA_NEW)
+		lc__record_seal(pending->bytes + pending->used,
+		    pending->schemas[entry->schema].id);
 	pending->used += size;
-	slot = find_slot(pending, hash, id, id_size);
-	pending->entries[pending->count++] = entry;
+	slot = find_slot(pending, entry->hash, id->data, id->size);
+	pending->entries[pending->count++] = *entry;
 	if (slot == NULL) {
 		link_entry(pending, pending->count - 1);
 	} else {
 		pending->entries[*slot - 1].dead = true;
 		*slot = pending->count;
 	}
+}
+
+lc_status
+lc__pending_add(struct lc__pending *pending, uint64_t hash,
+    const struct lc__draft *draft, size_t size, struct lc__known *known)
+{
+	struct lc__pending_entry entry = { 0 };
+
+	return_if_error(prepare_entry(pending, hash, known, &entry));
+	lc__record_encode(pending->bytes + pending->used, size, draft);
+	add_entry(pending, &entry, &draft->id, size);
+	return LC_OK;
+}
+
+lc_status
+lc__pending_add_record(struct lc__pending *pending, uint64_t hash,
+    const struct lc__record *record, struct lc__known *known)
+{
+	struct lc__pending_entry entry = { 0 };
+
+	return_if_error(prepare_entry(pending, hash, known, &entry));
+	memcpy(pending->bytes + pending->used, lc__record_start(record),
+	    record->size);
+	add_entry(pending, &entry, &record->id, record->size);
 	return LC_OK;
 }
 

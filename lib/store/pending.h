@@ -9,6 +9,7 @@
 
 #include "lmdbcache.h"
 #include "store/record.h"
+#include "store/schemas.h"
 
 /** One put or delete. */
 struct lc__pending_entry {
@@ -29,8 +30,8 @@ struct lc__pending {
 	uint32_t *table;      /* position in entries + 1 by hash, 0 empty; malloc'ed */
 	uint32_t table_size;  /* a power of two, or 0 */
 	struct lc__pending_schema {
-		struct lc__schema schema;
-		uint32_t id; /* in the module, LC__SCHEMA_NEW if it may have none yet */
+		struct lc__known *known;
+		uint32_t id; /* its records are sealed with; LC__SCHEMA_NEW: not yet */
 	} *schemas;           /* those in use; malloc'ed */
 	uint32_t nschemas;
 	uint32_t schemas_room;
@@ -38,16 +39,18 @@ struct lc__pending {
 	uint64_t first_ns;    /* when the first entry came */
 };
 
-#define LC__SCHEMA_NEW UINT32_MAX
-
 /**
- * Add a put (or with tensor NULL a delete). Replaces an entry of the same id.
- * The record is sealed if @p schema_id, its schema's id in the module, is known;
- * with LC__SCHEMA_NEW that is left to the commit.
+ * Add a put, or with known NULL a delete. Replaces an entry of the same id. The
+ * record is sealed if its schema's id in the module is known; else that is left
+ * to the commit. lc__pending_reserve() has made the room.
+ * @param size  lc__record_size() of the draft
  */
 LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
-    const void *id, size_t id_size, const lc_tensor *tensor,
-    uint32_t schema_id);
+    const struct lc__draft *draft, size_t size, struct lc__known *known);
+
+/** Add a put of a record that is encoded already, with whatever seal. */
+LC_CHECKED lc_status lc__pending_add_record(struct lc__pending *pending,
+    uint64_t hash, const struct lc__record *record, struct lc__known *known);
 
 /** The newest entry of a cache_id, NULL if there is none. */
 const struct lc__pending_entry *lc__pending_find(

@@ -1,17 +1,190 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* put, put batch, delete, flush: tensor -> pending -> commit. */
+/* put, put batch, delete, flush: value -> schema -> record -> pending -> commit. */
+#include <stdlib.h>
+
 #include "base/error.h"
-#include "store/cache.h"
+#include "codec/codec.h"
+#include "store/admit.h"
 #include "store/flush.h"
+#include "store/own.h"
 #include "value/tensor.h"
+#include "value/value.h"
+
+/* How a put's tensors are to be stored. */
+struct coding {
+	lc_codec codec;
+	int level;
+};
+
+/* The caller's wish, or that of the handle, or the module's setting. */
+static struct coding
+choose_coding(const struct lc_cache *cache, lc_codec codec, int level)
+{
+	const struct lc__known_settings *settings =
+	    &lc__module_of(cache->env)->settings;
+
+	if (codec != LC_CODEC_DEFAULT)
+		return (struct coding){ codec, level };
+	if (cache->options.codec != LC_CODEC_DEFAULT)
+		return (struct coding){ cache->options.codec,
+			cache->options.level };
+	return (struct coding){ atomic_load(&settings->codec),
+		atomic_load(&settings->level) };
+}
+
+/* Tensors coded for one put. */
+struct coded {
+	uint32_t count;
+	struct lc__part *parts;
+	struct lc__buf *bufs; /* what parts point into */
+};
+
+static void
+free_coded(struct coded *coded)
+{
+	for (uint32_t i = 0; i < coded->count; i++)
+		lc__buf_free(&coded->bufs[i]);
+	free(coded->bufs);
+	free(coded->parts);
+}
 
 static lc_status
-check_writable(const struct lc_cache *cache, const char *operation)
+code_tensors(const struct lc__draft *draft, const struct coding *coding,
+    struct coded *out)
 {
-	if (cache->options.flags & LC_RDONLY)
-		return lc__error(LC_READONLY, 0,
-		    "%s: module %s is open read-only", operation,
-		    cache->module_id);
+	const uint32_t count = draft->schema->tensors;
+
+	out->parts = calloc(count, sizeof(*out->parts));
+	out->bufs = calloc(count, sizeof(*out->bufs));
+	out->count = out->bufs != NULL ? count : 0;
+	if (out->parts == NULL || out->bufs == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		return_if_error(lc__codec_encode(coding->codec, coding->level,
+		    draft->tensors[i], &out->bufs[i], &out->parts[i].codec));
+		out->parts[i].data = out->bufs[i].data;
+		out->parts[i].size = out->bufs[i].size;
+	}
+	return LC_OK;
+}
+
+/* To the pending writes, or where this rank keeps what it may not write. */
+static lc_status
+store(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known)
+{
+	return cache->writes ? lc__flush_add(cache, draft, known) :
+	    lc__own_keep(cache, draft, known);
+}
+
+static lc_status
+store_coded(struct lc_cache *cache, struct lc__draft *draft,
+    struct lc__known *known, const struct coding *coding)
+{
+	struct coded coded = { 0 };
+	lc_status status;
+
+	/* Memory holds what is ready to be read. */
+	if (coding->codec == LC_CODEC_NONE || draft->schema->tensors == 0 ||
+	    !cache->writes)
+		return store(cache, draft, known);
+	status = code_tensors(draft, coding, &coded);
+	draft->parts = coded.parts;
+	if (status == LC_OK)
+		status = store(cache, draft, known);
+	free_coded(&coded);
+	return status;
+}
+
+static lc_status
+put_tensor(struct lc_cache *cache, const void *id, size_t id_size,
+    const lc_tensor *tensor, const struct coding *coding)
+{
+	struct lc__draft draft = { .id = { id, id_size }, .tensors = &tensor };
+	struct lc__known *known;
+
+	if (tensor == NULL)
+		return lc__error(LC_INVALID, 0, "no tensor");
+	return_if_error(lc__tensor_check(tensor));
+	return_if_error(lc__schemas_of_tensor(
+	    lc__module_of(cache->env)->schemas, tensor->dtype, tensor->ndim,
+	    &known));
+	return_if_error(lc__admit(cache, known->schema));
+	draft.schema = known->schema;
+	return store_coded(cache, &draft, known, coding);
+}
+
+/* A value of several parts; schema is the caller's. */
+static lc_status
+put_parts(struct lc_cache *cache, struct lc__draft *draft,
+    const lc_value *value, struct lc__known *known,
+    const struct coding *coding)
+{
+	const lc_tensor **tensors =
+	    calloc(known->schema->tensors + 1, sizeof(*tensors));
+	struct lc__buf plain = { 0 };
+	lc_status status;
+
+	if (tensors == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	status = lc__value_leaves(value, tensors, &plain);
+	if (status == LC_OK) {
+		draft->schema = known->schema;
+		draft->tensors = tensors;
+		draft->plain = plain.data;
+		draft->plain_size = plain.size;
+		status = store_coded(cache, draft, known, coding);
+	}
+	lc__buf_free(&plain);
+	free(tensors);
+	return status;
+}
+
+static lc_status
+put_value(struct lc_cache *cache, const void *id, size_t id_size,
+    const lc_value *value, const struct coding *coding)
+{
+	struct lc__draft draft = { .id = { id, id_size } };
+	struct lc__schema *schema;
+	struct lc__known *known;
+	lc_tensor tensor;
+	lc_status status;
+
+	return_if_error(lc_value_check(value));
+	if (lc_value_kind(value) == LC_TENSOR) {
+		return_if_error(lc_value_as_tensor(value, &tensor));
+		return put_tensor(cache, id, id_size, &tensor, coding);
+	}
+	return_if_error(lc__schema_infer(value, &schema));
+	status = lc__admit(cache, schema);
+	if (status != LC_OK) {
+		lc__schema_free(schema);
+		return status;
+	}
+	return_if_error(lc__schemas_intern(lc__module_of(cache->env)->schemas,
+	    schema, &known));
+	return put_parts(cache, &draft, value, known, coding);
+}
+
+/* What is wrong with the item is told with its key; a commit that failed earlier
+ * has nothing to do with it. */
+static lc_status
+name_item(lc_status status, const void *id, size_t id_size)
+{
+	if (status == LC_INVALID || status == LC_SCHEMA)
+		return lc__error_prefix("put: %s", lc__quote_id(id, id_size));
+	return status;
+}
+
+static lc_status
+prepare(const struct lc_cache *cache, const void *id, size_t id_size,
+    lc_codec codec, int level, struct coding *out)
+{
+	if (cache->writes)
+		return_if_error(lc__check_writable(cache, "put"));
+	return_if_error(lc__check_id("put", id, id_size));
+	return_if_error(lc__codec_check("put", codec, level));
+	*out = choose_coding(cache, codec, level);
 	return LC_OK;
 }
 
@@ -19,11 +192,30 @@ lc_status
 lc_put(lc_cache *cache, const void *id, size_t id_size,
     const lc_tensor *tensor)
 {
-	return_if_error(check_writable(cache, "put"));
-	return_if_error(lc__check_id("put", id, id_size));
-	if (lc__tensor_check(tensor) != LC_OK)
-		return lc__error_prefix("put: %s", lc__quote_id(id, id_size));
-	return lc__flush_add(cache, id, id_size, tensor);
+	struct coding coding;
+
+	return_if_error(prepare(cache, id, id_size, LC_CODEC_DEFAULT, 0,
+	    &coding));
+	return name_item(put_tensor(cache, id, id_size, tensor, &coding), id,
+	    id_size);
+}
+
+lc_status
+lc_put_coded(lc_cache *cache, const void *id, size_t id_size,
+    const lc_value *value, lc_codec codec, int level)
+{
+	struct coding coding;
+
+	return_if_error(prepare(cache, id, id_size, codec, level, &coding));
+	return name_item(put_value(cache, id, id_size, value, &coding), id,
+	    id_size);
+}
+
+lc_status
+lc_put_value(lc_cache *cache, const void *id, size_t id_size,
+    const lc_value *value)
+{
+	return lc_put_coded(cache, id, id_size, value, LC_CODEC_DEFAULT, 0);
 }
 
 lc_status
@@ -46,10 +238,16 @@ lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids,
 lc_status
 lc_delete(lc_cache *cache, const void *id, size_t id_size)
 {
-	return_if_error(check_writable(cache, "delete"));
+	const struct lc__draft draft = { .id = { id, id_size } };
+
+	if (cache->writes)
+		return_if_error(lc__check_writable(cache, "delete"));
 	return_if_error(lc__check_id("delete", id, id_size));
 	return_if_error(lc_contains(cache, id, id_size));
-	return lc__flush_add(cache, id, id_size, NULL);
+	if (cache->writes)
+		return lc__flush_add(cache, &draft, NULL);
+	lc__own_forget(cache, &draft.id);
+	return LC_OK;
 }
 
 lc_status

@@ -8,91 +8,220 @@
 
 /* Offsets in the prefix. */
 enum {
-	at_checksum = 0, /* u64, XXH3-64 of all bytes behind it */
+	at_checksum = 0, /* u64, XXH3-64 of what it covers, from byte 8 on */
 	at_units = 8,    /* u32, record size in units of 64 bytes */
 	at_schema = 12,  /* u32 */
 	at_id_size = 16, /* u16, size - 1 */
-	at_codec = 18,   /* u8, 0: as it is */
-	at_flags = 19,   /* u8, 0 */
+	at_zero = 18,    /* u8 */
+	at_flags = 19,   /* u8 */
 	at_ndims = 20,   /* u16 */
-	at_zero = 22,    /* u16 */
+	at_nparts = 22,  /* u16 */
 	at_plain = 24,   /* u32, bytes of plain data */
 	at_zero2 = 28    /* u32 */
 };
 
+/* There is a table of parts. */
+#define FLAG_PARTS 0x01
+
+/* Offsets in an entry of the table of parts. */
+enum {
+	part_hash = 0,  /* u64, XXH3-64 of the stored bytes and their padding */
+	part_size = 8,  /* u32, stored bytes without padding */
+	part_codec = 12, /* u8 */
+	part_zero = 13, /* 3 bytes */
+	part_bytes = 16
+};
+
 /* Bytes before the payload. Cannot overflow: each part has a small bound. */
 static uint64_t
-head_size(uint64_t ndims, uint64_t id_size, uint64_t plain)
+head_size(uint64_t ndims, uint64_t nparts, uint64_t id_size, uint64_t plain)
 {
-	return lc__round_up(LC__RECORD_PREFIX + ndims * 8 + id_size + plain,
-	    LC__RECORD_ALIGN);
+	return lc__round_up(LC__RECORD_PREFIX + ndims * 8 + nparts * part_bytes +
+	    id_size + plain, LC__RECORD_ALIGN);
+}
+
+/* ---- writing -------------------------------------------------------------- */
+
+static bool
+needs_parts(const struct lc__draft *draft)
+{
+	return draft->schema != NULL && (!lc__schema_is_tensor(draft->schema) ||
+	    (draft->parts != NULL && draft->parts[0].codec != LC_CODEC_NONE));
+}
+
+/* What tensor i is stored as. */
+static struct lc__part
+part_of(const struct lc__draft *draft, uint32_t i)
+{
+	const lc_tensor *tensor = draft->tensors[i];
+	const struct lc__part raw = {
+		LC_CODEC_NONE, tensor->data, tensor->nbytes, 0
+	};
+
+	return draft->parts == NULL || draft->parts[i].codec == LC_CODEC_NONE ?
+	    raw : draft->parts[i];
+}
+
+static uint32_t
+tensors_of(const struct lc__draft *draft)
+{
+	return draft->schema == NULL ? 0 : draft->schema->tensors;
+}
+
+static uint64_t
+head_of(const struct lc__draft *draft)
+{
+	const uint32_t ndims = draft->schema == NULL ? 0 : draft->schema->dims;
+
+	return head_size(ndims, needs_parts(draft) ? tensors_of(draft) : 0,
+	    draft->id.size, draft->plain_size);
 }
 
 size_t
-lc__record_size(size_t id_size, const lc_tensor *tensor)
+lc__record_size(const struct lc__draft *draft)
 {
-	const uint64_t head = head_size(tensor->ndim, id_size, 0);
+	uint64_t size;
 
-	if (tensor->nbytes > LC__RECORD_MAX)
+	if (draft->plain_size > LC__RECORD_MAX)
 		return 0;
-	const uint64_t size = head +
-	    lc__round_up(tensor->nbytes, LC__RECORD_ALIGN);
+	size = head_of(draft);
+	for (uint32_t i = 0; i < tensors_of(draft); i++) {
+		const struct lc__part part = part_of(draft, i);
+
+		if (part.size > LC__RECORD_MAX)
+			return 0;
+		size += lc__round_up(part.size, LC__RECORD_ALIGN);
+		if (size > LC__RECORD_MAX)
+			return 0;
+	}
 	return size > LC__RECORD_MAX ? 0 : (size_t)size;
 }
 
-void
-lc__record_encode(unsigned char *out, size_t size, const void *id,
-    size_t id_size, const lc_tensor *tensor)
+/* Copy bytes, and zeros up to the next boundary; returns what is behind. */
+static unsigned char *
+put_padded(unsigned char *out, const void *data, size_t size)
 {
-	const size_t head = (size_t)head_size(tensor->ndim, id_size, 0);
-	unsigned char *p = out + LC__RECORD_PREFIX;
+	const size_t padded = (size_t)lc__round_up(size, LC__RECORD_ALIGN);
+
+	if (size > 0)
+		memcpy(out, data, size);
+	memset(out + size, 0, padded - size);
+	return out + padded;
+}
+
+static unsigned char *
+put_dims(unsigned char *p, const struct lc__draft *draft)
+{
+	for (uint32_t i = 0; i < tensors_of(draft); i++)
+		for (uint32_t d = 0; d < draft->tensors[i]->ndim; d++, p += 8)
+			lc__set64(p, draft->tensors[i]->shape[d]);
+	return p;
+}
+
+/* The tensors, and if @p table is not NULL an entry of it for each. */
+static void
+put_tensors(unsigned char *p, unsigned char *table,
+    const struct lc__draft *draft)
+{
+	for (uint32_t i = 0; i < tensors_of(draft); i++) {
+		const struct lc__part part = part_of(draft, i);
+		unsigned char *end = put_padded(p, part.data, part.size);
+
+		if (table != NULL) {
+			lc__set64(table + part_hash, lc__hash64(p, (size_t)(end - p)));
+			lc__set32(table + part_size, (uint32_t)part.size);
+			table[part_codec] = (unsigned char)part.codec;
+			memset(table + part_zero, 0, 3);
+			table += part_bytes;
+		}
+		p = end;
+	}
+}
+
+void
+lc__record_encode(unsigned char *out, size_t size,
+    const struct lc__draft *draft)
+{
+	const bool parts = needs_parts(draft);
+	unsigned char *head_end = out + head_of(draft);
+	unsigned char *p = out + LC__RECORD_PREFIX, *table;
 
 	memset(out, 0, LC__RECORD_PREFIX);
 	lc__set32(out + at_units, (uint32_t)(size / LC__RECORD_ALIGN));
-	lc__set16(out + at_id_size, (uint16_t)(id_size - 1));
-	lc__set16(out + at_ndims, (uint16_t)tensor->ndim);
-	for (uint32_t i = 0; i < tensor->ndim; i++, p += 8)
-		lc__set64(p, tensor->shape[i]);
-	memcpy(p, id, id_size);
-	p += id_size;
-	memset(p, 0, (size_t)(out + head - p));
-	p = out + head;
-	if (tensor->nbytes > 0)
-		memcpy(p, tensor->data, tensor->nbytes);
-	p += tensor->nbytes;
-	memset(p, 0, (size_t)(out + size - p));
+	lc__set16(out + at_id_size, (uint16_t)(draft->id.size - 1));
+	lc__set32(out + at_plain, (uint32_t)draft->plain_size);
+	if (draft->schema != NULL)
+		lc__set16(out + at_ndims, (uint16_t)draft->schema->dims);
+	if (parts) {
+		out[at_flags] = FLAG_PARTS;
+		lc__set16(out + at_nparts, (uint16_t)draft->schema->tensors);
+	}
+	p = table = put_dims(p, draft);
+	if (parts)
+		p += (size_t)draft->schema->tensors * part_bytes;
+	memcpy(p, draft->id.data, draft->id.size);
+	p += draft->id.size;
+	if (draft->plain_size > 0)
+		memcpy(p, draft->plain, draft->plain_size);
+	p += draft->plain_size;
+	memset(p, 0, (size_t)(head_end - p));
+	put_tensors(head_end, parts ? table : NULL, draft);
+}
+
+/* What the record's checksum covers, from at_units on. */
+static size_t
+covered(const struct lc__record *record)
+{
+	const unsigned char *start = lc__record_start(record);
+
+	return (record->has_parts ? (size_t)(record->payload - start) :
+	    record->size) - at_units;
 }
 
 void
-lc__record_seal(unsigned char *record, size_t size, uint32_t schema)
+lc__record_seal(unsigned char *bytes, uint32_t schema)
 {
-	lc__set32(record + at_schema, schema);
-	lc__set64(record + at_checksum,
-	    lc__hash64(record + at_units, size - at_units));
+	struct lc__record record;
+
+	/* Our own bytes: they always parse. */
+	(void)lc__record_parse(bytes, LC__RECORD_MAX, &record);
+	lc__set32(bytes + at_schema, schema);
+	lc__set64(bytes + at_checksum,
+	    lc__hash64(bytes + at_units, covered(&record)));
 }
+
+/* ---- reading -------------------------------------------------------------- */
 
 bool
 lc__record_parse(const unsigned char *bytes, uint64_t room,
     struct lc__record *out)
 {
-	uint64_t size, head, plain;
+	uint64_t size, head;
+	unsigned flags;
 
 	if (room < LC__RECORD_PREFIX)
 		return false;
+	flags = bytes[at_flags];
 	size = (uint64_t)lc__get32(bytes + at_units) * LC__RECORD_ALIGN;
 	out->ndims = lc__get16(bytes + at_ndims);
+	out->nparts = lc__get16(bytes + at_nparts);
+	out->has_parts = (flags & FLAG_PARTS) != 0;
 	out->id.size = (size_t)lc__get16(bytes + at_id_size) + 1;
-	plain = lc__get32(bytes + at_plain);
-	head = head_size(out->ndims, out->id.size, plain);
+	out->plain_size = lc__get32(bytes + at_plain);
+	head = head_size(out->ndims, out->nparts, out->id.size, out->plain_size);
 	if (size > room || head > size)
 		return false;
 	out->schema = lc__get32(bytes + at_schema);
 	out->dims = bytes + LC__RECORD_PREFIX;
-	out->id.data = out->dims + (size_t)out->ndims * 8;
+	out->parts = out->dims + (size_t)out->ndims * 8;
+	out->id.data = out->parts + (size_t)out->nparts * part_bytes;
+	out->plain = (const unsigned char *)out->id.data + out->id.size;
 	out->payload = bytes + head;
 	out->payload_size = (size_t)(size - head);
 	out->size = (size_t)size;
-	return bytes[at_codec] == 0 && bytes[at_flags] == 0 && plain == 0;
+	if (bytes[at_zero] != 0 || (flags & ~FLAG_PARTS) != 0)
+		return false;
+	return out->has_parts || (out->nparts == 0 && out->plain_size == 0);
 }
 
 const unsigned char *
@@ -108,33 +237,135 @@ lc__record_checksum(const struct lc__record *record)
 }
 
 bool
-lc__record_intact(const struct lc__record *record)
+lc__record_head_intact(const struct lc__record *record)
 {
-	const unsigned char *start = lc__record_start(record);
-
 	return lc__record_checksum(record) ==
-	    lc__hash64(start + at_units, record->size - at_units);
+	    lc__hash64(lc__record_start(record) + at_units, covered(record));
+}
+
+/* Entry i of the table, whose bytes start at payload + *offset, which is moved
+ * behind them; false if they do not fit. */
+static bool
+next_part(const struct lc__record *record, uint32_t i, size_t *offset,
+    struct lc__part *out)
+{
+	const unsigned char *entry = record->parts + (size_t)i * part_bytes;
+	const size_t left = record->payload_size - *offset;
+	uint64_t padded;
+
+	out->hash = lc__get64(entry + part_hash);
+	out->size = lc__get32(entry + part_size);
+	out->codec = entry[part_codec];
+	out->data = record->payload + *offset;
+	padded = lc__round_up(out->size, LC__RECORD_ALIGN);
+	if (padded > left || out->codec >= LC_CODEC_COUNT)
+		return false;
+	*offset += (size_t)padded;
+	return true;
 }
 
 bool
-lc__record_tensor(const struct lc__record *record,
-    const struct lc__schema *schema, lc_tensor *out)
+lc__part_intact(const struct lc__part *part)
 {
-	uint64_t nbytes = lc_dtype_size(schema->dtype);
+	return part->hash == lc__hash64(part->data,
+	    (size_t)lc__round_up(part->size, LC__RECORD_ALIGN));
+}
 
-	if (record->ndims != schema->ndim)
+bool
+lc__record_intact(const struct lc__record *record)
+{
+	struct lc__part part;
+	size_t offset = 0;
+
+	if (!lc__record_head_intact(record))
 		return false;
-	out->dtype = schema->dtype;
-	out->ndim = schema->ndim;
-	for (uint32_t i = 0; i < record->ndims; i++) {
-		out->shape[i] = lc__get64(record->dims + (size_t)i * 8);
+	for (uint32_t i = 0; i < record->nparts; i++)
+		if (!next_part(record, i, &offset, &part) ||
+		    !lc__part_intact(&part))
+			return false;
+	return true;
+}
+
+/* Shape and size of the tensor of a node; false if it overflows. */
+static bool
+shape_of(const struct lc__record *record, const struct lc__schema_node *node,
+    lc_tensor *out)
+{
+	const unsigned char *dims = record->dims + (size_t)node->first_dim * 8;
+	uint64_t nbytes = lc_dtype_size(node->dtype);
+
+	out->dtype = node->dtype;
+	out->ndim = node->ndim;
+	for (uint32_t i = 0; i < node->ndim; i++) {
+		out->shape[i] = lc__get64(dims + (size_t)i * 8);
 		if (!lc__mul64(nbytes, out->shape[i], &nbytes))
 			return false;
 	}
-	if (lc__round_up(nbytes, LC__RECORD_ALIGN) != record->payload_size ||
-	    nbytes > record->payload_size)
-		return false;
 	out->nbytes = (size_t)nbytes;
-	out->data = record->payload;
-	return true;
+	return nbytes <= LC__RAW_MAX;
+}
+
+bool
+lc__record_fits(const struct lc__record *record,
+    const struct lc__schema *schema)
+{
+	size_t offset = 0;
+	struct lc__part part;
+	lc_tensor tensor;
+
+	if (record->ndims != schema->dims || (record->has_parts ?
+	    record->nparts != schema->tensors : !lc__schema_is_tensor(schema)))
+		return false;
+	if (!record->has_parts)
+		return shape_of(record, &schema->node[0], &tensor) &&
+		    lc__round_up(tensor.nbytes, LC__RECORD_ALIGN) ==
+		    record->payload_size;
+	for (uint32_t i = 0; i < schema->nodes; i++) {
+		if (schema->node[i].kind != LC_TENSOR)
+			continue;
+		if (!shape_of(record, &schema->node[i], &tensor) ||
+		    !next_part(record, schema->node[i].first_tensor, &offset,
+		    &part) || (part.codec == LC_CODEC_NONE &&
+		    part.size != tensor.nbytes))
+			return false;
+	}
+	return offset == record->payload_size;
+}
+
+void
+lc__record_tensors(const struct lc__record *record,
+    const struct lc__schema *schema, uint32_t node, lc_tensor *tensors,
+    struct lc__part *parts)
+{
+	const uint32_t first = schema->node[node].first_tensor;
+	size_t offset = 0;
+	struct lc__part passed;
+
+	for (uint32_t i = 0; record->has_parts && i < first; i++)
+		(void)next_part(record, i, &offset, &passed);
+	for (uint32_t n = node; n < schema->node[node].end; n++) {
+		const struct lc__schema_node *leaf = &schema->node[n];
+		const uint32_t i = leaf->first_tensor - first;
+
+		if (leaf->kind != LC_TENSOR)
+			continue;
+		(void)shape_of(record, leaf, &tensors[i]);
+		parts[i] = (struct lc__part){ LC_CODEC_NONE, record->payload,
+			tensors[i].nbytes, 0 };
+		if (record->has_parts)
+			(void)next_part(record, leaf->first_tensor, &offset,
+			    &parts[i]);
+		tensors[i].data = parts[i].data;
+	}
+}
+
+lc_codec
+lc__record_first_codec(const struct lc__record *record)
+{
+	struct lc__part part = { .codec = LC_CODEC_NONE };
+	size_t offset = 0;
+
+	if (record->nparts > 0)
+		(void)next_part(record, 0, &offset, &part);
+	return part.codec;
 }

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bytes of one record: prefix, dims, cache_id, plain data, tensor.
+ * The bytes of one record: prefix, dims, parts, cache_id, plain data, tensors.
  * lmdbcache(5) describes them. Knows no LMDB and does no I/O.
+ *
+ * A tensor alone, stored as it is, has no table of parts, and one checksum over
+ * everything. Any other record has a part for each tensor with a checksum of its
+ * own; the record's then covers what stands before the tensors. So one tensor is
+ * read and verified without touching the others.
  */
 #ifndef LC_STORE_RECORD_H
 #define LC_STORE_RECORD_H
@@ -17,47 +22,90 @@
 #define LC__RECORD_PREFIX 32
 /* LMDB cannot store values of 2 GiB; leave room for the chunk's header. */
 #define LC__RECORD_MAX (((uint64_t)1 << 31) - 8192)
+/* Decoded, a tensor may be larger than its record; this bounds what a damaged
+ * shape makes us allocate. */
+#define LC__RAW_MAX ((uint64_t)1 << 34)
+
+/** A tensor as it is to be stored, or as it is stored. */
+struct lc__part {
+	lc_codec codec;
+	const void *data; /* coded bytes; for LC_CODEC_NONE the tensor's own */
+	size_t size;      /* of data */
+	uint64_t hash;    /* XXH3-64 of data and its padding; when read from parts */
+};
+
+/** A record to be written; everything is borrowed. */
+struct lc__draft {
+	lc_id id;                        /* cache_id */
+	const struct lc__schema *schema; /* NULL for a delete, which has only an id */
+	const lc_tensor *const *tensors; /* schema->tensors of them */
+	const struct lc__part *parts;    /* as many, or NULL: none is coded */
+	const void *plain;               /* plain data, MessagePack */
+	size_t plain_size;               /* its bytes */
+};
 
 /** A decoded record; everything is borrowed from its bytes. */
 struct lc__record {
 	lc_id id;         /* cache_id */
 	uint32_t schema;  /* schema id */
 	uint32_t ndims;   /* dims stored in the record */
+	uint32_t nparts;  /* entries in the table of parts */
+	bool has_parts;   /* there is such a table, perhaps empty */
 	const unsigned char *dims; /* ndims u64, little-endian */
-	const unsigned char *payload; /* first byte of the tensor's data */
+	const unsigned char *parts; /* the table */
+	const unsigned char *plain; /* plain data */
+	size_t plain_size; /* its bytes */
+	const unsigned char *payload; /* first byte of the tensors */
 	size_t payload_size; /* bytes from payload to the record's end, padding included */
 	size_t size;      /* bytes of the whole record */
 };
 
-/** Bytes that a record of this tensor takes, or 0 if it is above LC__RECORD_MAX. */
-size_t lc__record_size(size_t id_size, const lc_tensor *tensor);
+/** Bytes that a record takes, or 0 if it is above LC__RECORD_MAX. */
+size_t lc__record_size(const struct lc__draft *draft);
 
 /**
  * Write a record of @p size = lc__record_size() bytes. The schema id and the
  * checksum are left to lc__record_seal().
  */
-void lc__record_encode(unsigned char *out, size_t size, const void *id,
-    size_t id_size, const lc_tensor *tensor);
+void lc__record_encode(unsigned char *out, size_t size,
+    const struct lc__draft *draft);
 
-/** Set the schema id, then the checksum over everything else. */
-void lc__record_seal(unsigned char *record, size_t size, uint32_t schema);
+/** Set the schema id, then the checksum, of a record that was encoded. */
+void lc__record_seal(unsigned char *record, uint32_t schema);
 
 /**
  * Take a record apart, trusting nothing but @p room readable bytes. Reads the
- * prefix only, not the payload. False if the lengths contradict one another.
+ * prefix only. False if the lengths contradict one another, or codec or flags are
+ * of a later version.
  */
 bool lc__record_parse(const unsigned char *bytes, uint64_t room,
     struct lc__record *out);
 
-/** Does the checksum match the bytes? */
+/** Do all checksums match the bytes? */
 bool lc__record_intact(const struct lc__record *record);
 
+/** Is the head as it was written? For a record without parts that is all of it. */
+bool lc__record_head_intact(const struct lc__record *record);
+
+/** Do the sizes agree with the schema and with one another? */
+bool lc__record_fits(const struct lc__record *record,
+    const struct lc__schema *schema);
+
 /**
- * The record's tensor, in place. False if dims and payload contradict the
- * schema or one another.
+ * dtype and shape of the tensors at and below node @p node of a record that fits.
+ * A tensor's data is where its stored bytes are; those are its own if its part's
+ * codec is LC_CODEC_NONE.
+ * @param tensors, parts  room for lc__schema_tensors() of the node
  */
-bool lc__record_tensor(const struct lc__record *record,
-    const struct lc__schema *schema, lc_tensor *out);
+void lc__record_tensors(const struct lc__record *record,
+    const struct lc__schema *schema, uint32_t node, lc_tensor *tensors,
+    struct lc__part *parts);
+
+/** How the first tensor is stored; LC_CODEC_NONE without one. */
+lc_codec lc__record_first_codec(const struct lc__record *record);
+
+/** Does the checksum of a part match? For records with parts. */
+bool lc__part_intact(const struct lc__part *part);
 
 /** The start of a record that lc__record_parse() took apart. */
 const unsigned char *lc__record_start(const struct lc__record *record);

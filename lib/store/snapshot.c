@@ -6,10 +6,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/module.h"
 
 /* Guarded by the lock of the environment. */
 struct lc__pool {
-	struct lc__env *env;
 	struct lc__snapshot *idle; /* not in use; pinned ones are still active */
 };
 
@@ -19,14 +19,10 @@ static struct lc__snapshot *abandoned;
 
 /* ---- the pool ------------------------------------------------------------- */
 
-static void *
-make_pool(struct lc__env *env)
+struct lc__pool *
+lc__pool_new(void)
 {
-	struct lc__pool *pool = calloc(1, sizeof(*pool));
-
-	if (pool != NULL)
-		pool->env = env;
-	return pool;
+	return calloc(1, sizeof(struct lc__pool));
 }
 
 void
@@ -45,10 +41,9 @@ free_snapshot(struct lc__snapshot *snapshot)
 	free(snapshot);
 }
 
-static void
-empty_pool(void *guest)
+void
+lc__pool_empty(struct lc__pool *pool)
 {
-	struct lc__pool *pool = guest;
 	struct lc__snapshot *next;
 
 	for (struct lc__snapshot *s = pool->idle; s != NULL; s = next) {
@@ -58,17 +53,18 @@ empty_pool(void *guest)
 	pool->idle = NULL;
 }
 
-static void
-free_pool(void *guest)
+void
+lc__pool_free(struct lc__pool *pool)
 {
-	empty_pool(guest);
-	free(guest);
+	if (pool == NULL)
+		return;
+	lc__pool_empty(pool);
+	free(pool);
 }
 
-static void
-abandon_pool(void *guest)
+void
+lc__pool_abandon(struct lc__pool *pool)
 {
-	struct lc__pool *pool = guest;
 	struct lc__snapshot **end = &pool->idle;
 
 	while (*end != NULL)
@@ -78,21 +74,12 @@ abandon_pool(void *guest)
 	pool->idle = NULL;
 }
 
-lc_status
-lc__pool_attach(struct lc__env *env)
-{
-	static const struct lc__env_guest kind = {
-		make_pool, free_pool, empty_pool, abandon_pool
-	};
-
-	return lc__env_invite(env, &kind);
-}
-
 /* Take off the first idle snapshot that can show the newest commit: one that is
  * free to be renewed, or one that is pinned at just that commit. */
 static struct lc__snapshot *
-pop_usable(struct lc__pool *pool)
+pop_usable(struct lc__env *env)
 {
+	struct lc__pool *pool = lc__module_of(env)->pool;
 	struct lc__snapshot **link, *s;
 	uint64_t last = 0;
 
@@ -100,7 +87,7 @@ pop_usable(struct lc__pool *pool)
 		if (s->pins == 0)
 			break;
 		if (last == 0)
-			last = lc__env_last_txn(pool->env);
+			last = lc__env_last_txn(env);
 		if (lc__txn_id(s->txn) == last)
 			break;
 	}
@@ -121,7 +108,7 @@ pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
 	lc__env_lock(env);
 	status = lc__env_enter(env);
 	if (status == LC_OK) {
-		*out = pop_usable(lc__env_guest_of(env));
+		*out = pop_usable(env);
 		*active = *out != NULL && (*out)->pins > 0;
 		if (*active)
 			lc__env_leave(env);
@@ -159,6 +146,7 @@ refresh(struct lc__snapshot *s)
 {
 	const uint64_t wanted = lc__txn_id(s->txn) + 1;
 	const uint32_t map_version = lc__env_map_version(s->env);
+	lc_settings settings;
 
 	if (s->loaded == wanted && s->map_version == map_version)
 		return LC_OK;
@@ -166,6 +154,9 @@ refresh(struct lc__snapshot *s)
 	return_if_error(lc__snapshot_load(s));
 	s->loaded = wanted;
 	s->map_version = map_version;
+	/* What is damaged of them is told to those who ask for them. */
+	if (lc__settings_load(s->env, s->txn, &settings) == LC_OK)
+		lc__settings_learn(&lc__module_of(s->env)->settings, &settings);
 	return LC_OK;
 }
 
@@ -223,8 +214,16 @@ drop_pin(struct lc__snapshot *s)
 static void
 put_back(struct lc__snapshot *s)
 {
-	struct lc__pool *pool = lc__env_guest_of(s->env);
+	struct lc__module *module = lc__module_of(s->env);
+	struct lc__pool *pool = module->pool;
 
+	module->counts.hits += s->hits;
+	module->counts.misses += s->misses;
+	s->hits = s->misses = 0;
+	if (s->nreads > 0 && atomic_load(&module->settings.evict) ==
+	    LC_EVICT_UNREAD)
+		lc__module_note_reads(module, s->reads, s->nreads);
+	s->nreads = 0;
 	s->in_use = false;
 	if (s->pins == 0)
 		lc__txn_reset(s->txn);
@@ -274,15 +273,15 @@ lc__snapshot_end_keep(struct lc__snapshot *s)
 uint64_t
 lc__pool_oldest_pin_ms(struct lc__env *env)
 {
-	const struct lc__pool *pool = lc__env_guest_of(env);
+	const struct lc__pool *pool = lc__module_of(env)->pool;
 	const uint64_t now = lc__clock_coarse_ns();
 	uint64_t oldest = now;
 
-	lc__env_lock(pool->env);
+	lc__env_lock(env);
 	for (struct lc__snapshot *s = pool->idle; s != NULL; s = s->next)
 		if (s->pins > 0 && s->pinned_ns < oldest)
 			oldest = s->pinned_ns;
-	lc__env_unlock(pool->env);
+	lc__env_unlock(env);
 	return (now - oldest) / 1000000;
 }
 
@@ -360,6 +359,7 @@ find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
 	out->bytes = value.data;
 	out->end = LC__CHUNK_HEADER + chunk.bytes;
 	out->records = chunk.records;
+	out->read = false;
 	return LC_OK;
 }
 
@@ -381,7 +381,7 @@ static lc_status
 reserve_schemas(struct lc__snapshot *s, uint32_t n)
 {
 	const uint32_t room = n < 16 ? 16 : n * 2;
-	struct lc__schema *schemas;
+	struct lc__known **schemas;
 
 	if (n <= s->schemas_room)
 		return LC_OK;
@@ -389,20 +389,19 @@ reserve_schemas(struct lc__snapshot *s, uint32_t n)
 	if (schemas == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	for (uint32_t i = s->schemas_room; i < room; i++)
-		schemas[i].ndim = LC__SCHEMA_UNKNOWN;
+		schemas[i] = NULL;
 	s->schemas = schemas;
 	s->schemas_room = room;
 	return LC_OK;
 }
 
 lc_status
-lc__snapshot_schema(struct lc__snapshot *s, uint32_t id,
-    const struct lc__schema **out)
+lc__snapshot_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 {
 	struct lc__slice row;
 
-	if (id < s->schemas_room && s->schemas[id].ndim != LC__SCHEMA_UNKNOWN) {
-		*out = &s->schemas[id];
+	if (id < s->schemas_room && s->schemas[id] != NULL) {
+		*out = s->schemas[id];
 		return LC_OK;
 	}
 	/* A damaged id must not make us allocate: ids are dense. */
@@ -411,11 +410,10 @@ lc__snapshot_schema(struct lc__snapshot *s, uint32_t id,
 		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
 		    lc__env_dir(s->env), id);
 	return_if_error(reserve_schemas(s, id + 1));
-	if (lc__schema_decode(row.data, row.size, &s->schemas[id]) != LC_OK) {
-		s->schemas[id].ndim = LC__SCHEMA_UNKNOWN;
+	if (lc__schemas_row(lc__module_of(s->env)->schemas, id, row.data,
+	    row.size, &s->schemas[id]) != LC_OK)
 		return lc__error_prefix("%s: schema %u", lc__env_dir(s->env), id);
-	}
-	*out = &s->schemas[id];
+	*out = s->schemas[id];
 	return LC_OK;
 }
 

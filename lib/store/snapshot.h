@@ -9,11 +9,15 @@
 #include "store/chunk.h"
 #include "env/env.h"
 #include "store/record.h"
+#include "store/schemas.h"
 #include "env/rows.h"
 #include "index/run.h"
 
 /* Chunks whose address a snapshot remembers: a power of two. */
 #define LC__CHUNK_SLOTS 1024
+
+/* More chunks are not noted as read in one go. */
+#define LC__READS_NOTED 16
 
 /** A chunk found in the map. */
 struct lc__chunk_slot {
@@ -21,6 +25,7 @@ struct lc__chunk_slot {
 	const unsigned char *bytes;
 	uint64_t end; /* offset behind the last record */
 	uint64_t records; /* as its header says */
+	bool read;    /* noted as read */
 };
 
 struct lc__snapshot {
@@ -36,15 +41,22 @@ struct lc__snapshot {
 	struct lc__state state;
 	struct lc__run *runs;  /* state.nruns of them, oldest first */
 	uint32_t runs_room;    /* allocated */
-	struct lc__schema *schemas; /* by id; ndim LC__SCHEMA_UNKNOWN: not read yet */
+	struct lc__known **schemas; /* by id; NULL: not read yet */
 	uint32_t schemas_room;
+	uint64_t hits, misses;      /* since it was taken */
+	uint32_t nreads;            /* chunks first read since it was taken */
+	uint64_t reads[LC__READS_NOTED]; /* their ids */
 	struct lc__chunk_slot chunks[LC__CHUNK_SLOTS];
 };
 
-#define LC__SCHEMA_UNKNOWN UINT32_MAX
-
-/** Give an environment its pool of snapshots, unless it has one. */
-LC_CHECKED lc_status lc__pool_attach(struct lc__env *env);
+/* The pool of idle snapshots, a part of struct lc__module. */
+struct lc__pool *lc__pool_new(void);
+/** NULL is harmless. */
+void lc__pool_free(struct lc__pool *pool);
+/** With the lock of the environment held, nothing active: it is about to close. */
+void lc__pool_empty(struct lc__pool *pool);
+/** In a forked child: the snapshots are the parent's. */
+void lc__pool_abandon(struct lc__pool *pool);
 
 /** Take a snapshot of the newest commit. */
 LC_CHECKED lc_status lc__snapshot_take(struct lc__env *env,
@@ -71,7 +83,20 @@ LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
 
 /** The schema, or LC_CORRUPT: it must be there. */
 LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot,
-    uint32_t id, const struct lc__schema **out);
+    uint32_t id, struct lc__known **out);
+
+/** Note that a record of a chunk was read, once a commit. */
+static inline void
+lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
+{
+	const uint64_t id = lc__location_chunk(location);
+	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
+
+	if (slot->id != id || slot->read || s->nreads == LC__READS_NOTED)
+		return;
+	slot->read = true;
+	s->reads[s->nreads++] = id;
+}
 
 /** Take apart the record at a location; LC_CORRUPT if it is none. */
 LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot,

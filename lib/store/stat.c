@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/flush.h"
+#include "store/usage.h"
 
 lc_status
 lc_count(lc_cache *cache, uint64_t *out)
@@ -70,4 +71,48 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	out->oldest_pin_ms = lc__pool_oldest_pin_ms(cache->env);
 	describe_pending(cache, out);
 	return LC_OK;
+}
+
+/* ---- schemas -------------------------------------------------------------- */
+
+static lc_status
+tell_schema(struct lc__snapshot *snapshot, const struct lc__usage *usage,
+    uint32_t id, int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx)
+{
+	char text[4096];
+	lc_schema_stats stats = { .id = id, .structure = text };
+	struct lc__known *known;
+
+	return_if_error(lc__snapshot_schema(snapshot, id, &known));
+	lc__schema_describe(known->schema, text, sizeof(text));
+	if (id < usage->count) {
+		const struct lc__schema_usage *mine = &usage->schemas[id];
+
+		stats.records = mine->records;
+		stats.raw_bytes = mine->raw_bytes;
+		stats.stored_bytes = mine->stored_bytes;
+		memcpy(stats.tensors, mine->tensors, sizeof(stats.tensors));
+	}
+	return fn(ctx, &stats) == 0 ? LC_OK :
+	    lc__error(LC_CANCELLED, 0, "schemas: cancelled");
+}
+
+lc_status
+lc_schemas(lc_cache *cache, int (*fn)(void *ctx, const lc_schema_stats *stats),
+    void *ctx)
+{
+	struct lc__usage usage = { 0 };
+	struct lc__snapshot *snapshot;
+	lc_status status;
+
+	return_if_error(lc__flush_all(cache));
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	lc__snapshot_keep(snapshot);
+	status = lc__usage_load(&usage, snapshot->txn);
+	for (uint32_t id = 0; id < snapshot->state.next_schema &&
+	    status == LC_OK; id++)
+		status = tell_schema(snapshot, &usage, id, fn, ctx);
+	lc__snapshot_end_keep(snapshot);
+	lc__usage_free(&usage);
+	return status;
 }

@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "store/get.h"
 #include "store/flush.h"
+#include "store/lookup.h"
+#include "store/reading.h"
 #include "index/run_merge.h"
 
 /* What the index says of a chunk. */
@@ -18,6 +19,7 @@ struct tally {
 };
 
 struct verify {
+	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
 	const lc_progress *progress;
 	lc_verify_result result;
@@ -79,10 +81,10 @@ check_pages(struct verify *v)
 static void
 check_schemas(struct verify *v)
 {
-	const struct lc__schema *schema;
+	struct lc__known *known;
 
 	for (uint32_t id = 0; id < v->snapshot->state.next_schema; id++)
-		if (lc__snapshot_schema(v->snapshot, id, &schema) != LC_OK)
+		if (lc__snapshot_schema(v->snapshot, id, &known) != LC_OK)
 			damage_from_error(v);
 }
 
@@ -181,20 +183,40 @@ check_index(struct verify *v)
 
 /* ---- the chunks ----------------------------------------------------------- */
 
+/* Rebuild the value: that its coded and plain bytes mean something is part of
+ * their being whole. */
+static const char *
+check_value(struct verify *v, const struct lc__record *record,
+    const struct lc__schema *schema)
+{
+	struct lc__reading reading;
+	const lc_value *value;
+	lc_status status;
+
+	if (!lc__record_fits(record, schema))
+		return "shape and size disagree";
+	if (!record->has_parts)
+		return NULL;
+	if (lc__reading_memory(&reading, v->cache, record, schema) != LC_OK)
+		return "shape and size disagree";
+	status = lc__reading_value(&reading, NULL, &value);
+	lc__reading_end(&reading);
+	return status == LC_OK ? NULL : lc_last_error()->text;
+}
+
 static void
 check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
     uint64_t offset)
 {
-	const struct lc__schema *schema;
-	const char *wrong = NULL;
-	lc_tensor tensor;
+	struct lc__known *known;
+	const char *wrong;
 
 	if (!lc__record_intact(record))
 		wrong = "checksum mismatch";
-	else if (lc__snapshot_schema(v->snapshot, record->schema, &schema) != LC_OK)
+	else if (lc__snapshot_schema(v->snapshot, record->schema, &known) != LC_OK)
 		wrong = "its schema is missing or damaged";
-	else if (!lc__record_tensor(record, schema, &tensor))
-		wrong = "shape and size disagree";
+	else
+		wrong = check_value(v, record, known->schema);
 	if (wrong != NULL)
 		damage(v, "chunk %llu, byte %llu, key %s: %s",
 		    (unsigned long long)chunk, (unsigned long long)offset,
@@ -352,7 +374,7 @@ check_all(struct verify *v)
 lc_status
 lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 {
-	struct verify v = { .progress = progress };
+	struct verify v = { .cache = cache, .progress = progress };
 	lc_status status;
 
 	return_if_error(lc__flush_all(cache));

@@ -87,6 +87,16 @@ bool lc__schema_walk(const struct lc__schema *schema, const char *path,
 /** Text as in lc_schema_stats.structure, cut to fit with "..." at its end. */
 void lc__schema_describe(const struct lc__schema *schema, char *out, size_t room);
 
+/** Tensors at and below a node. */
+static inline uint32_t
+lc__schema_tensors(const struct lc__schema *schema, uint32_t node)
+{
+	const uint32_t end = schema->node[node].end;
+
+	return (end == schema->nodes ? schema->tensors :
+	    schema->node[end].first_tensor) - schema->node[node].first_tensor;
+}
+
 /** True for a tensor alone. */
 static inline bool
 lc__schema_is_tensor(const struct lc__schema *schema)

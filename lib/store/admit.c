@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/admit.h"
+
+#include "base/error.h"
+#include "store/change.h"
+
+#define TEXT 400
+
+static lc_status
+compare(const struct lc__schema *first, const struct lc__schema *schema)
+{
+	char theirs[TEXT], ours[TEXT];
+
+	if (lc__schema_alike(first, schema))
+		return LC_OK;
+	lc__schema_describe(first, theirs, sizeof(theirs));
+	lc__schema_describe(schema, ours, sizeof(ours));
+	return lc__error(LC_SCHEMA, 0, "the module is strict and holds %s, "
+	    "not %s", theirs, ours);
+}
+
+/* Compare with the first structure of a snapshot; LC_NOT_FOUND without one. */
+static lc_status
+compare_first(struct lc__snapshot *snapshot, const struct lc__schema *schema)
+{
+	struct lc__known *first;
+
+	if (snapshot->state.next_schema == 0)
+		return LC_NOT_FOUND;
+	return_if_error(lc__snapshot_schema(snapshot, 0, &first));
+	return compare(first->schema, schema);
+}
+
+static lc_status
+claim(struct lc__change *change, void *ctx)
+{
+	const struct lc__schema *schema = ctx;
+	struct lc__snapshot *s = &change->snapshot;
+	const lc_status status = compare_first(s, schema);
+
+	if (status != LC_NOT_FOUND)
+		return status;
+	return lc__txn_put(s->txn, LC__SCHEMA, s->state.next_schema++,
+	    schema->bytes, schema->size);
+}
+
+lc_status
+lc__admit(struct lc_cache *cache, const struct lc__schema *schema)
+{
+	struct lc__snapshot *snapshot;
+	lc_status status;
+
+	if (atomic_load(&lc__module_of(cache->env)->settings.policy) != LC_STRICT)
+		return LC_OK;
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	status = compare_first(snapshot, schema);
+	lc__snapshot_give(snapshot, 0);
+	if (status != LC_NOT_FOUND)
+		return status;
+	if (!cache->writes || (cache->options.flags & LC_RDONLY))
+		return LC_OK;
+	return lc__change_run(cache->env, cache->options.durability, claim,
+	    (void *)(uintptr_t)schema);
+}

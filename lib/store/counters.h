@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The counters row: what happened to a module since it was made. */
+#ifndef LC_STORE_COUNTERS_H
+#define LC_STORE_COUNTERS_H
+
+#include "env/env.h"
+
+/* Commits by duration: 4 steps a power of two, from 1 us to 2^32 us. */
+#define LC__DURATIONS 128
+
+/** Counts of a while, or of ever. */
+struct lc__counts {
+	uint64_t hits, misses;     /* records asked for */
+	uint64_t puts, deletes;    /* committed */
+	uint64_t put_bytes;        /* of the records committed */
+	uint64_t commits;          /* with puts or deletes */
+	uint64_t evicted_records, evicted_bytes;
+	uint64_t durations[LC__DURATIONS];
+};
+
+/** Count a commit that took so long. */
+void lc__counts_duration(struct lc__counts *counts, uint64_t ns);
+void lc__counts_add(struct lc__counts *sum, const struct lc__counts *more);
+/** Take off what was added. */
+void lc__counts_subtract(struct lc__counts *sum, const struct lc__counts *less);
+
+/** Read the row in a transaction of any kind; all 0 if there is none, or if it is
+ *  damaged, which costs nobody any data. */
+LC_CHECKED lc_status lc__counts_load(struct lc__txn *txn,
+    struct lc__counts *out);
+/** Add to the row in a write transaction. */
+LC_CHECKED lc_status lc__counts_store(struct lc__txn *txn,
+    const struct lc__counts *more);
+/** Save what this process counted since its last commit, if it is anything. Not
+ *  synced: a loss of power may take it. */
+LC_CHECKED lc_status lc__counts_save(struct lc__env *env);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/module.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "store/snapshot.h"
+
+static void
+free_module(void *guest)
+{
+	struct lc__module *module = guest;
+
+	if (module == NULL)
+		return;
+	lc__pool_free(module->pool);
+	lc__schemas_free(module->schemas);
+	free(module->reads.chunks);
+	free(module);
+}
+
+static void *
+make_module(struct lc__env *env)
+{
+	struct lc__module *module = calloc(1, sizeof(*module));
+
+	if (module == NULL)
+		return NULL;
+	module->env = env;
+	module->pool = lc__pool_new();
+	module->schemas = lc__schemas_new();
+	lc__known_settings_init(&module->settings);
+	if (module->pool != NULL && module->schemas != NULL)
+		return module;
+	free_module(module);
+	return NULL;
+}
+
+static void
+before_close(void *guest)
+{
+	lc__pool_empty(((struct lc__module *)guest)->pool);
+}
+
+/* The parent saves its own counts. */
+static void
+after_fork(void *guest)
+{
+	struct lc__module *module = guest;
+
+	lc__pool_abandon(module->pool);
+	lc__schemas_after_fork(module->schemas);
+	module->counts = (struct lc__counts){ 0 };
+	module->reads.count = 0;
+}
+
+void
+lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
+    uint32_t n)
+{
+	struct lc__reads *reads = &module->reads;
+	uint64_t *grown;
+
+	if (reads->count + n > reads->room && reads->room < LC__READS_MAX) {
+		grown = realloc(reads->chunks,
+		    (reads->room * 2 + 64) * sizeof(*grown));
+		if (grown != NULL) {
+			reads->chunks = grown;
+			reads->room = reads->room * 2 + 64;
+		}
+	}
+	for (uint32_t i = 0; i < n && reads->count < reads->room; i++)
+		reads->chunks[reads->count++] = chunks[i];
+}
+
+lc_status
+lc__module_attach(struct lc__env *env)
+{
+	static const struct lc__env_guest kind = {
+		make_module, free_module, before_close, after_fork
+	};
+	struct lc__snapshot *snapshot;
+
+	return_if_error(lc__env_invite(env, &kind));
+	/* What is damaged is told by the call that needs it. */
+	if (lc__snapshot_take(env, &snapshot) == LC_OK)
+		lc__snapshot_give(snapshot, 0);
+	return LC_OK;
+}

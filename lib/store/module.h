@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What all handles of one environment share in this process. */
+#ifndef LC_STORE_MODULE_H
+#define LC_STORE_MODULE_H
+
+#include "env/env.h"
+#include "store/counters.h"
+#include "store/schemas.h"
+#include "store/settings.h"
+
+struct lc__pool;
+
+/* Chunks that were read since the last commit, for the eviction of those that were
+ * not: a sample, when there are very many. */
+struct lc__reads {
+	uint64_t *chunks; /* ids, some of them twice; malloc'ed */
+	uint32_t count, room;
+};
+#define LC__READS_MAX 65536
+
+struct lc__module {
+	struct lc__env *env;
+	struct lc__pool *pool;       /* idle snapshots */
+	struct lc__schemas *schemas; /* structures that were met */
+	struct lc__known_settings settings; /* as last seen */
+	/* guarded by the lock of env: */
+	struct lc__counts counts;    /* not yet in a commit */
+	struct lc__reads reads;      /* the same; only kept for LC_EVICT_UNREAD */
+};
+
+/** Give an environment its module, unless it has one, and read its settings. */
+LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
+
+/** With the lock of env held: chunks were read. */
+void lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
+    uint32_t n);
+
+static inline struct lc__module *
+lc__module_of(const struct lc__env *env)
+{
+	return lc__env_guest_of(env);
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/reading.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "codec/codec.h"
+#include "store/lru.h"
+#include "value/value.h"
+
+/* A value that was read, and what its tensors stand on. */
+struct lc__read_value {
+	struct lc__read_value *next;
+	lc_value *value;
+	uint32_t count;            /* of its tensors */
+	struct lc__block *blocks[]; /* of each, NULL for one in place */
+};
+
+lc_status
+lc__reading_damaged(const struct lc_cache *cache, const lc_id *id,
+    const char *what)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: %s",
+	    lc__env_dir(cache->env), lc__quote_id(id->data, id->size), what);
+}
+
+static lc_status
+no_memory(const struct lc__reading *r)
+{
+	return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
+	    lc__quote_id(r->record.id.data, r->record.id.size));
+}
+
+lc_status
+lc__reading_memory(struct lc__reading *r, struct lc_cache *cache,
+    const struct lc__record *record, const struct lc__schema *schema)
+{
+	r->cache = cache;
+	r->schema = schema;
+	r->record = *record;
+	r->location = 0;
+	r->verify = false;
+	r->values = NULL;
+	if (!lc__record_fits(record, schema))
+		return lc__reading_damaged(cache, &record->id,
+		    "shape and size disagree");
+	return LC_OK;
+}
+
+lc_status
+lc__reading_committed(struct lc__reading *r, struct lc_cache *cache,
+    struct lc__snapshot *snapshot, const struct lc__record *record,
+    uint64_t location, bool verify)
+{
+	struct lc__known *known;
+
+	if (verify && !lc__record_head_intact(record))
+		return lc__reading_damaged(cache, &record->id, "checksum mismatch");
+	if (lc__snapshot_schema(snapshot, record->schema, &known) != LC_OK)
+		return lc__error_prefix("key %s",
+		    lc__quote_id(record->id.data, record->id.size));
+	return_if_error(lc__reading_memory(r, cache, record, known->schema));
+	r->location = location;
+	r->verify = verify;
+	return LC_OK;
+}
+
+static struct lc__lru_key
+key_of(const struct lc__reading *r, uint32_t i)
+{
+	return (struct lc__lru_key){ .location = r->location,
+		.checksum = lc__record_checksum(&r->record), .part = i };
+}
+
+static lc_status
+decode(const struct lc__reading *r, const struct lc__part *part,
+    const lc_tensor *tensor, struct lc__block **out)
+{
+	struct lc__block *block = lc__block_new(tensor->nbytes);
+
+	if (block == NULL)
+		return no_memory(r);
+	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
+	    block->data)) {
+		lc__block_drop(block);
+		return lc__reading_damaged(r->cache, &r->record.id,
+		    "its coded bytes are damaged");
+	}
+	*out = block;
+	return LC_OK;
+}
+
+/* Verify tensor i, and let it point at its elements; a coded one is taken from
+ * the LRU if it can be. */
+static lc_status
+read_tensor(const struct lc__reading *r, uint32_t i,
+    const struct lc__part *part, lc_tensor *tensor, struct lc__block **block)
+{
+	struct lc__lru *lru = r->location != 0 ? r->cache->lru : NULL;
+	const struct lc__lru_key key = key_of(r, i);
+
+	*block = part->codec == LC_CODEC_NONE ? NULL : lc__lru_get(lru, &key);
+	if (*block == NULL) {
+		if (r->verify && r->record.has_parts && !lc__part_intact(part))
+			return lc__reading_damaged(r->cache, &r->record.id,
+			    "checksum mismatch");
+		if (part->codec == LC_CODEC_NONE)
+			return LC_OK;
+		return_if_error(decode(r, part, tensor, block));
+		lc__lru_put(lru, &key, *block, NULL);
+	}
+	tensor->data = (*block)->data;
+	return LC_OK;
+}
+
+lc_status
+lc__reading_tensor(struct lc__reading *r, lc_tensor *out,
+    struct lc__block **block)
+{
+	struct lc__part part;
+
+	lc__record_tensors(&r->record, r->schema, 0, out, &part);
+	return read_tensor(r, 0, &part, out, block);
+}
+
+/* ---- values --------------------------------------------------------------- */
+
+static void
+free_value(struct lc__read_value *read)
+{
+	lc_value_free(read->value);
+	for (uint32_t i = 0; i < read->count; i++)
+		lc__block_drop(read->blocks[i]);
+	free(read);
+}
+
+/* Read the tensors below a node and put the value together. */
+static lc_status
+restore(const struct lc__reading *r, uint32_t node,
+    struct lc__read_value *read, lc_tensor *tensors, struct lc__part *parts)
+{
+	const uint32_t first = r->schema->node[node].first_tensor;
+
+	lc__record_tensors(&r->record, r->schema, node, tensors, parts);
+	for (uint32_t i = 0; i < read->count; i++)
+		return_if_error(read_tensor(r, first + i, &parts[i], &tensors[i],
+		    &read->blocks[i]));
+	if (lc__value_restore(r->schema, node, tensors, r->record.plain,
+	    r->record.plain_size, &read->value) != LC_OK)
+		return lc__error_prefix("%s: key %s", lc__env_dir(r->cache->env),
+		    lc__quote_id(r->record.id.data, r->record.id.size));
+	return LC_OK;
+}
+
+/* Values have few tensors, as a rule: then no memory is needed but for the result. */
+#define FEW 8
+
+static lc_status
+read_node(const struct lc__reading *r, uint32_t node,
+    struct lc__read_value *read)
+{
+	lc_tensor few[FEW], *tensors;
+	struct lc__part few_parts[FEW], *parts;
+	lc_status status;
+
+	if (read->count <= FEW)
+		return restore(r, node, read, few, few_parts);
+	tensors = calloc(read->count, sizeof(*tensors));
+	parts = calloc(read->count, sizeof(*parts));
+	if (tensors != NULL && parts != NULL)
+		status = restore(r, node, read, tensors, parts);
+	else
+		status = no_memory(r);
+	free(tensors);
+	free(parts);
+	return status;
+}
+
+static lc_status
+no_part(const struct lc__reading *r, const char *path)
+{
+	return lc__error(LC_NOT_FOUND, 0, "key %s has no part %s",
+	    lc__quote_id(r->record.id.data, r->record.id.size), path);
+}
+
+lc_status
+lc__reading_value(struct lc__reading *r, const char *path,
+    const lc_value **out)
+{
+	struct lc__read_value *read;
+	const char *rest = NULL;
+	uint32_t node = 0, count;
+	lc_status status;
+
+	if (!lc__schema_walk(r->schema, path, &node, &rest))
+		return no_part(r, path);
+	count = lc__schema_tensors(r->schema, node);
+	read = calloc(1, sizeof(*read) + count * sizeof(*read->blocks));
+	if (read == NULL)
+		return no_memory(r);
+	read->count = count;
+	status = read_node(r, node, read);
+	if (status != LC_OK) {
+		free_value(read);
+		return status;
+	}
+	read->next = r->values;
+	r->values = read;
+	*out = rest == NULL ? read->value : lc_value_find(read->value, rest);
+	return *out == NULL ? no_part(r, path) : LC_OK;
+}
+
+void
+lc__reading_end(struct lc__reading *r)
+{
+	struct lc__read_value *next;
+
+	for (struct lc__read_value *read = r->values; read != NULL; read = next) {
+		next = read->next;
+		free_value(read);
+	}
+	r->values = NULL;
+}

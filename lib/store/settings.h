@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The settings row: what a module keeps for all its users. */
+#ifndef LC_STORE_SETTINGS_H
+#define LC_STORE_SETTINGS_H
+
+#include <stdatomic.h>
+
+#include "env/env.h"
+
+/** The settings of the newest commit that this process has seen. */
+struct lc__known_settings {
+	atomic_int codec, level, policy, evict;
+	atomic_uint_fast64_t max_bytes;
+};
+
+/** Those of a new module. */
+void lc__known_settings_init(struct lc__known_settings *known);
+
+/** Read the row, if there is one, in a transaction of any kind.
+ *  @return LC_OK; LC_CORRUPT if the row is damaged. */
+LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
+    lc_settings *out);
+
+/** Let puts and commits follow. */
+void lc__settings_learn(struct lc__known_settings *known,
+    const lc_settings *settings);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/reading.h"
+
+/* lc_view.lc_private: what the view stands on, and what was read out of it. */
+enum { view_snapshot = 0, view_block = 1, view_reading = 2 };
+
+/* The call costs as much as hashing a few KiB: it is for records that would
+ * fault several times. */
+#define WILLNEED_SIZE ((size_t)16 << 10)
+
+void
+lc__view_willneed(const struct lc__env *env, const struct lc__record *record)
+{
+	if (record->size >= WILLNEED_SIZE)
+		lc__env_willneed(env, lc__record_start(record), record->size);
+}
+
+void
+lc__view_clear(lc_view *view, lc_status status)
+{
+	memset(view->lc_private, 0, sizeof(view->lc_private));
+	view->status = status;
+}
+
+/* A value of several parts: keep the reading. What a plain value is, only its
+ * data tells. */
+static lc_status
+hold_value(const struct lc__reading *reading, lc_view *out)
+{
+	struct lc__reading *kept = malloc(sizeof(*kept));
+	const lc_value *value;
+	lc_status status = LC_OK;
+
+	if (kept == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
+		    lc__quote_id(reading->record.id.data,
+		    reading->record.id.size));
+	*kept = *reading;
+	memset(&out->tensor, 0, sizeof(out->tensor));
+	out->kind = kept->schema->node[0].kind;
+	if (kept->schema->node[0].kind == LC__PLAIN)
+		status = lc__reading_value(kept, NULL, &value);
+	if (status != LC_OK) {
+		free(kept);
+		return status;
+	}
+	if (kept->schema->node[0].kind == LC__PLAIN)
+		out->kind = lc_value_kind(value);
+	out->lc_private[view_reading] = kept;
+	return LC_OK;
+}
+
+/* Fill a cleared view from a record. */
+static lc_status
+hold(struct lc__reading *reading, lc_view *out)
+{
+	struct lc__block *block = NULL;
+
+	if (!lc__schema_is_tensor(reading->schema)) {
+		return_if_error(hold_value(reading, out));
+	} else {
+		return_if_error(lc__reading_tensor(reading, &out->tensor, &block));
+		out->kind = LC_TENSOR;
+		out->lc_private[view_block] = block;
+	}
+	out->status = LC_OK;
+	return LC_OK;
+}
+
+lc_status
+lc__view_open(struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t location, lc_view *out,
+    unsigned *pins)
+{
+	struct lc__reading reading;
+
+	lc__view_clear(out, LC_NOT_FOUND);
+	return_if_error(lc__reading_committed(&reading, cache, snapshot, record,
+	    location, cache->options.verify != 0));
+	return_if_error(hold(&reading, out));
+	lc__snapshot_note_read(snapshot, location);
+	if (out->lc_private[view_block] == NULL) {
+		out->lc_private[view_snapshot] = snapshot;
+		(*pins)++;
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__view_block(struct lc_cache *cache, struct lc__block *block,
+    const struct lc__known *known, lc_view *out)
+{
+	struct lc__reading reading;
+	struct lc__record record;
+
+	lc__view_clear(out, LC_NOT_FOUND);
+	if (!lc__record_parse(block->data, block->size, &record))
+		return lc__error(LC_CORRUPT, 0, "get: a record in memory is damaged");
+	return_if_error(lc__reading_memory(&reading, cache, &record,
+	    known->schema));
+	return_if_error(hold(&reading, out));
+	if (out->lc_private[view_block] == NULL)
+		out->lc_private[view_block] = lc__block_hold(block);
+	return LC_OK;
+}
+
+/* ---- the public face ------------------------------------------------------ */
+
+/* A tensor alone as a value: nothing of its record is needed. */
+static lc_status
+tensor_value(lc_view *view, const char *path, const lc_value **out)
+{
+	if (path != NULL && *path != '\0')
+		return lc__error(LC_NOT_FOUND, 0, "a tensor has no part %s", path);
+	if (view->lc_private[view_reading] == NULL)
+		view->lc_private[view_reading] = lc_value_tensor(&view->tensor);
+	*out = view->lc_private[view_reading];
+	return *out == NULL ?
+	    lc__error(LC_NO_MEMORY, 0, "view: out of memory") : LC_OK;
+}
+
+lc_status
+lc_view_value(lc_view *view, const char *path, const lc_value **out)
+{
+	if (view->status != LC_OK)
+		return lc__error(LC_INVALID, 0, "view: it holds nothing");
+	if (view->kind == LC_TENSOR)
+		return tensor_value(view, path, out);
+	return lc__reading_value(view->lc_private[view_reading], path, out);
+}
+
+void
+lc_view_release(lc_view *view)
+{
+	void *reading;
+
+	if (view->status != LC_OK)
+		return;
+	reading = view->lc_private[view_reading];
+	if (view->kind == LC_TENSOR) {
+		lc_value_free(reading);
+	} else {
+		lc__reading_end(reading);
+		free(reading);
+	}
+	lc__block_drop(view->lc_private[view_block]);
+	if (view->lc_private[view_snapshot] != NULL)
+		lc__snapshot_unpin(view->lc_private[view_snapshot]);
+	lc__view_clear(view, LC_NOT_FOUND);
+}
+
+void
+lc_views_release(lc_view *views, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		lc_view_release(&views[i]);
+}
