@@ -203,6 +203,7 @@ hand_ledger_row(struct lc__buf *out, const struct hand_module *m, uint64_t i)
 	add64(out, l->checksum);
 	add64(out, l->time_ms);
 	add64(out, 0);
+	add64(out, 0);
 	add64(out, lc__hash64(out->data, out->size));
 }
 

@@ -108,8 +108,13 @@ LC_CHECKED lc_status lc__txn_put(struct lc__txn *txn, enum lc__table table,
 /** A new value at the end of a table, for the caller to fill before any other call. */
 LC_CHECKED lc_status lc__txn_append(struct lc__txn *txn, enum lc__table table,
     uint64_t key, size_t size, unsigned char **out);
+/** As lc__txn_append(), under a key that the table does not have, anywhere in it. */
+LC_CHECKED lc_status lc__txn_insert(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, size_t size, unsigned char **out);
 LC_CHECKED lc_status lc__txn_delete(struct lc__txn *txn, enum lc__table table,
     uint64_t key);
+/** Delete all rows of a table. */
+LC_CHECKED lc_status lc__txn_clear(struct lc__txn *txn, enum lc__table table);
 LC_CHECKED lc_status lc__txn_get_meta(struct lc__txn *txn, const char *name,
     struct lc__slice *out);
 LC_CHECKED lc_status lc__txn_put_meta(struct lc__txn *txn, const char *name,

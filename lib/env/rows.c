@@ -135,8 +135,9 @@ lc__ledger_encode(const struct lc__ledger_row *row,
 	lc__set64(out + 40, row->ordinal);
 	lc__set64(out + 48, row->hash);
 	lc__set64(out + 56, row->time_ms);
-	lc__set64(out + 64, 0);
-	lc__set64(out + 72, lc__hash64(out, 72));
+	lc__set64(out + 64, row->read_ms);
+	lc__set64(out + 72, 0);
+	lc__set64(out + 80, lc__hash64(out, 80));
 }
 
 bool
@@ -144,7 +145,7 @@ lc__ledger_decode(const void *bytes, size_t size, struct lc__ledger_row *out)
 {
 	const unsigned char *p = bytes;
 
-	if (size != LC__LEDGER_ROW || lc__get64(p + 72) != lc__hash64(p, 72))
+	if (size != LC__LEDGER_ROW || lc__get64(p + 80) != lc__hash64(p, 80))
 		return false;
 	out->records = lc__get64(p);
 	out->live = lc__get64(p + 8);
@@ -154,6 +155,7 @@ lc__ledger_decode(const void *bytes, size_t size, struct lc__ledger_row *out)
 	out->ordinal = lc__get64(p + 40);
 	out->hash = lc__get64(p + 48);
 	out->time_ms = lc__get64(p + 56);
+	out->read_ms = lc__get64(p + 64);
 	return out->live <= out->records && out->live_bytes <= out->bytes;
 }
 

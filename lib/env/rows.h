@@ -64,9 +64,10 @@ struct lc__ledger_row {
 	uint64_t ordinal;    /* position in the source */
 	uint64_t hash;       /* XXH3-64 over the records' checksums in order */
 	uint64_t time_ms;    /* of the commit, since 1970 */
+	uint64_t read_ms;    /* of the last read that was noted, 0 for none */
 };
 
-#define LC__LEDGER_ROW 80
+#define LC__LEDGER_ROW 88
 void lc__ledger_encode(const struct lc__ledger_row *row,
     unsigned char out[LC__LEDGER_ROW]);
 bool lc__ledger_decode(const void *bytes, size_t size,

@@ -46,8 +46,8 @@ get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
 }
 
 /* LMDB frees as many pages as the header before a large value says when it is
- * deleted or replaced. A value
- * that this transaction wrote is not in the map yet, and right. */
+ * deleted or replaced. A value that this transaction wrote is not in the map yet,
+ * and right. */
 static lc_status
 check_before_free(struct lc__txn *txn, const struct lc__slice *value)
 {
@@ -92,14 +92,15 @@ lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	return put_row(txn, table, int_key(&k, table, key), data, size);
 }
 
-lc_status
-lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key,
-    size_t size, unsigned char **out)
+/* A value that the caller will fill. */
+static lc_status
+reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    size_t size, unsigned flag, unsigned char **out)
 {
 	struct int_key k;
 	MDB_val value = { size, NULL };
 	const int rc = mdb_put(txn->mdb, txn->env->tables[table],
-	    int_key(&k, table, key), &value, MDB_RESERVE | MDB_APPEND);
+	    int_key(&k, table, key), &value, MDB_RESERVE | flag);
 
 	/* MDB_APPEND finds the key not behind the last one. */
 	if (rc == MDB_KEYEXIST)
@@ -110,6 +111,20 @@ lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key,
 		return lc__env_error(txn->env, rc, "write");
 	*out = value.mv_data;
 	return LC_OK;
+}
+
+lc_status
+lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    size_t size, unsigned char **out)
+{
+	return reserve_row(txn, table, key, size, MDB_APPEND, out);
+}
+
+lc_status
+lc__txn_insert(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    size_t size, unsigned char **out)
+{
+	return reserve_row(txn, table, key, size, MDB_NOOVERWRITE, out);
 }
 
 lc_status
@@ -124,6 +139,39 @@ lc__txn_delete(struct lc__txn *txn, enum lc__table table, uint64_t key)
 	rc = mdb_del(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
 	    NULL);
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "delete");
+}
+
+/* Every value is checked before: LMDB drops them by what their headers say. */
+static lc_status
+check_before_clear(struct lc__txn *txn, MDB_cursor *cursor)
+{
+	MDB_val key, value;
+	int rc;
+
+	while ((rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+		const struct lc__slice slice = { value.mv_data, value.mv_size };
+
+		return_if_error(check_before_free(txn, &slice));
+	}
+	return rc == MDB_NOTFOUND ? LC_OK :
+	    lc__env_error(txn->env, rc, "walk");
+}
+
+lc_status
+lc__txn_clear(struct lc__txn *txn, enum lc__table table)
+{
+	const MDB_dbi dbi = txn->env->tables[table];
+	MDB_cursor *cursor;
+	lc_status status;
+	int rc = mdb_cursor_open(txn->mdb, dbi, &cursor);
+
+	if (rc != 0)
+		return lc__env_error(txn->env, rc, "clear");
+	status = check_before_clear(txn, cursor);
+	mdb_cursor_close(cursor);
+	return_if_error(status);
+	rc = mdb_drop(txn->mdb, dbi, 0);
+	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "clear");
 }
 
 lc_status

@@ -94,29 +94,69 @@ count_chunk(struct lc__state *state, const struct lc__ledger_row *row)
 	state->live_bytes += row->bytes;
 }
 
+/* Write all of a chunk's value but its records. */
+static void
+frame_chunk(const struct lc__chunk *chunk, unsigned char *bytes, uint64_t size)
+{
+	lc__chunk_encode(bytes, chunk);
+	memset(bytes + LC__CHUNK_HEADER + chunk->bytes, 0,
+	    size - LC__CHUNK_HEADER - chunk->bytes);
+}
+
 lc_status
-lc__change_add_chunk(struct lc__change *change,
-    const struct lc__ledger_row *row, uint64_t *id, unsigned char **records)
+lc__change_put_chunk(struct lc__change *change, uint64_t id,
+    const struct lc__ledger_row *row, unsigned char **records)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	const uint64_t size = lc__chunk_size(row->bytes,
 	    lc__env_page_size(s->env));
 	const struct lc__chunk chunk = {
-		.id = s->state.next_chunk, .records = row->records,
-		.bytes = row->bytes
+		.id = id, .records = row->records, .bytes = row->bytes
 	};
 	unsigned char *bytes;
 
-	if (chunk.id > LC__CHUNK_ID_MAX)
-		return lc__error(LC_UNSUPPORTED, 0, "commit: no chunk ids left");
-	return_if_error(lc__txn_append(s->txn, LC__CHUNK, chunk.id, size,
-	    &bytes));
-	lc__chunk_encode(bytes, &chunk);
+	return_if_error(id == s->state.next_chunk ?
+	    lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes) :
+	    lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
+	frame_chunk(&chunk, bytes, size);
 	*records = bytes + LC__CHUNK_HEADER;
-	memset(*records + chunk.bytes, 0, size - LC__CHUNK_HEADER - chunk.bytes);
 	count_chunk(&s->state, row);
-	s->state.next_chunk++;
-	*id = chunk.id;
+	return LC_OK;
+}
+
+lc_status
+lc__change_add_chunk(struct lc__change *change,
+    const struct lc__ledger_row *row, uint64_t *id, unsigned char **records)
+{
+	const uint64_t next = change->snapshot.state.next_chunk;
+
+	if (next > LC__CHUNK_ID_MAX)
+		return lc__error(LC_UNSUPPORTED, 0, "commit: no chunk ids left");
+	return_if_error(lc__change_put_chunk(change, next, row, records));
+	change->snapshot.state.next_chunk++;
+	*id = next;
+	return LC_OK;
+}
+
+static uint64_t
+less(uint64_t count, uint64_t n)
+{
+	return count < n ? 0 : count - n;
+}
+
+lc_status
+lc__change_drop_chunk(struct lc__change *change, uint64_t id,
+    const struct lc__ledger_row *row)
+{
+	struct lc__state *state = &change->snapshot.state;
+
+	return_if_error(lc__txn_delete(change->snapshot.txn, LC__CHUNK, id));
+	return_if_error(lc__txn_delete(change->snapshot.txn, LC__LEDGER, id));
+	lc__snapshot_forget_chunk(&change->snapshot, id);
+	state->records = less(state->records, row->records);
+	state->live = less(state->live, row->live);
+	state->bytes = less(state->bytes, row->bytes);
+	state->live_bytes = less(state->live_bytes, row->live_bytes);
 	return LC_OK;
 }
 
@@ -148,10 +188,17 @@ lc__change_put_ledger(struct lc__change *change, uint64_t chunk,
 	    sizeof(bytes));
 }
 
-static uint64_t
-less(uint64_t count, uint64_t n)
+lc_status
+lc__ledger_seek(struct lc__snapshot *s, uint64_t from, uint64_t *id,
+    struct lc__ledger_row *row, bool *intact)
 {
-	return count < n ? 0 : count - n;
+	struct lc__slice value;
+
+	return_if_error(lc__txn_seek(s->txn, LC__LEDGER, from, id, &value));
+	*intact = lc__ledger_decode(value.data, value.size, row);
+	if (!*intact)
+		memset(row, 0, sizeof(*row));
+	return LC_OK;
 }
 
 /* Take n records of some bytes off the live ones of a chunk. */

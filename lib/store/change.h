@@ -35,6 +35,17 @@ LC_CHECKED lc_status lc__change_run(struct lc__env *env,
 LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
     const struct lc__ledger_row *row, uint64_t *id, unsigned char **records);
 
+/**
+ * As lc__change_add_chunk(), in the place of chunk @p id, which was dropped in
+ * this change.
+ */
+LC_CHECKED lc_status lc__change_put_chunk(struct lc__change *change,
+    uint64_t id, const struct lc__ledger_row *row, unsigned char **records);
+
+/** Delete a chunk and its ledger row, which is @p row; the counters follow. */
+LC_CHECKED lc_status lc__change_drop_chunk(struct lc__change *change,
+    uint64_t id, const struct lc__ledger_row *row);
+
 /** Add a record to the counts and the hash of a ledger row. */
 void lc__ledger_count(struct lc__ledger_row *row, uint64_t size);
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
@@ -46,6 +57,14 @@ LC_CHECKED lc_status lc__change_count(struct lc__change *change,
 /** Store the ledger row of a chunk. */
 LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,
     uint64_t chunk, const struct lc__ledger_row *row);
+
+/**
+ * The first ledger row from chunk @p from on; *id gets its chunk. If the row is
+ * damaged, *intact is false and *row all zeros.
+ * @return LC_OK; LC_NOT_FOUND behind the last.
+ */
+LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot,
+    uint64_t from, uint64_t *id, struct lc__ledger_row *row, bool *intact);
 
 /** A record of some chunk that a change makes dead. */
 struct lc__dead {

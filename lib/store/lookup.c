@@ -39,8 +39,8 @@ damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    (unsigned long long)run);
 }
 
-/* A slot led to another cache_id than the one asked for. That is a collision of
- * fingerprints if its hash agrees with the slot, and else damage. */
+/* A slot led to the entry of another cache_id than the one asked for. That is a
+ * collision of fingerprints if its hash agrees with the slot, and else damage. */
 static lc_status
 check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
     const void *id, size_t id_size)
@@ -52,6 +52,67 @@ check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	return lc__error(LC_CORRUPT, 0, "%s: key %s: the index leads to key %s",
 	    lc__env_dir(s->env), lc__quote_id(lookup->id.data, lookup->id.size),
 	    lc__quote_id(id, id_size));
+}
+
+/* Does the table of a run lead to this location? */
+static bool
+table_has(const struct lc__run *run, uint64_t hash, uint64_t location)
+{
+	struct lc__run_probe probe;
+	uint64_t found;
+
+	lc__run_probe_start(&probe, run, hash, true);
+	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
+		if (found == location)
+			return true;
+	return false;
+}
+
+/* A slot led to a place where the cache_id asked for is not; @p failure says what
+ * is there. Its entry may be another cache_id's which a later run replaced: since
+ * then, anything may stand there. The sorted entries of the run know. */
+static lc_status
+check_listed(const struct lc__snapshot *s, const struct lc__lookup *lookup,
+    const struct lc__run *run, uint64_t location, const lc_error *failure)
+{
+	struct lc__run_cursor cursor;
+
+	if (!lc__run_seek(&cursor, run, lookup->id.data, lookup->id.size))
+		return cursor.damaged ? damaged_run(s, lookup, run->id) :
+		    LC_NOT_FOUND;
+	if (!same_id(&lookup->id, cursor.entry.id, cursor.entry.id_size))
+		return LC_NOT_FOUND;
+	if (cursor.entry.location == location)
+		return lc__error_raise(failure);
+	return table_has(run, lookup->hash, cursor.entry.location) ?
+	    LC_NOT_FOUND : damaged_run(s, lookup, run->id);
+}
+
+/* The record at a location has another cache_id. */
+static lc_status
+check_stranger(const struct lc__snapshot *s, const struct lc__lookup *lookup,
+    const struct lc__run *run, uint64_t location)
+{
+	const lc_id *id = &lookup->record.id;
+	lc_error failure;
+
+	if (check_collision(s, lookup, id->data, id->size) == LC_NOT_FOUND)
+		return LC_NOT_FOUND;
+	failure = *lc_last_error();
+	return check_listed(s, lookup, run, location, &failure);
+}
+
+/* No record can be read at a location. */
+static lc_status
+check_nothing(const struct lc__snapshot *s, const struct lc__lookup *lookup,
+    const struct lc__run *run, uint64_t location)
+{
+	lc_error failure;
+
+	(void)lc__error_prefix("key %s", lc__quote_id(lookup->id.data,
+	    lookup->id.size));
+	failure = *lc_last_error();
+	return check_listed(s, lookup, run, location, &failure);
 }
 
 /* The processor waits longer for the bytes of a record than it takes to hash
@@ -89,13 +150,11 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup,
 	if (checked)
 		fetch_record(s, location);
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
-		return lc__error_prefix("key %s", lc__quote_id(lookup->id.data,
-		    lookup->id.size));
+		return check_nothing(s, lookup, run, location);
 	if (same_id(&lookup->id, lookup->record.id.data,
 	    lookup->record.id.size))
 		return LC_OK;
-	return check_collision(s, lookup, lookup->record.id.data,
-	    lookup->record.id.size);
+	return check_stranger(s, lookup, run, location);
 }
 
 static lc_status

@@ -377,6 +377,12 @@ lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
 	return LC_OK;
 }
 
+void
+lc__snapshot_forget_chunk(struct lc__snapshot *s, uint64_t id)
+{
+	s->chunks[id % LC__CHUNK_SLOTS].id = 0;
+}
+
 static lc_status
 reserve_schemas(struct lc__snapshot *s, uint32_t n)
 {

@@ -81,6 +81,9 @@ void lc__snapshot_free_parts(struct lc__snapshot *snapshot);
 LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
     uint64_t id, const struct lc__chunk_slot **out);
 
+/** Forget where a chunk stands: a write transaction deletes or replaces it. */
+void lc__snapshot_forget_chunk(struct lc__snapshot *snapshot, uint64_t id);
+
 /** The schema, or LC_CORRUPT: it must be there. */
 LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot,
     uint32_t id, struct lc__known **out);

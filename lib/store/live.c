@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "index/run_build.h"
+#include "store/lookup.h"
+
+/* Keys looked up together, so that their cache misses overlap. */
+#define LOOKUP_GROUP 16
+
+static lc_status
+append(struct lc__live_list *list, const struct lc__live_record *record)
+{
+	if (list->count == list->room) {
+		const uint32_t room = list->room ? list->room * 2 : 256;
+		struct lc__live_record *records = list->room > UINT32_MAX / 2 ?
+		    NULL : realloc(list->records, room * sizeof(*records));
+
+		if (records == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		list->records = records;
+		list->room = room;
+	}
+	list->records[list->count++] = *record;
+	return LC_OK;
+}
+
+static lc_status
+disagree(const struct lc__snapshot *s, uint64_t chunk, const char *what)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
+	    lc__env_dir(s->env), (unsigned long long)chunk, what);
+}
+
+/* Add all records of a chunk. */
+static lc_status
+append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
+    const struct lc__ledger_row *row)
+{
+	const uint64_t seed = lc__env_seed(s->env);
+	const struct lc__chunk_slot *slot;
+	uint64_t offset = LC__CHUNK_HEADER, records = 0;
+
+	return_if_error(lc__snapshot_chunk(s, chunk, &slot));
+	lc__env_willneed(s->env, slot->bytes, (size_t)slot->end);
+	for (; offset < slot->end; records++) {
+		struct lc__live_record entry;
+		struct lc__record record;
+
+		if (!lc__record_parse(slot->bytes + offset, slot->end - offset,
+		    &record))
+			return disagree(s, chunk, "a record is damaged");
+		entry.location = lc__location(chunk,
+		    (offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
+		entry.id = record.id;
+		entry.hash = lc__run_hash(seed, record.id.data, record.id.size);
+		entry.bytes = slot->bytes + offset;
+		entry.size = record.size;
+		return_if_error(append(list, &entry));
+		offset += record.size;
+	}
+	return records == row->records ? LC_OK :
+	    disagree(s, chunk, "its ledger row has another number of records");
+}
+
+/* Is the newest entry of the record's cache_id this record? */
+static lc_status
+is_live(struct lc__snapshot *s, const struct lc__live_record *record, bool *live)
+{
+	struct lc__lookup lookup = {
+		.id = record->id, .hash = record->hash,
+		.location = LC__TOMBSTONE
+	};
+	const lc_status status = lc__index_find(s, &lookup, true);
+
+	*live = status == LC_OK && lookup.location == record->location;
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+static bool
+is_intact(const struct lc__live_record *entry)
+{
+	struct lc__record record;
+
+	return lc__record_parse(entry->bytes, entry->size, &record) &&
+	    lc__record_intact(&record);
+}
+
+/* Keep of the records from a position on those that live. */
+static lc_status
+keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
+    bool intact)
+{
+	const uint32_t count = list->count;
+
+	list->count = from;
+	for (uint32_t i = from; i < count; i++) {
+		bool live = false;
+
+		if ((i - from) % LOOKUP_GROUP == 0)
+			for (uint32_t j = i; j < count && j < i + LOOKUP_GROUP;
+			    j++) {
+				const struct lc__lookup lookup = {
+					.hash = list->records[j].hash
+				};
+				lc__index_prefetch(s, &lookup);
+			}
+		return_if_error(is_live(s, &list->records[i], &live));
+		if (!live)
+			continue;
+		if (intact && !is_intact(&list->records[i]))
+			return lc__error(LC_CORRUPT, 0, "%s: key %s: checksum "
+			    "mismatch", lc__env_dir(s->env),
+			    lc__quote_id(list->records[i].id.data,
+			    list->records[i].id.size));
+		list->bytes += list->records[i].size;
+		list->records[list->count++] = list->records[i];
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__live_add(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
+    const struct lc__ledger_row *row, bool intact)
+{
+	const uint32_t from = list->count;
+	const uint64_t bytes = list->bytes;
+	lc_status status = append_chunk(list, s, chunk, row);
+
+	if (status == LC_OK)
+		status = keep_live(list, s, from, intact);
+	if (status == LC_OK && list->count - from != row->live)
+		status = disagree(s, chunk,
+		    "the index names another number of live records");
+	if (status != LC_OK) {
+		list->count = from;
+		list->bytes = bytes;
+	}
+	return status;
+}
+
+void
+lc__live_clear(struct lc__live_list *list)
+{
+	list->count = 0;
+	list->bytes = 0;
+}
+
+void
+lc__live_free(struct lc__live_list *list)
+{
+	free(list->records);
+	memset(list, 0, sizeof(*list));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live records of chunks: what compaction moves and eviction buries. */
+#ifndef LC_STORE_LIVE_H
+#define LC_STORE_LIVE_H
+
+#include "store/snapshot.h"
+
+/** A record that the index names. */
+struct lc__live_record {
+	uint64_t location;
+	uint64_t hash;  /* of the cache_id */
+	lc_id id;       /* in the record */
+	const unsigned char *bytes; /* of the record, in the chunk */
+	size_t size;    /* of it */
+};
+
+struct lc__live_list {
+	struct lc__live_record *records; /* malloc'ed; chunk by chunk, in order */
+	uint32_t count;
+	uint32_t room;  /* allocated */
+	uint64_t bytes; /* of all */
+};
+
+/**
+ * Add the live records of a chunk. Its ledger row and the index must agree on how
+ * many there are; with @p intact each is also compared with its checksum.
+ * @return LC_OK; LC_CORRUPT with nothing added; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__live_add(struct lc__live_list *list,
+    struct lc__snapshot *snapshot, uint64_t chunk,
+    const struct lc__ledger_row *row, bool intact);
+
+/** Forget all records, keep the memory. */
+void lc__live_clear(struct lc__live_list *list);
+void lc__live_free(struct lc__live_list *list);
+
+#endif
