@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "index/run_build.h"
 #include "store/merge.h"
 
 /* ---- the transaction ------------------------------------------------------ */
@@ -263,12 +262,14 @@ by_id(const void *a, const void *b)
 	return lc__id_compare(x->id.data, x->id.size, y->id.data, y->id.size);
 }
 
-static lc_status
-store_run(struct lc__snapshot *s, const struct lc__run_builder *builder)
+lc_status
+lc__change_push_run(struct lc__change *change,
+    const struct lc__run_builder *builder, uint32_t level)
 {
+	struct lc__snapshot *s = &change->snapshot;
 	const struct lc__run_row row = {
 		.id = s->state.next_run++, .entries = builder->entries,
-		.bytes = builder->used, .level = 0
+		.bytes = builder->used, .level = level
 	};
 	unsigned char *bytes;
 
@@ -299,7 +300,7 @@ lc__change_add_run(struct lc__change *change, struct lc__new_entry *entries,
 		    entries[i].location, entries[i].id.data,
 		    entries[i].id.size);
 	lc__run_build_finish(&builder, s->state.next_run, 0);
-	status = store_run(s, &builder);
+	status = lc__change_push_run(change, &builder, 0);
 	lc__run_build_free(&builder);
 	if (status == LC_OK)
 		status = lc__merge_runs(s);

@@ -6,6 +6,7 @@
 #ifndef LC_STORE_CHANGE_H
 #define LC_STORE_CHANGE_H
 
+#include "index/run_build.h"
 #include "store/snapshot.h"
 #include "store/usage.h"
 
@@ -96,5 +97,9 @@ uint64_t lc__sort_prefix(const lc_id *id);
  */
 LC_CHECKED lc_status lc__change_add_run(struct lc__change *change,
     struct lc__new_entry *entries, uint32_t n);
+
+/** Store a finished run, whose id is state.next_run, as the newest. */
+LC_CHECKED lc_status lc__change_push_run(struct lc__change *change,
+    const struct lc__run_builder *builder, uint32_t level);
 
 #endif

@@ -338,6 +338,37 @@ lc__flush_all(struct lc_cache *cache)
 	return status;
 }
 
+/* Forget what a buffer holds. */
+static void
+drop(struct lc_cache *cache, struct lc__pending *pending)
+{
+	atomic_fetch_sub(&cache->pending, pending->count);
+	lc__pending_clear(pending, (size_t)cache->options.chunk_bytes * 2);
+}
+
+void
+lc__flush_drop(struct lc_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	while (cache->sealed != NULL && (!cache->failed || cache->retry))
+		pthread_cond_wait(&cache->done, &cache->lock);
+	if (cache->open != NULL)
+		drop(cache, cache->open);
+	/* One whose commit failed and that nobody tries again. */
+	if (cache->sealed != NULL) {
+		drop(cache, cache->sealed);
+		if (cache->open == NULL)
+			cache->open = cache->sealed;
+		else
+			cache->spare = cache->sealed;
+		cache->sealed = NULL;
+		cache->failed = false;
+	}
+	cache->durable_seq = cache->put_seq;
+	pthread_cond_broadcast(&cache->done);
+	pthread_mutex_unlock(&cache->lock);
+}
+
 /* ---- reading one's own writes --------------------------------------------- */
 
 /* Copy a record to memory that lasts. */

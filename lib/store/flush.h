@@ -14,6 +14,9 @@ LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,
     const struct lc__record *record, struct lc__known *known);
 /** Commit everything that was put so far. */
 LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
+/** Forget everything that was put so far and is not committed; a commit on its way
+ *  ends first. */
+void lc__flush_drop(struct lc_cache *cache);
 /** End the flush thread without committing. */
 void lc__flush_stop(struct lc_cache *cache);
 

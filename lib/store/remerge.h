@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Merging all runs of the index, also those that are too large for a commit. */
+#ifndef LC_STORE_REMERGE_H
+#define LC_STORE_REMERGE_H
+
+#include "store/change.h"
+
+/** A merge of all runs, range by range, on its way through several changes. */
+struct lc__remerge {
+	uint64_t step_bytes; /* of a new run, about, and the memory that a step takes;
+	                        set by the caller */
+	uint64_t *old;       /* ids of the runs that will be replaced; malloc'ed */
+	uint32_t nold;
+	unsigned char *from; /* the first cache_id that is left, malloc'ed; NULL at first */
+	size_t from_size;
+	unsigned char *next; /* where the next step begins, malloc'ed */
+	size_t next_size;
+	bool done;
+};
+
+/**
+ * One step: entries of all runs, step_bytes of them, go into a new run that is
+ * newer than all. After the last step the old runs are dropped. Until then they
+ * only repeat what the new ones say, so a merge may end at any step.
+ * @return LC_OK; LC_NOT_FOUND if less than a quarter of all entries are superseded
+ * or deletions; LC_CORRUPT if a run is damaged.
+ */
+LC_CHECKED lc_status lc__remerge_step(struct lc__remerge *remerge,
+    struct lc__env *env, lc_durability durability);
+void lc__remerge_free(struct lc__remerge *remerge);
+
+#endif

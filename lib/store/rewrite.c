@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/rewrite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/live.h"
+
+/* What is rewritten, as the transaction finds it. */
+struct work {
+	struct lc__change *change;
+	struct lc__rewrite *rewrite;
+	struct lc__group found;     /* the chunks of the group that are still there */
+	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
+	struct lc__live_list live;  /* of them */
+	struct lc__ledger_row row;  /* of the new chunk */
+	struct lc__new_entry *entries; /* of records that stand elsewhere now; malloc'ed */
+	uint32_t nentries;
+};
+
+/* Take in a chunk of the group; *taken is false if it does not belong any more. */
+static lc_status
+take_chunk(struct work *w, uint64_t id, bool *taken)
+{
+	struct lc__snapshot *s = &w->change->snapshot;
+	const uint32_t count = w->live.count;
+	const uint64_t bytes = w->live.bytes;
+	struct lc__ledger_row row;
+	uint64_t found;
+	bool intact;
+	const lc_status status = lc__ledger_seek(s, id, &found, &row, &intact);
+
+	*taken = true;
+	if (status == LC_NOT_FOUND || (status == LC_OK && found != id))
+		return LC_OK; /* somebody else dropped it */
+	return_if_error(status);
+	if (!intact)
+		return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk "
+		    "%llu is damaged", lc__env_dir(s->env),
+		    (unsigned long long)id);
+	return_if_error(lc__live_add(&w->live, s, id, &row, true));
+	*taken = lc__group_add(&w->found, id, &row, w->rewrite->options);
+	if (*taken) {
+		w->rows[w->found.count - 1] = row;
+	} else {
+		w->live.count = count;
+		w->live.bytes = bytes;
+	}
+	return LC_OK;
+}
+
+static lc_status
+take_chunks(struct work *w)
+{
+	const struct lc__group *group = w->rewrite->group;
+
+	for (unsigned i = 0; i < group->count; i++) {
+		bool taken = false;
+		const lc_status status = take_chunk(w, group->ids[i], &taken);
+
+		w->rewrite->next = group->ids[i] + 1;
+		if (status == LC_CORRUPT && w->found.count == 0)
+			return status;
+		if (status != LC_OK && status != LC_CORRUPT)
+			return status;
+		if ((status == LC_CORRUPT || !taken) && w->found.count > 0) {
+			w->rewrite->next = group->ids[i];
+			break;
+		}
+	}
+	return lc__group_worth(&w->found) ? LC_OK : LC_NOT_FOUND;
+}
+
+/* What stays of the old ledger rows: where the data came from, and its last use. */
+static void
+inherit(struct work *w)
+{
+	w->row.source = w->rows[0].source;
+	w->row.ordinal = w->rows[0].ordinal;
+	w->row.time_ms = w->rows[0].time_ms;
+	for (unsigned i = 0; i < w->found.count; i++)
+		if (w->rows[i].read_ms > w->row.read_ms)
+			w->row.read_ms = w->rows[i].read_ms;
+	for (uint32_t i = 0; i < w->live.count; i++)
+		lc__ledger_count(&w->row, w->live.records[i].size);
+}
+
+/* Copy the records and note those that stand elsewhere now. The old chunks are
+ * deleted, but nothing is written over them before the commit. */
+static void
+fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
+{
+	unsigned char *p = records;
+
+	for (uint32_t i = 0; i < w->live.count; i++) {
+		const struct lc__live_record *from = &w->live.records[i];
+		const uint64_t location = lc__location(chunk,
+		    (uint64_t)(p - records) / LC__RECORD_ALIGN);
+
+		memcpy(p, from->bytes, from->size);
+		lc__ledger_hash(&w->row, p);
+		p += from->size;
+		if (location != from->location)
+			w->entries[w->nentries++] = (struct lc__new_entry) {
+				.prefix = lc__sort_prefix(&from->id),
+				.id = from->id, .hash = from->hash,
+				.location = location
+			};
+	}
+}
+
+static lc_status
+write_chunk(struct work *w)
+{
+	const uint64_t id = w->found.ids[0];
+	unsigned char *records;
+
+	if (w->live.count == 0)
+		return LC_OK;
+	return_if_error(lc__change_put_chunk(w->change, id, &w->row, &records));
+	fill_chunk(w, id, records);
+	return_if_error(lc__change_put_ledger(w->change, id, &w->row));
+	if (w->nentries == 0)
+		return LC_OK;
+	return lc__change_add_run(w->change, w->entries, w->nentries);
+}
+
+static lc_status
+replace_chunks(struct work *w)
+{
+	w->entries = malloc((w->live.count + 1) * sizeof(*w->entries));
+	if (w->entries == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+	inherit(w);
+	for (unsigned i = 0; i < w->found.count; i++)
+		return_if_error(lc__change_drop_chunk(w->change,
+		    w->found.ids[i], &w->rows[i]));
+	return_if_error(write_chunk(w));
+	w->rewrite->rewritten = w->found.count;
+	w->rewrite->moved = w->live.count;
+	w->rewrite->dropped = w->found.records - w->live.count;
+	return LC_OK;
+}
+
+lc_status
+lc__rewrite(struct lc__change *change, void *rewrite)
+{
+	struct work *w = calloc(1, sizeof(*w));
+	lc_status status;
+
+	if (w == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+	w->change = change;
+	w->rewrite = rewrite;
+	status = take_chunks(w);
+	if (status == LC_OK)
+		status = replace_chunks(w);
+	lc__live_free(&w->live);
+	free(w->entries);
+	free(w);
+	return status;
+}
