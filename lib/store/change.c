@@ -143,12 +143,36 @@ less(uint64_t count, uint64_t n)
 	return count < n ? 0 : count - n;
 }
 
+/* Take the records of a chunk off the usage, as far as they can be read. */
+static lc_status
+uncount_chunk(struct lc__change *change, uint64_t id)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	const struct lc__chunk_slot *chunk;
+	struct lc__record record;
+	struct lc__known *known;
+
+	if (lc__snapshot_chunk(s, id, &chunk) != LC_OK)
+		return LC_OK;
+	for (uint64_t at = LC__CHUNK_HEADER; at < chunk->end;
+	    at += record.size) {
+		if (!lc__record_parse(chunk->bytes + at, chunk->end - at, &record))
+			break;
+		if (lc__snapshot_schema(s, record.schema, &known) == LC_OK &&
+		    lc__record_fits(&record, known->schema))
+			return_if_error(lc__change_count(change, &record,
+			    known->schema, -1));
+	}
+	return LC_OK;
+}
+
 lc_status
 lc__change_drop_chunk(struct lc__change *change, uint64_t id,
     const struct lc__ledger_row *row)
 {
 	struct lc__state *state = &change->snapshot.state;
 
+	return_if_error(uncount_chunk(change, id));
 	return_if_error(lc__txn_delete(change->snapshot.txn, LC__CHUNK, id));
 	return_if_error(lc__txn_delete(change->snapshot.txn, LC__LEDGER, id));
 	lc__snapshot_forget_chunk(&change->snapshot, id);

@@ -51,7 +51,8 @@ LC_CHECKED lc_status lc__change_drop_chunk(struct lc__change *change,
 void lc__ledger_count(struct lc__ledger_row *row, uint64_t size);
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
 
-/** Count a record into the usage of its schema, or with @p sign -1 out of it. */
+/** Count a record into the usage of its schema, or with @p sign -1 out of it;
+ *  lc__change_drop_chunk() does so for what it drops. */
 LC_CHECKED lc_status lc__change_count(struct lc__change *change,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
 

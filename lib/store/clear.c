@@ -16,6 +16,7 @@ clear(struct lc__change *change, void *nothing)
 	return_if_error(lc__txn_clear(s->txn, LC__LEDGER));
 	return_if_error(lc__txn_clear(s->txn, LC__INDEX));
 	lc__state_drop_runs(&s->state, 0, s->state.nruns);
+	return_if_error(lc__usage_clear(&change->usage, s->txn));
 	s->state.live = s->state.records = 0;
 	s->state.live_bytes = s->state.bytes = 0;
 	return LC_OK;

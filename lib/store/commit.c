@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/change.h"
+#include "store/evict.h"
 #include "store/lookup.h"
 #include "store/module.h"
 
@@ -33,6 +34,8 @@ struct commit {
 	uint32_t *schema_ids;  /* of pending->schemas in the module */
 	struct lc__ledger_row row; /* of the new chunk */
 	struct lc__counts counts;  /* to be added to the module's */
+	struct lc__evicted evicted; /* for the budget */
+	uint32_t nreads;           /* chunks noted as read */
 };
 
 /* ---- collecting ----------------------------------------------------------- */
@@ -199,6 +202,51 @@ write_chunk(struct commit *c)
 	return lc__change_put_ledger(c->change, chunk, &c->row);
 }
 
+/* ---- the budget ----------------------------------------------------------- */
+
+/* Which chunks were read since the last commit, as far as somebody will ask. */
+static lc_status
+note_reads(struct commit *c)
+{
+	struct lc__env *env = c->change->snapshot.env;
+	struct lc__reads *reads = &lc__module_of(env)->reads;
+	uint64_t *chunks = NULL;
+	lc_status status;
+
+	lc__env_lock(env);
+	c->nreads = reads->count;
+	if (c->nreads > 0)
+		chunks = malloc(c->nreads * sizeof(*chunks));
+	if (chunks != NULL)
+		memcpy(chunks, reads->chunks, c->nreads * sizeof(*chunks));
+	lc__env_unlock(env);
+	if (c->nreads > 0 && chunks == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+	status = lc__evict_note_reads(c->change, chunks, c->nreads,
+	    lc__clock_wall_ms());
+	free(chunks);
+	return status;
+}
+
+/* Settings that are damaged set no budget: better too much than too little. */
+static lc_status
+keep_budget(struct commit *c)
+{
+	lc_settings settings;
+	const lc_status status = lc__settings_load(c->change->snapshot.env,
+	    c->change->snapshot.txn, &settings);
+
+	if (status == LC_CORRUPT)
+		return LC_OK;
+	return_if_error(status);
+	if (settings.evict == LC_EVICT_UNREAD)
+		return_if_error(note_reads(c));
+	if (settings.max_bytes == 0)
+		return LC_OK;
+	return lc__evict(c->change, settings.max_bytes, settings.evict,
+	    &c->evicted);
+}
+
 /* ---- the counters --------------------------------------------------------- */
 
 /* What this process counted since its last commit, and this commit itself. */
@@ -216,6 +264,8 @@ write_counts(struct commit *c)
 	sum.put_bytes += c->row.bytes;
 	sum.deletes += c->count - c->row.records;
 	sum.commits++;
+	sum.evicted_records += c->evicted.records;
+	sum.evicted_bytes += c->evicted.bytes;
 	return lc__counts_store(c->change->snapshot.txn, &sum);
 }
 
@@ -228,6 +278,7 @@ finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 	lc__env_lock(env);
 	lc__counts_subtract(mine, &c->counts);
 	lc__counts_duration(mine, lc__clock_ns() - started_ns);
+	lc__module_forget_reads(lc__module_of(env), c->nreads);
 	lc__env_unlock(env);
 }
 
@@ -250,6 +301,7 @@ write_rows(struct commit *c)
 		return_if_error(lc__change_add_run(c->change, c->entries,
 		    c->count));
 	return_if_error(lc__change_bury(c->change, c->dead, c->ndead));
+	return_if_error(keep_budget(c));
 	return write_counts(c);
 }
 
@@ -261,6 +313,8 @@ write_change(struct lc__change *change, void *ctx)
 	c->change = change;
 	c->count = c->ndead = 0;
 	memset(&c->row, 0, sizeof(c->row));
+	memset(&c->evicted, 0, sizeof(c->evicted));
+	c->nreads = 0;
 	return write_rows(c);
 }
 

@@ -69,8 +69,21 @@ lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
 			reads->room = reads->room * 2 + 64;
 		}
 	}
+	/* What does not fit is not missed much: the next commit forgets all. */
 	for (uint32_t i = 0; i < n && reads->count < reads->room; i++)
 		reads->chunks[reads->count++] = chunks[i];
+}
+
+void
+lc__module_forget_reads(struct lc__module *module, uint32_t n)
+{
+	struct lc__reads *reads = &module->reads;
+
+	if (n == 0)
+		return;
+	reads->count -= n;
+	memmove(reads->chunks, reads->chunks + n,
+	    reads->count * sizeof(*reads->chunks));
 }
 
 lc_status

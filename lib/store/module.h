@@ -31,6 +31,9 @@ struct lc__module {
 /** Give an environment its module, unless it has one, and read its settings. */
 LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
 
+/** With the lock of env held: the first of the reads are in a commit. */
+void lc__module_forget_reads(struct lc__module *module, uint32_t n);
+
 /** With the lock of env held: chunks were read. */
 void lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
     uint32_t n);

@@ -88,10 +88,12 @@ inherit(struct work *w)
 
 /* Copy the records and note those that stand elsewhere now. The old chunks are
  * deleted, but nothing is written over them before the commit. */
-static void
+static lc_status
 fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
 {
 	unsigned char *p = records;
+	struct lc__record record;
+	struct lc__known *known;
 
 	for (uint32_t i = 0; i < w->live.count; i++) {
 		const struct lc__live_record *from = &w->live.records[i];
@@ -100,6 +102,11 @@ fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
 
 		memcpy(p, from->bytes, from->size);
 		lc__ledger_hash(&w->row, p);
+		(void)lc__record_parse(p, from->size, &record);
+		return_if_error(lc__snapshot_schema(&w->change->snapshot,
+		    record.schema, &known));
+		return_if_error(lc__change_count(w->change, &record,
+		    known->schema, 1));
 		p += from->size;
 		if (location != from->location)
 			w->entries[w->nentries++] = (struct lc__new_entry) {
@@ -108,6 +115,7 @@ fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
 				.location = location
 			};
 	}
+	return LC_OK;
 }
 
 static lc_status
@@ -119,7 +127,7 @@ write_chunk(struct work *w)
 	if (w->live.count == 0)
 		return LC_OK;
 	return_if_error(lc__change_put_chunk(w->change, id, &w->row, &records));
-	fill_chunk(w, id, records);
+	return_if_error(fill_chunk(w, id, records));
 	return_if_error(lc__change_put_ledger(w->change, id, &w->row));
 	if (w->nentries == 0)
 		return LC_OK;

@@ -111,6 +111,17 @@ lc__usage_count(struct lc__usage *usage, const struct lc__record *record,
 }
 
 lc_status
+lc__usage_clear(struct lc__usage *usage, struct lc__txn *txn)
+{
+	return_if_error(lc__usage_load(usage, txn));
+	if (usage->count > 0)
+		memset(usage->schemas, 0,
+		    usage->count * sizeof(*usage->schemas));
+	usage->changed = true;
+	return LC_OK;
+}
+
+lc_status
 lc__usage_store(struct lc__usage *usage, struct lc__txn *txn)
 {
 	const uint64_t *numbers = (const uint64_t *)usage->schemas;

@@ -30,6 +30,10 @@ LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
 LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
 
+/** Forget all counts. */
+LC_CHECKED lc_status lc__usage_clear(struct lc__usage *usage,
+    struct lc__txn *txn);
+
 /** Write the row if it changed. */
 LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage,
     struct lc__txn *txn);
