@@ -2,12 +2,12 @@
 #include "codec/auto.h"
 
 #include "base/error.h"
-#include "codec/blocks.h"
 #include "codec/table.h"
 
-/* A tensor up to PIECES * PIECE is coded whole, of a larger one so many pieces. */
+/* A tensor up to PIECES * PIECE is coded whole, of a larger one so many pieces. LZ4 does
+ * worse on up to 64 KiB, where its hash table is another. */
 #define PIECES 4
-#define PIECE LC__BLOCK
+#define PIECE ((size_t)72 << 10)
 
 /*
  * The codecs to try and how many bytes of theirs are worth 100 of u8pack, which

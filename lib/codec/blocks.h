@@ -14,7 +14,7 @@
 #include "lmdbcache.h"
 
 /** Raw bytes of every block but the last. Part of the format. */
-#define LC__BLOCK ((size_t)64 << 10)
+#define LC__BLOCK ((size_t)128 << 10)
 
 /** The most bytes that lc__blocks_encode() writes for @p size bytes, 0 if that
  *  overflows. */

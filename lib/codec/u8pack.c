@@ -13,8 +13,10 @@
 /* Elements that are looked up between two looks at whether all were found. */
 #define STRIDE 256
 
-/* 2^SLOT_BITS slots take a few tries to have 256 values without a collision. */
+/* 2^SLOT_BITS slots take 256 values without a collision after a few tries. Values may be
+ * chosen so that no try is good: then the run ends. */
 #define SLOT_BITS 14
+#define TRIES 256
 
 /* The numbers of the values of a run. Never two values in one slot, so that a
  * look-up is right or the value is new. */
@@ -85,7 +87,19 @@ start_run(struct numbering *numbering)
 	numbering->entries = 0;
 }
 
-/* Number a new value; false if there are 256 already. */
+/* Other factors until no two values want one slot. */
+static bool
+place_again(struct numbering *numbering)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		numbering->factor = numbering->factor * UINT64_C(6364136223846793005) + 2;
+		if (place_all(numbering))
+			return true;
+	}
+	return false;
+}
+
+/* Number a new value; false if the run has to end before it. */
 static bool
 add(struct numbering *numbering, uint64_t value)
 {
@@ -97,11 +111,10 @@ add(struct numbering *numbering, uint64_t value)
 	numbering->table[k] = value;
 	numbering->entries++;
 	numbering->slot[slot_of(value, numbering->factor)] = (unsigned char)k;
-	if (collides)
-		do
-			numbering->factor = numbering->factor *
-			    UINT64_C(6364136223846793005) + 2;
-		while (!place_all(numbering));
+	if (collides && !place_again(numbering)) {
+		numbering->entries--;
+		return false;
+	}
 	return true;
 }
 
