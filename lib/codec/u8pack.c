@@ -13,6 +13,11 @@
 /* Elements that are looked up between two looks at whether all were found. */
 #define STRIDE 256
 
+/* Bytes ahead of the look-ups that are fetched into the cache. The processor's own
+ * prefetch stops at the end of a page: this is half the time of data that is not in the
+ * caches. */
+#define AHEAD 4096
+
 /* 2^SLOT_BITS slots take 256 values without a collision after a few tries. Values may be
  * chosen so that no try is good: then the run ends. */
 #define SLOT_BITS 14
@@ -153,6 +158,14 @@ learn(struct numbering *numbering, const unsigned char *in, size_t n,
 	return n;
 }
 
+/* Ask for what stands AHEAD bytes behind the next `step` of `left` bytes. */
+static inline void
+fetch(const unsigned char *from, size_t left, size_t step)
+{
+	for (size_t line = AHEAD; line < AHEAD + step && line < left; line += 64)
+		__builtin_prefetch(from + line);
+}
+
 /* The longest run at the start of n elements; returns its length. */
 static inline __attribute__((always_inline)) size_t
 pack_run(struct numbering *numbering, const unsigned char *in, size_t n,
@@ -164,6 +177,7 @@ pack_run(struct numbering *numbering, const unsigned char *in, size_t n,
 	while (done < n) {
 		const size_t here = n - done < STRIDE ? n - done : STRIDE;
 		const unsigned char *from = in + done * width;
+		fetch(from, (n - done) * width, STRIDE * width);
 		if (numbering->entries == 0 ||
 		    !look_up(numbering, from, here, width, out + done)) {
 			const size_t good = learn(numbering, from, here, width, out + done);
