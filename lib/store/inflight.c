@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/inflight.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/** A key that a call is computing. */
+struct lc__claim {
+	struct lc__claim *chain; /* of its slot, while it is in the table */
+	const struct lc__inflight_call *call;  /* that computes it, until it is over */
+	const struct lc__inflight_call *asker; /* that asked for it last */
+	size_t first;  /* where in the asker's wants */
+	lc_id id;      /* borrowed from the call's want, until it is over */
+	uint64_t hash; /* of the id */
+	bool over;     /* published */
+	unsigned refs; /* wants that hold it */
+	struct lc__outcome outcome; /* once it is over */
+};
+
+struct lc__inflight {
+	pthread_mutex_t lock;     /* guards what follows, and all claims */
+	pthread_cond_t published; /* tells those who wait */
+	struct lc__claim **slots; /* chains by hash; NULL while nslots is 0 */
+	size_t nslots;            /* 0 or a power of two */
+	size_t count;             /* claims in the table */
+	struct lc__inflight_call *waits; /* calls that wait now */
+	atomic_uint_fast64_t number; /* of lc__inflight_publish() so far */
+};
+
+/* ---- life ------------------------------------------------------------------ */
+
+static void
+init_locks(struct lc__inflight *inflight)
+{
+	pthread_mutex_init(&inflight->lock, NULL);
+	pthread_cond_init(&inflight->published, NULL);
+}
+
+struct lc__inflight *
+lc__inflight_new(void)
+{
+	struct lc__inflight *inflight = calloc(1, sizeof(*inflight));
+
+	if (inflight != NULL)
+		init_locks(inflight);
+	return inflight;
+}
+
+void
+lc__inflight_free(struct lc__inflight *inflight)
+{
+	if (inflight == NULL)
+		return;
+	pthread_cond_destroy(&inflight->published);
+	pthread_mutex_destroy(&inflight->lock);
+	free(inflight->slots);
+	free(inflight);
+}
+
+uint64_t
+lc__inflight_number(struct lc__inflight *inflight)
+{
+	return atomic_load_explicit(&inflight->number, memory_order_acquire);
+}
+
+/* ---- the table, under the lock ---------------------------------------------- */
+
+/* The link that points at the claim of a key, or the end of its chain. There
+ * must be slots. */
+static struct lc__claim **
+find_link(const struct lc__inflight *inflight, const lc_id *id, uint64_t hash)
+{
+	struct lc__claim **link = &inflight->slots[hash & (inflight->nslots - 1)];
+
+	while (*link != NULL && ((*link)->hash != hash ||
+	    (*link)->id.size != id->size ||
+	    memcmp((*link)->id.data, id->data, id->size) != 0))
+		link = &(*link)->chain;
+	return link;
+}
+
+/* Slots for @p more claims, one each. */
+static lc_status
+reserve(struct lc__inflight *inflight, size_t more)
+{
+	size_t nslots = inflight->nslots > 0 ? inflight->nslots : 16;
+	struct lc__claim **slots;
+
+	while (nslots < inflight->count + more)
+		nslots *= 2;
+	if (nslots == inflight->nslots)
+		return LC_OK;
+	slots = calloc(nslots, sizeof(struct lc__claim *));
+	if (slots == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "get or compute: out of memory");
+	for (size_t i = 0; i < inflight->nslots; i++) {
+		struct lc__claim *claim = inflight->slots[i];
+
+		while (claim != NULL) {
+			struct lc__claim *next = claim->chain;
+			struct lc__claim **slot = &slots[claim->hash & (nslots - 1)];
+
+			claim->chain = *slot;
+			*slot = claim;
+			claim = next;
+		}
+	}
+	free(inflight->slots);
+	inflight->slots = slots;
+	inflight->nslots = nslots;
+	return LC_OK;
+}
+
+/* Take a claim out of the table: nobody else will come to wait for it. */
+static void
+end_claim(struct lc__inflight *inflight, struct lc__claim *claim)
+{
+	*find_link(inflight, &claim->id, claim->hash) = claim->chain;
+	claim->over = true;
+	inflight->count--;
+	if (inflight->count == 0) {
+		free(inflight->slots);
+		inflight->slots = NULL;
+		inflight->nslots = 0;
+	}
+}
+
+/* ---- claiming --------------------------------------------------------------- */
+
+static struct lc__claim *
+new_claim(const struct lc__inflight_call *call, const struct lc__want *want)
+{
+	struct lc__claim *claim = calloc(1, sizeof(*claim));
+
+	if (claim == NULL)
+		return NULL;
+	claim->call = call;
+	claim->id = want->id;
+	claim->hash = want->hash;
+	return claim;
+}
+
+static lc_status
+claim_one(struct lc__inflight *inflight, const struct lc__inflight_call *call,
+    struct lc__want *wants, size_t i)
+{
+	struct lc__want *want = &wants[i];
+	struct lc__claim **link = find_link(inflight, &want->id, want->hash);
+
+	if (*link == NULL) {
+		*link = new_claim(call, want);
+		if (*link == NULL)
+			return lc__error(LC_NO_MEMORY, 0,
+			    "get or compute: out of memory");
+		inflight->count++;
+	}
+	want->claim = *link;
+	want->claim->refs++;
+	want->mine = want->claim->call == call;
+	if (want->claim->asker != call)
+		want->claim->first = i;
+	want->claim->asker = call;
+	want->first = want->claim->first;
+	return LC_OK;
+}
+
+static void
+publish_locked(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (wants[i].mine && !wants[i].claim->over)
+			end_claim(inflight, wants[i].claim);
+	atomic_fetch_add_explicit(&inflight->number, 1, memory_order_release);
+	pthread_cond_broadcast(&inflight->published);
+}
+
+/* Forget which call asked last: the next one may have the same address. */
+static void
+leave_locked(struct lc__want *wants, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct lc__claim *claim = wants[i].claim;
+
+		claim->asker = NULL;
+		wants[i].claim = NULL;
+		if (--claim->refs == 0) {
+			lc__block_drop(claim->outcome.block);
+			free(claim);
+		}
+	}
+}
+
+lc_status
+lc__inflight_claim(struct lc__inflight *inflight, struct lc__inflight_call *call,
+    struct lc__want *wants, size_t n)
+{
+	lc_status status;
+	size_t done = 0;
+
+	call->thread = pthread_self();
+	call->waiting = NULL;
+	pthread_mutex_lock(&inflight->lock);
+	status = reserve(inflight, n);
+	while (status == LC_OK && done < n) {
+		status = claim_one(inflight, call, wants, done);
+		done += status == LC_OK;
+	}
+	if (status != LC_OK) {
+		publish_locked(inflight, wants, done);
+		leave_locked(wants, done);
+	}
+	pthread_mutex_unlock(&inflight->lock);
+	return status;
+}
+
+/* ---- publishing and waiting -------------------------------------------------- */
+
+/* Nobody else looks at the outcome before the claim is over. */
+void
+lc__inflight_set(struct lc__want *want, struct lc__outcome outcome)
+{
+	want->claim->outcome.block = lc__block_hold(outcome.block);
+	want->claim->outcome.note = outcome.note;
+}
+
+void
+lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
+    size_t n)
+{
+	pthread_mutex_lock(&inflight->lock);
+	publish_locked(inflight, wants, n);
+	pthread_mutex_unlock(&inflight->lock);
+}
+
+/* The claim that a thread waits for, NULL if it does not. */
+static const struct lc__claim *
+waited_for(const struct lc__inflight *inflight, pthread_t thread)
+{
+	for (const struct lc__inflight_call *call = inflight->waits; call != NULL;
+	    call = call->next)
+		if (pthread_equal(call->thread, thread))
+			return call->waiting;
+	return NULL;
+}
+
+/* Would a wait for the claim be one for the calling thread itself? It has claims
+ * of its own while it waits if the function that computes them calls again. */
+static bool
+is_circular(const struct lc__inflight *inflight, const struct lc__claim *claim)
+{
+	while (claim != NULL && !claim->over) {
+		if (pthread_equal(claim->call->thread, pthread_self()))
+			return true;
+		claim = waited_for(inflight, claim->call->thread);
+	}
+	return false;
+}
+
+static void
+wait_locked(struct lc__inflight *inflight, struct lc__inflight_call *call,
+    const struct lc__claim *claim)
+{
+	struct lc__inflight_call **link = &inflight->waits;
+
+	call->waiting = claim;
+	call->next = inflight->waits;
+	inflight->waits = call;
+	while (!claim->over)
+		pthread_cond_wait(&inflight->published, &inflight->lock);
+	while (*link != call)
+		link = &(*link)->next;
+	*link = call->next;
+	call->waiting = NULL;
+}
+
+lc_status
+lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
+    const struct lc__want *want, struct lc__outcome *out)
+{
+	bool circular;
+
+	pthread_mutex_lock(&inflight->lock);
+	circular = is_circular(inflight, want->claim);
+	if (!circular) {
+		wait_locked(inflight, call, want->claim);
+		*out = want->claim->outcome;
+	}
+	pthread_mutex_unlock(&inflight->lock);
+	if (circular)
+		return lc__error(LC_INVALID, 0, "get or compute: key %s: asked for "
+		    "by a function that is computing it",
+		    lc__quote_id(want->id.data, want->id.size));
+	return LC_OK;
+}
+
+void
+lc__inflight_leave(struct lc__inflight *inflight, struct lc__want *wants,
+    size_t n)
+{
+	pthread_mutex_lock(&inflight->lock);
+	leave_locked(wants, n);
+	pthread_mutex_unlock(&inflight->lock);
+}
+
+/* ---- fork -------------------------------------------------------------------- */
+
+void
+lc__inflight_before_fork(struct lc__inflight *inflight)
+{
+	pthread_mutex_lock(&inflight->lock);
+}
+
+void
+lc__inflight_after_fork_parent(struct lc__inflight *inflight)
+{
+	pthread_mutex_unlock(&inflight->lock);
+}
+
+/* What the calling thread computes stays claimed: the fork may have been made
+ * by the function that computes it. */
+void
+lc__inflight_after_fork_child(struct lc__inflight *inflight)
+{
+	init_locks(inflight);
+	inflight->waits = NULL;
+	for (size_t i = 0; i < inflight->nslots; i++) {
+		struct lc__claim **link = &inflight->slots[i];
+
+		while (*link != NULL) {
+			if (pthread_equal((*link)->call->thread, pthread_self())) {
+				link = &(*link)->chain;
+				continue;
+			}
+			(*link)->over = true;
+			*link = (*link)->chain;
+			inflight->count--;
+		}
+	}
+}
