@@ -315,6 +315,21 @@ check_same_file(const struct lc__env *env)
 	return LC_OK;
 }
 
+/* Did LMDB open that file? Not if it was replaced just before. */
+static lc_status
+check_opened_file(const struct lc__env *env)
+{
+	struct stat st;
+	int fd;
+
+	if (mdb_env_get_fd(env->mdb, &fd) != 0 || fstat(fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", env->dir);
+	if (st.st_dev != env->device || st.st_ino != env->inode)
+		return lc__error(LC_BUSY, 0, "%s: data.mdb is being replaced",
+		    env->dir);
+	return LC_OK;
+}
+
 lc_status
 lc__env_attach(struct lc__env *env, bool create)
 {
@@ -322,7 +337,9 @@ lc__env_attach(struct lc__env *env, bool create)
 
 	return_if_error(check_same_file(env));
 	return_if_error(open_env(env));
-	status = attach_tables(env, create);
+	status = check_opened_file(env);
+	if (status == LC_OK)
+		status = attach_tables(env, create);
 	if (status != LC_OK) {
 		mdb_env_close(env->mdb);
 		env->mdb = NULL;

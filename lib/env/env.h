@@ -40,7 +40,15 @@ struct lc__txn;
  */
 LC_CHECKED lc_status lc__env_open(const char *dir, const lc_options *options,
     struct lc__env **out);
+/** NULL is harmless. */
 void lc__env_close(struct lc__env *env);
+
+/**
+ * Replace data.mdb in @p dir by a copy without free pages; durable on LC_OK.
+ * @return LC_OK with the sizes of the file; LC_BUSY if anybody has it open.
+ */
+LC_CHECKED lc_status lc__env_shrink(const char *dir, const lc_options *options,
+    uint64_t *bytes_before, uint64_t *bytes_after);
 
 const char *lc__env_dir(const struct lc__env *env);
 const struct lc__module_row *lc__env_module(const struct lc__env *env);

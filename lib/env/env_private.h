@@ -54,6 +54,11 @@ struct lc__txn {
 /** Turn an LMDB code into a status and an error "DIR: what: text". */
 lc_status lc__env_error(const struct lc__env *env, int rc, const char *what);
 
+/** As lc__env_open(), by the holder of the directory's lock; LC_BUSY if this
+ *  process has the environment open already. */
+LC_CHECKED lc_status lc__env_open_alone(const char *dir,
+    const lc_options *options, struct lc__env **out);
+
 /** Open env->mdb on env->dir, check that it is a module, make it if @p create. */
 LC_CHECKED lc_status lc__env_attach(struct lc__env *env, bool create);
 

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "env/dirlock.h"
 #include "env/env_private.h"
 #include "pages/pages.h"
 
@@ -277,12 +278,36 @@ prepare_directory(const char *dir, const lc_options *options)
 lc_status
 lc__env_open(const char *dir, const lc_options *options, struct lc__env **out)
 {
+	int lock = -1;
+	lc_status status;
+
+	pthread_once(&fork_once, watch_forks);
+	return_if_error(prepare_directory(dir, options));
+	return_if_error(lc__dir_lock(dir, false, &lock));
+	pthread_mutex_lock(&registry_lock);
+	status = open_locked(dir, options, out);
+	pthread_mutex_unlock(&registry_lock);
+	lc__dir_unlock(lock);
+	return status;
+}
+
+lc_status
+lc__env_open_alone(const char *dir, const lc_options *options,
+    struct lc__env **out)
+{
 	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, options));
 	pthread_mutex_lock(&registry_lock);
 	status = open_locked(dir, options, out);
+	/* Whoever has it open besides may use it at any time. */
+	if (status == LC_OK && (*out)->refs > 1) {
+		(*out)->refs--;
+		*out = NULL;
+		status = lc__error(LC_BUSY, 0,
+		    "%s: this process has the module open", dir);
+	}
 	pthread_mutex_unlock(&registry_lock);
 	return status;
 }

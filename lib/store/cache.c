@@ -101,8 +101,8 @@ watch_process(void)
 
 /* ---- checks --------------------------------------------------------------- */
 
-static lc_status
-check_module_id(const char *module_id)
+lc_status
+lc__check_module_id(const char *module_id)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	    "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -300,7 +300,7 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 
 	if (root == NULL || *root == '\0' || module_id == NULL)
 		return lc__error(LC_INVALID, 0, "open: no root or module");
-	return_if_error(check_module_id(module_id));
+	return_if_error(lc__check_module_id(module_id));
 	if (options != NULL)
 		return_if_error(check_options(options));
 	pthread_once(&process_once, watch_process);
@@ -359,7 +359,7 @@ static int
 is_module(const struct dirent *entry)
 {
 	lc_error kept = *lc_last_error();
-	const int good = check_module_id(entry->d_name) == LC_OK;
+	const int good = lc__check_module_id(entry->d_name) == LC_OK;
 
 	(void)lc__error_raise(&kept);
 	return good;

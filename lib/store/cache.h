@@ -47,6 +47,9 @@ struct lc_cache {
 LC_CHECKED lc_status lc__check_id(const char *operation, const void *id,
     size_t id_size);
 
+/** Refuse names that are none for a module. */
+LC_CHECKED lc_status lc__check_module_id(const char *module_id);
+
 /** LC_READONLY if the handle may not write. */
 LC_CHECKED lc_status lc__check_writable(const struct lc_cache *cache,
     const char *operation);

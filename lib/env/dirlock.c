@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "env/dirlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static int
+lock(int fd, int how)
+{
+	int rc;
+
+	do
+		rc = flock(fd, how);
+	while (rc == -1 && errno == EINTR);
+	return rc;
+}
+
+static lc_status
+lock_alone(const char *dir, int fd)
+{
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	if (lock(fd, LOCK_EX | LOCK_NB) == 0)
+		return LC_OK;
+	if (errno == EWOULDBLOCK)
+		return lc__error(LC_BUSY, 0, "%s: somebody is opening the "
+		    "module or rewrites it", dir);
+	return lc__error_sys(errno, "%s: lock", dir);
+}
+
+lc_status
+lc__dir_lock(const char *dir, bool alone, int *out)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (alone) {
+		const lc_status status = lock_alone(dir, fd);
+
+		if (status != LC_OK) {
+			lc__dir_unlock(fd);
+			return status;
+		}
+	} else if (fd != -1 && lock(fd, LOCK_SH) == -1) {
+		lc__dir_unlock(fd);
+		fd = -1;
+	}
+	*out = fd;
+	return LC_OK;
+}
+
+void
+lc__dir_unlock(int fd)
+{
+	if (fd == -1)
+		return;
+	/* A child that was forked meanwhile has the descriptor too. */
+	(void)lock(fd, LOCK_UN);
+	close(fd);
+}

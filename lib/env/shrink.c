@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* shrink: a copy without free pages takes the place of data.mdb. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "env/dirlock.h"
+#include "env/env_private.h"
+
+/* The files of a module that is being shrunk. */
+struct shrink {
+	struct lc__env *env;
+	char *data;       /* data.mdb */
+	char *part;       /* the copy while it grows */
+	struct stat before, after;
+};
+
+/* LMDB holds a read lock on the first byte of its lock file while it has it open;
+ * the write lock that this process gets instead says that no other process does.
+ * Closing the descriptor would give up the lock: that comes last. */
+static lc_status
+lock_others_out(const struct lc__env *env, int *out)
+{
+	const struct flock first_byte = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1
+	};
+	char *path = lc__path_join(env->path, "lock.mdb");
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
+	*out = open(path, O_RDWR | O_CLOEXEC);
+	free(path);
+	if (*out == -1)
+		return lc__error_sys(errno, "%s: open lock.mdb", env->dir);
+	if (fcntl(*out, F_SETLK, &first_byte) == 0)
+		return LC_OK;
+	if (errno == EAGAIN || errno == EACCES)
+		return lc__error(LC_BUSY, 0,
+		    "%s: another process has the module open", env->dir);
+	return lc__error_sys(errno, "%s: lock lock.mdb", env->dir);
+}
+
+/* The copy belongs to whom the module belongs to, as far as the system lets us. */
+static lc_status
+copy_owner(const struct shrink *s, int fd)
+{
+	if (fchown(fd, s->before.st_uid, s->before.st_gid) == -1 &&
+	    errno != EPERM)
+		return lc__error_sys(errno, "%s: chown", s->part);
+	if (fchmod(fd, s->before.st_mode & 07777) == -1)
+		return lc__error_sys(errno, "%s: chmod", s->part);
+	return LC_OK;
+}
+
+static lc_status
+fill_part(struct shrink *s, int fd)
+{
+	return_if_error(lc__env_copy(s->env, fd, true));
+	return_if_error(copy_owner(s, fd));
+	if (fsync(fd) == -1)
+		return lc__error_sys(errno, "%s: fsync", s->part);
+	if (fstat(fd, &s->after) == -1)
+		return lc__error_sys(errno, "%s: stat", s->part);
+	return LC_OK;
+}
+
+/* One that a killed process left behind is written over. */
+static lc_status
+write_part(struct shrink *s)
+{
+	const int fd = open(s->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+	    0600);
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: create", s->part);
+	status = fill_part(s, fd);
+	if (close(fd) == -1 && status == LC_OK)
+		status = lc__error_sys(errno, "%s: close", s->part);
+	return status;
+}
+
+static lc_status
+replace_data(struct shrink *s)
+{
+	lc_status status;
+
+	if (stat(s->data, &s->before) == -1)
+		return lc__error_sys(errno, "%s: stat", s->data);
+	return_if_error(lc__env_check_pages(s->env, NULL, NULL));
+	status = write_part(s);
+	if (status == LC_OK && rename(s->part, s->data) == -1)
+		status = lc__error_sys(errno, "%s: rename", s->part);
+	if (status != LC_OK) {
+		(void)unlink(s->part);
+		return status;
+	}
+	return lc__sync_dir(s->env->path);
+}
+
+static lc_status
+shrink_alone(struct shrink *s)
+{
+	s->data = lc__path_join(s->env->path, "data.mdb");
+	s->part = lc__path_join(s->env->path, "shrink.part");
+	if (s->data == NULL || s->part == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
+	return replace_data(s);
+}
+
+lc_status
+lc__env_shrink(const char *dir, const lc_options *options,
+    uint64_t *bytes_before, uint64_t *bytes_after)
+{
+	struct shrink s = { .env = NULL };
+	int dir_fd = -1, lock_fd = -1;
+	lc_status status;
+
+	return_if_error(lc__dir_lock(dir, true, &dir_fd));
+	status = lc__env_open_alone(dir, options, &s.env);
+	if (status == LC_OK)
+		status = lock_others_out(s.env, &lock_fd);
+	if (status == LC_OK)
+		status = shrink_alone(&s);
+	lc__env_close(s.env);
+	if (lock_fd != -1)
+		close(lock_fd);
+	lc__dir_unlock(dir_fd);
+	free(s.data);
+	free(s.part);
+	if (status == LC_OK) {
+		*bytes_before = (uint64_t)s.before.st_size;
+		*bytes_after = (uint64_t)s.after.st_size;
+	}
+	return status;
+}
