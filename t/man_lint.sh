@@ -27,16 +27,49 @@ done
 
 functions=$(sed -n '/^LC_API/,/;/p; /^static inline/,/^{/p' "$header" |
     words '\blc_[a-z_]+\(' | tr -d '(')
-is "lmdbcache.3: SYNOPSIS has every function" \
-    "$(section "$man/lmdbcache.3" SYNOPSIS | sed -n 's/^\.F[no] \(lc_[a-z_]*\).*/\1/p' | sort)" \
+# A section of the library's pages, all together: what stands in two of them is as
+# wrong as what stands in none.
+sections() { for page in "$man"/lmdbcache*.3; do section "$page" "$1"; done; }
+is "section 3: SYNOPSIS has every function once" \
+    "$(sections SYNOPSIS | sed -n 's/^\.F[no] \(lc_[a-z_]*\).*/\1/p' | sort)" \
     "$functions"
-is "lmdbcache.3: DESCRIPTION has every function" \
-    "$(sed -n 's/^\.It Fn //p' "$man/lmdbcache.3" | sort)" "$functions"
+is "section 3: DESCRIPTION has every function once" \
+    "$(sections DESCRIPTION | sed -n 's/^\.It Fn \(lc_[a-z_]*\)$/\1/p' | sort)" \
+    "$functions"
 statuses=$(sed -n '/^typedef enum lc_status/,/^}/p' "$header" |
     words '^.LC_[A-Z_]+' | tr -d '\t')
 is "lmdbcache.3: every status" \
     "$(section "$man/lmdbcache.3" ERRORS | sed -n 's/^\.It Dv //p' | sort)" \
     "$(echo "$statuses" | grep -v '^LC_OK$')"
+
+# The fields of a structure in the header, a line each.
+fields() {
+	awk -v name="$1" '$0 == "typedef struct " name " {" { on = 1; next }
+	    /^}/ { on = 0 } on && /^\t[a-z]/' "$header" |
+	    sed 's/;.*//; s/\[.*//; s/^.[a-z]* (\*\([a-z]*\))(.*/\1/
+	        s/^.const //; s/^[^,]* \*\{0,1\}\([a-z_]*\)\(,.*\)\{0,1\}$/\1\2/' |
+	    tr -d ' ' | tr ',' '\n' | grep -vx struct_size | sort
+}
+for struct in lc_options lc_settings lc_stats lc_counters lc_schema_stats \
+    lc_verify_result lc_recover_result lc_copy_options lc_copy_result \
+    lc_compact_options lc_compact_result lc_export_options; do
+	fields "$struct" >"$scratch/fields"
+	# From where a page turns to the structure to where it turns to the next one.
+	sections DESCRIPTION | awk -v name="$struct" '$1 == ".Vt" { on = $2 == name }
+	    $1 == ".Ss" { on = 0 } on' |
+	    sed -n 's/^\.It Fa//p; s/^\.Fa//p' | tr -d ',;.' | tr ' ' '\n' |
+	    sort -u >"$scratch/described"
+	is "section 3: every field of $struct" \
+	    "$(comm -23 "$scratch/fields" "$scratch/described")" ""
+	holds "the header has fields of $struct" test -s "$scratch/fields"
+done
+cat "$man"/lmdbcache*.3 | grep -E '^\.(It )?Dv ' >"$scratch/constants"
+is "section 3: every constant" "$(
+    sed -n 's/^#define \(LC_[A-Z0-9_]*\) .*/\1/p; s/^.\(LC_[A-Z0-9_]*\) = .*/\1/p' "$header" |
+	grep -vxE 'LC_(API|CHECKED|DTYPE_COUNT|CODEC_COUNT|OK)' |
+	while read -r name; do
+		grep -qw "$name" "$scratch/constants" || echo "$name"
+	done)" ""
 
 # Names of options in a page and in a help text: -o --output, one a line. A
 # switch that can be turned off stands once.
