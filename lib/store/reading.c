@@ -47,6 +47,19 @@ lc__reading_memory(struct lc__reading *r, struct lc_cache *cache,
 	return LC_OK;
 }
 
+/* Verify the head and find the schema: a damaged head may name any. */
+static lc_status
+find_schema(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, bool verify, struct lc__known **out)
+{
+	if (verify && !lc__record_head_intact(record))
+		return lc__reading_damaged(cache, &record->id, "checksum mismatch");
+	if (lc__snapshot_schema(snapshot, record->schema, out) != LC_OK)
+		return lc__error_prefix("key %s",
+		    lc__quote_id(record->id.data, record->id.size));
+	return LC_OK;
+}
+
 lc_status
 lc__reading_committed(struct lc__reading *r, struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record,
@@ -54,14 +67,23 @@ lc__reading_committed(struct lc__reading *r, struct lc_cache *cache,
 {
 	struct lc__known *known;
 
-	if (verify && !lc__record_head_intact(record))
-		return lc__reading_damaged(cache, &record->id, "checksum mismatch");
-	if (lc__snapshot_schema(snapshot, record->schema, &known) != LC_OK)
-		return lc__error_prefix("key %s",
-		    lc__quote_id(record->id.data, record->id.size));
+	return_if_error(find_schema(cache, snapshot, record, verify, &known));
 	return_if_error(lc__reading_memory(r, cache, record, known->schema));
 	r->location = location;
 	r->verify = verify;
+	return LC_OK;
+}
+
+lc_status
+lc__reading_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, bool verify, lc_tensor *out)
+{
+	struct lc__known *known;
+
+	return_if_error(find_schema(cache, snapshot, record, verify, &known));
+	if (!lc__record_alone(record, known->schema, out))
+		return lc__reading_damaged(cache, &record->id,
+		    "shape and size disagree");
 	return LC_OK;
 }
 

@@ -28,6 +28,11 @@ LC_CHECKED lc_status lc__reading_committed(struct lc__reading *reading,
     struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, uint64_t location, bool verify);
 
+/** The tensor of a record without parts, verified if @p verify, in place. */
+LC_CHECKED lc_status lc__reading_alone(const struct lc_cache *cache,
+    struct lc__snapshot *snapshot, const struct lc__record *record, bool verify,
+    lc_tensor *out);
+
 /** Start with a record of this process's memory. */
 LC_CHECKED lc_status lc__reading_memory(struct lc__reading *reading,
     struct lc_cache *cache, const struct lc__record *record,

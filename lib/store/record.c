@@ -306,6 +306,18 @@ shape_of(const struct lc__record *record, const struct lc__schema_node *node,
 }
 
 bool
+lc__record_alone(const struct lc__record *record,
+    const struct lc__schema *schema, lc_tensor *out)
+{
+	if (!lc__schema_is_tensor(schema) || record->ndims != schema->dims ||
+	    !shape_of(record, &schema->node[0], out))
+		return false;
+	out->data = record->payload;
+	return lc__round_up(out->nbytes, LC__RECORD_ALIGN) ==
+	    record->payload_size;
+}
+
+bool
 lc__record_fits(const struct lc__record *record,
     const struct lc__schema *schema)
 {
@@ -313,13 +325,10 @@ lc__record_fits(const struct lc__record *record,
 	struct lc__part part;
 	lc_tensor tensor;
 
-	if (record->ndims != schema->dims || (record->has_parts ?
-	    record->nparts != schema->tensors : !lc__schema_is_tensor(schema)))
-		return false;
 	if (!record->has_parts)
-		return shape_of(record, &schema->node[0], &tensor) &&
-		    lc__round_up(tensor.nbytes, LC__RECORD_ALIGN) ==
-		    record->payload_size;
+		return lc__record_alone(record, schema, &tensor);
+	if (record->ndims != schema->dims || record->nparts != schema->tensors)
+		return false;
 	for (uint32_t i = 0; i < schema->nodes; i++) {
 		if (schema->node[i].kind != LC_TENSOR)
 			continue;

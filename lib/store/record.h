@@ -92,6 +92,13 @@ bool lc__record_fits(const struct lc__record *record,
     const struct lc__schema *schema);
 
 /**
+ * The tensor of a record without parts, in place. False if its sizes contradict
+ * the schema or one another. The short way for what most records are.
+ */
+bool lc__record_alone(const struct lc__record *record,
+    const struct lc__schema *schema, lc_tensor *out);
+
+/**
  * dtype and shape of the tensors at and below node @p node of a record that fits.
  * A tensor's data is where its stored bytes are; those are its own if its part's
  * codec is LC_CODEC_NONE.

@@ -73,17 +73,38 @@ hold(struct lc__reading *reading, lc_view *out)
 	return LC_OK;
 }
 
+static lc_status
+open_parts(struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t location, lc_view *out)
+{
+	struct lc__reading reading;
+
+	return_if_error(lc__reading_committed(&reading, cache, snapshot, record,
+	    location, cache->options.verify != 0));
+	return hold(&reading, out);
+}
+
+static lc_status
+open_alone(struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, lc_view *out)
+{
+	return_if_error(lc__reading_alone(cache, snapshot, record,
+	    cache->options.verify != 0, &out->tensor));
+	out->kind = LC_TENSOR;
+	out->status = LC_OK;
+	return LC_OK;
+}
+
 lc_status
 lc__view_open(struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, uint64_t location, lc_view *out,
     unsigned *pins)
 {
-	struct lc__reading reading;
-
 	lc__view_clear(out, LC_NOT_FOUND);
-	return_if_error(lc__reading_committed(&reading, cache, snapshot, record,
-	    location, cache->options.verify != 0));
-	return_if_error(hold(&reading, out));
+	if (record->has_parts)
+		return_if_error(open_parts(cache, snapshot, record, location, out));
+	else
+		return_if_error(open_alone(cache, snapshot, record, out));
 	lc__snapshot_note_read(snapshot, location);
 	if (out->lc_private[view_block] == NULL) {
 		out->lc_private[view_snapshot] = snapshot;
