@@ -77,31 +77,26 @@ mark(lc_value *value, enum lc__flaw flaw, const char *name)
 	tell_ancestors(value);
 }
 
-/* Is that depth too much below the parent, or the child above it? */
-static enum lc__flaw
-check_nesting(const lc_value *parent, const lc_value *child)
-{
-	unsigned depth = child->height;
-
-	for (; parent != NULL; parent = parent->parent, depth++) {
-		if (parent == child)
-			return LC__FLAW_CYCLE;
-	}
-	return depth > LC_MAX_DEPTH ? LC__FLAW_DEPTH : LC__SOUND;
-}
-
+/* Freeing a child that the parent is part of would free the parent: this comes before
+ * any other reason to refuse it. */
 static enum lc__flaw
 check_child(const lc_value *parent, const lc_value *child)
 {
+	unsigned depth = 0;
+
 	if (child == NULL)
 		return LC__FLAW_MEMORY;
+	for (const lc_value *at = parent; at != NULL; at = at->parent, depth++) {
+		if (at == child)
+			return LC__FLAW_CYCLE;
+	}
 	if (child->parent != NULL)
 		return LC__FLAW_TAKEN;
 	if (!lc__is_group(parent))
-		return parent == child ? LC__FLAW_CYCLE : LC__FLAW_LEAF;
+		return LC__FLAW_LEAF;
 	if (lc__const_group_of(parent)->count == MAX_CHILDREN)
 		return LC__FLAW_COUNT;
-	return check_nesting(parent, child);
+	return depth + child->height > LC_MAX_DEPTH ? LC__FLAW_DEPTH : LC__SOUND;
 }
 
 static bool

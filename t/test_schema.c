@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The structure of values, and values taken apart and put together again. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "need.h"
+#include "random_value.h"
+#include "sample.h"
+#include "value/schema.h"
+#include "value/value.h"
+
+/* A value in two halves, as a record has it. */
+struct parts {
+	struct lc__schema *schema;
+	const lc_tensor **tensor;
+	lc_tensor *copies;
+	struct lc__buf plain;
+};
+
+static void
+take_apart(const lc_value *value, struct parts *out)
+{
+	memset(out, 0, sizeof(*out));
+	assert_ok(lc__schema_infer(value, &out->schema));
+	out->tensor = calloc(out->schema->tensors + 1, sizeof(*out->tensor));
+	out->copies = calloc(out->schema->tensors + 1, sizeof(*out->copies));
+	assert_ok(lc__value_leaves(value, out->tensor, &out->plain));
+	for (uint32_t i = 0; i < out->schema->tensors; i++)
+		out->copies[i] = *out->tensor[i];
+}
+
+static void
+free_parts(struct parts *parts)
+{
+	lc__schema_free(parts->schema);
+	free(parts->tensor);
+	free(parts->copies);
+	lc__buf_free(&parts->plain);
+}
+
+static lc_status
+restore(const struct parts *parts, uint32_t node, lc_value **out)
+{
+	return lc__value_restore(parts->schema, node,
+	    parts->copies + parts->schema->node[node].first_tensor,
+	    parts->plain.data, parts->plain.size, out);
+}
+
+static lc_value *
+tensor_value(lc_dtype dtype, uint32_t ndim)
+{
+	static const unsigned char bytes[16] = { 0 };
+	uint64_t ones[LC_MAX_NDIM];
+	lc_tensor tensor;
+
+	for (int i = 0; i < LC_MAX_NDIM; i++)
+		ones[i] = 1;
+	need_ok(lc_tensor_init(&tensor, dtype, ndim, ones, bytes));
+	return lc_value_tensor(&tensor);
+}
+
+/* ---- a small notation for values ------------------------------------------ */
+
+/* {a: f, b: [0 (n)]}: f is an f32 tensor of rank 1, u a u8 tensor of rank 0, n nil,
+ * a digit an integer, s a string. */
+static lc_value *
+parse(const char **at)
+{
+	const char kind = *(*at)++;
+	lc_value *group;
+	char name[2] = "";
+
+	switch (kind) {
+	case 'f':
+		return tensor_value(LC_F32, 1);
+	case 'u':
+		return tensor_value(LC_U8, 0);
+	case 'n':
+		return lc_value_nil();
+	case 's':
+		return lc_value_str("s");
+	case '{':
+		group = lc_value_map();
+		break;
+	case '[':
+		group = lc_value_list();
+		break;
+	case '(':
+		group = lc_value_tuple();
+		break;
+	default:
+		need(kind >= '0' && kind <= '9');
+		return lc_value_integer(kind - '0');
+	}
+	while (strchr("}])", **at) == NULL) {
+		if (kind == '{') {
+			name[0] = **at;
+			*at += 1;
+			lc_value_set(group, name, parse(at));
+		} else {
+			lc_value_append(group, parse(at));
+		}
+	}
+	(*at)++;
+	return group;
+}
+
+static lc_value *
+value_of(const char *text)
+{
+	lc_value *value = parse(&text);
+
+	need(*text == '\0');
+	need_ok(lc_value_check(value));
+	return value;
+}
+
+static struct lc__schema *
+schema_of(const char *text)
+{
+	lc_value *value = value_of(text);
+	struct lc__schema *schema = NULL;
+
+	assert_ok(lc__schema_infer(value, &schema));
+	lc_value_free(value);
+	return schema;
+}
+
+/* ---- bytes ---------------------------------------------------------------- */
+
+#define F32 "\x81\xa6tensor\x82\xa5" "dtype\xa3" "f32\xa4ndim\x01"
+#define U8 "\x81\xa6tensor\x82\xa5" "dtype\xa2u8\xa4ndim\0"
+#define PLAIN "\x81\xa5plain\xc0"
+#define BYTES(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *value;
+	const char *row;
+	size_t row_size;
+	const char *plain;
+	size_t plain_size;
+	const char *text;
+} byte_rows[] = {
+	{ "f", BYTES(F32), BYTES(""), "f32[*]" },
+	{ "u", BYTES(U8), BYTES(""), "u8[]" },
+	{ "n", BYTES(PLAIN), BYTES("\xc0"), "plain" },
+	{ "{}", BYTES("\x81\xa3map\x90"), BYTES(""), "{}" },
+	{ "[]", BYTES(PLAIN), BYTES("\x90"), "plain" },
+	{ "()", BYTES(PLAIN), BYTES("\xd4\x01\x90"), "plain" },
+	{ "[12(3)]", BYTES(PLAIN), BYTES("\x93\x01\x02\xd5\x01\x91\x03"), "plain" },
+	{ "[{an}]", BYTES(PLAIN), BYTES("\x91\x81\xa1" "a\xc0"), "plain" },
+	{ "[f]", BYTES("\x81\xa4list\x91" F32), BYTES(""), "[f32[*]]" },
+	{ "(uf)", BYTES("\x81\xa5tuple\x92" U8 F32), BYTES(""), "(u8[], f32[*])" },
+	{ "{an}", BYTES("\x81\xa3map\x91\x92\xa1" "a" PLAIN), BYTES("\xc0"),
+	  "{a: plain}" },
+	{ "{bfa{c[1s]d[n{xu}]}}",
+	  BYTES("\x81\xa3map\x92\x92\xa1" "b" F32 "\x92\xa1" "a\x81\xa3map\x92"
+	  "\x92\xa1" "c" PLAIN "\x92\xa1" "d\x81\xa4list\x92" PLAIN
+	  "\x81\xa3map\x91\x92\xa1x" U8),
+	  BYTES("\x92\x01\xa1s\xc0"),
+	  "{b: f32[*], a: {c: plain, d: [plain, {x: u8[]}]}}" },
+};
+
+START_TEST(exact_bytes)
+{
+	lc_value *value = value_of(byte_rows[_i].value), *again;
+	const size_t size = byte_rows[_i].row_size;
+	struct lc__schema *decoded;
+	struct parts parts;
+	char text[200];
+
+	take_apart(value, &parts);
+	ck_assert_uint_eq(parts.schema->size, size + 8);
+	ck_assert_mem_eq(parts.schema->bytes, byte_rows[_i].row, size);
+	ck_assert_uint_eq(lc__get64(parts.schema->bytes + size),
+	    lc__hash64(byte_rows[_i].row, size));
+	ck_assert_uint_eq(parts.schema->hash,
+	    lc__hash64(parts.schema->bytes, size + 8));
+	ck_assert_uint_eq(parts.plain.size, byte_rows[_i].plain_size);
+	ck_assert(parts.plain.size == 0 || memcmp(parts.plain.data,
+	    byte_rows[_i].plain, parts.plain.size) == 0);
+	lc__schema_describe(parts.schema, text, sizeof(text));
+	ck_assert_str_eq(text, byte_rows[_i].text);
+	assert_ok(lc__schema_decode(parts.schema->bytes, size + 8, &decoded));
+	ck_assert(lc__schema_equal(decoded, parts.schema));
+	assert_ok(restore(&parts, 0, &again));
+	ck_assert(lc_value_equal(value, again));
+	lc__schema_free(decoded);
+	lc_value_free(again);
+	lc_value_free(value);
+	free_parts(&parts);
+}
+END_TEST
+
+START_TEST(of_tensor)
+{
+	for (int dtype = 0; dtype < LC_DTYPE_COUNT; dtype++) {
+		for (uint32_t ndim = 0; ndim <= LC_MAX_NDIM; ndim++) {
+			lc_value *value = tensor_value((lc_dtype)dtype, ndim);
+			struct lc__schema *a, *b;
+			assert_ok(lc__schema_infer(value, &a));
+			assert_ok(lc__schema_of_tensor((lc_dtype)dtype, ndim, &b));
+			ck_assert(lc__schema_equal(a, b));
+			ck_assert(lc__schema_is_tensor(a));
+			ck_assert_uint_eq(b->tensors, 1);
+			ck_assert_uint_eq(b->dims, ndim);
+			lc__schema_free(a);
+			lc__schema_free(b);
+			lc_value_free(value);
+		}
+	}
+}
+END_TEST
+
+START_TEST(plain_bytes)
+{
+	static const struct {
+		uint64_t number;
+		bool negative;
+		const char *bytes;
+		size_t size;
+	} rows[] = {
+		{ 0, false, BYTES("\0") }, { 127, false, BYTES("\x7f") },
+		{ 128, false, BYTES("\xcc\x80") }, { 256, false, BYTES("\xcd\1\0") },
+		{ 65536, false, BYTES("\xce\0\1\0\0") },
+		{ UINT64_MAX, false, BYTES("\xcf\xff\xff\xff\xff\xff\xff\xff\xff") },
+		{ (uint64_t)-1, true, BYTES("\xff") },
+		{ (uint64_t)-32, true, BYTES("\xe0") },
+		{ (uint64_t)-33, true, BYTES("\xd0\xdf") },
+		{ (uint64_t)-128, true, BYTES("\xd0\x80") },
+		{ (uint64_t)-129, true, BYTES("\xd1\xff\x7f") },
+		{ (uint64_t)-32769, true, BYTES("\xd2\xff\xff\x7f\xff") },
+		{ (uint64_t)INT64_MIN, true, BYTES("\xd3\x80\0\0\0\0\0\0\0") },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		lc_value *value = rows[i].negative ?
+		    lc_value_integer((int64_t)rows[i].number) :
+		    lc_value_unsigned(rows[i].number), *again;
+		struct parts parts;
+		take_apart(value, &parts);
+		ck_assert_uint_eq(parts.plain.size, rows[i].size);
+		ck_assert_mem_eq(parts.plain.data, rows[i].bytes, rows[i].size);
+		assert_ok(restore(&parts, 0, &again));
+		ck_assert(lc_value_equal(value, again));
+		lc_value_free(again);
+		lc_value_free(value);
+		free_parts(&parts);
+	}
+}
+END_TEST
+
+/* ---- the property --------------------------------------------------------- */
+
+/* A part by itself, found in the schema, is the part of the value. */
+static void
+check_part(const lc_value *value, const struct parts *parts, uint64_t *state)
+{
+	char path[4000];
+	const lc_value *part = random_part(state, value, path, sizeof(path));
+	const char *rest;
+	lc_value *again;
+	uint32_t node, same;
+
+	ck_assert_ptr_eq(lc_value_find(value, path), part);
+	ck_assert(lc__schema_walk(parts->schema, path, &node, &rest));
+	ck_assert_int_eq(lc__schema_find(parts->schema, path, &same), rest == NULL);
+	ck_assert(rest != NULL || node == same);
+	assert_ok(restore(parts, node, &again));
+	ck_assert(lc_value_equal(lc_value_find(again, rest), part));
+	assert_ok(lc_value_check(again));
+	lc_value_free(again);
+}
+
+START_TEST(round_trips)
+{
+	uint64_t state = run_seed();
+	char text[1000], cut[64];
+
+	for (unsigned i = 0; i < sample_times(10000); i++) {
+		lc_value *value = random_value(&state, 1 + (int)(i % 8)), *again;
+		struct lc__schema *decoded, *inferred;
+		struct parts parts;
+
+		take_apart(value, &parts);
+		assert_ok(lc__schema_decode(parts.schema->bytes, parts.schema->size,
+		    &decoded));
+		ck_assert(lc__schema_equal(decoded, parts.schema));
+		ck_assert(lc__schema_alike(decoded, parts.schema));
+		assert_ok(restore(&parts, 0, &again));
+		ck_assert(lc_value_equal(value, again));
+		ck_assert_uint_eq(decoded->node[0].end, decoded->nodes);
+		assert_ok(lc__schema_infer(again, &inferred));
+		ck_assert(lc__schema_equal(inferred, parts.schema));
+		check_part(value, &parts, &state);
+		lc__schema_describe(decoded, text, sizeof(text));
+		lc__schema_describe(decoded, cut, sizeof(cut));
+		ck_assert(strcmp(text, cut) == 0 ||
+		    strcmp(cut + strlen(cut) - 3, "...") == 0);
+		lc__schema_free(decoded);
+		lc__schema_free(inferred);
+		lc_value_free(again);
+		lc_value_free(value);
+		free_parts(&parts);
+	}
+}
+END_TEST
+
+/* ---- damage --------------------------------------------------------------- */
+
+static struct lc__schema *
+decode_copy(const unsigned char *row, size_t size, bool seal)
+{
+	/* Of exactly that size, so that reading on is seen. */
+	unsigned char *copy = malloc(size > 0 ? size : 1);
+	struct lc__schema *schema = NULL;
+	lc_status status;
+
+	memcpy(copy, row, size);
+	if (seal && size >= 8)
+		lc__set64(copy + size - 8, lc__hash64(copy, size - 8));
+	status = lc__schema_decode(copy, size, &schema);
+	if (status == LC_OK) {
+		ck_assert_uint_eq(schema->size, size);
+		ck_assert_mem_eq(schema->bytes, copy, size);
+	} else {
+		assert_status(status, LC_CORRUPT);
+	}
+	free(copy);
+	return schema;
+}
+
+static void
+damage_row(const struct lc__schema *schema, unsigned char flip)
+{
+	unsigned char *row = malloc(schema->size);
+
+	memcpy(row, schema->bytes, schema->size);
+	for (size_t i = 0; i < schema->size; i++) {
+		ck_assert_ptr_null(decode_copy(row, i, false));
+		if (i >= 8)
+			lc__schema_free(decode_copy(row, i, true));
+		row[i] ^= flip;
+		ck_assert_ptr_null(decode_copy(row, schema->size, false));
+		/* Another structure at most. */
+		lc__schema_free(decode_copy(row, schema->size, true));
+		row[i] ^= flip;
+	}
+	free(row);
+}
+
+/* Plain data has one form only: what can be read is written as the same bytes. */
+static void
+restore_damaged(const struct parts *parts, const unsigned char *bytes, size_t size)
+{
+	unsigned char *copy = malloc(size > 0 ? size : 1);
+	lc_value *value;
+	lc_status status;
+	struct parts again;
+
+	memcpy(copy, bytes, size);
+	status = lc__value_restore(parts->schema, 0, parts->copies, copy, size, &value);
+	if (status != LC_OK) {
+		assert_status(status, LC_CORRUPT);
+	} else {
+		take_apart(value, &again);
+		ck_assert(lc__schema_equal(again.schema, parts->schema));
+		ck_assert_uint_eq(again.plain.size, size);
+		ck_assert_mem_eq(again.plain.data, copy, size);
+		free_parts(&again);
+		lc_value_free(value);
+	}
+	free(copy);
+}
+
+static void
+damage_plain(const struct parts *parts, unsigned char flip)
+{
+	struct lc__buf plain = { 0 };
+	lc_value *value;
+
+	lc__buf_append(&plain, parts->plain.data, parts->plain.size);
+	for (size_t i = 0; i < plain.size; i++) {
+		ck_assert_int_eq(lc__value_restore(parts->schema, 0, parts->copies,
+		    plain.data, i, &value), LC_CORRUPT);
+		plain.data[i] ^= flip;
+		restore_damaged(parts, plain.data, plain.size);
+		plain.data[i] ^= flip;
+	}
+	lc__buf_append(&plain, "\xc0", 1);
+	ck_assert_int_eq(lc__value_restore(parts->schema, 0, parts->copies,
+	    plain.data, plain.size, &value), LC_CORRUPT);
+	lc__buf_free(&plain);
+}
+
+START_TEST(damage)
+{
+	uint64_t state = run_seed();
+
+	for (unsigned i = 0; i < sample_times(200); i++) {
+		lc_value *value = random_value(&state, 1 + (int)(i % 6));
+		struct parts parts;
+		take_apart(value, &parts);
+		for (int flips = 0; flips < 3; flips++) {
+			const unsigned char flip =
+			    (unsigned char)(run_random(&state) % 255 + 1);
+			if (parts.schema->size < 1000)
+				damage_row(parts.schema, flip);
+			if (parts.plain.size < 1000)
+				damage_plain(&parts, flip);
+		}
+		lc_value_free(value);
+		free_parts(&parts);
+	}
+}
+END_TEST
+
+static const struct {
+	const char *what;
+	const char *bytes;
+	size_t size;
+} bad_rows[] = {
+	{ "nothing", BYTES("") },
+	{ "no map", BYTES("\xa5plain") },
+	{ "two keys", BYTES("\x82\xa5plain\xc0\xa5plain\xc0") },
+	{ "unknown key", BYTES("\x81\xa5sheet\xc0") },
+	{ "a plain that is not nil", BYTES("\x81\xa5plain\x01") },
+	{ "something behind", BYTES(PLAIN "\xc0") },
+	{ "two structures", BYTES(PLAIN PLAIN) },
+	{ "unknown dtype", BYTES("\x81\xa6tensor\x82\xa5" "dtype\xa3" "f33\xa4ndim\x01") },
+	{ "long dtype", BYTES("\x81\xa6tensor\x82\xa5" "dtype\xa7" "float32\xa4ndim\x01") },
+	{ "dtype with NUL", BYTES("\x81\xa6tensor\x82\xa5" "dtype\xa4" "f32\0\xa4ndim\x01") },
+	{ "rank 17", BYTES("\x81\xa6tensor\x82\xa5" "dtype\xa3" "f32\xa4ndim\x11") },
+	{ "rank in two bytes", BYTES("\x81\xa6tensor\x82\xa5" "dtype\xa3" "f32\xa4ndim\xcc\x01") },
+	{ "no rank", BYTES("\x81\xa6tensor\x81\xa5" "dtype\xa3" "f32") },
+	{ "ndim first", BYTES("\x81\xa6tensor\x82\xa4ndim\x01\xa5" "dtype\xa3" "f32") },
+	{ "an empty list", BYTES("\x81\xa4list\x90") },
+	{ "a list without tensor", BYTES("\x81\xa4list\x91" PLAIN) },
+	{ "a tuple of empty maps", BYTES("\x81\xa5tuple\x91\x81\xa3map\x90") },
+	{ "a map of a map", BYTES("\x81\xa3map\x81\xa1" "a" PLAIN) },
+	{ "a pair of one", BYTES("\x81\xa3map\x91\x91\xa1" "a" PLAIN) },
+	{ "a pair of three", BYTES("\x81\xa3map\x91\x93\xa1" "a" PLAIN "\xc0") },
+	{ "an empty name", BYTES("\x81\xa3map\x91\x92\xa0" PLAIN) },
+	{ "a NUL in a name", BYTES("\x81\xa3map\x91\x92\xa2" "a\0" PLAIN) },
+	{ "a binary name", BYTES("\x81\xa3map\x91\x92\xc4\x01" "a" PLAIN) },
+	{ "a name twice", BYTES("\x81\xa3map\x92\x92\xa1" "a" PLAIN "\x92\xa1" "a" PLAIN) },
+	{ "4 billion names", BYTES("\x81\xa3map\xdd\xff\xff\xff\xff") },
+};
+
+START_TEST(bad_schema)
+{
+	struct lc__buf row = { 0 };
+	struct lc__schema *schema = NULL;
+
+	lc__buf_append(&row, bad_rows[_i].bytes, bad_rows[_i].size);
+	lc__buf_append(&row, NULL, 8);
+	lc__set64(row.data + bad_rows[_i].size,
+	    lc__hash64(row.data, bad_rows[_i].size));
+	ck_assert_msg(lc__schema_decode(row.data, row.size, &schema) == LC_CORRUPT,
+	    "%s", bad_rows[_i].what);
+	ck_assert_str_eq(lc_last_error()->text, "no known structure");
+	lc__buf_free(&row);
+}
+END_TEST
+
+/* Of {anb[{xf}n]}: two leaves, the second at depth 3. */
+static const struct {
+	const char *what;
+	const char *bytes;
+	size_t size;
+	bool good;
+} plain_rows[] = {
+	{ "two", BYTES("\xc0\x01"), true },
+	{ "none", BYTES(""), false },
+	{ "one", BYTES("\xc0"), false },
+	{ "three", BYTES("\xc0\xc0\xc0"), false },
+	{ "a map", BYTES("\xc0\x80"), false },
+	{ "a map in a list", BYTES("\xc0\x91\x81\xa1" "a\xc0"), true },
+	{ "a name twice", BYTES("\xc0\x91\x82\xa1" "a\xc0\xa1" "a\xc0"), false },
+	{ "an empty name", BYTES("\xc0\x91\x81\xa0\xc0"), false },
+	{ "a NUL in a name", BYTES("\xc0\x91\x81\xa1\0\xc0"), false },
+	{ "a name that is a number", BYTES("\xc0\x91\x81\x01\xc0"), false },
+	{ "a binary name", BYTES("\xc0\x91\x81\xc4\x01" "a\xc0"), false },
+	{ "float 32", BYTES("\xc0\xca\0\0\0\0"), false },
+	{ "never used", BYTES("\xc0\xc1"), false },
+	{ "extension 2", BYTES("\xc0\xd4\x02\x90"), false },
+	{ "an empty tuple", BYTES("\xc0\xd4\x01\x90"), true },
+	{ "a tuple in a wide form", BYTES("\xc0\xc7\x01\x01\x90"), false },
+	{ "a tuple of no bytes", BYTES("\xc0\xc7\x00\x01"), false },
+	{ "a tuple that is nil", BYTES("\xc0\xd4\x01\xc0"), false },
+	{ "a tuple of two arrays", BYTES("\xc0\xd5\x01\x90\x90"), false },
+	{ "a tuple too short", BYTES("\xc0\xd4\x01\x91\xc0"), false },
+	{ "a tuple of 3 bytes", BYTES("\xc0\xc7\x03\x01\x92\xc0\xc0"), true },
+	{ "5 in two bytes", BYTES("\xc0\xcc\x05"), false },
+	{ "256 as signed", BYTES("\xc0\xd1\x01\x00"), false },
+	{ "-1 in two bytes", BYTES("\xc0\xd0\xff"), false },
+	{ "a wide short string", BYTES("\xc0\xd9\x01" "a"), false },
+	{ "a wide short array", BYTES("\xc0\xdc\x00\x01\xc0"), false },
+	{ "4 billion members", BYTES("\xc0\xdd\xff\xff\xff\xff\xc0"), false },
+	{ "4 billion pairs", BYTES("\xc0\x91\xdf\xff\xff\xff\xff\xc0"), false },
+	{ "4 billion bytes", BYTES("\xc0\xc6\xff\xff\xff\xff\xc0"), false },
+	{ "a list at depth 63", BYTES("\xc0"
+	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+	  "\x91\xc0"), true },
+	{ "a list at depth 64", BYTES("\xc0"
+	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
+	  "\x91\x91\xc0"), false },
+};
+
+START_TEST(bad_plain)
+{
+	lc_value *value = value_of("{anb[{xf}n]}"), *again = NULL;
+	struct parts parts;
+
+	take_apart(value, &parts);
+	ck_assert_msg(lc__value_restore(parts.schema, 0, parts.copies,
+	    plain_rows[_i].bytes, plain_rows[_i].size, &again) ==
+	    (plain_rows[_i].good ? LC_OK : LC_CORRUPT), "%s", plain_rows[_i].what);
+	ck_assert_int_eq(again != NULL, plain_rows[_i].good);
+	lc_value_free(again);
+	lc_value_free(value);
+	free_parts(&parts);
+}
+END_TEST
+
+START_TEST(many_names)
+{
+	static const unsigned counts[] = { 16, 17, 1000 };
+	unsigned char head[] = "\x81\xa3map\xdc\0";
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct lc__buf row = { 0 };
+		struct lc__schema *schema = NULL;
+		size_t last;
+
+		head[6] = (unsigned char)(counts[i] >> 8);
+		head[7] = (unsigned char)counts[i];
+		lc__buf_append(&row, head, 8);
+		for (unsigned n = 0; n < counts[i]; n++)
+			lc__buf_printf(&row, "\x92\xa4%04u" PLAIN, n);
+		last = row.size - (sizeof(PLAIN) - 1) - 4;
+		lc__buf_append(&row, NULL, 8);
+		schema = decode_copy(row.data, row.size, true);
+		ck_assert_ptr_nonnull(schema);
+		ck_assert_uint_eq(schema->plains, counts[i]);
+		lc__schema_free(schema);
+		memcpy(row.data + last, "0003", 4);
+		ck_assert_ptr_null(decode_copy(row.data, row.size, true));
+		lc__buf_free(&row);
+	}
+}
+END_TEST
+
+/* ---- limits, comparing, cutting ------------------------------------------- */
+
+static lc_status
+infer_list(unsigned count, uint32_t ndim, bool plain)
+{
+	lc_value *list = lc_value_list();
+	struct lc__schema *schema = NULL;
+	lc_status status;
+
+	for (unsigned i = 0; i < count; i++)
+		lc_value_append(list, tensor_value(LC_U8, ndim));
+	if (plain)
+		for (unsigned i = 0; i < LC__MAX_NODES; i++)
+			lc_value_append(list, lc_value_nil());
+	status = lc__schema_infer(list, &schema);
+	lc__schema_free(schema);
+	lc_value_free(list);
+	return status;
+}
+
+START_TEST(limits)
+{
+	assert_status(infer_list(65535, 1, false), LC_OK);
+	assert_status(infer_list(65536, 0, false), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "value: too many tensors");
+	assert_status(infer_list(4095, 16, false), LC_OK);
+	assert_status(infer_list(4096, 16, false), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "value: too many dimensions");
+	/* A list of plain data is one part, whatever its length. */
+	assert_status(infer_list(0, 0, true), LC_OK);
+	assert_status(infer_list(1, 0, true), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "value: 1048578 parts are too many");
+}
+END_TEST
+
+static const struct {
+	const char *a, *b;
+	bool equal, alike;
+} pair_rows[] = {
+	{ "f", "f", true, true },
+	{ "f", "u", false, false },
+	{ "n", "s", true, true },
+	{ "{afbu}", "{buaf}", false, true },
+	{ "{afbu}", "{aubf}", false, false },
+	{ "{afbu}", "{afcu}", false, false },
+	{ "{af}", "{afbu}", false, false },
+	{ "{a{xfyn}b[uf]}", "{b[uf]a{ynxf}}", false, true },
+	{ "{a{xfyn}b[uf]}", "{b[fu]a{ynxf}}", false, false },
+	{ "[uf]", "(uf)", false, false },
+	{ "[{afbn}]", "[{bnaf}]", false, true },
+	{ "[12]", "[123]", true, true },
+	{ "[12]", "n", true, true },
+	{ "[{afbn}{anbf}]", "[{bnaf}{bnaf}]", false, false },
+};
+
+START_TEST(comparing)
+{
+	struct lc__schema *a = schema_of(pair_rows[_i].a);
+	struct lc__schema *b = schema_of(pair_rows[_i].b);
+
+	ck_assert_int_eq(lc__schema_equal(a, b), pair_rows[_i].equal);
+	ck_assert_int_eq(lc__schema_alike(a, b), pair_rows[_i].alike);
+	ck_assert_int_eq(lc__schema_alike(b, a), pair_rows[_i].alike);
+	lc__schema_free(a);
+	lc__schema_free(b);
+}
+END_TEST
+
+/* The same 5,000 names forwards and backwards. */
+START_TEST(comparing_many)
+{
+	struct lc__schema *schema[3];
+	char name[20];
+
+	for (int v = 0; v < 3; v++) {
+		lc_value *map = lc_value_map();
+		for (int i = 0; i < 5000; i++) {
+			snprintf(name, sizeof(name), "%d", v == 0 ? i : 4999 - i);
+			lc_value_set(map, v == 2 && i == 9 ? "x" : name,
+			    lc_value_nil());
+		}
+		assert_ok(lc__schema_infer(map, &schema[v]));
+		lc_value_free(map);
+	}
+	ck_assert(!lc__schema_equal(schema[0], schema[1]));
+	ck_assert(lc__schema_alike(schema[0], schema[1]));
+	ck_assert(!lc__schema_alike(schema[0], schema[2]));
+	for (int v = 0; v < 3; v++)
+		lc__schema_free(schema[v]);
+}
+END_TEST
+
+START_TEST(walking)
+{
+	static const struct {
+		const char *path;
+		int node; /* -1: no such part */
+		const char *rest;
+	} rows[] = {
+		{ "", 0, NULL }, { "a", 1, NULL }, { "b", 2, NULL }, { "b.0", 3, NULL },
+		{ "b.0.x", 4, NULL }, { "b.1", 5, NULL }, { "b.2", -1, NULL },
+		{ "b.1.0.k", 5, "0.k" }, { "a.", 1, "" }, { "b.0.x.0", -1, NULL },
+		{ "c", -1, NULL }, { "b.0.", -1, NULL }, { "\\a", -1, NULL },
+		{ "b.00", -1, NULL },
+	};
+	struct lc__schema *schema = schema_of("{anb[{xf}[1]]}");
+	const char *rest;
+	uint32_t node;
+
+	ck_assert(lc__schema_find(schema, NULL, &node));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const bool found = lc__schema_walk(schema, rows[i].path, &node, &rest);
+		ck_assert_msg(found == (rows[i].node >= 0), "'%s'", rows[i].path);
+		if (!found)
+			continue;
+		ck_assert_int_eq((int)node, rows[i].node);
+		ck_assert_int_eq(rest == NULL, rows[i].rest == NULL);
+		ck_assert(rest == NULL || strcmp(rest, rows[i].rest) == 0);
+		ck_assert_int_eq(lc__schema_find(schema, rows[i].path, &node),
+		    rest == NULL);
+	}
+	lc__schema_free(schema);
+}
+END_TEST
+
+START_TEST(cutting)
+{
+	static const char whole[] = "{a: [f32[*], u8[]], b: plain}";
+	struct lc__schema *schema = schema_of("{a[fu]bn}");
+	char text[64];
+
+	for (size_t room = 0; room < sizeof(text); room++) {
+		memset(text, '#', sizeof(text));
+		lc__schema_describe(schema, text, room);
+		ck_assert_int_eq(text[room], '#');
+		if (room >= sizeof(whole))
+			ck_assert_str_eq(text, whole);
+		else if (room > 3) {
+			ck_assert_uint_eq(strlen(text), room - 1);
+			ck_assert_mem_eq(text, whole, room - 4);
+			ck_assert_str_eq(text + room - 4, "...");
+		}
+	}
+	lc__schema_free(schema);
+}
+END_TEST
+
+#define ROWS(table) (int)(sizeof(table) / sizeof(table[0]))
+
+int
+main(void)
+{
+	Suite *suite = suite_create("schema");
+	TCase *tc = tcase_create("schema");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, exact_bytes, 0, ROWS(byte_rows));
+	tcase_add_test(tc, of_tensor);
+	tcase_add_test(tc, plain_bytes);
+	tcase_add_test(tc, round_trips);
+	tcase_add_test(tc, damage);
+	tcase_add_loop_test(tc, bad_schema, 0, ROWS(bad_rows));
+	tcase_add_loop_test(tc, bad_plain, 0, ROWS(plain_rows));
+	tcase_add_test(tc, many_names);
+	tcase_add_test(tc, limits);
+	tcase_add_loop_test(tc, comparing, 0, ROWS(pair_rows));
+	tcase_add_test(tc, comparing_many);
+	tcase_add_test(tc, walking);
+	tcase_add_test(tc, cutting);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
