@@ -339,7 +339,8 @@ LC_API LC_CHECKED lc_status lc_value_as_bytes(const lc_value *value, const void 
 
 /**
  * The structure of a value as one line: "{features: f32[512], boxes: [f16[4],
- * f16[4]], model: plain}"; with shapes, not only ranks.
+ * f16[4]], model: string, tags: list}"; with shapes, not only ranks. A list or
+ * tuple without a tensor in it is told by its kind only.
  * @return as snprintf().
  */
 LC_API int lc_value_describe(const lc_value *value, char *out, size_t room);

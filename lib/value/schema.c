@@ -74,6 +74,29 @@ lc__schema_count_tensor(struct lc__schema_build *build,
 	return build->limit == NULL;
 }
 
+/* {"tensor": {"dtype": name, "ndim": rank}}, all of whose parts are short, in one
+ * piece: this is most of what inferring a schema takes. */
+static void
+encode_tensor(const struct lc__schema_node *node, struct lc__buf *out)
+{
+	static const char head[] = "\x81\xa6tensor\x82\xa5" "dtype";
+	static const char ndim[] = "\xa4ndim";
+	const char *name = lc_dtype_name((lc_dtype)node->dtype);
+	const size_t size = strlen(name);
+	unsigned char bytes[sizeof(head) + 1 + 16 + sizeof(ndim) + 1];
+	unsigned char *p = bytes;
+
+	memcpy(p, head, sizeof(head) - 1);
+	p += sizeof(head) - 1;
+	*p++ = (unsigned char)(0xa0 | size);
+	memcpy(p, name, size);
+	p += size;
+	memcpy(p, ndim, sizeof(ndim) - 1);
+	p += sizeof(ndim) - 1;
+	*p++ = node->ndim;
+	lc__buf_append(out, bytes, (size_t)(p - bytes));
+}
+
 /* Nodes come before their children in the row as well. */
 static void
 encode_node(const struct lc__schema_node *node, struct lc__buf *out)
@@ -82,15 +105,12 @@ encode_node(const struct lc__schema_node *node, struct lc__buf *out)
 		lc__mpack_array(out, 2);
 		lc__mpack_str(out, node->name);
 	}
-	lc__mpack_map(out, 1);
 	if (node->kind == LC_TENSOR) {
-		lc__mpack_str(out, "tensor");
-		lc__mpack_map(out, 2);
-		lc__mpack_str(out, "dtype");
-		lc__mpack_str(out, lc_dtype_name((lc_dtype)node->dtype));
-		lc__mpack_str(out, "ndim");
-		lc__mpack_uint(out, node->ndim);
-	} else if (node->kind == LC__PLAIN) {
+		encode_tensor(node, out);
+		return;
+	}
+	lc__mpack_map(out, 1);
+	if (node->kind == LC__PLAIN) {
 		lc__mpack_str(out, "plain");
 		lc__mpack_nil(out);
 	} else {
