@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The structure of values, and values taken apart and put together again. */
+/* The structure of values and its rows. */
 #include "run.h"
 
 #include <stdio.h>
@@ -13,113 +13,7 @@
 #include "random_value.h"
 #include "sample.h"
 #include "value/schema.h"
-#include "value/value.h"
-
-/* A value in two halves, as a record has it. */
-struct parts {
-	struct lc__schema *schema;
-	const lc_tensor **tensor;
-	lc_tensor *copies;
-	struct lc__buf plain;
-};
-
-static void
-take_apart(const lc_value *value, struct parts *out)
-{
-	memset(out, 0, sizeof(*out));
-	assert_ok(lc__schema_infer(value, &out->schema));
-	out->tensor = calloc(out->schema->tensors + 1, sizeof(*out->tensor));
-	out->copies = calloc(out->schema->tensors + 1, sizeof(*out->copies));
-	assert_ok(lc__value_leaves(value, out->tensor, &out->plain));
-	for (uint32_t i = 0; i < out->schema->tensors; i++)
-		out->copies[i] = *out->tensor[i];
-}
-
-static void
-free_parts(struct parts *parts)
-{
-	lc__schema_free(parts->schema);
-	free(parts->tensor);
-	free(parts->copies);
-	lc__buf_free(&parts->plain);
-}
-
-static lc_status
-restore(const struct parts *parts, uint32_t node, lc_value **out)
-{
-	return lc__value_restore(parts->schema, node,
-	    parts->copies + parts->schema->node[node].first_tensor,
-	    parts->plain.data, parts->plain.size, out);
-}
-
-static lc_value *
-tensor_value(lc_dtype dtype, uint32_t ndim)
-{
-	static const unsigned char bytes[16] = { 0 };
-	uint64_t ones[LC_MAX_NDIM];
-	lc_tensor tensor;
-
-	for (int i = 0; i < LC_MAX_NDIM; i++)
-		ones[i] = 1;
-	need_ok(lc_tensor_init(&tensor, dtype, ndim, ones, bytes));
-	return lc_value_tensor(&tensor);
-}
-
-/* ---- a small notation for values ------------------------------------------ */
-
-/* {a: f, b: [0 (n)]}: f is an f32 tensor of rank 1, u a u8 tensor of rank 0, n nil,
- * a digit an integer, s a string. */
-static lc_value *
-parse(const char **at)
-{
-	const char kind = *(*at)++;
-	lc_value *group;
-	char name[2] = "";
-
-	switch (kind) {
-	case 'f':
-		return tensor_value(LC_F32, 1);
-	case 'u':
-		return tensor_value(LC_U8, 0);
-	case 'n':
-		return lc_value_nil();
-	case 's':
-		return lc_value_str("s");
-	case '{':
-		group = lc_value_map();
-		break;
-	case '[':
-		group = lc_value_list();
-		break;
-	case '(':
-		group = lc_value_tuple();
-		break;
-	default:
-		need(kind >= '0' && kind <= '9');
-		return lc_value_integer(kind - '0');
-	}
-	while (strchr("}])", **at) == NULL) {
-		if (kind == '{') {
-			name[0] = **at;
-			*at += 1;
-			lc_value_set(group, name, parse(at));
-		} else {
-			lc_value_append(group, parse(at));
-		}
-	}
-	(*at)++;
-	return group;
-}
-
-static lc_value *
-value_of(const char *text)
-{
-	lc_value *value = parse(&text);
-
-	need(*text == '\0');
-	need_ok(lc_value_check(value));
-	return value;
-}
+#include "value_parts.h"
 
 static struct lc__schema *
 schema_of(const char *text)
@@ -137,7 +31,6 @@ schema_of(const char *text)
 #define F32 "\x81\xa6tensor\x82\xa5" "dtype\xa3" "f32\xa4ndim\x01"
 #define U8 "\x81\xa6tensor\x82\xa5" "dtype\xa2u8\xa4ndim\0"
 #define PLAIN "\x81\xa5plain\xc0"
-#define BYTES(text) text, sizeof(text) - 1
 
 static const struct {
 	const char *value;
@@ -172,10 +65,10 @@ START_TEST(exact_bytes)
 	lc_value *value = value_of(byte_rows[_i].value), *again;
 	const size_t size = byte_rows[_i].row_size;
 	struct lc__schema *decoded;
-	struct parts parts;
+	struct value_parts parts;
 	char text[200];
 
-	take_apart(value, &parts);
+	value_parts_take(value, &parts);
 	ck_assert_uint_eq(parts.schema->size, size + 8);
 	ck_assert_mem_eq(parts.schema->bytes, byte_rows[_i].row, size);
 	ck_assert_uint_eq(lc__get64(parts.schema->bytes + size),
@@ -189,12 +82,12 @@ START_TEST(exact_bytes)
 	ck_assert_str_eq(text, byte_rows[_i].text);
 	assert_ok(lc__schema_decode(parts.schema->bytes, size + 8, &decoded));
 	ck_assert(lc__schema_equal(decoded, parts.schema));
-	assert_ok(restore(&parts, 0, &again));
+	assert_ok(value_parts_restore(&parts, 0, &again));
 	ck_assert(lc_value_equal(value, again));
 	lc__schema_free(decoded);
 	lc_value_free(again);
 	lc_value_free(value);
-	free_parts(&parts);
+	value_parts_free(&parts);
 }
 END_TEST
 
@@ -202,7 +95,7 @@ START_TEST(of_tensor)
 {
 	for (int dtype = 0; dtype < LC_DTYPE_COUNT; dtype++) {
 		for (uint32_t ndim = 0; ndim <= LC_MAX_NDIM; ndim++) {
-			lc_value *value = tensor_value((lc_dtype)dtype, ndim);
+			lc_value *value = value_of_tensor((lc_dtype)dtype, ndim);
 			struct lc__schema *a, *b;
 			assert_ok(lc__schema_infer(value, &a));
 			assert_ok(lc__schema_of_tensor((lc_dtype)dtype, ndim, &b));
@@ -214,100 +107,6 @@ START_TEST(of_tensor)
 			lc__schema_free(b);
 			lc_value_free(value);
 		}
-	}
-}
-END_TEST
-
-START_TEST(plain_bytes)
-{
-	static const struct {
-		uint64_t number;
-		bool negative;
-		const char *bytes;
-		size_t size;
-	} rows[] = {
-		{ 0, false, BYTES("\0") }, { 127, false, BYTES("\x7f") },
-		{ 128, false, BYTES("\xcc\x80") }, { 256, false, BYTES("\xcd\1\0") },
-		{ 65536, false, BYTES("\xce\0\1\0\0") },
-		{ UINT64_MAX, false, BYTES("\xcf\xff\xff\xff\xff\xff\xff\xff\xff") },
-		{ (uint64_t)-1, true, BYTES("\xff") },
-		{ (uint64_t)-32, true, BYTES("\xe0") },
-		{ (uint64_t)-33, true, BYTES("\xd0\xdf") },
-		{ (uint64_t)-128, true, BYTES("\xd0\x80") },
-		{ (uint64_t)-129, true, BYTES("\xd1\xff\x7f") },
-		{ (uint64_t)-32769, true, BYTES("\xd2\xff\xff\x7f\xff") },
-		{ (uint64_t)INT64_MIN, true, BYTES("\xd3\x80\0\0\0\0\0\0\0") },
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		lc_value *value = rows[i].negative ?
-		    lc_value_integer((int64_t)rows[i].number) :
-		    lc_value_unsigned(rows[i].number), *again;
-		struct parts parts;
-		take_apart(value, &parts);
-		ck_assert_uint_eq(parts.plain.size, rows[i].size);
-		ck_assert_mem_eq(parts.plain.data, rows[i].bytes, rows[i].size);
-		assert_ok(restore(&parts, 0, &again));
-		ck_assert(lc_value_equal(value, again));
-		lc_value_free(again);
-		lc_value_free(value);
-		free_parts(&parts);
-	}
-}
-END_TEST
-
-/* ---- the property --------------------------------------------------------- */
-
-/* A part by itself, found in the schema, is the part of the value. */
-static void
-check_part(const lc_value *value, const struct parts *parts, uint64_t *state)
-{
-	char path[4000];
-	const lc_value *part = random_part(state, value, path, sizeof(path));
-	const char *rest;
-	lc_value *again;
-	uint32_t node, same;
-
-	ck_assert_ptr_eq(lc_value_find(value, path), part);
-	ck_assert(lc__schema_walk(parts->schema, path, &node, &rest));
-	ck_assert_int_eq(lc__schema_find(parts->schema, path, &same), rest == NULL);
-	ck_assert(rest != NULL || node == same);
-	assert_ok(restore(parts, node, &again));
-	ck_assert(lc_value_equal(lc_value_find(again, rest), part));
-	assert_ok(lc_value_check(again));
-	lc_value_free(again);
-}
-
-START_TEST(round_trips)
-{
-	uint64_t state = run_seed();
-	char text[1000], cut[64];
-
-	for (unsigned i = 0; i < sample_times(10000); i++) {
-		lc_value *value = random_value(&state, 1 + (int)(i % 8)), *again;
-		struct lc__schema *decoded, *inferred;
-		struct parts parts;
-
-		take_apart(value, &parts);
-		assert_ok(lc__schema_decode(parts.schema->bytes, parts.schema->size,
-		    &decoded));
-		ck_assert(lc__schema_equal(decoded, parts.schema));
-		ck_assert(lc__schema_alike(decoded, parts.schema));
-		assert_ok(restore(&parts, 0, &again));
-		ck_assert(lc_value_equal(value, again));
-		ck_assert_uint_eq(decoded->node[0].end, decoded->nodes);
-		assert_ok(lc__schema_infer(again, &inferred));
-		ck_assert(lc__schema_equal(inferred, parts.schema));
-		check_part(value, &parts, &state);
-		lc__schema_describe(decoded, text, sizeof(text));
-		lc__schema_describe(decoded, cut, sizeof(cut));
-		ck_assert(strcmp(text, cut) == 0 ||
-		    strcmp(cut + strlen(cut) - 3, "...") == 0);
-		lc__schema_free(decoded);
-		lc__schema_free(inferred);
-		lc_value_free(again);
-		lc_value_free(value);
-		free_parts(&parts);
 	}
 }
 END_TEST
@@ -355,68 +154,19 @@ damage_row(const struct lc__schema *schema, unsigned char flip)
 	free(row);
 }
 
-/* Plain data has one form only: what can be read is written as the same bytes. */
-static void
-restore_damaged(const struct parts *parts, const unsigned char *bytes, size_t size)
-{
-	unsigned char *copy = malloc(size > 0 ? size : 1);
-	lc_value *value;
-	lc_status status;
-	struct parts again;
-
-	memcpy(copy, bytes, size);
-	status = lc__value_restore(parts->schema, 0, parts->copies, copy, size, &value);
-	if (status != LC_OK) {
-		assert_status(status, LC_CORRUPT);
-	} else {
-		take_apart(value, &again);
-		ck_assert(lc__schema_equal(again.schema, parts->schema));
-		ck_assert_uint_eq(again.plain.size, size);
-		ck_assert_mem_eq(again.plain.data, copy, size);
-		free_parts(&again);
-		lc_value_free(value);
-	}
-	free(copy);
-}
-
-static void
-damage_plain(const struct parts *parts, unsigned char flip)
-{
-	struct lc__buf plain = { 0 };
-	lc_value *value;
-
-	lc__buf_append(&plain, parts->plain.data, parts->plain.size);
-	for (size_t i = 0; i < plain.size; i++) {
-		ck_assert_int_eq(lc__value_restore(parts->schema, 0, parts->copies,
-		    plain.data, i, &value), LC_CORRUPT);
-		plain.data[i] ^= flip;
-		restore_damaged(parts, plain.data, plain.size);
-		plain.data[i] ^= flip;
-	}
-	lc__buf_append(&plain, "\xc0", 1);
-	ck_assert_int_eq(lc__value_restore(parts->schema, 0, parts->copies,
-	    plain.data, plain.size, &value), LC_CORRUPT);
-	lc__buf_free(&plain);
-}
-
 START_TEST(damage)
 {
 	uint64_t state = run_seed();
 
 	for (unsigned i = 0; i < sample_times(200); i++) {
 		lc_value *value = random_value(&state, 1 + (int)(i % 6));
-		struct parts parts;
-		take_apart(value, &parts);
-		for (int flips = 0; flips < 3; flips++) {
-			const unsigned char flip =
-			    (unsigned char)(run_random(&state) % 255 + 1);
-			if (parts.schema->size < 1000)
-				damage_row(parts.schema, flip);
-			if (parts.plain.size < 1000)
-				damage_plain(&parts, flip);
-		}
+		struct lc__schema *schema;
+		assert_ok(lc__schema_infer(value, &schema));
+		for (int flips = 0; flips < 3 && schema->size < 1000; flips++)
+			damage_row(schema,
+			    (unsigned char)(run_random(&state) % 255 + 1));
+		lc__schema_free(schema);
 		lc_value_free(value);
-		free_parts(&parts);
 	}
 }
 END_TEST
@@ -469,70 +219,6 @@ START_TEST(bad_schema)
 }
 END_TEST
 
-/* Of {anb[{xf}n]}: two leaves, the second at depth 3. */
-static const struct {
-	const char *what;
-	const char *bytes;
-	size_t size;
-	bool good;
-} plain_rows[] = {
-	{ "two", BYTES("\xc0\x01"), true },
-	{ "none", BYTES(""), false },
-	{ "one", BYTES("\xc0"), false },
-	{ "three", BYTES("\xc0\xc0\xc0"), false },
-	{ "a map", BYTES("\xc0\x80"), false },
-	{ "a map in a list", BYTES("\xc0\x91\x81\xa1" "a\xc0"), true },
-	{ "a name twice", BYTES("\xc0\x91\x82\xa1" "a\xc0\xa1" "a\xc0"), false },
-	{ "an empty name", BYTES("\xc0\x91\x81\xa0\xc0"), false },
-	{ "a NUL in a name", BYTES("\xc0\x91\x81\xa1\0\xc0"), false },
-	{ "a name that is a number", BYTES("\xc0\x91\x81\x01\xc0"), false },
-	{ "a binary name", BYTES("\xc0\x91\x81\xc4\x01" "a\xc0"), false },
-	{ "float 32", BYTES("\xc0\xca\0\0\0\0"), false },
-	{ "never used", BYTES("\xc0\xc1"), false },
-	{ "extension 2", BYTES("\xc0\xd4\x02\x90"), false },
-	{ "an empty tuple", BYTES("\xc0\xd4\x01\x90"), true },
-	{ "a tuple in a wide form", BYTES("\xc0\xc7\x01\x01\x90"), false },
-	{ "a tuple of no bytes", BYTES("\xc0\xc7\x00\x01"), false },
-	{ "a tuple that is nil", BYTES("\xc0\xd4\x01\xc0"), false },
-	{ "a tuple of two arrays", BYTES("\xc0\xd5\x01\x90\x90"), false },
-	{ "a tuple too short", BYTES("\xc0\xd4\x01\x91\xc0"), false },
-	{ "a tuple of 3 bytes", BYTES("\xc0\xc7\x03\x01\x92\xc0\xc0"), true },
-	{ "5 in two bytes", BYTES("\xc0\xcc\x05"), false },
-	{ "256 as signed", BYTES("\xc0\xd1\x01\x00"), false },
-	{ "-1 in two bytes", BYTES("\xc0\xd0\xff"), false },
-	{ "a wide short string", BYTES("\xc0\xd9\x01" "a"), false },
-	{ "a wide short array", BYTES("\xc0\xdc\x00\x01\xc0"), false },
-	{ "4 billion members", BYTES("\xc0\xdd\xff\xff\xff\xff\xc0"), false },
-	{ "4 billion pairs", BYTES("\xc0\x91\xdf\xff\xff\xff\xff\xc0"), false },
-	{ "4 billion bytes", BYTES("\xc0\xc6\xff\xff\xff\xff\xc0"), false },
-	{ "a list at depth 63", BYTES("\xc0"
-	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
-	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
-	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
-	  "\x91\xc0"), true },
-	{ "a list at depth 64", BYTES("\xc0"
-	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
-	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
-	  "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91"
-	  "\x91\x91\xc0"), false },
-};
-
-START_TEST(bad_plain)
-{
-	lc_value *value = value_of("{anb[{xf}n]}"), *again = NULL;
-	struct parts parts;
-
-	take_apart(value, &parts);
-	ck_assert_msg(lc__value_restore(parts.schema, 0, parts.copies,
-	    plain_rows[_i].bytes, plain_rows[_i].size, &again) ==
-	    (plain_rows[_i].good ? LC_OK : LC_CORRUPT), "%s", plain_rows[_i].what);
-	ck_assert_int_eq(again != NULL, plain_rows[_i].good);
-	lc_value_free(again);
-	lc_value_free(value);
-	free_parts(&parts);
-}
-END_TEST
-
 START_TEST(many_names)
 {
 	static const unsigned counts[] = { 16, 17, 1000 };
@@ -571,7 +257,7 @@ infer_list(unsigned count, uint32_t ndim, bool plain)
 	lc_status status;
 
 	for (unsigned i = 0; i < count; i++)
-		lc_value_append(list, tensor_value(LC_U8, ndim));
+		lc_value_append(list, value_of_tensor(LC_U8, ndim));
 	if (plain)
 		for (unsigned i = 0; i < LC__MAX_NODES; i++)
 			lc_value_append(list, lc_value_nil());
@@ -720,11 +406,8 @@ main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, exact_bytes, 0, ROWS(byte_rows));
 	tcase_add_test(tc, of_tensor);
-	tcase_add_test(tc, plain_bytes);
-	tcase_add_test(tc, round_trips);
 	tcase_add_test(tc, damage);
 	tcase_add_loop_test(tc, bad_schema, 0, ROWS(bad_rows));
-	tcase_add_loop_test(tc, bad_plain, 0, ROWS(plain_rows));
 	tcase_add_test(tc, many_names);
 	tcase_add_test(tc, limits);
 	tcase_add_loop_test(tc, comparing, 0, ROWS(pair_rows));
