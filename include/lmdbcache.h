@@ -20,8 +20,8 @@
  *
  *     if (lc_open("/var/cache/models", "resnet50-v2", NULL, &cache) != LC_OK)
  *         errx(1, "%s", lc_last_error()->text);
- *     lc_tensor_init(&in, LC_F32, 1, shape, feature);
- *     if (lc_put(cache, "img-000001", 10, &in) != LC_OK ||
+ *     if (lc_tensor_init(&in, LC_F32, 1, shape, feature) != LC_OK ||
+ *         lc_put(cache, "img-000001", 10, &in) != LC_OK ||
  *         lc_flush(cache) != LC_OK)
  *         errx(1, "%s", lc_last_error()->text);
  *     if (lc_get(cache, "img-000001", 10, &view) == LC_OK) {
@@ -281,7 +281,7 @@ LC_API lc_value *lc_value_bytes(const void *data, size_t size);
 /**
  * Add a named child to a map, or a child to a list or tuple. The parent owns the
  * child from then on, also when this fails: then the parent is marked, the
- * child is freed, and NULL is returned.
+ * child is freed unless it is part of a value already, and NULL is returned.
  * @param name  not empty, without a NUL; copied
  * @return the child, so that what is nested can be filled.
  */
@@ -354,7 +354,8 @@ typedef enum lc_codec {
 	LC_CODEC_NONE = 0,        /**< as they are: read in place */
 	LC_CODEC_LZ4 = 1,         /**< LZ4 */
 	LC_CODEC_SHUFFLE_LZ4 = 2, /**< bytes of equal weight together, then LZ4 */
-	LC_CODEC_U8PACK = 3,      /**< scale * k + offset as the 8-bit k */
+	LC_CODEC_U8PACK = 3,      /**< floats that take few values, such as scale * k + offset
+	                               for an 8-bit k: as that k and a table */
 	LC_CODEC_U8PACK_LZ4 = 4,  /**< the same, then LZ4 */
 	LC_CODEC_AUTO = 254,      /**< the one that shrinks a sample of the tensor best */
 	LC_CODEC_DEFAULT = 255    /**< what the module's settings say */
@@ -373,7 +374,8 @@ LC_API LC_CHECKED lc_status lc_codec_parse(const char *name, lc_codec *out);
 typedef enum lc_policy {
 	LC_EVOLVE = 0, /**< it is stored; the module gets one more schema */
 	LC_STRICT = 1  /**< LC_SCHEMA, and nothing is stored; the order of a map's
-	                    names does not count */
+	                    names does not count. The first structure is that of the first
+	                    value ever stored; in a new module the first put makes it */
 } lc_policy;
 
 /** Which chunks leave first when a module is above its max_bytes. */
@@ -391,7 +393,9 @@ typedef struct lc_settings {
 	                         -65537 acceleration of LZ4; default 0 */
 	lc_policy policy;   /**< default LC_EVOLVE */
 	lc_evict evict;     /**< default LC_EVICT_OLDEST */
-	uint64_t max_bytes; /**< budget of all chunks, 0 for none; default 0 */
+	uint64_t max_bytes; /**< budget of all records, live and dead, 0 for none; default 0.
+	                         Checked by each commit, which drops 64 chunks at most; the
+	                         newest chunk stays. What a view shows stays valid */
 } lc_settings;
 
 /* ------------------------------------------------------------------------
@@ -430,10 +434,13 @@ typedef struct lc_options {
 	int level;                  /**< of codec, as in lc_settings; default 0 */
 	uint64_t lru_bytes;         /**< memory for decoded tensors and for what another rank
 	                                 puts; 0 off, default 64 MiB */
-	int rank;                   /**< of this process; default RANK of the environment, or 0 */
+	int rank;                   /**< of this process; default RANK of the environment, or 0
+	                                 if that is not a decimal number that fits */
 	int writer_rank;            /**< the rank that writes, or LC_RANK_ANY; default
 	                                 LC_RANK_ANY. On other ranks puts and deletes reach
-	                                 the LRU only, and flush has nothing to do */
+	                                 the LRU only (with lru_bytes 0 they are forgotten),
+	                                 and flush has nothing to do. A rule for these only:
+	                                 settings, clear and compact work on every rank */
 	void (*log)(void *ctx, const char *line); /**< told of unusual events; default NULL.
 	                                 Called from any thread; must not call the library */
 	void *log_ctx;              /**< its first argument */
@@ -486,7 +493,8 @@ LC_API LC_CHECKED lc_status lc_settings_get(lc_cache *cache, lc_settings *out);
  * Change the settings of a module, durable on LC_OK. Other processes follow at
  * their next commit. Records that are stored stay as they are; lc_compact() can
  * code them anew.
- * @return LC_OK; LC_INVALID; LC_READONLY; LC_NO_SPACE, LC_IO.
+ * @return LC_OK; LC_INVALID, also for LC_CODEC_DEFAULT; LC_READONLY; LC_NO_SPACE,
+ * LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *settings);
 
@@ -501,8 +509,9 @@ LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *
  * flush_interval_ms, on the handle's own thread; puts wait while two commits'
  * worth is pending.
  *
- * @return LC_OK; LC_INVALID for an empty or too long id or a bad tensor (this
- * item only, nothing else is affected); LC_READONLY; or the error of an earlier
+ * @return LC_OK; LC_INVALID for an empty or too long id or a bad tensor, LC_SCHEMA
+ * if the module is strict and holds something else (this item only, nothing else
+ * is affected); LC_READONLY; or the error of an earlier
  * commit on the handle's thread, reported once: then this record was not
  * taken, and what was pending is tried again at the next commit.
  */
@@ -585,8 +594,8 @@ LC_API LC_CHECKED lc_status lc_get(lc_cache *cache, const void *id,
  * @param out   valid until lc_view_release(); not to be freed
  *
  * One view is read by one thread at a time.
- * @return LC_OK; LC_NOT_FOUND if the value has no such part; LC_CORRUPT with the
- * key in the error; LC_NO_MEMORY.
+ * @return LC_OK; LC_NOT_FOUND if the value has no such part; LC_INVALID if the view
+ * is not held; LC_CORRUPT with the key in the error; LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_view_value(lc_view *view, const char *path,
     const lc_value **out);
@@ -715,7 +724,8 @@ LC_API LC_CHECKED lc_status lc_stat(lc_cache *cache, lc_stats *out);
 /**
  * What happened to a module since it was made, by all processes that have
  * committed or closed a writing handle since, and by this process. The counts of
- * a process that is killed are lost from its last commit on.
+ * a process that is killed are lost from its last commit on, and those of one
+ * that only reads (LC_RDONLY) are seen by itself only.
  */
 typedef struct lc_counters {
 	size_t struct_size;      /**< set by the caller to sizeof(lc_counters) */
@@ -753,7 +763,7 @@ typedef struct lc_schema_stats {
 
 /**
  * Call @p fn with each schema of the newest commit in the order of ids, until it
- * returns non-zero.
+ * returns non-zero. Pending writes of the handle are flushed first.
  * @return LC_OK; LC_CANCELLED if @p fn stopped it; LC_CORRUPT; LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_schemas(lc_cache *cache,
@@ -895,6 +905,9 @@ typedef struct lc_compact_result {
 } lc_compact_result;
 
 /**
+ * @param options  NULL for the defaults
+ * @param out      may be NULL
+ *
  * Rewrite chunks that have many dead records, in transactions of about
  * chunk_bytes each; readers and writers go on in between. The order of records
  * by commit stays. Space that becomes free is reused by later commits; the file
@@ -907,7 +920,8 @@ LC_API LC_CHECKED lc_status lc_compact(lc_cache *cache,
 
 /**
  * Give the free pages of a module back to the file system: a copy without them
- * replaces data.mdb atomically. Nobody may have the module open.
+ * replaces data.mdb atomically. Nobody may have the module open. Either size may
+ * be NULL.
  * @return LC_OK; LC_BUSY if somebody has; LC_NO_SPACE, LC_IO …: then the module
  * is as it was.
  */

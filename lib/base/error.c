@@ -21,7 +21,8 @@ lc_status_name(lc_status status)
 		"ok", "not found", "invalid", "corrupt", "not a module",
 		"newer version", "read-only", "no space", "map full", "busy",
 		"permission denied", "i/o error", "out of memory",
-		"unsuitable file system", "cancelled", "unsupported"
+		"unsuitable file system", "cancelled", "unsupported",
+		"other structure", "failed"
 	};
 	if ((unsigned)status >= sizeof(names) / sizeof(names[0]))
 		return "unknown status";
