@@ -207,6 +207,10 @@ lc__check_writable(const struct lc_cache *cache, const char *operation)
 		return lc__error(LC_READONLY, 0,
 		    "%s: module %s is open read-only", operation,
 		    cache->module_id);
+	if (!cache->writes)
+		return lc__error(LC_READONLY, 0, "%s: module %s: rank %d does "
+		    "not write", operation, cache->module_id,
+		    cache->options.rank);
 	return LC_OK;
 }
 

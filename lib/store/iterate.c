@@ -399,6 +399,25 @@ lc_iter_value(lc_iter *iter, const char *path, const lc_value **out)
 	return lc__reading_value(&iter->reading, path, out);
 }
 
+lc_status
+lc__iter_open_checked(lc_cache *cache, const void *prefix, size_t prefix_size,
+    lc_iter **out)
+{
+	return_if_error(lc_iter_open(cache, LC_BY_COMMIT, prefix, prefix_size,
+	    out));
+	(*out)->verify = true;
+	return LC_OK;
+}
+
+void
+lc__iter_rewind(lc_iter *iter)
+{
+	leave_record(iter);
+	iter->chunk = 0;
+	iter->bytes.id = 0;
+	iter->ended = false;
+}
+
 const struct lc__schema *
 lc__iter_schema(const lc_iter *iter)
 {

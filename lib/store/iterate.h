@@ -12,6 +12,13 @@
 LC_CHECKED lc_status lc__iter_step(lc_iter *iter,
     const struct lc__record **out, uint64_t *location);
 
+/** A walk by commit that verifies every record, whatever the handle's options. */
+LC_CHECKED lc_status lc__iter_open_checked(lc_cache *cache, const void *prefix,
+    size_t prefix_size, lc_iter **out);
+
+/** Begin a walk by commit again, over the same snapshot. */
+void lc__iter_rewind(lc_iter *iter);
+
 /** The schema of the record it stands on; lives as long as the environment. */
 const struct lc__schema *lc__iter_schema(const lc_iter *iter);
 

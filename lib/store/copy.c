@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* copy: the live records of one module go into another, as they are stored. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/admit.h"
+#include "store/flush.h"
+#include "store/iterate.h"
+#include "store/module.h"
+
+struct copying {
+	struct lc_cache *from, *to;
+	const lc_copy_options *options;
+	lc_iter *iter;
+	struct lc__known **known; /* the target's structures by the source's ids;
+	                             malloc'ed */
+	uint32_t nknown;
+	uint64_t done, total;     /* bytes of records walked over, and to be */
+	lc_copy_result result;
+};
+
+void
+lc_copy_options_init(lc_copy_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+	options->conflict = LC_FAIL;
+}
+
+/* ---- structures ----------------------------------------------------------- */
+
+static lc_status
+reserve_known(struct copying *c, uint32_t n)
+{
+	struct lc__known **known;
+
+	if (n <= c->nknown)
+		return LC_OK;
+	known = realloc(c->known, n * 2 * sizeof(struct lc__known *));
+	if (known == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "copy: out of memory");
+	for (; c->nknown < n * 2; c->nknown++)
+		known[c->nknown] = NULL;
+	c->known = known;
+	return LC_OK;
+}
+
+/* The structure of the record that the walk stands on, as the target has it. */
+static lc_status
+find_known(struct copying *c, uint32_t id, struct lc__known **out)
+{
+	const struct lc__schema *schema = lc__iter_schema(c->iter);
+	struct lc__schema *same;
+
+	return_if_error(reserve_known(c, id + 1));
+	if (c->known[id] == NULL) {
+		return_if_error(lc__admit(c->to, schema));
+		return_if_error(lc__schema_decode(schema->bytes, schema->size,
+		    &same));
+		return_if_error(lc__schemas_intern(
+		    lc__module_of(c->to->env)->schemas, same, &c->known[id]));
+	}
+	*out = c->known[id];
+	return LC_OK;
+}
+
+/* ---- conflicts ------------------------------------------------------------ */
+
+static lc_status
+conflict(const lc_id *id, const char *what)
+{
+	return lc__error(LC_INVALID, 0, "copy: key %s: %s",
+	    lc__quote_id(id->data, id->size), what);
+}
+
+/* Does the target hold the value that the walk stands on? */
+static lc_status
+compare(struct copying *c, const lc_id *id)
+{
+	const lc_value *ours, *theirs;
+	lc_view view;
+	lc_status status = lc_get(c->to, id->data, id->size, &view);
+
+	if (status == LC_NOT_FOUND)
+		return LC_OK;
+	return_if_error(status);
+	status = lc_view_value(&view, NULL, &theirs);
+	if (status == LC_OK)
+		status = lc_iter_value(c->iter, NULL, &ours);
+	if (status == LC_OK && !lc_value_equal(ours, theirs))
+		status = conflict(id, "the target holds another value");
+	lc_view_release(&view);
+	return status;
+}
+
+/* Would copying the record be a conflict that ends everything? */
+static lc_status
+check_record(struct copying *c, const struct lc__record *record)
+{
+	lc_status status;
+
+	if (c->options->conflict == LC_SAME)
+		return compare(c, &record->id);
+	status = lc_contains(c->to, record->id.data, record->id.size);
+	if (status == LC_OK)
+		return conflict(&record->id, "the target has it already");
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* ---- copying -------------------------------------------------------------- */
+
+/* A record that cannot be read is replaced by what replaces it, and kept by what
+ * keeps it. */
+static lc_status
+has_key(struct copying *c, const lc_id *id, bool *has)
+{
+	const lc_status status = lc_contains(c->to, id->data, id->size);
+
+	*has = status != LC_NOT_FOUND;
+	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
+}
+
+static lc_status
+copy_record(struct copying *c, const struct lc__record *record)
+{
+	struct lc__known *known;
+	bool has = false;
+
+	return_if_error(has_key(c, &record->id, &has));
+	if (has && c->options->conflict != LC_REPLACE) {
+		c->result.kept++;
+		return LC_OK;
+	}
+	return_if_error(find_known(c, record->schema, &known));
+	if (!c->options->dry_run)
+		return_if_error(lc__flush_add_record(c->to, record, known));
+	c->result.copied += !has;
+	c->result.replaced += has;
+	c->result.bytes += record->size;
+	return LC_OK;
+}
+
+/* ---- the walk ------------------------------------------------------------- */
+
+static void
+note_damage(struct copying *c)
+{
+	const lc_progress *progress = &c->options->progress;
+
+	c->result.damaged++;
+	if (progress->damage != NULL)
+		progress->damage(progress->ctx, lc_last_error()->text);
+}
+
+static lc_status
+step(struct copying *c, uint64_t bytes)
+{
+	const lc_progress *progress = &c->options->progress;
+
+	c->done += bytes;
+	if (c->done > c->total)
+		c->total = c->done;
+	if (progress->step != NULL &&
+	    progress->step(progress->ctx, c->done, c->total) != 0)
+		return lc__error(LC_CANCELLED, 0, "copy: cancelled");
+	return LC_OK;
+}
+
+/* All records of the source in the order of their commits. */
+static lc_status
+walk(struct copying *c,
+    lc_status (*each)(struct copying *c, const struct lc__record *record))
+{
+	const struct lc__record *record;
+	uint64_t location;
+	lc_status status;
+
+	lc__iter_rewind(c->iter);
+	c->result.damaged = 0;
+	while ((status = lc__iter_step(c->iter, &record, &location)) !=
+	    LC_NOT_FOUND) {
+		if (status == LC_CORRUPT) {
+			if (each == copy_record)
+				note_damage(c);
+			continue;
+		}
+		return_if_error(status);
+		return_if_error(each(c, record));
+		return_if_error(step(c, record->size));
+	}
+	return LC_OK;
+}
+
+static lc_status
+copy_all(struct copying *c)
+{
+	const bool checks = c->options->conflict == LC_SAME ||
+	    c->options->conflict == LC_FAIL;
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	return_if_error(lc_stat(c->from, &stats));
+	c->total = stats.live_bytes * (checks ? 2 : 1);
+	if (checks)
+		return_if_error(walk(c, check_record));
+	return_if_error(walk(c, copy_record));
+	return c->options->dry_run ? LC_OK : lc__flush_all(c->to);
+}
+
+static lc_status
+check_options(const struct copying *c)
+{
+	if (c->options->struct_size != sizeof(*c->options))
+		return lc__error(LC_INVALID, 0, "copy: option struct_size: not "
+		    "set by lc_copy_options_init() of this version");
+	if (lc_conflict_name(c->options->conflict) == NULL)
+		return lc__error(LC_INVALID, 0,
+		    "copy: option conflict: unknown");
+	if (c->from->env == c->to->env)
+		return lc__error(LC_INVALID, 0, "copy: module %s: source and "
+		    "target are the same", c->from->module_id);
+	return c->options->dry_run ? LC_OK : lc__check_writable(c->to, "copy");
+}
+
+lc_status
+lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options,
+    lc_copy_result *out)
+{
+	struct copying c = { .from = from, .to = to, .options = options };
+	lc_copy_options defaults;
+	lc_status status;
+
+	if (options == NULL) {
+		lc_copy_options_init(&defaults);
+		c.options = &defaults;
+	}
+	return_if_error(check_options(&c));
+	return_if_error(lc__iter_open_checked(from, c.options->prefix,
+	    c.options->prefix_size, &c.iter));
+	status = copy_all(&c);
+	lc_iter_close(c.iter);
+	free(c.known);
+	return_if_error(status);
+	if (out != NULL)
+		*out = c.result;
+	if (c.result.damaged > 0)
+		return lc__error(LC_CORRUPT, 0, "copy: %s: %llu damaged records "
+		    "passed over", from->module_id,
+		    (unsigned long long)c.result.damaged);
+	return LC_OK;
+}
