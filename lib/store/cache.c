@@ -2,6 +2,7 @@
 /* Opening and closing handles; listing modules. */
 #include "store/cache.h"
 #include "store/flush.h"
+#include "store/inflight.h"
 #include "store/lru.h"
 
 #include <dirent.h>
@@ -58,6 +59,7 @@ before_fork(void)
 	    cache = cache->next) {
 		pthread_mutex_lock(&cache->lock);
 		lc__lru_before_fork(cache->lru);
+		lc__inflight_before_fork(cache->inflight);
 	}
 }
 
@@ -66,6 +68,7 @@ after_fork_parent(void)
 {
 	for (struct lc_cache *cache = handles; cache != NULL;
 	    cache = cache->next) {
+		lc__inflight_after_fork_parent(cache->inflight);
 		lc__lru_after_fork_parent(cache->lru);
 		pthread_mutex_unlock(&cache->lock);
 	}
@@ -81,6 +84,7 @@ after_fork_child(void)
 	    cache = cache->next) {
 		init_locks(cache);
 		lc__lru_after_fork_child(cache->lru);
+		lc__inflight_after_fork_child(cache->inflight);
 		lc__pending_free(cache->open);
 		lc__pending_free(cache->sealed);
 		lc__pending_free(cache->spare);
@@ -248,6 +252,7 @@ free_cache(struct lc_cache *cache)
 	lc__pending_free(cache->open);
 	lc__pending_free(cache->sealed);
 	lc__pending_free(cache->spare);
+	lc__inflight_free(cache->inflight);
 	lc__lru_free(cache->lru);
 	lc__env_close(cache->env);
 	pthread_cond_destroy(&cache->work);
@@ -283,7 +288,10 @@ new_cache(const char *module_id, const lc_options *options,
 	else
 		lc_options_init(&cache->options);
 	cache->module_id = strdup(module_id);
-	if (cache->module_id == NULL) {
+	cache->inflight = lc__inflight_new();
+	if (cache->module_id == NULL || cache->inflight == NULL) {
+		lc__inflight_free(cache->inflight);
+		free(cache->module_id);
 		free(cache);
 		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
 	}

@@ -7,6 +7,7 @@
 #include "store/admit.h"
 #include "store/flush.h"
 #include "store/own.h"
+#include "store/put.h"
 #include "value/tensor.h"
 #include "value/value.h"
 
@@ -96,9 +97,41 @@ store_coded(struct lc_cache *cache, struct lc__draft *draft,
 	return status;
 }
 
+/* Where an encoded record goes. */
+struct sink {
+	struct coding coding;     /* how it is stored */
+	struct lc__peeked *block; /* if not NULL it is not, but comes as it is into this */
+};
+
+static lc_status
+fill_block(const struct lc__draft *draft, struct lc__known *known,
+    struct lc__peeked *out)
+{
+	const size_t size = lc__record_size(draft);
+	struct lc__block *block;
+
+	if (size == 0)
+		return lc__error(LC_INVALID, 0,
+		    "a record of its size is above the limit of 2 GiB");
+	block = lc__block_new(size);
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	lc__record_encode(block->data, size, draft);
+	*out = (struct lc__peeked){ block, known };
+	return LC_OK;
+}
+
+static lc_status
+pour(struct lc_cache *cache, struct lc__draft *draft, struct lc__known *known,
+    const struct sink *sink)
+{
+	return sink->block != NULL ? fill_block(draft, known, sink->block) :
+	    store_coded(cache, draft, known, &sink->coding);
+}
+
 static lc_status
 put_tensor(struct lc_cache *cache, const void *id, size_t id_size,
-    const lc_tensor *tensor, const struct coding *coding)
+    const lc_tensor *tensor, const struct sink *sink)
 {
 	struct lc__draft draft = { .id = { id, id_size }, .tensors = &tensor };
 	struct lc__known *known;
@@ -111,14 +144,13 @@ put_tensor(struct lc_cache *cache, const void *id, size_t id_size,
 	    &known));
 	return_if_error(lc__admit(cache, known->schema));
 	draft.schema = known->schema;
-	return store_coded(cache, &draft, known, coding);
+	return pour(cache, &draft, known, sink);
 }
 
 /* A value of several parts; schema is the caller's. */
 static lc_status
 put_parts(struct lc_cache *cache, struct lc__draft *draft,
-    const lc_value *value, struct lc__known *known,
-    const struct coding *coding)
+    const lc_value *value, struct lc__known *known, const struct sink *sink)
 {
 	const lc_tensor **tensors =
 	    calloc(known->schema->tensors + 1, sizeof(*tensors));
@@ -133,7 +165,7 @@ put_parts(struct lc_cache *cache, struct lc__draft *draft,
 		draft->tensors = tensors;
 		draft->plain = plain.data;
 		draft->plain_size = plain.size;
-		status = store_coded(cache, draft, known, coding);
+		status = pour(cache, draft, known, sink);
 	}
 	lc__buf_free(&plain);
 	free(tensors);
@@ -142,7 +174,7 @@ put_parts(struct lc_cache *cache, struct lc__draft *draft,
 
 static lc_status
 put_value(struct lc_cache *cache, const void *id, size_t id_size,
-    const lc_value *value, const struct coding *coding)
+    const lc_value *value, const struct sink *sink)
 {
 	struct lc__draft draft = { .id = { id, id_size } };
 	struct lc__schema *schema;
@@ -153,7 +185,7 @@ put_value(struct lc_cache *cache, const void *id, size_t id_size,
 	return_if_error(lc_value_check(value));
 	if (lc_value_kind(value) == LC_TENSOR) {
 		return_if_error(lc_value_as_tensor(value, &tensor));
-		return put_tensor(cache, id, id_size, &tensor, coding);
+		return put_tensor(cache, id, id_size, &tensor, sink);
 	}
 	return_if_error(lc__schema_infer(value, &schema));
 	status = lc__admit(cache, schema);
@@ -163,7 +195,7 @@ put_value(struct lc_cache *cache, const void *id, size_t id_size,
 	}
 	return_if_error(lc__schemas_intern(lc__module_of(cache->env)->schemas,
 	    schema, &known));
-	return put_parts(cache, &draft, value, known, coding);
+	return put_parts(cache, &draft, value, known, sink);
 }
 
 /* What is wrong with the item is told with its key; a commit that failed earlier
@@ -178,13 +210,13 @@ name_item(lc_status status, const void *id, size_t id_size)
 
 static lc_status
 prepare(const struct lc_cache *cache, const void *id, size_t id_size,
-    lc_codec codec, int level, struct coding *out)
+    lc_codec codec, int level, struct sink *out)
 {
 	if (cache->writes)
 		return_if_error(lc__check_writable(cache, "put"));
 	return_if_error(lc__check_id("put", id, id_size));
 	return_if_error(lc__codec_check("put", codec, level));
-	*out = choose_coding(cache, codec, level);
+	*out = (struct sink){ choose_coding(cache, codec, level), NULL };
 	return LC_OK;
 }
 
@@ -192,11 +224,10 @@ lc_status
 lc_put(lc_cache *cache, const void *id, size_t id_size,
     const lc_tensor *tensor)
 {
-	struct coding coding;
+	struct sink sink;
 
-	return_if_error(prepare(cache, id, id_size, LC_CODEC_DEFAULT, 0,
-	    &coding));
-	return name_item(put_tensor(cache, id, id_size, tensor, &coding), id,
+	return_if_error(prepare(cache, id, id_size, LC_CODEC_DEFAULT, 0, &sink));
+	return name_item(put_tensor(cache, id, id_size, tensor, &sink), id,
 	    id_size);
 }
 
@@ -204,11 +235,10 @@ lc_status
 lc_put_coded(lc_cache *cache, const void *id, size_t id_size,
     const lc_value *value, lc_codec codec, int level)
 {
-	struct coding coding;
+	struct sink sink;
 
-	return_if_error(prepare(cache, id, id_size, codec, level, &coding));
-	return name_item(put_value(cache, id, id_size, value, &coding), id,
-	    id_size);
+	return_if_error(prepare(cache, id, id_size, codec, level, &sink));
+	return name_item(put_value(cache, id, id_size, value, &sink), id, id_size);
 }
 
 lc_status
@@ -234,6 +264,76 @@ lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids,
 	}
 	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
 }
+
+/* ---- in two steps --------------------------------------------------------- */
+
+lc_status
+lc__put_encode_tensor(struct lc_cache *cache, const lc_id *id,
+    const lc_tensor *tensor, struct lc__peeked *out)
+{
+	const struct sink sink = { .block = out };
+
+	return put_tensor(cache, id->data, id->size, tensor, &sink);
+}
+
+lc_status
+lc__put_encode_value(struct lc_cache *cache, const lc_id *id,
+    const lc_value *value, struct lc__peeked *out)
+{
+	const struct sink sink = { .block = out };
+
+	return put_value(cache, id->data, id->size, value, &sink);
+}
+
+/* Code the tensors of an encoded record and store it. */
+static lc_status
+recode(struct lc_cache *cache, const struct lc__record *record,
+    struct lc__known *known, const struct coding *coding)
+{
+	const uint32_t count = known->schema->tensors;
+	lc_tensor *tensors = calloc(count, sizeof(*tensors));
+	const lc_tensor **list = calloc(count, sizeof(*list));
+	struct lc__part *parts = calloc(count, sizeof(*parts));
+	struct lc__draft draft = {
+		.id = record->id, .schema = known->schema, .tensors = list,
+		.plain = record->plain, .plain_size = record->plain_size
+	};
+	lc_status status;
+
+	if (tensors == NULL || list == NULL || parts == NULL) {
+		status = lc__error(LC_NO_MEMORY, 0, "put: out of memory");
+	} else {
+		lc__record_tensors(record, known->schema, 0, tensors, parts);
+		for (uint32_t i = 0; i < count; i++)
+			list[i] = &tensors[i];
+		status = store_coded(cache, &draft, known, coding);
+	}
+	free(parts);
+	free(list);
+	free(tensors);
+	return status;
+}
+
+lc_status
+lc__put_encoded(struct lc_cache *cache, const struct lc__peeked *encoded)
+{
+	const struct coding coding = choose_coding(cache, LC_CODEC_DEFAULT, 0);
+	struct lc__record record;
+
+	/* Our own bytes: they always parse. */
+	(void)lc__record_parse(encoded->block->data, encoded->block->size,
+	    &record);
+	if (!cache->writes) {
+		lc__own_keep_block(cache, &record.id, encoded->block,
+		    encoded->known);
+		return LC_OK;
+	}
+	if (coding.codec == LC_CODEC_NONE || encoded->known->schema->tensors == 0)
+		return lc__flush_add_record(cache, &record, encoded->known);
+	return recode(cache, &record, encoded->known, &coding);
+}
+
+/* ---- delete, flush --------------------------------------------------------- */
 
 lc_status
 lc_delete(lc_cache *cache, const void *id, size_t id_size)

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * get or compute: batch -> claims -> the caller's function -> put -> publish ->
+ * what others computed.
+ *
+ * Between a key's miss and its claim another thread may have computed it. Then
+ * its claim was published in between, which the number of the inflight table
+ * tells, and the key is looked up once more before it is computed. So is a key
+ * that is claimed because another thread gave it up.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "index/run_build.h"
+#include "store/inflight.h"
+#include "store/put.h"
+#include "store/results.h"
+#include "store/view.h"
+
+/* The status of an item that has no answer yet. */
+#define UNDECIDED ((lc_status)-1)
+
+/* One call under way. */
+struct compute {
+	struct lc_cache *cache;
+	const lc_id *keys;
+	lc_compute_fn fn;
+	void *ctx;
+	lc_view *out;
+	struct lc__inflight_call call;
+	struct lc__want *wants; /* undecided items, by position */
+	size_t n;               /* of wants */
+	uint64_t number;        /* of the inflight table, from before the first look-up */
+	size_t failed;          /* items */
+	size_t first_at;        /* the first of them */
+	lc_error first;         /* its failure */
+};
+
+/* ---- items ----------------------------------------------------------------- */
+
+/* The calling thread's last error is why. */
+static void
+fail_item(struct compute *c, size_t at, lc_status status)
+{
+	lc__view_clear(&c->out[at], status);
+	if (c->failed++ == 0 || at < c->first_at) {
+		c->first = *lc_last_error();
+		c->first_at = at;
+	}
+}
+
+static bool
+is_undecided(const struct compute *c, const struct lc__want *want)
+{
+	return c->out[want->at].status == UNDECIDED;
+}
+
+/* Decide an item by what is stored; damage counts as nothing. */
+static void
+look_up(struct compute *c, size_t at)
+{
+	const lc_status status =
+	    lc_get(c->cache, c->keys[at].data, c->keys[at].size, &c->out[at]);
+
+	if (status == LC_CORRUPT)
+		lc__cache_log(c->cache, "get or compute: it is computed again: %s",
+		    lc_last_error()->text);
+	if (status == LC_CORRUPT || status == LC_NOT_FOUND)
+		lc__view_clear(&c->out[at], UNDECIDED);
+	else if (status != LC_OK)
+		fail_item(c, at, status);
+}
+
+/* Decide an item by a record in memory. */
+static void
+show(struct compute *c, size_t at, struct lc__block *block,
+    struct lc__known *known)
+{
+	const lc_status status =
+	    lc__view_block(c->cache, block, known, &c->out[at]);
+
+	if (status != LC_OK)
+		fail_item(c, at, status);
+}
+
+static void
+show_outcome(struct compute *c, size_t at, const struct lc__outcome *outcome)
+{
+	if (outcome->block != NULL)
+		show(c, at, outcome->block, (struct lc__known *)outcome->note);
+}
+
+/* What the batch said of an item that it does not hold. Its error is that of its
+ * first failure only. */
+static void
+sort_out(struct compute *c, size_t at, const lc_error *batch)
+{
+	const lc_id *id = &c->keys[at];
+	const lc_status status = c->out[at].status;
+
+	if (status == LC_NOT_FOUND) {
+		lc__view_clear(&c->out[at], UNDECIDED);
+	} else if (status == LC_CORRUPT) {
+		look_up(c, at);
+	} else if (lc__check_id("get", id->data, id->size) != LC_OK) {
+		fail_item(c, at, status);
+	} else if (batch->status == status) {
+		fail_item(c, at, lc__error_raise(batch));
+	} else {
+		fail_item(c, at, lc__error(status, 0, "%s",
+		    lc_status_name(status)));
+	}
+}
+
+/* ---- wants ----------------------------------------------------------------- */
+
+static lc_status
+list_wants(struct compute *c, size_t n)
+{
+	const uint64_t seed = lc__env_seed(c->cache->env);
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += c->out[i].status == UNDECIDED;
+	if (count == 0)
+		return LC_OK;
+	c->wants = calloc(count, sizeof(*c->wants));
+	if (c->wants == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		if (c->out[i].status != UNDECIDED)
+			continue;
+		c->wants[c->n++] = (struct lc__want){
+			.at = i, .id = c->keys[i],
+			.hash = lc__run_hash(seed, c->keys[i].data, c->keys[i].size)
+		};
+	}
+	return LC_OK;
+}
+
+/* Those that are still undecided. */
+static void
+compact_wants(struct compute *c)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (is_undecided(c, &c->wants[i]))
+			c->wants[left++] = c->wants[i];
+	c->n = left;
+}
+
+/* ---- computing -------------------------------------------------------------- */
+
+/* Is this what the function is to be asked for? Each key once. */
+static bool
+is_missing(const struct compute *c, size_t i)
+{
+	return c->wants[i].mine && c->wants[i].first == i &&
+	    is_undecided(c, &c->wants[i]);
+}
+
+/* Store a result, show it, and hand it to those who wait; they get it also if it
+ * could not be stored. */
+static void
+take_result(struct compute *c, struct lc__want *want,
+    const struct lc__result *result)
+{
+	lc_status status;
+
+	if (result->state == LC__RESULT_FAILED) {
+		atomic_fetch_add(&c->cache->compute_failures, 1);
+		fail_item(c, want->at, lc__error(LC_FAILED, 0, "%s",
+		    result->why != NULL ? result->why : "out of memory"));
+		return;
+	}
+	atomic_fetch_add(&c->cache->computed, 1);
+	status = lc__put_encoded(c->cache, &result->record);
+	if (status == LC_OK)
+		show(c, want->at, result->record.block, result->record.known);
+	else
+		fail_item(c, want->at, status);
+	lc__inflight_set(want, (struct lc__outcome){ result->record.block,
+	    result->record.known });
+}
+
+static void
+take_results(struct compute *c, const lc_results *results)
+{
+	size_t j = 0;
+
+	for (size_t i = 0; i < c->n && j < results->n; i++)
+		if (is_missing(c, i))
+			take_result(c, &c->wants[i], &results->items[j++]);
+}
+
+/* Call the function for @p n keys. */
+static lc_status
+call_fn(struct compute *c, size_t n)
+{
+	size_t *missing = calloc(n, sizeof(*missing));
+	lc_results results = {
+		.cache = c->cache, .keys = c->keys, .missing = missing, .n = n,
+		.items = calloc(n, sizeof(*results.items))
+	};
+	size_t j = 0;
+
+	if (missing == NULL || results.items == NULL) {
+		free(results.items);
+		free(missing);
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	}
+	for (size_t i = 0; i < c->n; i++)
+		if (is_missing(c, i))
+			missing[j++] = c->wants[i].at;
+	lc__results_end(&results, c->fn(c->ctx, c->keys, missing, n, &results));
+	take_results(c, &results);
+	lc__results_free(&results);
+	free(missing);
+	return LC_OK;
+}
+
+/* Compute what is missing of this call's own claims. */
+static void
+compute_mine(struct compute *c)
+{
+	size_t n = 0;
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += is_missing(c, i);
+	if (n == 0)
+		return;
+	if (c->cache->writes)
+		status = lc__check_writable(c->cache, "get or compute");
+	if (status == LC_OK)
+		status = call_fn(c, n);
+	if (status == LC_OK)
+		return;
+	for (size_t i = 0; i < c->n; i++)
+		if (is_missing(c, i))
+			fail_item(c, c->wants[i].at, status);
+}
+
+/* Repeats share what came of the key where it stood first. */
+static void
+share(struct compute *c, size_t i)
+{
+	const size_t first = c->wants[c->wants[i].first].at;
+	struct lc__outcome outcome = { NULL, NULL };
+	lc_status status = c->out[first].status;
+
+	if (status == LC_OK)
+		status = lc__inflight_wait(c->cache->inflight, &c->call,
+		    &c->wants[i], &outcome);
+	if (status != LC_OK)
+		fail_item(c, c->wants[i].at, status);
+	else
+		show_outcome(c, c->wants[i].at, &outcome);
+}
+
+/* Wait for what another thread computes; if it failed, the want stays. */
+static void
+await(struct compute *c, size_t i)
+{
+	struct lc__outcome outcome;
+	const lc_status status = lc__inflight_wait(c->cache->inflight, &c->call,
+	    &c->wants[i], &outcome);
+
+	if (status != LC_OK) {
+		fail_item(c, c->wants[i].at, status);
+		return;
+	}
+	if (c->wants[i].first == i)
+		atomic_fetch_add(&c->cache->awaited, 1);
+	show_outcome(c, c->wants[i].at, &outcome);
+}
+
+/* Claim, compute, publish, wait. What stays undecided then was given up by those
+ * who had claimed it. */
+static lc_status
+run_round(struct compute *c)
+{
+	struct lc__inflight *inflight = c->cache->inflight;
+
+	return_if_error(lc__inflight_claim(inflight, &c->call, c->wants, c->n));
+	if (lc__inflight_number(inflight) != c->number)
+		for (size_t i = 0; i < c->n; i++)
+			if (c->wants[i].mine)
+				look_up(c, c->wants[i].at);
+	compute_mine(c);
+	lc__inflight_publish(inflight, c->wants, c->n);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->wants[i].mine && is_undecided(c, &c->wants[i]))
+			share(c, i);
+	for (size_t i = 0; i < c->n; i++)
+		if (!c->wants[i].mine)
+			await(c, i);
+	lc__inflight_leave(inflight, c->wants, c->n);
+	compact_wants(c);
+	return LC_OK;
+}
+
+static void
+decide(struct compute *c, size_t n)
+{
+	lc_status status = list_wants(c, n);
+
+	while (status == LC_OK && c->n > 0)
+		status = run_round(c);
+	if (status != LC_OK)
+		for (size_t i = 0; i < n; i++)
+			if (c->out[i].status == UNDECIDED)
+				fail_item(c, i, status);
+	free(c->wants);
+}
+
+/* Go on from a batch that does not hold everything. */
+static lc_status
+complete(struct compute *c, size_t n, lc_status status)
+{
+	lc_error batch = { .status = status };
+
+	if (status != LC_OK)
+		batch = *lc_last_error();
+	for (size_t i = 0; i < n; i++)
+		if (c->out[i].status != LC_OK)
+			sort_out(c, i, &batch);
+	decide(c, n);
+	if (c->failed == 0)
+		return LC_OK;
+	(void)lc__error_raise(&c->first);
+	return lc__error_prefix("get or compute: %zu of %zu failed; key %s",
+	    c->failed, n, lc__quote_id(c->keys[c->first_at].data,
+	    c->keys[c->first_at].size));
+}
+
+lc_status
+lc_get_or_compute(lc_cache *cache, const lc_id *keys, size_t n,
+    lc_compute_fn fn, void *ctx, lc_view *out)
+{
+	const uint64_t number = lc__inflight_number(cache->inflight);
+	size_t n_missing = 0;
+	const lc_status status =
+	    lc_get_batch(cache, n, keys, out, NULL, &n_missing);
+
+	if (status == LC_OK && n_missing == 0)
+		return LC_OK;
+	return complete(&(struct compute){
+		.cache = cache, .keys = keys, .fn = fn, .ctx = ctx, .out = out,
+		.number = number
+	}, n, status);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Putting in two steps, for one who needs the record himself. */
+#ifndef LC_STORE_PUT_H
+#define LC_STORE_PUT_H
+
+#include "store/cache.h"
+#include "store/flush.h"
+
+/** Check and encode as lc_put() does, the tensors as they are, into a block that
+ *  the caller drops. */
+LC_CHECKED lc_status lc__put_encode_tensor(struct lc_cache *cache,
+    const lc_id *id, const lc_tensor *tensor, struct lc__peeked *out);
+LC_CHECKED lc_status lc__put_encode_value(struct lc_cache *cache,
+    const lc_id *id, const lc_value *value, struct lc__peeked *out);
+
+/** Store what was encoded as lc_put() does: coded by the settings, or on a rank
+ *  that does not write the block itself in the LRU. */
+LC_CHECKED lc_status lc__put_encoded(struct lc_cache *cache,
+    const struct lc__peeked *encoded);
+
+#endif
