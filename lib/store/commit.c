@@ -130,7 +130,8 @@ drop_skipped(struct commit *c)
 
 /* The id of a structure in the module; a new one is added behind the @p stored
  * ones. Rows that this transaction adds are not looked at: what is learned from
- * them would be wrong if it failed. */
+ * them would be wrong if it failed. A damaged row is nobody's: those who put on
+ * must not suffer from it. */
 static lc_status
 schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
     uint32_t *out)
@@ -141,9 +142,12 @@ schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
 	if (*out != LC__SCHEMA_NEW)
 		return LC_OK;
 	for (*out = 0; *out < stored; (*out)++) {
-		return_if_error(lc__snapshot_schema(s, *out, &known));
-		if (known == wanted)
+		const lc_status status = lc__snapshot_schema(s, *out, &known);
+
+		if (status == LC_OK && known == wanted)
 			return LC_OK;
+		if (status != LC_OK && status != LC_CORRUPT)
+			return status;
 	}
 	*out = s->state.next_schema;
 	if (*out >= LC__SCHEMAS_MAX)
