@@ -13,6 +13,7 @@
 
 #include "lmdbcache.h"
 #include "need.h"
+#include "pages/page_layout.h"
 #include "sample.h"
 
 static char *
@@ -278,6 +279,111 @@ START_TEST(data_that_is_no_module)
 }
 END_TEST
 
+/* The first pages of a data file as far as they got to the disk. */
+static const struct {
+	unsigned size;    /* of the file, in quarters of a page */
+	unsigned extra;   /* bytes more */
+	bool pages[2];    /* which of the two is there, the other is zeros */
+	unsigned stray;   /* a byte that is not zero, if not 0 */
+	unsigned txnid;   /* of the pages */
+	bool made;        /* such a file comes from a making that was cut off */
+} first_pages[] = {
+	{ 8, 0, { false, false }, 0, 0, true },
+	{ 8, 0, { true, false }, 0, 0, true },
+	{ 8, 0, { false, true }, 0, 0, true },
+	{ 4, 0, { true, false }, 0, 0, true },
+	{ 4, 0, { false, false }, 0, 0, true },
+	{ 3, 0, { true, false }, 0, 0, true },
+	{ 0, 1, { false, false }, 0, 0, true },
+	{ 8, 0, { false, false }, 5, 0, false },
+	{ 8, 0, { true, false }, 500, 0, false },
+	{ 8, 0, { true, false }, 8191, 0, false },
+	{ 8, 0, { true, false }, 0, 1, false },
+	{ 8, 1, { true, false }, 0, 0, false },
+	{ 12, 0, { false, false }, 0, 0, false },
+};
+
+static void
+put_first_page(unsigned char *page, uint64_t number, uint64_t txnid)
+{
+	const uint32_t magic = PAGE_MAGIC, page_size = (uint32_t)getpagesize();
+	const uint64_t none = PAGE_NONE, map_size = 1 << 20, last = 1;
+
+	memcpy(page + PAGE_NUMBER, &number, 8);
+	page[PAGE_FLAGS] = PAGE_META;
+	memcpy(page + META_MAGIC, &magic, 4);
+	page[META_VERSION] = 1;
+	memcpy(page + META_MAP_SIZE, &map_size, 8);
+	memcpy(page + META_FREE_TREE + TREE_PAD, &page_size, 4);
+	page[META_FREE_TREE + TREE_FLAGS] = TREE_INTEGER_KEYS;
+	memcpy(page + META_FREE_TREE + TREE_ROOT, &none, 8);
+	memcpy(page + META_MAIN_TREE + TREE_ROOT, &none, 8);
+	memcpy(page + META_LAST_PAGE, &last, 8);
+	memcpy(page + META_TXNID, &txnid, 8);
+}
+
+static size_t
+make_first_pages(int i, unsigned char *out)
+{
+	const size_t page = (size_t)getpagesize();
+
+	for (unsigned j = 0; j < 2; j++)
+		if (first_pages[i].pages[j])
+			put_first_page(out + j * page, j, first_pages[i].txnid);
+	if (first_pages[i].stray != 0)
+		out[first_pages[i].stray] = 1;
+	return first_pages[i].size * page / 4 + first_pages[i].extra;
+}
+
+/* The module does not open, and its data stay as they are. */
+static lc_status
+refused(const char *root, unsigned flags, int fd, const void *data, size_t size)
+{
+	unsigned char *now = malloc(size + 1);
+	lc_options options = sample_options();
+	lc_cache *cache = NULL;
+	lc_status status;
+
+	options.flags = flags;
+	status = lc_open(root, "m", &options, &cache);
+	ck_assert(status != LC_OK);
+	ck_assert_int_eq(pread(fd, now, size + 1, 0), (ssize_t)size);
+	ck_assert_mem_eq(now, data, size);
+	free(now);
+	return status;
+}
+
+/* What was never more than begun is made; whatever else is there stays as it is. */
+START_TEST(making_that_was_cut_off)
+{
+	unsigned char *data = calloc(4, (size_t)getpagesize());
+	const size_t size = make_first_pages(_i, data);
+	const char *root = run_scratch();
+	char *dir = join(root, "m"), *file = join(dir, "data.mdb");
+	lc_cache *cache;
+	int fd;
+
+	ck_assert_int_eq(mkdir(dir, 0755), 0);
+	fd = open(file, O_RDWR | O_CREAT, 0644);
+	ck_assert_int_eq(write(fd, data, size), (ssize_t)size);
+	if (first_pages[_i].made) {
+		ck_assert_int_eq(refused(root, 0, fd, data, size), LC_NOT_MODULE);
+		cache = sample_open(root, "m", NULL);
+		put(cache, "k", 1);
+		assert_ok(lc_flush(cache));
+		expect(cache, "k", 1);
+		assert_ok(lc_close(cache));
+	} else {
+		refused(root, 0, fd, data, size);
+		refused(root, LC_CREATE, fd, data, size);
+	}
+	close(fd);
+	free(data);
+	free(file);
+	free(dir);
+}
+END_TEST
+
 static int
 take_name(void *ctx, const char *name)
 {
@@ -528,6 +634,8 @@ main(void)
 	tcase_add_test(tc, makes_root_with_its_parents);
 	tcase_add_loop_test(tc, a_file_in_the_place_of_a_module, 0, 3);
 	tcase_add_loop_test(tc, data_that_is_no_module, 0, 15);
+	tcase_add_loop_test(tc, making_that_was_cut_off, 0,
+	    (int)(sizeof(first_pages) / sizeof(first_pages[0])));
 	tcase_add_test(tc, modules_in_byte_order);
 	tcase_add_test(tc, nothing_to_close);
 	tcase_add_test(tc, read_only_handles);

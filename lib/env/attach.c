@@ -182,8 +182,12 @@ make_module(struct lc__env *env)
 	MDB_txn *txn;
 	MDB_stat stat;
 	lc_status status = LC_OK;
-	int rc = begin(env, 0, &txn);
+	int rc;
 
+	/* The first pages of the file before all others: see lc__env_is_unfinished(). */
+	rc = mdb_env_sync(env->mdb, 1);
+	if (rc == 0)
+		rc = begin(env, 0, &txn);
 	if (rc != 0)
 		return lc__env_error(env, rc, "make");
 	rc = open_tables(env, txn, MDB_CREATE);

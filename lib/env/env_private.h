@@ -69,6 +69,11 @@ void lc__env_detach(struct lc__env *env);
 LC_CHECKED lc_status lc__env_move(struct lc__env *env,
     lc_status (*move)(struct lc__env *env));
 
+/** Is the data file @p fd one whose making was cut off? It holds nothing then. */
+bool lc__env_is_unfinished(int fd);
+/** Empty it, unless another process is making it. Not while this process has it open. */
+LC_CHECKED lc_status lc__env_empty_unfinished(int fd, const char *dir);
+
 /** Take over the size that another process gave the map. */
 LC_CHECKED lc_status lc__env_adopt(struct lc__env *env);
 

@@ -67,6 +67,36 @@ watch_forks(void)
 
 /* ---- opening -------------------------------------------------------------- */
 
+static struct lc__env *
+find_open(const struct stat *st)
+{
+	struct lc__env *env = registry;
+
+	while (env != NULL &&
+	    (env->device != st->st_dev || env->inode != st->st_ino))
+		env = env->next;
+	return env;
+}
+
+/* What cannot be read was never made, or is damaged. */
+static lc_status
+check_header(int fd, const char *path, const char *dir, bool create,
+    const struct stat *st)
+{
+	struct lc__pages_meta meta;
+	const lc_status status = lc__pages_check_header(fd, path, &meta);
+
+	if (status == LC_NOT_FOUND)
+		return create ? LC_OK : lc__error(LC_NOT_MODULE, 0,
+		    "%s: an empty file, not a module", path);
+	if ((status != LC_NOT_MODULE && status != LC_CORRUPT) ||
+	    find_open(st) != NULL || !lc__env_is_unfinished(fd))
+		return status;
+	return create ? lc__env_empty_unfinished(fd, dir) :
+	    lc__error(LC_NOT_MODULE, 0, "%s: the making of the module was cut off",
+	    path);
+}
+
 /*
  * Touch data.mdb before anyone maps it: on overlayfs, opening it for writing
  * copies it up, and a map of the lower file would miss later commits.
@@ -78,7 +108,6 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 	const bool want_write = !(options->flags & LC_RDONLY);
 	const bool create = want_write && (options->flags & LC_CREATE);
 	char *path = lc__path_join(dir, "data.mdb");
-	struct lc__pages_meta meta;
 	lc_status status;
 	int fd;
 
@@ -96,25 +125,11 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 	else if (!S_ISREG(st->st_mode))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: not a file", path);
 	else
-		status = lc__pages_check_header(fd, path, &meta);
-	if (fd != -1 && status == LC_NOT_FOUND)
-		status = create ? LC_OK : lc__error(LC_NOT_MODULE, 0,
-		    "%s: an empty file, not a module", path);
+		status = check_header(fd, path, dir, create, st);
 	if (fd != -1)
 		close(fd);
 	free(path);
 	return status;
-}
-
-static struct lc__env *
-find_open(const struct stat *st)
-{
-	struct lc__env *env = registry;
-
-	while (env != NULL &&
-	    (env->device != st->st_dev || env->inode != st->st_ino))
-		env = env->next;
-	return env;
 }
 
 static void
