@@ -49,16 +49,21 @@ is_stale(struct lc__env *env)
 }
 
 static lc_status
-try_begin_write(struct lc__txn *txn, unsigned flags)
+try_begin_write(struct lc__txn *txn, lc_durability durability)
 {
 	struct lc__env *env = txn->env;
 	int rc;
 
 	pthread_mutex_lock(&env->write_lock);
+	/* LMDB 0.9 takes the flag of a transaction and does nothing about it: only the
+	 * environment's counts, when a transaction is committed. */
 	if (is_stale(env))
 		rc = MDB_PANIC;
 	else
-		rc = mdb_txn_begin(env->mdb, NULL, flags, &txn->mdb);
+		rc = mdb_env_set_flags(env->mdb, MDB_NOMETASYNC,
+		    durability == LC_DURABLE_RELAXED);
+	if (rc == 0)
+		rc = mdb_txn_begin(env->mdb, NULL, 0, &txn->mdb);
 	txn->attached = env->attached;
 	if (rc == 0)
 		return LC_OK;
@@ -103,14 +108,12 @@ lc_status
 lc__txn_begin_write(struct lc__env *env, lc_durability durability,
     struct lc__txn **out)
 {
-	const unsigned flags =
-	    durability == LC_DURABLE_RELAXED ? MDB_NOMETASYNC : 0;
 	struct lc__txn *txn = NULL;
 	lc_status status = LC_OK;
 
 	return_if_error(new_txn(env, true, &txn));
 	for (int i = 0; i < 8 && status == LC_OK && txn->mdb == NULL; i++)
-		status = try_begin_write(txn, flags);
+		status = try_begin_write(txn, durability);
 	if (status == LC_OK && txn->mdb == NULL)
 		status = lc__error(LC_BUSY, 0,
 		    "%s: the map keeps being resized", env->dir);
