@@ -234,7 +234,8 @@ lc_id_of(const char *text)
  *
  * A tree belongs to one thread while it is built; after that any number of
  * threads may read it. The nesting is at most LC_MAX_DEPTH deep, and a value has
- * at most 65,535 tensors, whose ranks sum to at most 65,535.
+ * at most 65,535 tensors, whose ranks sum to at most 65,535, and 1,048,576 parts
+ * (a list without tensors in it counts as one).
  */
 
 /** What a value, or a part of one, is. */

@@ -16,7 +16,8 @@ reserve(struct lc__buf *buf, size_t size)
 
 	if (buf->failed)
 		return false;
-	if (size <= buf->room - buf->size)
+	/* Even no bytes get a place: NULL says that an allocation failed. */
+	if (buf->data != NULL && size <= buf->room - buf->size)
 		return true;
 	while (room - buf->size < size) {
 		if (room > SIZE_MAX / 2) {

@@ -39,20 +39,33 @@ lc__usage_load(struct lc__usage *usage, struct lc__txn *txn)
 	uint64_t *numbers;
 
 	usage->loaded = true;
-	if (status == LC_NOT_FOUND)
+	usage->missing = status == LC_NOT_FOUND;
+	if (usage->missing)
 		return LC_OK;
 	return_if_error(status);
+	usage->damaged = true;
 	if (row.size < 8 || (row.size - 8) % (NUMBERS * 8) != 0 ||
 	    (row.size - 8) / (NUMBERS * 8) > LC__SCHEMAS_MAX ||
 	    lc__get64(row.data + row.size - 8) !=
 	    lc__hash64(row.data, row.size - 8))
 		return LC_OK;
+	usage->damaged = false;
 	return_if_error(reserve(usage,
 	    (uint32_t)((row.size - 8) / (NUMBERS * 8))));
 	numbers = (uint64_t *)usage->schemas;
 	for (size_t i = 0; i < usage->count * NUMBERS; i++)
 		numbers[i] = lc__get64(row.data + i * 8);
 	return LC_OK;
+}
+
+bool
+lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
+    uint32_t schema)
+{
+	static const struct lc__schema_usage none;
+
+	return memcmp(schema < a->count ? &a->schemas[schema] : &none,
+	    schema < b->count ? &b->schemas[schema] : &none, sizeof(none)) == 0;
 }
 
 /* Damage may have left the summary behind: it never runs below 0. */

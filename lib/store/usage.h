@@ -19,12 +19,18 @@ struct lc__usage {
 	struct lc__schema_usage *schemas; /* by id; malloc'ed */
 	uint32_t count;
 	bool loaded;
+	bool missing; /* there was no row */
+	bool damaged; /* there was one that is damaged */
 	bool changed; /* since it was loaded */
 };
 
 /** Read the row, or nothing if there is none or it is damaged: it is a summary. */
 LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
     struct lc__txn *txn);
+
+/** Are the counts of a schema the same in both? */
+bool lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
+    uint32_t schema);
 
 /** Count a record in, or with @p sign -1 out. It fits the schema. */
 LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,

@@ -9,7 +9,9 @@
 #include "base/hash.h"
 #include "store/flush.h"
 #include "store/lookup.h"
+#include "store/module.h"
 #include "store/reading.h"
+#include "store/usage.h"
 #include "index/run_merge.h"
 
 /* What the index says of a chunk. */
@@ -25,6 +27,7 @@ struct verify {
 	lc_verify_result result;
 	struct tally *tallies;  /* by chunk id, state.next_chunk of them */
 	struct lc__state sum;   /* counters as found */
+	struct lc__usage usage; /* as found */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -204,7 +207,7 @@ check_value(struct verify *v, const struct lc__record *record,
 	return status == LC_OK ? NULL : lc_last_error()->text;
 }
 
-static void
+static lc_status
 check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
     uint64_t offset)
 {
@@ -217,14 +220,18 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 		wrong = "its schema is missing or damaged";
 	else
 		wrong = check_value(v, record, known->schema);
+	if (wrong == NULL)
+		return_if_error(lc__usage_count(&v->usage, record, known->schema,
+		    1));
 	if (wrong != NULL)
 		damage(v, "chunk %llu, byte %llu, key %s: %s",
 		    (unsigned long long)chunk, (unsigned long long)offset,
 		    lc__quote_id(record->id.data, record->id.size), wrong);
+	return LC_OK;
 }
 
 /* Walk the records; *row gets what a ledger row would say of them. */
-static void
+static lc_status
 check_records(struct verify *v, const struct lc__chunk_slot *chunk,
     struct lc__ledger_row *row)
 {
@@ -239,15 +246,16 @@ check_records(struct verify *v, const struct lc__chunk_slot *chunk,
 			damage(v, "chunk %llu: no record at byte %llu",
 			    (unsigned long long)chunk->id,
 			    (unsigned long long)offset);
-			return;
+			return LC_OK;
 		}
-		check_record(v, &record, chunk->id, offset);
+		return_if_error(check_record(v, &record, chunk->id, offset));
 		checksum = lc__record_checksum(&record);
 		row->hash = lc__hash64_seed(&checksum, sizeof(checksum), row->hash);
 		row->records++;
 		row->bytes += record.size;
 		offset += record.size;
 	}
+	return LC_OK;
 }
 
 static void
@@ -280,7 +288,7 @@ check_ledger(struct verify *v, uint64_t chunk,
 	compare(v, chunk, "live bytes", row.live_bytes, v->tallies[chunk].bytes);
 }
 
-static void
+static lc_status
 check_chunk(struct verify *v, uint64_t id)
 {
 	struct lc__ledger_row found = { 0 };
@@ -290,13 +298,13 @@ check_chunk(struct verify *v, uint64_t id)
 	if (id >= v->snapshot->state.next_chunk) {
 		damage(v, "chunk %llu is above the state row's next chunk",
 		    (unsigned long long)id);
-		return;
+		return LC_OK;
 	}
 	if (lc__snapshot_chunk(v->snapshot, id, &chunk) != LC_OK) {
 		damage_from_error(v);
-		return;
+		return LC_OK;
 	}
-	check_records(v, chunk, &found);
+	return_if_error(check_records(v, chunk, &found));
 	if (chunk->records != found.records)
 		damage(v, "chunk %llu: its header says %llu records, found %llu",
 		    (unsigned long long)id, (unsigned long long)chunk->records,
@@ -308,6 +316,7 @@ check_chunk(struct verify *v, uint64_t id)
 	v->sum.bytes += found.bytes;
 	v->sum.live += v->tallies[id].live;
 	v->sum.live_bytes += v->tallies[id].bytes;
+	return LC_OK;
 }
 
 static lc_status
@@ -319,7 +328,7 @@ check_chunks(struct verify *v)
 
 	while ((status = lc__txn_seek(v->snapshot->txn, LC__CHUNK, id + 1, &id,
 	    &value)) == LC_OK) {
-		check_chunk(v, id);
+		return_if_error(check_chunk(v, id));
 		return_if_error(step(v));
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
@@ -354,6 +363,38 @@ check_state(struct verify *v)
 		    (unsigned long long)v->result.chunks);
 }
 
+/* ---- settings and summaries ------------------------------------------------ */
+
+/* Without its row nothing is wrong: it is a summary. */
+static lc_status
+check_usage(struct verify *v)
+{
+	struct lc__usage stored = { 0 };
+	lc_status status = lc__usage_load(&stored, v->snapshot->txn);
+
+	if (stored.damaged)
+		damage(v, "usage row: damaged");
+	for (uint32_t id = 0; id < v->snapshot->state.next_schema &&
+	    status == LC_OK && !stored.missing && !stored.damaged; id++)
+		if (!lc__usage_same(&stored, &v->usage, id))
+			damage(v, "usage row: schema %u: not what the chunks "
+			    "hold", id);
+	lc__usage_free(&stored);
+	return status;
+}
+
+static lc_status
+check_settings(struct verify *v)
+{
+	lc_settings settings;
+	const lc_status status = lc__settings_load(v->snapshot->env,
+	    v->snapshot->txn, &settings);
+
+	if (status == LC_CORRUPT)
+		damage_from_error(v);
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
 /* ---- the whole ------------------------------------------------------------ */
 
 static lc_status
@@ -368,7 +409,9 @@ check_all(struct verify *v)
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
 	check_state(v);
-	return LC_OK;
+	return_if_error(check_settings(v));
+	/* Where something is damaged, what is left of it says nothing. */
+	return v->result.damaged > 0 ? LC_OK : check_usage(v);
 }
 
 lc_status
@@ -385,6 +428,7 @@ lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 		lc__snapshot_end_keep(v.snapshot);
 	}
 	free(v.tallies);
+	lc__usage_free(&v.usage);
 	/* Too damaged to be walked at all is damage like any other. */
 	if (status == LC_CORRUPT)
 		damage_from_error(&v);
