@@ -430,7 +430,7 @@ typedef struct lc_options {
 	uint64_t flush_interval_ms; /**< commit pending writes this old; 0 never, default 1000 */
 	uint64_t map_size;          /**< address space for the map in bytes, grows when needed;
 	                                 default 1 TiB, halved while the system refuses it */
-	uint64_t pin_warn_ms;       /**< log a view held longer than this; 0 never, default 60000 */
+	uint64_t pin_warn_ms;       /**< log a view or walk held longer than this; 0 never, default 60000 */
 	lc_codec codec;             /**< of this handle's puts; default LC_CODEC_DEFAULT */
 	int level;                  /**< of codec, as in lc_settings; default 0 */
 	uint64_t lru_bytes;         /**< memory for decoded tensors and for what another rank
@@ -716,7 +716,7 @@ typedef struct lc_stats {
 	uint64_t pending_bytes;   /**< their encoded size */
 	uint32_t readers;         /**< reader slots in use, all processes */
 	uint32_t max_readers;     /**< reader slots there are */
-	uint64_t oldest_pin_ms;   /**< age of the oldest view held in this process */
+	uint64_t oldest_pin_ms;   /**< age of the oldest view or walk held in this process */
 } lc_stats;
 
 /** Fill @p out, whose struct_size the caller has set. */

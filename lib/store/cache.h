@@ -34,6 +34,7 @@ struct lc_cache {
 	bool stop;                /* the flush thread shall end */
 	bool running;             /* the flush thread exists */
 	pthread_t thread;
+	uint64_t warned_ns;       /* start of the pin that was told of; flush thread only */
 
 	atomic_uint_fast64_t pending; /* entries not committed: 0 lets reads skip the lock */
 

@@ -98,16 +98,23 @@ finish_commit(struct lc_cache *cache)
 		seal(cache);
 }
 
+/* Once for each that is held too long. */
 static void
-warn_of_pins(const struct lc_cache *cache)
+warn_of_pins(struct lc_cache *cache)
 {
-	const uint64_t age =
-	    lc__pool_oldest_pin_ms(cache->env);
+	const uint64_t since_ns = lc__pool_oldest_pin_ns(cache->env);
+	uint64_t age_ms;
 
-	if (cache->options.pin_warn_ms > 0 && age > cache->options.pin_warn_ms)
-		lc__cache_log(cache, "%s: a view is held since %llu s; freed "
-		    "space cannot be reused until it is released",
-		    cache->module_id, (unsigned long long)age / 1000);
+	if (cache->options.pin_warn_ms == 0 || since_ns == 0 ||
+	    since_ns == cache->warned_ns)
+		return;
+	age_ms = (lc__clock_coarse_ns() - since_ns) / 1000000;
+	if (age_ms <= cache->options.pin_warn_ms)
+		return;
+	cache->warned_ns = since_ns;
+	lc__cache_log(cache, "%s: a view or a walk is held since %llu s; freed "
+	    "space cannot be reused until it is released", cache->module_id,
+	    (unsigned long long)age_ms / 1000);
 }
 
 static void *

@@ -11,6 +11,7 @@
 /* Guarded by the lock of the environment. */
 struct lc__pool {
 	struct lc__snapshot *idle; /* not in use; pinned ones are still active */
+	struct lc__snapshot *kept; /* in use by walks */
 };
 
 /* Snapshots of parent processes: their slots are the parent's and views may
@@ -72,6 +73,7 @@ lc__pool_abandon(struct lc__pool *pool)
 	*end = abandoned;
 	abandoned = pool->idle;
 	pool->idle = NULL;
+	pool->kept = NULL; /* their iterators still name them */
 }
 
 /* Take off the first idle snapshot that can show the newest commit: one that is
@@ -254,35 +256,52 @@ lc__snapshot_unpin(struct lc__snapshot *s)
 void
 lc__snapshot_keep(struct lc__snapshot *s)
 {
+	struct lc__pool *pool = lc__module_of(s->env)->pool;
+
 	lc__env_lock(s->env);
 	add_pins(s, 1);
+	s->next = pool->kept;
+	pool->kept = s;
 	lc__env_unlock(s->env);
 }
 
 void
 lc__snapshot_end_keep(struct lc__snapshot *s)
 {
+	struct lc__snapshot **link;
+
 	if (s->epoch != lc__env_epoch(s->env))
 		return;
 	lc__env_lock(s->env);
+	link = &lc__module_of(s->env)->pool->kept;
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
 	drop_pin(s);
 	put_back(s);
 	lc__env_unlock(s->env);
 }
 
+/* With the lock held. */
+static uint64_t
+oldest_of(const struct lc__snapshot *list, uint64_t oldest)
+{
+	for (const struct lc__snapshot *s = list; s != NULL; s = s->next)
+		if (s->pins > 0 && (oldest == 0 || s->pinned_ns < oldest))
+			oldest = s->pinned_ns;
+	return oldest;
+}
+
 uint64_t
-lc__pool_oldest_pin_ms(struct lc__env *env)
+lc__pool_oldest_pin_ns(struct lc__env *env)
 {
 	const struct lc__pool *pool = lc__module_of(env)->pool;
-	const uint64_t now = lc__clock_coarse_ns();
-	uint64_t oldest = now;
+	uint64_t oldest;
 
 	lc__env_lock(env);
-	for (struct lc__snapshot *s = pool->idle; s != NULL; s = s->next)
-		if (s->pins > 0 && s->pinned_ns < oldest)
-			oldest = s->pinned_ns;
+	oldest = oldest_of(pool->kept, oldest_of(pool->idle, 0));
 	lc__env_unlock(env);
-	return (now - oldest) / 1000000;
+	return oldest;
 }
 
 /* ---- loading -------------------------------------------------------------- */

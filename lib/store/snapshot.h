@@ -31,7 +31,7 @@ struct lc__chunk_slot {
 struct lc__snapshot {
 	struct lc__txn *txn;
 	struct lc__env *env;
-	struct lc__snapshot *next; /* in the pool */
+	struct lc__snapshot *next; /* in the pool, or of those that are kept */
 	uint64_t loaded;       /* txn id + 1 that state and runs belong to, 0 for none */
 	uint32_t map_version;  /* and the map's version */
 	uint32_t epoch;        /* process it was made in */
@@ -68,8 +68,9 @@ void lc__snapshot_unpin(struct lc__snapshot *snapshot);
 void lc__snapshot_keep(struct lc__snapshot *snapshot);
 /** Give back what lc__snapshot_keep() kept. */
 void lc__snapshot_end_keep(struct lc__snapshot *snapshot);
-/** Age in ms of the oldest pinned snapshot of this process, 0 without one. */
-uint64_t lc__pool_oldest_pin_ms(struct lc__env *env);
+/** Since when the oldest pinned snapshot of this process is, 0 without one: a view
+ *  or a walk holds it. */
+uint64_t lc__pool_oldest_pin_ns(struct lc__env *env);
 
 /** Load state and runs into a snapshot of any transaction, also a writing one. */
 LC_CHECKED lc_status lc__snapshot_load(struct lc__snapshot *snapshot);

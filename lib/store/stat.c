@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* count and stat: what the state row and the environment say. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/flush.h"
@@ -48,6 +49,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	const struct lc__module_row *module = lc__env_module(cache->env);
 	struct lc__env_stats env;
 	struct lc__snapshot *snapshot;
+	uint64_t oldest;
 	lc_status status;
 
 	if (out->struct_size != sizeof(*out))
@@ -68,7 +70,9 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	out->map_bytes = env.map_bytes;
 	out->readers = env.readers;
 	out->max_readers = env.max_readers;
-	out->oldest_pin_ms = lc__pool_oldest_pin_ms(cache->env);
+	oldest = lc__pool_oldest_pin_ns(cache->env);
+	out->oldest_pin_ms = oldest == 0 ? 0 :
+	    (lc__clock_coarse_ns() - oldest) / 1000000;
 	describe_pending(cache, out);
 	return LC_OK;
 }
