@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "choice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct choice
+choice_parse(int argc, char **argv, unsigned rounds)
+{
+	const char *quick = getenv("BENCH_QUICK");
+	struct choice choice = { .rounds = rounds };
+	int option;
+
+	choice.quick = quick != NULL && *quick != '\0' && strcmp(quick, "0") != 0;
+	while ((option = getopt(argc, argv, "c:o:qr:")) != -1)
+		switch (option) {
+		case 'c':
+			choice.cases = optarg;
+			break;
+		case 'o':
+			choice.results = optarg;
+			break;
+		case 'q':
+			choice.quick = true;
+			break;
+		case 'r':
+			choice.rounds = (unsigned)strtoul(optarg, NULL, 10);
+			break;
+		default:
+			fprintf(stderr, "usage: %s [-q] [-c CASE] [-r ROUNDS] "
+			    "[-o RESULTS]\n", argv[0]);
+			exit(2);
+		}
+	return choice;
+}
+
+bool
+choice_has(const struct choice *choice, const char *case_name, bool smallest)
+{
+	if (choice->cases != NULL)
+		return strstr(case_name, choice->cases) != NULL;
+	return !choice->quick || smallest;
+}
