@@ -230,3 +230,12 @@ lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run,
 	}
 	return false;
 }
+
+bool
+lc__run_enter(struct lc__run_cursor *cursor, const struct lc__run *run,
+    uint32_t block)
+{
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->run = run;
+	return enter_block(cursor, block);
+}

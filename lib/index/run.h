@@ -93,6 +93,10 @@ struct lc__run_cursor {
 bool lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run,
     const void *id, size_t id_size);
 bool lc__run_next(struct lc__run_cursor *cursor);
+/** Stand before the first entry of a block, which cursor->left counts; false if the
+ *  block is damaged. */
+bool lc__run_enter(struct lc__run_cursor *cursor, const struct lc__run *run,
+    uint32_t block);
 
 /** memcmp order, a prefix before what it is a prefix of. */
 int lc__id_compare(const void *a, size_t a_size, const void *b, size_t b_size);

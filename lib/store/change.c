@@ -27,9 +27,17 @@ store_state(struct lc__change *change)
 	return status;
 }
 
+/* What a change is to do. */
+struct order {
+	struct lc__env *env;
+	lc_durability durability;
+	bool unread; /* leave the state to the body */
+	lc_status (*body)(struct lc__change *change, void *ctx);
+	void *ctx;
+};
+
 static lc_status
-run_once(struct lc__env *env, lc_durability durability,
-    lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
+run_once(const struct order *order)
 {
 	struct lc__change *change = calloc(1, sizeof(*change));
 	struct lc__snapshot *s;
@@ -38,12 +46,12 @@ run_once(struct lc__env *env, lc_durability durability,
 	if (change == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
 	s = &change->snapshot;
-	s->env = env;
-	status = lc__txn_begin_write(env, durability, &s->txn);
-	if (status == LC_OK)
+	s->env = order->env;
+	status = lc__txn_begin_write(order->env, order->durability, &s->txn);
+	if (status == LC_OK && !order->unread)
 		status = lc__snapshot_load(s);
 	if (status == LC_OK)
-		status = body(change, ctx);
+		status = order->body(change, order->ctx);
 	if (status == LC_OK)
 		status = lc__usage_store(&change->usage, s->txn);
 	if (status == LC_OK)
@@ -59,17 +67,39 @@ run_once(struct lc__env *env, lc_durability durability,
 	return status;
 }
 
+static lc_status
+run(const struct order *order)
+{
+	lc_status status = run_once(order);
+
+	while (status == LC_MAP_FULL) {
+		return_if_error(lc__env_grow(order->env));
+		status = run_once(order);
+	}
+	return status;
+}
+
 lc_status
 lc__change_run(struct lc__env *env, lc_durability durability,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
 {
-	lc_status status = run_once(env, durability, body, ctx);
+	const struct order order = {
+		.env = env, .durability = durability, .body = body, .ctx = ctx
+	};
 
-	while (status == LC_MAP_FULL) {
-		return_if_error(lc__env_grow(env));
-		status = run_once(env, durability, body, ctx);
-	}
-	return status;
+	return run(&order);
+}
+
+lc_status
+lc__change_run_unread(struct lc__env *env,
+    lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
+{
+	const struct order order = {
+		.env = env, .durability = LC_DURABLE_FULL, .unread = true,
+		.body = body, .ctx = ctx
+	};
+
+	return run(&order);
 }
 
 /* ---- chunks --------------------------------------------------------------- */

@@ -26,6 +26,11 @@ LC_CHECKED lc_status lc__change_run(struct lc__env *env,
     lc_durability durability,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx);
 
+/** As lc__change_run(), for a module that may be too damaged to be read: @p body sets
+ *  snapshot.state. */
+LC_CHECKED lc_status lc__change_run_unread(struct lc__env *env,
+    lc_status (*body)(struct lc__change *change, void *ctx), void *ctx);
+
 /**
  * A new chunk behind all others, counted in the state with all its records live.
  * The caller fills *records, row->bytes long, before any other call, sets

@@ -94,6 +94,20 @@ lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 	    lc__env_dir(env));
 }
 
+lc_status
+lc__settings_mend(struct lc__env *env, struct lc__txn *txn, bool *mended)
+{
+	unsigned char row[row_size];
+	lc_settings settings;
+	const lc_status status = lc__settings_load(env, txn, &settings);
+
+	*mended = status == LC_CORRUPT;
+	if (!*mended)
+		return status;
+	encode(&settings, row);
+	return lc__txn_put_meta(txn, ROW_NAME, row, row_size);
+}
+
 void
 lc__known_settings_init(struct lc__known_settings *known)
 {

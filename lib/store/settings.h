@@ -21,6 +21,11 @@ void lc__known_settings_init(struct lc__known_settings *known);
 LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
     lc_settings *out);
 
+/** In a write transaction, replace a damaged row by the defaults; *mended says if
+ *  it was. */
+LC_CHECKED lc_status lc__settings_mend(struct lc__env *env, struct lc__txn *txn,
+    bool *mended);
+
 /** Let puts and commits follow. */
 void lc__settings_learn(struct lc__known_settings *known,
     const lc_settings *settings);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* recover: index, ledger and counters anew from what the chunks hold. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "store/cache.h"
+#include "store/module.h"
+#include "store/recovery.h"
+#include "store/recover_rows.h"
+#include "store/recover_write.h"
+
+/* One recovery and what it is asked for. */
+struct job {
+	const lc_progress *progress;
+	bool dry_run;
+	lc_recover_result result;
+};
+
+lc_status
+lc__recovery_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
+{
+	const uint64_t wanted = *room ? *room * 2 : 256;
+	void *grown;
+
+	if (count < *room)
+		return LC_OK;
+	grown = wanted > SIZE_MAX / size ? NULL :
+	    realloc(*array, (size_t)wanted * size);
+	if (grown == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+	*array = grown;
+	*room = wanted;
+	return LC_OK;
+}
+
+void
+lc__recovery_tell(struct lc__recovery *r, const char *format, ...)
+{
+	const lc_progress *progress = r->progress;
+	char line[1024];
+	va_list args;
+
+	if (progress == NULL || progress->damage == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	progress->damage(progress->ctx, line);
+}
+
+static void
+free_parts(struct lc__recovery *r)
+{
+	free(r->runs);
+	free(r->claims);
+	free(r->gaps);
+	free(r->sounds);
+	free(r->spans);
+	free(r->chunks);
+	free(r->live);
+}
+
+static bool
+any_damage(const struct lc__recovery *r)
+{
+	bool rewrites = false;
+
+	for (uint64_t i = 0; i < r->nchunks && !rewrites; i++)
+		rewrites = r->chunks[i].rewrite;
+	return rewrites || r->index_damaged || r->state_lost ||
+	    r->result.rescued > 0 || r->result.lost > 0 || r->result.rows > 0;
+}
+
+/* Read, decide, and write what follows from it. */
+static lc_status
+recover(struct lc__recovery *r, bool dry_run)
+{
+	return_if_error(lc__recovery_read_state(r));
+	return_if_error(lc__recovery_mend_settings(r));
+	return_if_error(lc__recovery_mend_schemas(r));
+	return_if_error(lc__recovery_read_chunks(r));
+	return_if_error(lc__recovery_read_runs(r));
+	return_if_error(lc__recovery_decide(r));
+	return_if_error(lc__recovery_check_counts(r));
+	if (dry_run || !any_damage(r))
+		return LC_NOT_FOUND;
+	return lc__recovery_write(r);
+}
+
+/* LC_NOT_FOUND: nothing was to be written. */
+static lc_status
+recover_within(struct lc__change *change, void *ctx)
+{
+	struct job *job = ctx;
+	struct lc__recovery r = { .change = change, .progress = job->progress };
+	const lc_status status = recover(&r, job->dry_run);
+
+	job->result = r.result;
+	free_parts(&r);
+	return status;
+}
+
+static lc_status
+open_env(const char *root, const char *module_id, struct lc__env **out)
+{
+	char *dir = lc__path_join(root, module_id);
+	lc_options options;
+	lc_status status;
+
+	if (dir == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+	lc_options_init(&options);
+	options.flags = 0;
+	status = lc__env_open(dir, &options, out);
+	free(dir);
+	if (status == LC_CORRUPT)
+		return lc__error_prefix("recover: the file itself is damaged, "
+		    "which only a backup helps against");
+	return status == LC_OK ? lc__module_attach(*out) : status;
+}
+
+lc_status
+lc_recover(const char *root, const char *module_id, int dry_run,
+    const lc_progress *progress, lc_recover_result *out)
+{
+	struct job job = { .progress = progress, .dry_run = dry_run != 0 };
+	struct lc__env *env = NULL;
+	lc_status status;
+
+	if (root == NULL || *root == '\0' || module_id == NULL)
+		return lc__error(LC_INVALID, 0, "recover: no root or module");
+	return_if_error(lc__check_module_id(module_id));
+	status = open_env(root, module_id, &env);
+	if (status == LC_OK)
+		status = lc__change_run_unread(env, recover_within, &job);
+	lc__env_close(env);
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (status == LC_NOT_FOUND && env == NULL)
+		return status;
+	if (out != NULL)
+		*out = job.result;
+	return LC_OK;
+}

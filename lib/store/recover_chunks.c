@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The chunks of a damaged module: every whole record, whatever surrounds it. */
+#include "base/error.h"
+#include "base/hash.h"
+#include "store/record.h"
+#include "store/recovery.h"
+
+/* The records of one chunk as they are read. */
+struct reader {
+	struct lc__recovery *r;
+	struct lc__found *chunk;
+	const unsigned char *records; /* behind the header */
+	uint64_t size;                /* of all */
+};
+
+static uint64_t
+location_at(const struct reader *reader, uint64_t at)
+{
+	return lc__location(reader->chunk->id, at / LC__RECORD_ALIGN);
+}
+
+/* A record that lc_verify() would have nothing to say against. */
+static const char *
+find_fault(struct lc__snapshot *s, const struct lc__record *record)
+{
+	struct lc__known *known;
+
+	if (!lc__record_intact(record))
+		return "checksum mismatch";
+	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
+		return "its schema is lost";
+	return lc__record_fits(record, known->schema) ? NULL :
+	    "shape and size disagree";
+}
+
+static lc_status
+add_sound(struct reader *reader, const struct lc__record *record, uint64_t at)
+{
+	struct lc__recovery *r = reader->r;
+
+	return_if_error(lc__recovery_reserve((void **)&r->sounds, r->nsounds,
+	    &r->sounds_room, sizeof(*r->sounds)));
+	return_if_error(lc__recovery_reserve((void **)&r->claims, r->nclaims,
+	    &r->claims_room, sizeof(*r->claims)));
+	r->sounds[r->nsounds++] = (struct lc__sound) {
+		.location = location_at(reader, at),
+		.moved_to = location_at(reader, at),
+		.bytes = reader->records + at, .size = (uint32_t)record->size
+	};
+	r->claims[r->nclaims++] = (struct lc__claim) {
+		.prefix = lc__sort_prefix(&record->id), .id = record->id.data,
+		.id_size = (uint32_t)record->id.size,
+		.run = LC__CLAIM_RECORD, .location = location_at(reader, at)
+	};
+	reader->chunk->count++;
+	return LC_OK;
+}
+
+/* Where the next whole record stands behind a damaged one. */
+static uint64_t
+skip_damage(const struct reader *reader, uint64_t at)
+{
+	struct lc__record record;
+
+	do
+		at += LC__RECORD_ALIGN;
+	while (at < reader->size && (!lc__record_parse(reader->records + at,
+	    reader->size - at, &record) || find_fault(
+	    &reader->r->change->snapshot, &record) != NULL));
+	return at < reader->size ? at : reader->size;
+}
+
+static lc_status
+add_span(struct reader *reader, uint64_t at, uint64_t end)
+{
+	struct lc__recovery *r = reader->r;
+
+	return_if_error(lc__recovery_reserve((void **)&r->spans, r->nspans,
+	    &r->spans_room, sizeof(*r->spans)));
+	r->spans[r->nspans++] = (struct lc__span) {
+		.start = location_at(reader, at), .end = location_at(reader, end)
+	};
+	reader->chunk->rewrite = true;
+	return LC_OK;
+}
+
+/* The record at an offset, or what is there instead; *next is behind it. */
+static lc_status
+read_at(struct reader *reader, uint64_t at, uint64_t *next)
+{
+	const unsigned long long chunk = reader->chunk->id;
+	struct lc__record record;
+	const bool parsed = lc__record_parse(reader->records + at,
+	    reader->size - at, &record);
+	const char *fault = parsed ? find_fault(&reader->r->change->snapshot,
+	    &record) : "no record";
+
+	if (fault == NULL) {
+		*next = at + record.size;
+		return add_sound(reader, &record, at);
+	}
+	lc__recovery_tell(reader->r, "lost: chunk %llu, byte %llu%s%s: %s",
+	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER),
+	    parsed ? ", key " : "", parsed ? lc__quote_id(record.id.data,
+	    record.id.size) : "", fault);
+	*next = skip_damage(reader, at);
+	return add_span(reader, at, *next);
+}
+
+/* Records end at a multiple of their alignment; behind them may be padding. Without
+ * a header, that padding is told from records by its zeros. */
+static uint64_t
+records_size(const struct lc__slice *value, const struct lc__chunk *chunk,
+    bool intact)
+{
+	uint64_t size = value->size <= LC__CHUNK_HEADER ? 0 :
+	    (value->size - LC__CHUNK_HEADER) / LC__RECORD_ALIGN *
+	    LC__RECORD_ALIGN;
+
+	if (intact)
+		return chunk->bytes;
+	while (size > 0 && value->data[LC__CHUNK_HEADER + size - 1] == 0) {
+		const uint64_t before = size - LC__RECORD_ALIGN;
+		bool zeros = true;
+
+		for (uint64_t i = before; i < size && zeros; i++)
+			zeros = value->data[LC__CHUNK_HEADER + i] == 0;
+		if (!zeros)
+			break;
+		size = before;
+	}
+	return size;
+}
+
+/* Zeros at the end of the last record look like padding: they are its own. */
+static uint64_t
+last_record_end(const struct lc__slice *value, uint64_t at, uint64_t size)
+{
+	const uint64_t room = value->size - LC__CHUNK_HEADER;
+	struct lc__record record;
+
+	if (lc__record_parse(value->data + LC__CHUNK_HEADER + at, room - at,
+	    &record) && at + record.size > size && lc__record_intact(&record))
+		return at + record.size;
+	return size;
+}
+
+static lc_status
+read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
+{
+	struct lc__chunk header = { 0 };
+	const bool intact = lc__chunk_parse(value->data, value->size, id,
+	    &header);
+	struct reader reader = { .r = r };
+	uint64_t at = 0;
+
+	return_if_error(lc__recovery_reserve((void **)&r->chunks, r->nchunks,
+	    &r->chunks_room, sizeof(*r->chunks)));
+	reader.chunk = &r->chunks[r->nchunks++];
+	*reader.chunk = (struct lc__found) { .id = id, .first = r->nsounds };
+	reader.size = records_size(value, &header, intact);
+	reader.records = value->data + LC__CHUNK_HEADER;
+	while (at < reader.size) {
+		if (!intact)
+			reader.size = last_record_end(value, at, reader.size);
+		return_if_error(read_at(&reader, at, &at));
+	}
+	if (!intact || (header.records != reader.chunk->count &&
+	    !reader.chunk->rewrite)) {
+		lc__recovery_tell(r, "chunk %llu: its header is damaged",
+		    (unsigned long long)id);
+		reader.chunk->rewrite = true;
+	}
+	return LC_OK;
+}
+
+static lc_status
+step(const struct lc__recovery *r)
+{
+	const lc_progress *progress = r->progress;
+	const uint64_t total = r->change->snapshot.state.bytes;
+
+	if (progress != NULL && progress->step != NULL && progress->step(
+	    progress->ctx, r->done, r->done > total ? r->done : total) != 0)
+		return lc__error(LC_CANCELLED, 0, "recover: cancelled");
+	return LC_OK;
+}
+
+lc_status
+lc__recovery_read_chunks(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__slice value;
+	uint64_t id = 0;
+	lc_status status;
+
+	while ((status = lc__txn_seek(s->txn, LC__CHUNK, id, &id, &value)) ==
+	    LC_OK) {
+		lc__env_willneed(s->env, value.data, value.size);
+		return_if_error(read_chunk(r, id, &value));
+		r->done += value.size;
+		return_if_error(step(r));
+		id++;
+	}
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which record does a cache_id lead to, after what can be read of the index and of
+ * the chunks? The newest readable entry decides. But where a newer run has a gap,
+ * the newest record that no readable entry names may be what the gap named: it comes
+ * back. A record in a later place is the newer one: chunks are in commit order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "index/run_build.h"
+#include "store/merge.h"
+#include "store/recovery.h"
+
+#define NOWHERE LC__TOMBSTONE
+
+/* All claims of one cache_id. */
+struct group {
+	const struct lc__claim *claims;
+	uint64_t count;
+	const struct lc__claim *newest; /* of a run; NULL if there is none */
+	const struct lc__claim *record; /* the last in place; NULL if there is none */
+};
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct lc__claim *x = a, *y = b;
+
+	if (x->prefix != y->prefix)
+		return x->prefix < y->prefix ? -1 : 1;
+	return lc__id_compare(x->id, x->id_size, y->id, y->id_size);
+}
+
+struct lc__sound *
+lc__recovery_sound(const struct lc__recovery *r, uint64_t location)
+{
+	uint64_t low = 0, high = r->nsounds;
+
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (r->sounds[middle].location < location)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < r->nsounds && r->sounds[low].location == location ?
+	    &r->sounds[low] : NULL;
+}
+
+/* ---- the claims of one cache_id ------------------------------------------- */
+
+static bool
+in_gap(const struct lc__gap *gap, const struct lc__claim *claim)
+{
+	return (gap->after.id == NULL || lc__id_compare(gap->after.id,
+	    gap->after.id_size, claim->id, claim->id_size) < 0) &&
+	    (gap->before.id == NULL || lc__id_compare(claim->id,
+	    claim->id_size, gap->before.id, gap->before.id_size) < 0);
+}
+
+/* May a run that is newer than the newest entry say something else? Without the
+ * state row it is not known which are newer. */
+static bool
+has_newer_gap(const struct lc__recovery *r, const struct group *g)
+{
+	for (uint64_t i = 0; i < r->ngaps; i++)
+		if ((r->state_lost || g->newest == NULL ||
+		    r->gaps[i].run > g->newest->run) &&
+		    in_gap(&r->gaps[i], g->claims))
+			return true;
+	return false;
+}
+
+/* The newest run's entry with that location. */
+static const struct lc__claim *
+find_entry(const struct group *g, uint64_t location)
+{
+	const struct lc__claim *found = NULL;
+
+	for (uint64_t i = 0; i < g->count; i++)
+		if (g->claims[i].run != LC__CLAIM_RECORD &&
+		    g->claims[i].location == location &&
+		    (found == NULL || g->claims[i].run > found->run))
+			found = &g->claims[i];
+	return found;
+}
+
+static bool
+has_record(const struct group *g, uint64_t location)
+{
+	for (uint64_t i = 0; i < g->count; i++)
+		if (g->claims[i].run == LC__CLAIM_RECORD &&
+		    g->claims[i].location == location)
+			return true;
+	return false;
+}
+
+/* The last record in place that an entry names. */
+static const struct lc__claim *
+last_named(const struct group *g)
+{
+	const struct lc__claim *last = NULL;
+
+	for (uint64_t i = 0; i < g->count; i++) {
+		const struct lc__claim *c = &g->claims[i];
+
+		if (c->run == LC__CLAIM_RECORD && (last == NULL ||
+		    c->location > last->location) &&
+		    find_entry(g, c->location) != NULL)
+			last = c;
+	}
+	return last;
+}
+
+/* The damaged place that a location is in, NULL if it is in none. */
+static struct lc__span *
+find_span(const struct lc__recovery *r, uint64_t location)
+{
+	for (uint64_t i = 0; i < r->nspans; i++)
+		if (location >= r->spans[i].start && location < r->spans[i].end)
+			return &r->spans[i];
+	return NULL;
+}
+
+/* A cache_id leads to a place without its record. */
+static uint64_t
+lose(struct lc__recovery *r, const struct group *g)
+{
+	struct lc__span *span = find_span(r, g->newest->location);
+
+	if (r->trial)
+		return NOWHERE;
+	if (span != NULL)
+		span->counted = true;
+	r->index_damaged = true;
+	r->result.lost++;
+	lc__recovery_tell(r, "lost: key %s: its record is damaged or missing",
+	    lc__quote_id(g->claims->id, g->claims->id_size));
+	return NOWHERE;
+}
+
+/* Without the state row: runs of a higher number are newer, but for one that was
+ * found too large to be merged when its older neighbours were. In doubt a record
+ * was not deleted. */
+static uint64_t
+decide_unordered(struct lc__recovery *r, const struct group *g)
+{
+	const struct lc__claim *deletion = find_entry(g, LC__TOMBSTONE);
+	const struct lc__claim *record = last_named(g), *entry;
+
+	/* What a damaged record replaced must not come back. */
+	if (g->newest != NULL && find_span(r, g->newest->location) != NULL)
+		return lose(r, g);
+	if (record == NULL)
+		return NOWHERE;
+	entry = find_entry(g, record->location);
+	if (deletion != NULL && deletion->run > entry->run &&
+	    (r->runs[deletion->run].level != LC__LEVEL_FULL ||
+	    r->runs[entry->run].level == LC__LEVEL_FULL))
+		return NOWHERE;
+	return record->location;
+}
+
+static uint64_t
+decide(struct lc__recovery *r, const struct group *g)
+{
+	if (g->record != NULL && find_entry(g, g->record->location) == NULL &&
+	    has_newer_gap(r, g)) {
+		r->result.rescued++;
+		lc__recovery_tell(r, "rescued: key %s%s", lc__quote_id(
+		    g->claims->id, g->claims->id_size), g->newest == NULL ?
+		    ", which may have been deleted" :
+		    ", which may have been deleted or replaced");
+		return g->record->location;
+	}
+	if (r->state_lost)
+		return decide_unordered(r, g);
+	if (g->newest == NULL || g->newest->location == LC__TOMBSTONE)
+		return NOWHERE;
+	if (has_record(g, g->newest->location))
+		return g->newest->location;
+	return lose(r, g);
+}
+
+/* ---- all of them ---------------------------------------------------------- */
+
+static lc_status
+add_live(struct lc__recovery *r, const struct lc__claim *claim,
+    uint64_t location)
+{
+	struct lc__sound *sound = lc__recovery_sound(r, location);
+
+	return_if_error(lc__recovery_reserve((void **)&r->live, r->nlive,
+	    &r->live_room, sizeof(*r->live)));
+	sound->live = true;
+	r->live[r->nlive++] = (struct lc__new_entry) {
+		.prefix = claim->prefix, .id = { claim->id, claim->id_size },
+		.hash = lc__run_hash(lc__env_seed(r->change->snapshot.env),
+		    claim->id, claim->id_size),
+		.location = location
+	};
+	return LC_OK;
+}
+
+/* Collect the claims of the cache_id at a position. */
+static void
+collect(const struct lc__recovery *r, uint64_t from, struct group *g)
+{
+	*g = (struct group) { .claims = &r->claims[from] };
+	for (; from + g->count < r->nclaims &&
+	    by_id(&r->claims[from], &r->claims[from + g->count]) == 0;
+	    g->count++) {
+		const struct lc__claim *c = &r->claims[from + g->count];
+
+		if (c->run == LC__CLAIM_RECORD) {
+			if (g->record == NULL || c->location > g->record->location)
+				g->record = c;
+		} else if (g->newest == NULL || c->run > g->newest->run) {
+			g->newest = c;
+		}
+	}
+}
+
+/* How many cache_ids are live after the ledger; false if it does not know. */
+static bool
+count_after_ledger(struct lc__recovery *r, uint64_t *out)
+{
+	*out = 0;
+	for (uint64_t i = 0; i < r->nchunks; i++) {
+		struct lc__ledger_row row;
+		uint64_t id = 0;
+		bool intact = false;
+
+		if (lc__ledger_seek(&r->change->snapshot, r->chunks[i].id, &id,
+		    &row, &intact) != LC_OK || !intact || id != r->chunks[i].id)
+			return false;
+		*out += row.live;
+	}
+	return true;
+}
+
+/* Without the state row nobody knows whether a run is missing. If the ledger knows
+ * of more live records than all runs, one may be, and may have held anything. */
+static lc_status
+suspect_missing_run(struct lc__recovery *r)
+{
+	uint64_t wanted, found = 0;
+	struct group g;
+
+	r->trial = true;
+	for (uint64_t i = 0; i < r->nclaims; i += g.count) {
+		collect(r, i, &g);
+		found += decide_unordered(r, &g) != NOWHERE;
+	}
+	r->trial = false;
+	if (count_after_ledger(r, &wanted) && found >= wanted)
+		return LC_OK;
+	return_if_error(lc__recovery_reserve((void **)&r->gaps, r->ngaps,
+	    &r->gaps_room, sizeof(*r->gaps)));
+	r->gaps[r->ngaps++] = (struct lc__gap) { .run = UINT32_MAX };
+	return LC_OK;
+}
+
+lc_status
+lc__recovery_decide(struct lc__recovery *r)
+{
+	struct group g;
+
+	if (r->nclaims > 0)
+		qsort(r->claims, r->nclaims, sizeof(*r->claims), by_id);
+	if (r->state_lost)
+		return_if_error(suspect_missing_run(r));
+	for (uint64_t i = 0; i < r->nclaims; i += g.count) {
+		uint64_t location;
+
+		collect(r, i, &g);
+		location = decide(r, &g);
+		if (location != NOWHERE)
+			return_if_error(add_live(r, g.claims, location));
+	}
+	for (uint64_t i = 0; i < r->nspans; i++)
+		r->result.lost += !r->spans[i].counted;
+	r->result.records = r->nlive;
+	return LC_OK;
+}

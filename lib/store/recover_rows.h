@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The small rows of a damaged module: state, settings, schemas, ledger. */
+#ifndef LC_STORE_RECOVER_ROWS_H
+#define LC_STORE_RECOVER_ROWS_H
+
+#include "store/recovery.h"
+
+/** Read the state row, or make up for it from what the tables hold. */
+LC_CHECKED lc_status lc__recovery_read_state(struct lc__recovery *r);
+
+/** Mend the damaged schemas; a structure that is lost gets a stand-in. */
+LC_CHECKED lc_status lc__recovery_mend_schemas(struct lc__recovery *r);
+
+/** Put the defaults in the place of damaged settings. */
+LC_CHECKED lc_status lc__recovery_mend_settings(struct lc__recovery *r);
+
+/** Compare ledger and counters with what was decided, and find rows damaged. */
+LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
+
+/** What the ledger row of a chunk is to be, with what can be read of the old one. */
+LC_CHECKED lc_status lc__recovery_row(struct lc__recovery *r,
+    const struct lc__found *chunk, struct lc__ledger_row *row, bool *intact);
+
+#endif

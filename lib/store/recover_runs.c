@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The index of a damaged module: every entry that can be read, and the gaps. */
+#include "base/error.h"
+#include "index/run_build.h"
+#include "store/recovery.h"
+
+/* A run as it is read. */
+struct reader {
+	struct lc__recovery *r;
+	uint32_t position;
+	uint64_t entries;    /* read so far */
+	bool in_gap;         /* the block before was damaged */
+	struct lc__run_entry last; /* id NULL before the first */
+};
+
+static lc_status
+open_gap(struct reader *reader)
+{
+	struct lc__recovery *r = reader->r;
+
+	if (reader->in_gap)
+		return LC_OK;
+	return_if_error(lc__recovery_reserve((void **)&r->gaps, r->ngaps,
+	    &r->gaps_room, sizeof(*r->gaps)));
+	r->gaps[r->ngaps++] = (struct lc__gap) {
+		.run = reader->position, .after = reader->last
+	};
+	reader->in_gap = true;
+	return LC_OK;
+}
+
+static lc_status
+add_entry(struct reader *reader, const struct lc__run_entry *entry)
+{
+	struct lc__recovery *r = reader->r;
+	const lc_id id = { entry->id, entry->id_size };
+
+	return_if_error(lc__recovery_reserve((void **)&r->claims, r->nclaims,
+	    &r->claims_room, sizeof(*r->claims)));
+	r->claims[r->nclaims++] = (struct lc__claim) {
+		.prefix = lc__sort_prefix(&id), .id = entry->id,
+		.id_size = (uint32_t)entry->id_size, .run = reader->position,
+		.location = entry->location & LC__TOMBSTONE ? LC__TOMBSTONE :
+		    entry->location
+	};
+	if (reader->in_gap)
+		r->gaps[r->ngaps - 1].before = *entry;
+	reader->in_gap = false;
+	reader->last = *entry;
+	reader->entries++;
+	return LC_OK;
+}
+
+/* Does the table of the run lead to the entry? */
+static bool
+table_has(const struct lc__run *run, uint64_t seed,
+    const struct lc__run_entry *entry)
+{
+	struct lc__run_probe probe;
+	uint64_t found;
+
+	lc__run_probe_start(&probe, run, lc__run_hash(seed, entry->id,
+	    entry->id_size), true);
+	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
+		if (found == entry->location)
+			return true;
+	return false;
+}
+
+/* All blocks of a run; *whole is false if anything of it is damaged. */
+static lc_status
+read_blocks(struct reader *reader, const struct lc__run *run, bool *whole)
+{
+	const uint64_t seed = lc__env_seed(reader->r->change->snapshot.env);
+	struct lc__run_cursor cursor;
+
+	*whole = lc__run_table_intact(run);
+	for (uint32_t i = 0; i < run->blocks; i++) {
+		bool more = lc__run_enter(&cursor, run, i);
+
+		if (!more)
+			return_if_error(open_gap(reader));
+		while (more && cursor.left > 0) {
+			more = lc__run_next(&cursor);
+			if (more) {
+				return_if_error(add_entry(reader, &cursor.entry));
+				*whole &= table_has(run, seed, &cursor.entry);
+			}
+		}
+		*whole &= !cursor.damaged;
+	}
+	*whole &= reader->entries == run->entries;
+	return LC_OK;
+}
+
+static lc_status
+read_run(struct lc__recovery *r, uint32_t position)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	const struct lc__run_row *row = &s->state.runs[position];
+	struct reader reader = { .r = r, .position = position };
+	struct lc__run *run = &r->runs[position];
+	struct lc__slice value;
+	const lc_status status = lc__txn_get(s->txn, LC__INDEX, row->id, &value);
+	bool whole = false;
+
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (status == LC_OK && value.size == row->bytes && lc__run_parse(
+	    value.data, value.size, row->id, run) &&
+	    run->entries == row->entries)
+		return_if_error(read_blocks(&reader, run, &whole));
+	else
+		return_if_error(open_gap(&reader));
+	if (whole)
+		return LC_OK;
+	r->result.runs++;
+	r->index_damaged = true;
+	lc__recovery_tell(r, "index run %llu: damaged, %llu of %llu entries read",
+	    (unsigned long long)row->id, (unsigned long long)reader.entries,
+	    (unsigned long long)row->entries);
+	return LC_OK;
+}
+
+lc_status
+lc__recovery_read_runs(struct lc__recovery *r)
+{
+	const uint32_t n = r->change->snapshot.state.nruns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		return_if_error(lc__recovery_reserve((void **)&r->runs, r->nruns,
+		    &r->runs_room, sizeof(*r->runs)));
+		r->runs[r->nruns++] = (struct lc__run) { .entries = 0 };
+		return_if_error(read_run(r, i));
+	}
+	return LC_OK;
+}

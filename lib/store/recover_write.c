@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/recover_write.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "store/merge.h"
+#include "store/record.h"
+#include "store/recover_rows.h"
+
+/* Bytes of cache_ids and entries in a new run, about. */
+#define RUN_BYTES ((uint64_t)32 << 20)
+#define ENTRY_BYTES 32
+
+/* ---- chunks and ledger ---------------------------------------------------- */
+
+/* Store the sound records of a chunk, whose value was deleted; where they were in
+ * the map nothing is written before the commit. */
+static lc_status
+fill_chunk(struct lc__recovery *r, const struct lc__found *chunk,
+    const struct lc__ledger_row *row)
+{
+	unsigned char *records;
+	uint64_t at = 0;
+
+	return_if_error(lc__change_put_chunk(r->change, chunk->id, row, &records));
+	for (uint64_t i = 0; i < chunk->count; i++) {
+		struct lc__sound *sound = &r->sounds[chunk->first + i];
+
+		memcpy(records + at, sound->bytes, sound->size);
+		sound->moved_to = lc__location(chunk->id, at / LC__RECORD_ALIGN);
+		at += sound->size;
+	}
+	return LC_OK;
+}
+
+static void
+count_row(struct lc__state *state, const struct lc__ledger_row *row)
+{
+	state->records += row->records;
+	state->bytes += row->bytes;
+	state->live += row->live;
+	state->live_bytes += row->live_bytes;
+}
+
+static lc_status
+write_chunk(struct lc__recovery *r, const struct lc__found *chunk)
+{
+	struct lc__change *change = r->change;
+	struct lc__ledger_row row;
+	bool intact = false;
+
+	return_if_error(lc__recovery_row(r, chunk, &row, &intact));
+	if (chunk->rewrite)
+		return_if_error(lc__txn_delete(change->snapshot.txn, LC__CHUNK,
+		    chunk->id));
+	if (chunk->rewrite && row.records > 0)
+		return_if_error(fill_chunk(r, chunk, &row));
+	return row.records > 0 ?
+	    lc__change_put_ledger(change, chunk->id, &row) : LC_OK;
+}
+
+/* The counters of all chunks; after the chunks are written, which counts some. */
+static lc_status
+count_all(struct lc__recovery *r)
+{
+	struct lc__state *state = &r->change->snapshot.state;
+
+	state->records = state->bytes = state->live = state->live_bytes = 0;
+	for (uint64_t i = 0; i < r->nchunks; i++) {
+		struct lc__ledger_row row;
+		bool intact = false;
+
+		return_if_error(lc__recovery_row(r, &r->chunks[i], &row,
+		    &intact));
+		count_row(state, &row);
+	}
+	return LC_OK;
+}
+
+/* The old rows are needed until the new ones are made. */
+static lc_status
+drop_orphans(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__ledger_row row;
+	struct lc__slice value;
+	uint64_t id = 0;
+	lc_status status;
+	bool intact;
+
+	while ((status = lc__ledger_seek(s, id, &id, &row, &intact)) == LC_OK) {
+		status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
+		if (status == LC_NOT_FOUND)
+			status = lc__txn_delete(s->txn, LC__LEDGER, id);
+		return_if_error(status);
+		id++;
+	}
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* ---- the index ------------------------------------------------------------ */
+
+static lc_status
+write_run(struct lc__recovery *r, uint64_t from, uint64_t n, uint64_t id_bytes)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__run_builder builder;
+	lc_status status;
+
+	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), n,
+	    id_bytes));
+	for (uint64_t i = from; i < from + n; i++) {
+		const struct lc__new_entry *entry = &r->live[i];
+
+		lc__run_build_add(&builder, entry->hash,
+		    lc__recovery_sound(r, entry->location)->moved_to,
+		    entry->id.data, entry->id.size);
+	}
+	lc__run_build_finish(&builder, s->state.next_run, LC__LEVEL_FULL);
+	status = lc__change_push_run(r->change, &builder, LC__LEVEL_FULL);
+	lc__run_build_free(&builder);
+	return status;
+}
+
+static lc_status
+write_index(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+
+	return_if_error(lc__txn_clear(s->txn, LC__INDEX));
+	lc__state_drop_runs(&s->state, 0, s->state.nruns);
+	for (uint64_t i = 0, n; i < r->nlive; i += n) {
+		uint64_t id_bytes = 0;
+
+		for (n = 0; i + n < r->nlive &&
+		    n * ENTRY_BYTES + id_bytes < RUN_BYTES; n++)
+			id_bytes += r->live[i + n].id.size;
+		return_if_error(write_run(r, i, n, id_bytes));
+	}
+	return LC_OK;
+}
+
+/* ---- all ------------------------------------------------------------------ */
+
+static lc_status
+write_usage(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__record record;
+	struct lc__known *known;
+
+	return_if_error(lc__usage_clear(&r->change->usage, s->txn));
+	for (uint64_t i = 0; i < r->nsounds; i++) {
+		(void)lc__record_parse(r->sounds[i].bytes, r->sounds[i].size,
+		    &record);
+		return_if_error(lc__snapshot_schema(s, record.schema, &known));
+		return_if_error(lc__change_count(r->change, &record,
+		    known->schema, 1));
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__recovery_write(struct lc__recovery *r)
+{
+	bool moved = false;
+
+	/* Of what is in the map; afterwards the records stand elsewhere. */
+	return_if_error(write_usage(r));
+	for (uint64_t i = 0; i < r->nchunks; i++) {
+		moved |= r->chunks[i].rewrite;
+		return_if_error(write_chunk(r, &r->chunks[i]));
+	}
+	return_if_error(count_all(r));
+	return_if_error(drop_orphans(r));
+	return moved || r->index_damaged || r->state_lost ||
+	    r->result.rescued > 0 ? write_index(r) : LC_OK;
+}
