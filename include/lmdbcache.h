@@ -440,8 +440,8 @@ typedef struct lc_options {
 	int writer_rank;            /**< the rank that writes, or LC_RANK_ANY; default
 	                                 LC_RANK_ANY. On other ranks puts and deletes reach
 	                                 the LRU only (with lru_bytes 0 they are forgotten),
-	                                 and flush has nothing to do. A rule for these only:
-	                                 settings, clear and compact work on every rank */
+	                                 and flush has nothing to do; what would write all
+	                                 the same, such as lc_clear(), is LC_READONLY */
 	void (*log)(void *ctx, const char *line); /**< told of unusual events; default NULL.
 	                                 Called from any thread; must not call the library */
 	void *log_ctx;              /**< its first argument */

@@ -56,6 +56,39 @@ do_put(struct pass *p)
 	return put_version(p, 0, KEYS - 4);
 }
 
+/* Those among the first three keys that it is asked for. */
+static lc_status
+compute_first(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
+    lc_results *results)
+{
+	struct pass *p = ctx;
+
+	(void)keys;
+	for (size_t j = 0; j < n; j++)
+		(void)lc_result_tensor(results, j, &p->tensors[0][missing[j] % 3]);
+	return LC_OK;
+}
+
+/* Each key twice, of which puts come later once more. */
+static lc_status
+do_compute(struct pass *p)
+{
+	const lc_id ids[6] = {
+		p->id[0], p->id[1], p->id[2], p->id[0], p->id[1], p->id[2]
+	};
+	lc_view views[6];
+	const lc_status status =
+	    lc_get_or_compute(p->cache, ids, 6, compute_first, p, views);
+
+	for (int i = 0; i < 6; i++) {
+		need(views[i].status == LC_OK || status != LC_OK);
+		need(views[i].status != LC_OK ||
+		    sample_same(&views[i].tensor, &p->tensors[0][i % 3]));
+	}
+	lc_views_release(views, 6);
+	return status;
+}
+
 static lc_status
 do_put_batch(struct pass *p)
 {
@@ -225,7 +258,8 @@ static const struct {
 	const char *name;
 	step_fn *run;
 } steps[] = {
-	{ "open", do_open }, { "put", do_put }, { "put_batch", do_put_batch },
+	{ "open", do_open }, { "get_or_compute", do_compute }, { "put", do_put },
+	{ "put_batch", do_put_batch },
 	{ "get of pending", do_get }, { "get_copy of pending", do_get_copy },
 	{ "get_batch of pending", do_get_batch }, { "flush", do_flush },
 	{ "get", do_get }, { "get_copy", do_get_copy }, { "get_into", do_get_into },

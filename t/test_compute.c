@@ -427,7 +427,7 @@ START_TEST(values_are_computed)
 	    views), LC_FAILED);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "2 of 5"));
 	ck_assert_int_eq(views[1].status, LC_FAILED);
-	ck_assert_int_eq(views[2].status, LC_FAILED);
+	ck_assert_int_eq(views[2].status, LC_NO_MEMORY);
 	for (int i = 0; i < 5; i++)
 		ck_assert(keys[i] == 1 || keys[i] == 2 ||
 		    is_value(&views[i], keys[i]));

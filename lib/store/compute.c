@@ -170,7 +170,7 @@ take_result(struct compute *c, struct lc__want *want,
 
 	if (result->state == LC__RESULT_FAILED) {
 		atomic_fetch_add(&c->cache->compute_failures, 1);
-		fail_item(c, want->at, lc__error(LC_FAILED, 0, "%s",
+		fail_item(c, want->at, lc__error(result->status, 0, "%s",
 		    result->why != NULL ? result->why : "out of memory"));
 		return;
 	}

@@ -10,13 +10,15 @@
 
 /* The first reason stands. */
 static void
-fail_result(struct lc__result *result, const char *why)
+fail_result(struct lc__result *result, lc_status status, const char *why)
 {
 	lc__block_drop(result->record.block);
 	result->record.block = NULL;
-	if (result->state != LC__RESULT_FAILED)
-		result->why = strdup(why);
+	if (result->state == LC__RESULT_FAILED)
+		return;
 	result->state = LC__RESULT_FAILED;
+	result->status = status;
+	result->why = strdup(why);
 }
 
 /* The item of result j, which must be unset. */
@@ -34,7 +36,7 @@ open_result(lc_results *results, size_t j, struct lc__result **out)
 	status = lc__error(LC_INVALID, 0, "result %zu of key %s is set twice", j,
 	    lc__quote_id(results->keys[results->missing[j]].data,
 	    results->keys[results->missing[j]].size));
-	fail_result(*out, "its result is set twice");
+	fail_result(*out, LC_FAILED, "its result is set twice");
 	return status;
 }
 
@@ -44,7 +46,8 @@ close_result(struct lc__result *result, lc_status status)
 	if (status == LC_OK)
 		result->state = LC__RESULT_SET;
 	else
-		fail_result(result, lc_last_error()->text);
+		fail_result(result, status == LC_NO_MEMORY ? status : LC_FAILED,
+		    lc_last_error()->text);
 	return status;
 }
 
@@ -72,7 +75,7 @@ void
 lc_result_fail(lc_results *results, size_t j, const char *why)
 {
 	if (j < results->n)
-		fail_result(&results->items[j],
+		fail_result(&results->items[j], LC_FAILED,
 		    why != NULL ? why : "it cannot be computed");
 }
 
@@ -88,7 +91,7 @@ lc__results_end(lc_results *results, lc_status status)
 		    lc_status_name(status));
 	for (size_t j = 0; j < results->n; j++)
 		if (results->items[j].state == LC__RESULT_UNSET)
-			fail_result(&results->items[j], why);
+			fail_result(&results->items[j], LC_FAILED, why);
 }
 
 void

@@ -10,6 +10,7 @@
 struct lc__result {
 	enum { LC__RESULT_UNSET, LC__RESULT_SET, LC__RESULT_FAILED } state;
 	struct lc__peeked record; /* if it is set */
+	lc_status status;         /* if it failed: LC_FAILED, or LC_NO_MEMORY here */
 	char *why;                /* if it failed; NULL without memory for it */
 };
 
