@@ -287,6 +287,7 @@ check_orphans(struct lc__recovery *r)
 	while ((status = lc__ledger_seek(s, id, &id, &row, &intact)) == LC_OK) {
 		status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
 		if (status == LC_NOT_FOUND) {
+			r->chunk_missing = true;
 			r->result.rows++;
 			lc__recovery_tell(r, "chunk %llu is missing",
 			    (unsigned long long)id);
@@ -296,6 +297,47 @@ check_orphans(struct lc__recovery *r)
 		id++;
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+lc_status
+lc__recovery_count_usage(struct lc__recovery *r, struct lc__usage *usage)
+{
+	struct lc__record record;
+	struct lc__known *known;
+
+	for (uint64_t i = 0; i < r->nsounds; i++) {
+		(void)lc__record_parse(r->sounds[i].bytes, r->sounds[i].size,
+		    &record);
+		return_if_error(lc__snapshot_schema(&r->change->snapshot,
+		    record.schema, &known));
+		return_if_error(lc__usage_count(usage, &record, known->schema,
+		    1));
+	}
+	return LC_OK;
+}
+
+/* A missing row is no damage; nor is one that still counts records now lost. */
+static lc_status
+check_usage(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__usage stored = { 0 }, found = { 0 };
+	lc_status status = lc__usage_load(&stored, s->txn);
+	bool wrong = stored.damaged;
+
+	if (status == LC_OK)
+		status = lc__recovery_count_usage(r, &found);
+	for (uint32_t id = 0; id < s->state.next_schema && !stored.missing &&
+	    r->nspans == 0 && !r->chunk_missing; id++)
+		wrong |= !lc__usage_same(&stored, &found, id);
+	if (wrong && status == LC_OK) {
+		r->result.rows++;
+		lc__recovery_tell(r, "usage row: %s", stored.damaged ?
+		    "damaged" : "not what the chunks hold");
+	}
+	lc__usage_free(&stored);
+	lc__usage_free(&found);
+	return status;
 }
 
 lc_status
@@ -309,8 +351,9 @@ lc__recovery_check_counts(struct lc__recovery *r)
 	for (uint64_t i = 0; i < r->nchunks; i++)
 		return_if_error(check_row(r, &r->chunks[i], &sum));
 	return_if_error(check_orphans(r));
+	return_if_error(check_usage(r));
 	if (!r->state_lost && !r->index_damaged && r->result.rescued == 0 &&
-	    r->nspans == 0 && (above > state->next_chunk ||
+	    r->nspans == 0 && !r->chunk_missing && (above > state->next_chunk ||
 	    sum.records != state->records || sum.bytes != state->bytes ||
 	    sum.live != state->live || sum.live_bytes != state->live_bytes)) {
 		r->result.rows++;

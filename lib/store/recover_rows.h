@@ -17,6 +17,10 @@ LC_CHECKED lc_status lc__recovery_mend_settings(struct lc__recovery *r);
 /** Compare ledger and counters with what was decided, and find rows damaged. */
 LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
 
+/** Count all sound records. */
+LC_CHECKED lc_status lc__recovery_count_usage(struct lc__recovery *r,
+    struct lc__usage *usage);
+
 /** What the ledger row of a chunk is to be, with what can be read of the old one. */
 LC_CHECKED lc_status lc__recovery_row(struct lc__recovery *r,
     const struct lc__found *chunk, struct lc__ledger_row *row, bool *intact);

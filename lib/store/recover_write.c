@@ -143,31 +143,15 @@ write_index(struct lc__recovery *r)
 
 /* ---- all ------------------------------------------------------------------ */
 
-static lc_status
-write_usage(struct lc__recovery *r)
-{
-	struct lc__snapshot *s = &r->change->snapshot;
-	struct lc__record record;
-	struct lc__known *known;
-
-	return_if_error(lc__usage_clear(&r->change->usage, s->txn));
-	for (uint64_t i = 0; i < r->nsounds; i++) {
-		(void)lc__record_parse(r->sounds[i].bytes, r->sounds[i].size,
-		    &record);
-		return_if_error(lc__snapshot_schema(s, record.schema, &known));
-		return_if_error(lc__change_count(r->change, &record,
-		    known->schema, 1));
-	}
-	return LC_OK;
-}
-
 lc_status
 lc__recovery_write(struct lc__recovery *r)
 {
 	bool moved = false;
 
 	/* Of what is in the map; afterwards the records stand elsewhere. */
-	return_if_error(write_usage(r));
+	return_if_error(lc__usage_clear(&r->change->usage,
+	    r->change->snapshot.txn));
+	return_if_error(lc__recovery_count_usage(r, &r->change->usage));
 	for (uint64_t i = 0; i < r->nchunks; i++) {
 		moved |= r->chunks[i].rewrite;
 		return_if_error(write_chunk(r, &r->chunks[i]));

@@ -54,6 +54,7 @@ struct lc__recovery {
 	lc_recover_result result;
 	bool state_lost;     /* the order of the runs is that of their ids */
 	bool index_damaged;  /* the runs are to be written anew */
+	bool chunk_missing;  /* the ledger has a row for one that is not there */
 	bool trial;          /* decide without telling and counting */
 	uint64_t done;       /* bytes read */
 	/* malloc'ed, with counts and rooms */
