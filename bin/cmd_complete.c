@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "command.h"
+#include "format/utf8.h"
 #include "module.h"
 #include "report.h"
 #include "settings.h"
-#include "utf8.h"
 
 #define MOST_IDS 500
 
@@ -153,7 +153,7 @@ offer_id(lc_id id)
 {
 	const unsigned char *text = id.data;
 
-	if (!utf8_valid(id.data, id.size))
+	if (!lc__utf8_valid(id.data, id.size))
 		return;
 	for (size_t i = 0; i < id.size; i++)
 		if (text[i] < 0x20 || text[i] == 0x7f)

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "utf8.h"
+#include "format/utf8.h"
 
 int
 ident_print(FILE *out, lc_id id)
@@ -12,7 +12,7 @@ ident_print(FILE *out, lc_id id)
 	int columns = 0;
 
 	for (size_t at = 0; at < id.size;) {
-		const size_t n = utf8_length(text + at, id.size - at);
+		const size_t n = lc__utf8_length(text + at, id.size - at);
 		/* U+0080 to U+009F are control characters as well. */
 		const bool control = n == 1 ? text[at] < 0x20 ||
 		    text[at] == 0x7f : n == 2 && text[at] == 0xc2 &&

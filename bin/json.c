@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "base64.h"
-#include "utf8.h"
+#include "format/base64.h"
+#include "format/json_text.h"
+#include "format/utf8.h"
 
 void
 jw_key(struct json *json, const char *key)
@@ -38,38 +39,11 @@ jw_end_line(struct json *json)
 	json->comma = false;
 }
 
-static void
-put_character(FILE *out, const unsigned char *text, size_t size)
-{
-	if (size == 0)
-		fputs("\\ufffd", out);
-	else if (*text == '"' || *text == '\\')
-		fprintf(out, "\\%c", *text);
-	else if (*text < 0x20 || *text == 0x7f)
-		fprintf(out, "\\u%04x", *text);
-	else
-		fwrite(text, 1, size, out);
-}
-
-static void
-put_string(FILE *out, const void *data, size_t size)
-{
-	const unsigned char *text = data;
-
-	putc('"', out);
-	for (size_t at = 0; at < size;) {
-		const size_t n = utf8_length(text + at, size - at);
-		put_character(out, text + at, n);
-		at += n ? n : 1;
-	}
-	putc('"', out);
-}
-
 void
 jw_text(struct json *json, const char *key, const char *text)
 {
 	jw_key(json, key);
-	put_string(json->out, text, strlen(text));
+	lc__json_string(json->out, text, strlen(text));
 }
 
 void
@@ -96,14 +70,14 @@ jw_flag(struct json *json, const char *key, bool value)
 void
 jw_id(struct json *json, lc_id id)
 {
-	if (utf8_valid(id.data, id.size)) {
+	if (lc__utf8_valid(id.data, id.size)) {
 		jw_key(json, "id");
-		put_string(json->out, id.data, id.size);
+		lc__json_string(json->out, id.data, id.size);
 		return;
 	}
 	jw_key(json, "id_base64");
 	putc('"', json->out);
-	base64_write(json->out, id.data, id.size);
+	lc__base64_write(json->out, id.data, id.size);
 	putc('"', json->out);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base64.h"
+#include "format/base64.h"
 #include "json.h"
 #include "size.h"
 
@@ -21,7 +21,7 @@ jsonrecord_write(FILE *out, lc_id id, const lc_tensor *tensor)
 	jw_type(&json, tensor);
 	jw_key(&json, "data");
 	putc('"', out);
-	base64_write(out, tensor->data, tensor->nbytes);
+	lc__base64_write(out, tensor->data, tensor->nbytes);
 	putc('"', out);
 	jw_end_line(&json);
 }
@@ -39,7 +39,7 @@ read_base64(const json_t *value, const char *name, void **out, size_t *size)
 	if (text == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	memcpy(text, json_string_value(value), length + 1);
-	if (!base64_decode(text, length, size)) {
+	if (!lc__base64_decode(text, length, size)) {
 		free(text);
 		return lc__error(LC_INVALID, 0, "%s is not base64", name);
 	}

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* base64 with padding, RFC 4648. */
-#ifndef BIN_BASE64_H
-#define BIN_BASE64_H
+#ifndef LC_FORMAT_BASE64_H
+#define LC_FORMAT_BASE64_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-void base64_write(FILE *out, const void *data, size_t size);
+void lc__base64_write(FILE *out, const void *data, size_t size);
 /**
  * Decode @p size characters in place over @p text; *decoded says how many bytes
  * there are. False if it is not base64.
  */
-bool base64_decode(char *text, size_t size, size_t *decoded);
+bool lc__base64_decode(char *text, size_t size, size_t *decoded);
 
 #endif

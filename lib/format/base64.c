@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base64.h"
+#include "format/base64.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -20,7 +20,7 @@ encode(const unsigned char *bytes, size_t size, char *out)
 }
 
 void
-base64_write(FILE *out, const void *data, size_t size)
+lc__base64_write(FILE *out, const void *data, size_t size)
 {
 	const unsigned char *bytes = data;
 	char text[4096];
@@ -47,7 +47,7 @@ fill_values(unsigned char values[256])
 }
 
 bool
-base64_decode(char *text, size_t size, size_t *decoded)
+lc__base64_decode(char *text, size_t size, size_t *decoded)
 {
 	unsigned char values[256];
 	unsigned char *out = (unsigned char *)text;

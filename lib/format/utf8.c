@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "utf8.h"
+#include "format/utf8.h"
 
 /* The rows of RFC 3629: first bytes, range of the second, bytes in all. */
 static const struct {
@@ -25,7 +25,7 @@ check_rest(const unsigned char *text, size_t size, unsigned char low,
 }
 
 size_t
-utf8_length(const unsigned char *text, size_t size)
+lc__utf8_length(const unsigned char *text, size_t size)
 {
 	for (size_t i = 0; size > 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (text[0] >= rows[i].first && text[0] <= rows[i].last)
@@ -35,12 +35,12 @@ utf8_length(const unsigned char *text, size_t size)
 }
 
 bool
-utf8_valid(const void *data, size_t size)
+lc__utf8_valid(const void *data, size_t size)
 {
 	const unsigned char *text = data;
 
 	for (size_t at = 0; at < size;) {
-		const size_t n = utf8_length(text + at, size - at);
+		const size_t n = lc__utf8_length(text + at, size - at);
 		if (n == 0)
 			return false;
 		at += n;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The path of a part of a value, "boxes.0.score", as lc_value_find() reads it. */
+#ifndef LC_FORMAT_PART_PATH_H
+#define LC_FORMAT_PART_PATH_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** Append a step to a path that ends with a NUL; a path begins as an empty buffer. */
+void lc__path_name(struct lc__buf *path, const char *name);
+void lc__path_index(struct lc__buf *path, size_t i);
+/** The text of a path, "" for the root; "?" where memory was short. */
+const char *lc__path_text(const struct lc__buf *path);
+/** Go back to what the path was when its buffer's size was @p size. */
+void lc__path_cut(struct lc__buf *path, size_t size);
+
+/**
+ * Take the next step of a path's text into @p name, without escapes.
+ * @return LC_OK; LC_NOT_FOUND at the end; LC_INVALID for an empty step or a
+ * backslash before anything but a dot or a backslash; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__path_take(const char **text, struct lc__buf *name);
+
+/** True if a name reads as a position, "0" or "12"; *out says which. */
+bool lc__path_position(const char *name, size_t *out);
+
+#endif
