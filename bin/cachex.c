@@ -12,9 +12,9 @@
 #include "usage.h"
 
 const struct command *const commands[] = {
-	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_verify,
-	&cmd_backup, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump, &cmd_load,
-	&cmd_config, &cmd_help, NULL
+	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_schema,
+	&cmd_set, &cmd_verify, &cmd_backup, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump,
+	&cmd_load, &cmd_config, &cmd_help, NULL
 };
 
 const struct command *
@@ -96,11 +96,13 @@ static int
 read_surroundings(const struct command *command)
 {
 	char why[OPT_TEXT_ROOM];
+	int rank;
 
 	if (!opt_environment(global_options, NULL, why, sizeof(why)) ||
 	    !opt_environment(command->options, command->name, why, sizeof(why)) ||
 	    !config_read(why, sizeof(why)) ||
 	    !settings_check_epoch(why, sizeof(why)) ||
+	    !settings_writer_rank(&rank, why, sizeof(why)) ||
 	    !settings_default_root(why, sizeof(why)))
 		return report_usage("%s", why);
 	return EXIT_DONE;

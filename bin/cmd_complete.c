@@ -10,6 +10,7 @@
 #include "command.h"
 #include "format/utf8.h"
 #include "module.h"
+#include "moduleset.h"
 #include "report.h"
 #include "settings.h"
 
@@ -113,7 +114,7 @@ offer_choices(const char *choices, const char *typed)
 static int
 offer_value(const struct opt *opt, const char *typed)
 {
-	const bool files = opt->kind == OPT_FILE;
+	const bool files = opt->kind == OPT_FILE || opt->kind == OPT_LIST;
 
 	puts(files ? "files" : opt->kind == OPT_DIR ? "dirs" : "words");
 	if (opt->kind == OPT_CHOICE)
@@ -185,6 +186,37 @@ offer_ids(const char *module, const char *typed)
 	return module_close(cache, EXIT_DONE);
 }
 
+/* "codec=auto", a word for each value that a setting has. */
+static void
+offer_words_of(const char *name, const char *words, const char *typed)
+{
+	char word[80];
+
+	while (*words != '\0') {
+		const size_t n = strcspn(words, "|");
+		snprintf(word, sizeof(word), "%s=%.*s", name, (int)n, words);
+		offer(word, "", typed);
+		words += n + (words[n] == '|');
+	}
+}
+
+static int
+offer_settings(const char *typed)
+{
+	char word[80];
+
+	puts("words");
+	for (size_t i = 0; moduleset_name(i) != NULL; i++) {
+		if (moduleset_words(i) != NULL) {
+			offer_words_of(moduleset_name(i), moduleset_words(i), typed);
+			continue;
+		}
+		snprintf(word, sizeof(word), "%s=", moduleset_name(i));
+		offer(word, "", typed);
+	}
+	return EXIT_DONE;
+}
+
 static int
 offer_operand(const struct written *written, const char *typed)
 {
@@ -205,6 +237,8 @@ offer_operand(const struct written *written, const char *typed)
 		puts("words");
 		offer_choices("inspect|verify|extract", typed);
 		return EXIT_DONE;
+	case 'n':
+		return offer_settings(typed);
 	case 'f':
 		puts("files");
 		return EXIT_DONE;

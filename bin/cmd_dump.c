@@ -19,6 +19,21 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
+static lc_status
+dump_record(lc_iter *iter, const lc_item *item, FILE *out)
+{
+	const lc_value *value;
+	lc_status status;
+
+	if (item->kind == LC_TENSOR) {
+		jsonrecord_write_tensor(out, item->id, &item->tensor);
+		return LC_OK;
+	}
+	status = lc_iter_value(iter, NULL, &value);
+	return status == LC_OK ? jsonrecord_write_value(out, item->id, value) :
+	    status;
+}
+
 static int
 dump_records(lc_iter *iter, struct output *out, uint64_t total)
 {
@@ -29,8 +44,9 @@ dump_records(lc_iter *iter, struct output *out, uint64_t total)
 	lc_status step;
 
 	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
+		if (step == LC_OK)
+			step = dump_record(iter, &item, out->stream);
 		if (step == LC_OK) {
-			jsonrecord_write(out->stream, item.id, &item.tensor);
 			done += item.stored_size;
 			records++;
 		} else {
@@ -90,7 +106,8 @@ const struct command cmd_dump = {
 	    "Writes every record, ordered by cache_id, as one JSON object a "
 	    "line: id (id_base64 if it is not UTF-8), dtype, shape, and data: "
 	    "the elements' bytes in row-major order, little-endian, in base64. "
-	    "cachex load reads it.\n"
+	    "A structured value has format, id and value instead, as cachex-put(1) "
+	    "explains it. Coded tensors are decoded. cachex load reads it.\n"
 	    "A damaged record is reported and left out; then the exit status is "
 	    "1 and FILE is not written.",
 	.examples =

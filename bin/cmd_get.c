@@ -1,77 +1,272 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "command.h"
+#include "describe.h"
 #include "elements.h"
+#include "format/npz.h"
+#include "format/value_json.h"
 #include "module.h"
 #include "npyfile.h"
 #include "output.h"
 #include "report.h"
+#include "setdir.h"
 #include "settings.h"
 #include "value/tensor.h"
 
 static const char *output;
+static const char *field;
 static int format;
+static int data;
 static int bits;
 static int force;
 static int dry_run;
 
 static struct opt options[] = {
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "one part of a structured value: names and positions separated by "
+	    "dots" },
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write here, replacing the file at once when all is written; - is "
-	    "standard output" },
-	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw|json",
-	    .help = "what to write" },
+	    .help = "write here, replacing the file at once when all is written; DIR/ "
+	    "or FILE.npz hold all tensors; - is standard output" },
+	{ "", "format", OPT_CHOICE, &format, .value = "auto|npy|raw|json|npz|set",
+	    .help = "what to write; auto is .npy for a tensor, else what -o names, or "
+	    "JSON" },
+	{ "", "data", OPT_FLAG, &data,
+	    .help = "JSON of a structured value with the bytes of its tensors, as put "
+	    "takes it" },
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "write binary data to a terminal" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "read and check the tensor, write nothing" },
+	    .help = "read and check the value, write nothing" },
 	{ .kind = OPT_END }
 };
 
-enum { FORMAT_NPY, FORMAT_RAW, FORMAT_JSON };
+enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_JSON, FORMAT_NPZ, FORMAT_SET };
 
-static void
-write_json(FILE *out, lc_id id, const lc_tensor *tensor)
+/* What is written: a record or a part of it. */
+struct found {
+	lc_id id;
+	lc_kind kind;
+	const lc_value *value; /* NULL for a record that is a tensor */
+	lc_tensor tensor;      /* if that is what it is */
+};
+
+static bool
+output_ends(const char *suffix)
 {
-	struct json json = { out, false };
+	const size_t size = output ? strlen(output) : 0, n = strlen(suffix);
 
-	jw_open(&json, NULL, '{');
-	jw_id(&json, id);
-	jw_type(&json, tensor);
-	elements_write(&json, "data", tensor);
-	jw_end_line(&json);
+	return size > n && strcmp(output + size - n, suffix) == 0;
+}
+
+/* What to write; only JSON asked for by name is an object around the value. */
+static int
+find_format(const struct found *found)
+{
+	if (format != FORMAT_AUTO)
+		return format;
+	if (output != NULL && setdir_is(output))
+		return FORMAT_SET;
+	if (output_ends(".npz"))
+		return FORMAT_NPZ;
+	return found->kind == LC_TENSOR ? FORMAT_NPY : FORMAT_AUTO;
+}
+
+/* ---- one format each: an exit status ------------------------------------------ */
+
+static int
+write_value_json(FILE *out, const struct found *found)
+{
+	const struct lc__json_tensors tensors = {
+		.data = data ? LC__JSON_DATA : LC__JSON_SUMMARY
+	};
+	const lc_status written = lc__value_json_write(out, found->value, &tensors);
+
+	return written == LC_OK ? EXIT_DONE : report_status(written);
 }
 
 static int
-write_tensor(FILE *out, lc_id id, const lc_tensor *tensor)
+write_json(FILE *out, const struct found *found)
 {
-	if (format == FORMAT_NPY)
-		return npy_write(out, tensor, bits);
-	if (format == FORMAT_RAW)
-		fwrite(tensor->data, 1, tensor->nbytes, out);
+	struct json json = { out, false };
+	int status = EXIT_DONE;
+
+	jw_open(&json, NULL, '{');
+	jw_id(&json, found->id);
+	if (field != NULL)
+		jw_text(&json, "field", field);
+	if (found->kind == LC_TENSOR) {
+		jw_type(&json, &found->tensor);
+		elements_write(&json, "data", &found->tensor);
+	} else {
+		jw_key(&json, "value");
+		status = write_value_json(out, found);
+	}
+	jw_end_line(&json);
+	return status;
+}
+
+static int
+no_tensor(const struct found *found)
+{
+	report_error("%s%s%s is no tensor but a %s; -o DIR/ writes all of it, --field "
+	    "a part", lc__quote_id(found->id.data, found->id.size),
+	    field ? ": " : "", field ? field : "", lc_kind_name(found->kind));
+	return EXIT_DATA;
+}
+
+/* The bytes of a tensor, a string or bytes. */
+static int
+write_raw(FILE *out, const struct found *found)
+{
+	const char *text;
+	const void *bytes;
+	size_t size;
+
+	if (found->kind == LC_TENSOR)
+		fwrite(found->tensor.data, 1, found->tensor.nbytes, out);
+	else if (lc_value_as_str(found->value, &text, &size) == LC_OK)
+		fwrite(text, 1, size, out);
+	else if (lc_value_as_bytes(found->value, &bytes, &size) == LC_OK)
+		fwrite(bytes, 1, size, out);
 	else
-		write_json(out, id, tensor);
+		return no_tensor(found);
 	return EXIT_DONE;
 }
 
+/* All is checked first: nothing is dropped, and nothing half written. */
 static int
-write_view(lc_id id, const lc_view *view)
+write_npz(FILE *out, const struct found *found)
 {
-	struct output out;
-	int status = output_open(&out, dry_run ? "/dev/null" : output);
+	lc_status status = lc__npz_check(found->value, bits);
 
+	if (status == LC_UNSUPPORTED) {
+		report_error("%s: %s; -o DIR/ holds everything",
+		    lc__quote_id(found->id.data, found->id.size),
+		    lc_last_error()->text);
+		return EXIT_DATA;
+	}
+	if (status == LC_OK)
+		status = lc__npz_write(out, found->value, bits);
+	return status == LC_OK ? EXIT_DONE : report_file(status);
+}
+
+static int
+write_format(FILE *out, const struct found *found, int chosen)
+{
+	int status;
+
+	switch (chosen) {
+	case FORMAT_NPY:
+		return found->kind == LC_TENSOR ?
+		    npy_write(out, &found->tensor, bits) : no_tensor(found);
+	case FORMAT_RAW:
+		return write_raw(out, found);
+	case FORMAT_JSON:
+		return write_json(out, found);
+	case FORMAT_NPZ:
+		return write_npz(out, found);
+	default:
+		status = write_value_json(out, found);
+		putc('\n', out);
+		return status;
+	}
+}
+
+/* ---- where it goes --------------------------------------------------------------- */
+
+static int
+write_set(const struct found *found)
+{
+	if (output == NULL || strcmp(output, "-") == 0)
+		return report_usage("a directory is needed: -o DIR/");
+	return dry_run ? EXIT_DONE : setdir_write(output, found->value);
+}
+
+static int
+write_found(const struct found *found)
+{
+	const int chosen = find_format(found);
+	const bool text = chosen == FORMAT_JSON || chosen == FORMAT_AUTO;
+	struct output out;
+	int status;
+
+	if (chosen == FORMAT_SET)
+		return write_set(found);
+	status = output_open(&out, dry_run ? "/dev/null" : output);
 	if (status != EXIT_DONE)
 		return status;
-	if (format != FORMAT_JSON && !force && output_is_terminal(&out)) {
+	if (!text && !force && output_is_terminal(&out)) {
 		output_discard(&out);
 		return report_usage("standard output is a terminal; use -o FILE, "
 		    "a pipe, --format json, or -f");
 	}
-	status = write_tensor(out.stream, id, &view->tensor);
+	status = write_format(out.stream, found, chosen);
 	output_failed(&out);
 	return output_end(&out, status);
+}
+
+static void
+say_dry(const struct found *found)
+{
+	char type[LC__TENSOR_TEXT];
+	char *text = NULL;
+
+	if (found->kind != LC_TENSOR)
+		text = describe_value(found->value);
+	report_note("would write %s to %s", text ? text : lc__tensor_describe(
+	    &found->tensor, type, sizeof(type)), output_name(output));
+	free(text);
+}
+
+static int
+no_part(const struct found *found)
+{
+	report_error("%s has no part %s", lc__quote_id(found->id.data,
+	    found->id.size), field);
+	return EXIT_NO;
+}
+
+/* A tensor asked for as such needs no tree around it. */
+static int
+find_part(lc_view *view, struct found *found)
+{
+	const bool whole = field == NULL || *field == '\0';
+	const bool tree = !whole || view->kind != LC_TENSOR ||
+	    find_format(found) == FORMAT_SET || find_format(found) == FORMAT_NPZ;
+	lc_status status = LC_OK;
+
+	found->kind = view->kind;
+	found->tensor = view->tensor;
+	if (!tree)
+		return EXIT_DONE;
+	status = lc_view_value(view, field, &found->value);
+	if (status == LC_NOT_FOUND)
+		return no_part(found);
+	if (status == LC_OK) {
+		found->kind = lc_value_kind(found->value);
+		if (found->kind == LC_TENSOR)
+			status = lc_value_as_tensor(found->value, &found->tensor);
+	}
+	return status == LC_OK ? EXIT_DONE : report_argument(status);
+}
+
+static int
+write_view(lc_id id, lc_view *view)
+{
+	struct found found = { .id = id, .kind = view->kind };
+	int status = find_part(view, &found);
+
+	if (status == EXIT_DONE)
+		status = write_found(&found);
+	if (status == EXIT_DONE && dry_run)
+		say_dry(&found);
+	return status;
 }
 
 static int
@@ -80,8 +275,7 @@ run(int argc, char **argv)
 	const lc_id id = lc_id_of(argv[1]);
 	lc_cache *cache;
 	lc_view view;
-	char text[LC__TENSOR_TEXT];
-	lc_status found;
+	lc_status got;
 	int status = list_check_id(id);
 
 	(void)argc;
@@ -91,19 +285,16 @@ run(int argc, char **argv)
 		return status;
 	if (settings.json)
 		format = FORMAT_JSON;
-	found = lc_get(cache, id.data, id.size, &view);
-	if (found == LC_OK) {
+	got = lc_get(cache, id.data, id.size, &view);
+	if (got == LC_OK) {
 		status = write_view(id, &view);
-		if (status == EXIT_DONE && dry_run)
-			report_note("would write %s to %s", lc__tensor_describe(
-			    &view.tensor, text, sizeof(text)), output_name(output));
 		lc_view_release(&view);
-	} else if (found == LC_NOT_FOUND) {
+	} else if (got == LC_NOT_FOUND) {
 		report_error("%s is not in %s", lc__quote_id(id.data, id.size),
 		    argv[0]);
 		status = EXIT_NO;
 	} else {
-		status = report_argument(found);
+		status = report_argument(got);
 	}
 	return module_close(cache, status);
 }
@@ -111,17 +302,22 @@ run(int argc, char **argv)
 const struct command cmd_get = {
 	.name = "get",
 	.operands = "MODULE CACHE_ID",
-	.summary = "write a tensor",
+	.summary = "write a tensor, or a structured value",
 	.text =
 	    "Writes the tensor stored under CACHE_ID to standard output or to "
 	    "FILE: as .npy, as raw bytes in row-major order, little-endian, or "
 	    "as one JSON object with the cache_id, the dtype, the shape and the "
 	    "elements. --json is short for --format json.\n"
-	    "Exit status 1 says that there is no such cache_id or module, or "
+	    "A structured value is written as JSON, with the type of a tensor in its "
+	    "place; -o DIR/ makes a directory with a .npy file for each tensor and "
+	    "value.json, -o FILE.npz an archive. --field takes one part of it.\n"
+	    "Exit status 1 says that there is no such cache_id, part or module, or "
 	    "that the record is damaged; then nothing is written.",
 	.examples =
 	    "cachex get faces img-000001 -o feature.npy\n"
 	    "cachex get faces img-000001 --json | jq .shape\n"
+	    "cachex get faces img-000004 --field boxes.0 -o box.npy\n"
+	    "cachex get faces img-000004 -o img-000004/\n"
 	    "cachex get faces img-000001 --format raw | xxd | head",
 	.completes = "mi",
 	.least = 2,

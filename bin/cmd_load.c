@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "codecs.h"
 #include "command.h"
 #include "input.h"
 #include "interrupt.h"
@@ -17,11 +18,18 @@
 #include "size.h"
 
 static int skip_existing;
+static int codec;
+static int level;
 static int dry_run;
 
 static struct opt options[] = {
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
+	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
+	    .help = "how to store the tensors; default is what the module's settings "
+	    "say" },
+	{ "", "level", OPT_NUMBER, &level, .value = "N",
+	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, store nothing" },
 	{ .kind = OPT_END }
@@ -57,8 +65,7 @@ store(struct loading *loading, const struct jsonrecord *record)
 		return EXIT_DONE;
 	}
 	if (status == LC_OK || status == LC_NOT_FOUND)
-		status = lc_put(loading->cache, id.data, id.size,
-		    &record->tensor);
+		status = codec_put(loading->cache, id, record->value, codec, level);
 	loading->stored += status == LC_OK;
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
@@ -172,8 +179,10 @@ run(int argc, char **argv)
 	const bool from_stdin = strcmp(path, "-") == 0;
 	struct loading loading = { .module = argv[0], .name = input_name(path) };
 	char records[SIZE_TEXT];
-	int status;
+	int status = codec_check_level(level);
 
+	if (status != EXIT_DONE)
+		return status;
 	if (from_stdin && isatty(STDIN_FILENO))
 		return report_usage("standard input is a terminal; name a file "
 		    "or use a pipe");

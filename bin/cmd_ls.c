@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "columns.h"
 #include "command.h"
+#include "describe.h"
 #include "ident.h"
 #include "json.h"
 #include "module.h"
@@ -19,8 +22,8 @@ static int order;
 
 static struct opt options[] = {
 	{ "l", "long", OPT_FLAG, &longer,
-	    .help = "say also the chunk and the bytes on disk; for modules, more of "
-	    "their sizes" },
+	    .help = "say also the bytes on disk, the codec and the chunk, and all of a "
+	    "structure; for modules, more of their sizes" },
 	{ "1", "ids", OPT_FLAG, &ids_only,
 	    .help = "cache_ids only, one a line" },
 	{ "z", "null", OPT_FLAG, &null,
@@ -115,46 +118,86 @@ list_modules(void)
 	return report_worse(status, columns_end(&columns));
 }
 
+/* What a row says of a record, whatever it holds. */
+struct row {
+	const lc_item *item;
+	char *type;     /* "f32[512]", "{features: f32[512], label: plain}" */
+	uint64_t bytes; /* of all tensors, decoded */
+};
+
 static void
-show_record_json(const lc_item *item)
+show_record_json(const struct row *row)
 {
+	const lc_item *item = row->item;
 	struct json json = { stdout, false };
 
 	jw_open(&json, NULL, '{');
 	jw_id(&json, item->id);
-	jw_type(&json, &item->tensor);
-	jw_count(&json, "bytes", item->tensor.nbytes);
+	if (item->kind == LC_TENSOR) {
+		jw_type(&json, &item->tensor);
+	} else {
+		jw_text(&json, "kind", lc_kind_name(item->kind));
+		jw_text(&json, "structure", row->type);
+	}
+	jw_count(&json, "bytes", row->bytes);
 	jw_count(&json, "stored_bytes", item->stored_size);
+	jw_text(&json, "codec", lc_codec_name(item->codec));
 	jw_count(&json, "chunk", item->chunk);
 	jw_end_line(&json);
 }
 
 static void
-show_record_text(const lc_item *item)
+show_record_text(const struct row *row)
 {
-	char type[LC__TENSOR_TEXT], chunk[SIZE_TEXT];
+	char chunk[SIZE_TEXT];
 
-	columns_id(&columns, item->id);
-	columns_text(&columns, lc__tensor_describe(&item->tensor, type,
-	    sizeof(type)));
-	size_cell(item->tensor.nbytes, "");
+	columns_id(&columns, row->item->id);
+	columns_text(&columns, longer ? row->type : describe_cut(row->type, 60));
+	size_cell(row->bytes, "");
 	if (longer) {
-		size_cell(item->stored_size, "");
+		size_cell(row->item->stored_size, "");
+		columns_text(&columns, lc_codec_name(row->item->codec));
 		snprintf(chunk, sizeof(chunk), "chunk %llu",
-		    (unsigned long long)item->chunk);
+		    (unsigned long long)row->item->chunk);
 		columns_text(&columns, chunk);
 	}
 }
 
-static void
-show_record(const lc_item *item)
+static lc_status
+find_row(lc_iter *iter, const lc_item *item, struct row *out)
 {
-	if (settings.json)
-		show_record_json(item);
-	else if (ids_only || null)
+	const lc_value *value;
+	char type[LC__TENSOR_TEXT];
+
+	out->item = item;
+	if (item->kind == LC_TENSOR) {
+		out->type = strdup(lc__tensor_describe(&item->tensor, type,
+		    sizeof(type)));
+		out->bytes = item->tensor.nbytes;
+	} else {
+		return_if_error(lc_iter_value(iter, NULL, &value));
+		out->type = describe_value(value);
+		out->bytes = describe_bytes(value);
+	}
+	return out->type ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+}
+
+static lc_status
+show_record(lc_iter *iter, const lc_item *item)
+{
+	struct row row;
+
+	if ((ids_only || null) && !settings.json) {
 		ident_item(stdout, item->id, null);
+		return LC_OK;
+	}
+	return_if_error(find_row(iter, item, &row));
+	if (settings.json)
+		show_record_json(&row);
 	else
-		show_record_text(item);
+		show_record_text(&row);
+	free(row.type);
+	return LC_OK;
 }
 
 /* Walk to the end, or until nobody reads any more. */
@@ -167,8 +210,8 @@ walk(lc_iter *iter)
 
 	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
 		if (step == LC_OK)
-			show_record(&item);
-		else
+			step = show_record(iter, &item);
+		if (step != LC_OK)
 			status = report_worse(status, report_status(step));
 		if (report_output_failed() || (step != LC_OK && step != LC_CORRUPT))
 			break;
@@ -189,7 +232,7 @@ list_records(const char *module, const char *prefix)
 		return status;
 	opened = lc_iter_open(cache, flags, prefix, strlen(prefix), &iter);
 	if (opened == LC_OK) {
-		columns_begin(&columns, longer ? "llrrl" : "llr");
+		columns_begin(&columns, longer ? "llrrll" : "llr");
 		status = walk(iter);
 		status = report_worse(status, columns_end(&columns));
 		lc_iter_close(iter);
@@ -213,8 +256,8 @@ const struct command cmd_ls = {
 	.summary = "list modules, or the records of one",
 	.text =
 	    "Without MODULE it lists the modules with their records and sizes. "
-	    "With MODULE it lists its records: cache_id, dtype with shape, and "
-	    "size; with PREFIX, those whose cache_id starts so. The data itself "
+	    "With MODULE it lists its records: cache_id, dtype with shape or "
+	    "structure, and size; with PREFIX, those whose cache_id starts so. The data itself "
 	    "is not read and not checked: that is what verify is for.\n"
 	    "With --json it writes one object a line. A cache_id that is not "
 	    "UTF-8 stands in id_base64 and not in id. Without --json, -1 and -z "

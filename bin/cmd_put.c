@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "codecs.h"
 #include "command.h"
+#include "describe.h"
+#include "fields.h"
+#include "format/npy.h"
+#include "format/npz.h"
+#include "format/value_json.h"
 #include "input.h"
 #include "module.h"
 #include "npyfile.h"
 #include "report.h"
+#include "setdir.h"
 #include "settings.h"
 #include "shape.h"
 #include "size.h"
@@ -14,24 +23,43 @@
 
 static const char *dtype_name;
 static const char *shape_text;
+static struct opt_list fields;
 static int format;
+static int codec;
+static int level;
 static int dry_run;
 
 static struct opt options[] = {
+	{ "", "field", OPT_LIST, &fields, .value = "NAME=FILE",
+	    .help = "a part of a structured value: NAME=FILE.npy, NAME=@FILE.json or "
+	    "NAME:=JSON; once for each part" },
 	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
 	    .help = "dtype of raw bytes: f32, u8, bf16 and so on; for a .npy file, "
 	    "the dtype that it must have, or that its raw bits (V2, V1) are" },
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
 	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
 	    "element" },
-	{ "", "format", OPT_CHOICE, &format, .value = "auto|npy|raw",
-	    .help = "what FILE holds; auto tells .npy by its first bytes" },
+	{ "", "format", OPT_CHOICE, &format, .value = "auto|npy|raw|json|npz|set",
+	    .help = "what FILE holds; auto looks at it" },
+	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
+	    .help = "how to store tensors; default is what the module's settings say" },
+	{ "", "level", OPT_NUMBER, &level, .value = "N",
+	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "check the input, store nothing" },
 	{ .kind = OPT_END }
 };
 
-enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW };
+enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_JSON, FORMAT_NPZ, FORMAT_SET };
+
+/* Nothing larger can become one record. */
+#define LIMIT ((uint64_t)64 << 30)
+
+/* What is put: a tensor of one file, or a value of several. */
+struct input {
+	struct decoded file;
+	struct lc__loaded loaded; /* the value, also that of a tensor */
+};
 
 /* Whoever decided on a bad value is named: option, variable or key. */
 static int
@@ -98,23 +126,143 @@ decode_npy(struct decoded *in, const char *name)
 	return status == LC_OK ? EXIT_DONE : report_input(status);
 }
 
+/* The dtype of raw bits in files of a set, LC__NPY_ANY_DTYPE without --dtype. */
 static int
-decode(struct decoded *in, const char *name)
+find_raw_dtype(int *out)
 {
-	const bool npy = npy_is(&in->file);
-	const bool described = dtype_name != NULL || shape_text != NULL;
+	lc_dtype dtype;
 
-	if (format == FORMAT_RAW || (format == FORMAT_AUTO && !npy && described))
-		return decode_raw(in, name);
-	if (format == FORMAT_NPY || npy)
-		return decode_npy(in, name);
-	report_error("%s: not a .npy file; raw bytes need --dtype and --shape, "
-	    "images cachex import", name);
-	return EXIT_DATA;
+	*out = LC__NPY_ANY_DTYPE;
+	if (shape_text != NULL)
+		return report_usage("--shape describes raw bytes only");
+	if (dtype_name == NULL)
+		return EXIT_DONE;
+	if (lc_dtype_parse(dtype_name, &dtype) != LC_OK)
+		return bad_dtype();
+	*out = (int)dtype;
+	return EXIT_DONE;
+}
+
+static bool
+looks_like_json(const struct lc__buf *file, const char *name)
+{
+	const size_t size = strlen(name);
+	size_t at = 0;
+
+	if (size > 5 && strcmp(name + size - 5, ".json") == 0)
+		return true;
+	while (at < file->size && strchr(" \t\r\n", file->data[at]) != NULL &&
+	    file->data[at] != '\0')
+		at++;
+	return at < file->size && (file->data[at] == '{' || file->data[at] == '[');
 }
 
 static int
-store(const char *module, lc_id id, const lc_tensor *tensor)
+find_format(const struct lc__buf *file, const char *name)
+{
+	if (format != FORMAT_AUTO)
+		return format;
+	if (npy_is(file))
+		return FORMAT_NPY;
+	if (dtype_name != NULL || shape_text != NULL)
+		return lc__npz_is(file->data, file->size) && shape_text == NULL ?
+		    FORMAT_NPZ : FORMAT_RAW;
+	if (lc__npz_is(file->data, file->size))
+		return FORMAT_NPZ;
+	return looks_like_json(file, name) ? FORMAT_JSON : FORMAT_AUTO;
+}
+
+static int
+decode_tensor(struct input *in, const char *name, int holds)
+{
+	const int status = holds == FORMAT_RAW ? decode_raw(&in->file, name) :
+	    decode_npy(&in->file, name);
+
+	if (status == EXIT_DONE)
+		in->loaded.value = lc_value_tensor(&in->file.tensor);
+	return status;
+}
+
+static int
+decode_value(struct input *in, const char *name, int holds)
+{
+	const struct lc__buf *file = &in->file.file;
+	lc_status read;
+	int raw_dtype;
+	const int status = find_raw_dtype(&raw_dtype);
+
+	if (status != EXIT_DONE)
+		return status;
+	read = holds == FORMAT_JSON ?
+	    lc__value_json_read(file->data, file->size, NULL, NULL, &in->loaded) :
+	    lc__npz_read(file->data, file->size, raw_dtype, LIMIT, &in->loaded);
+	if (read == LC_OK)
+		return EXIT_DONE;
+	lc__error_prefix("%s", name);
+	return report_input(read);
+}
+
+static int
+decode_file(struct input *in, const char *path)
+{
+	const char *name = input_name(path);
+	int holds, status = input_read(path, &in->file.file);
+
+	if (status != EXIT_DONE)
+		return status;
+	holds = find_format(&in->file.file, name);
+	switch (holds) {
+	case FORMAT_NPY:
+	case FORMAT_RAW:
+		return decode_tensor(in, name, holds);
+	case FORMAT_JSON:
+	case FORMAT_NPZ:
+		return decode_value(in, name, holds);
+	default:
+		report_error("%s: not a .npy file; raw bytes need --dtype and "
+		    "--shape, images cachex import", name);
+		return EXIT_DATA;
+	}
+}
+
+static int
+decode_set(struct input *in, const char *path)
+{
+	int raw_dtype, status = find_raw_dtype(&raw_dtype);
+	lc_status read;
+
+	if (status != EXIT_DONE)
+		return status;
+	read = setdir_read(path, raw_dtype, &in->loaded);
+	return read == LC_OK ? EXIT_DONE : report_input(read);
+}
+
+static int
+decode_fields(struct input *in)
+{
+	int raw_dtype;
+	const int status = find_raw_dtype(&raw_dtype);
+
+	return status == EXIT_DONE ? fields_read(&fields, raw_dtype, &in->loaded) :
+	    status;
+}
+
+static int
+decode(struct input *in, const char *path)
+{
+	if (fields.count > 0 && path != NULL)
+		return report_usage("%s: FILE and --field exclude each other", path);
+	if (fields.count > 0)
+		return decode_fields(in);
+	if (path == NULL)
+		path = "-";
+	if (format == FORMAT_SET || (format == FORMAT_AUTO && setdir_is(path)))
+		return decode_set(in, path);
+	return decode_file(in, path);
+}
+
+static int
+store(const char *module, lc_id id, const lc_value *value)
 {
 	lc_cache *cache;
 	lc_status stored;
@@ -124,7 +272,7 @@ store(const char *module, lc_id id, const lc_tensor *tensor)
 	if (status != EXIT_DONE)
 		return status;
 	if (!dry_run) {
-		stored = lc_put(cache, id.data, id.size, tensor);
+		stored = codec_put(cache, id, value, codec, level);
 		if (stored == LC_OK)
 			stored = lc_flush(cache);
 		if (stored != LC_OK) {
@@ -136,53 +284,59 @@ store(const char *module, lc_id id, const lc_tensor *tensor)
 	return module_close(cache, status);
 }
 
-static int
-put_decoded(struct decoded *in, const char *name, char **argv)
+static void
+say_stored(const char *name, lc_id id, const lc_value *value)
 {
-	const lc_id id = lc_id_of(argv[1]);
-	char text[LC__TENSOR_TEXT];
-	int status = decode(in, name);
+	char *text = describe_value(value);
 
-	if (status == EXIT_DONE)
-		status = store(argv[0], id, &in->tensor);
-	if (status == EXIT_DONE && (dry_run || settings.verbose))
-		report_note("%s: %s %s as %s", name, dry_run ? "would store" :
-		    "stored", lc__tensor_describe(&in->tensor, text,
-		    sizeof(text)), lc__quote_id(id.data, id.size));
-	return status;
+	report_note("%s: %s %s as %s", name, dry_run ? "would store" : "stored",
+	    text ? text : "?", lc__quote_id(id.data, id.size));
+	free(text);
 }
 
 static int
 run(int argc, char **argv)
 {
-	const char *path = argc == 3 ? argv[2] : "-";
-	struct decoded in = { 0 };
-	int status = list_check_id(lc_id_of(argv[1]));
+	const lc_id id = lc_id_of(argv[1]);
+	struct input in = { 0 };
+	int status = list_check_id(id);
 
 	if (status == EXIT_DONE)
-		status = input_read(path, &in.file);
+		status = codec_check_level(level);
 	if (status == EXIT_DONE)
-		status = put_decoded(&in, input_name(path), argv);
-	decoded_free(&in);
+		status = decode(&in, argc == 3 ? argv[2] : NULL);
+	if (status == EXIT_DONE)
+		status = store(argv[0], id, in.loaded.value);
+	if (status == EXIT_DONE && (dry_run || settings.verbose))
+		say_stored(argc == 3 ? input_name(argv[2]) : fields.count > 0 ?
+		    "fields" : input_name("-"), id, in.loaded.value);
+	lc__loaded_free(&in.loaded);
+	decoded_free(&in.file);
 	return status;
 }
 
 const struct command cmd_put = {
 	.name = "put",
 	.operands = "MODULE CACHE_ID [FILE]",
-	.summary = "store a tensor",
+	.summary = "store a tensor, or a structured value",
 	.text =
-	    "Stores the tensor in FILE, or on standard input if FILE is - or "
+	    "Stores the value in FILE, or on standard input if FILE is - or "
 	    "missing, under CACHE_ID and replaces what stood there. The module "
 	    "is made if it does not exist. On exit status 0 the record is on "
 	    "disk.\n"
 	    "FILE is a .npy file, or raw bytes in row-major order, little-"
 	    "endian, described by --dtype and --shape. A Fortran-ordered or "
-	    "big-endian .npy is stored in row-major order, little-endian.",
+	    "big-endian .npy is stored in row-major order, little-endian.\n"
+	    "A structured value is a .npz file, a directory of .npy files, JSON, or "
+	    "given part by part with --field. The dots in names part the steps of a "
+	    "path; names that are 0, 1 and so on make a list.",
 	.examples =
 	    "cachex put faces img-000001 feature.npy\n"
 	    "cachex put faces img-000002 --dtype f32 --shape 512 <feature.raw\n"
-	    "python3 make-feature.py | cachex put faces img-000003 -",
+	    "python3 make-feature.py | cachex put faces img-000003 -\n"
+	    "cachex put faces img-000004 --field features=feature.npy --field "
+	    "boxes.0=box.npy --field 'label:=\"cat\"'\n"
+	    "cachex put faces img-000005 outputs.npz --codec auto",
 	.completes = "mif",
 	.least = 2,
 	.most = 3,

@@ -5,14 +5,16 @@
 #include "command.h"
 #include "json.h"
 #include "module.h"
+#include "moduleset.h"
 #include "report.h"
+#include "schemas.h"
 #include "settings.h"
 #include "size.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 
 /* What a row of the table is, and so how it prints. */
-enum unit { NUMBER, BYTES };
+enum unit { NUMBER, BYTES, MICROSECONDS };
 
 struct row {
 	const char *label;
@@ -32,6 +34,9 @@ show_rows(const struct row *rows, size_t n, struct json *json)
 		else if (rows[i].unit == BYTES)
 			printf("  %-16s %12s\n", rows[i].label, size_human(
 			    (double)rows[i].value, size, sizeof(size)));
+		else if (rows[i].unit == MICROSECONDS)
+			printf("  %-16s %9.3f ms\n", rows[i].label,
+			    (double)rows[i].value / 1000);
 		else
 			printf("  %-16s %12llu\n", rows[i].label,
 			    (unsigned long long)rows[i].value);
@@ -84,42 +89,104 @@ date_text(uint64_t ms, char out[32])
 }
 
 static void
-show(const char *module, const lc_stats *stats)
+show_counters(const lc_counters *counters, struct json *json)
+{
+	const struct row rows[] = {
+		{ "hits", "hits", NUMBER, counters->hits },
+		{ "misses", "misses", NUMBER, counters->misses },
+		{ "puts", "puts", NUMBER, counters->puts },
+		{ "deletes", "deletes", NUMBER, counters->deletes },
+		{ "put data", "put_bytes", BYTES, counters->put_bytes },
+		{ "commits of data", "commits", NUMBER, counters->commits },
+		{ "commit p50", "flush_us_p50", MICROSECONDS, counters->flush_us[0] },
+		{ "commit p90", "flush_us_p90", MICROSECONDS, counters->flush_us[1] },
+		{ "commit p99", "flush_us_p99", MICROSECONDS, counters->flush_us[2] },
+		{ "commit longest", "flush_us_max", MICROSECONDS, counters->flush_us[3] },
+		{ "evicted", "evicted_records", NUMBER, counters->evicted_records },
+		{ "evicted data", "evicted_bytes", BYTES, counters->evicted_bytes },
+	};
+
+	show_rows(rows, sizeof(rows) / sizeof(rows[0]), json);
+}
+
+static void
+show_settings(const lc_settings *is)
+{
+	char text[MODULESET_TEXT];
+
+	for (size_t i = 0; moduleset_name(i) != NULL; i++)
+		printf("  %-16s %12s\n", moduleset_name(i), moduleset_value(is, i,
+		    text, sizeof(text)));
+}
+
+/* What the library says of a module. */
+struct facts {
+	lc_stats stats;
+	lc_counters counters;
+	lc_settings settings;
+};
+
+static lc_status
+show_json(const char *module, lc_cache *cache, const struct facts *facts,
+    const char *uuid)
 {
 	struct json json = { stdout, false };
+	lc_status status;
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_text(&json, "uuid", uuid);
+	jw_count(&json, "created_ms", facts->stats.created_ms);
+	show_numbers(&facts->stats, &json);
+	show_counters(&facts->counters, &json);
+	jw_open(&json, "settings", '{');
+	moduleset_json(&facts->settings, &json);
+	jw_close(&json, '}');
+	status = schemas_json(cache, &json, "structures");
+	jw_end_line(&json);
+	return status;
+}
+
+static lc_status
+show(const char *module, lc_cache *cache, const struct facts *facts)
+{
 	char uuid[37], date[32];
 
-	uuid_text(stats->uuid, uuid);
-	date_text(stats->created_ms, date);
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "module", module);
-		jw_text(&json, "uuid", uuid);
-		jw_count(&json, "created_ms", stats->created_ms);
-		show_numbers(stats, &json);
-		jw_end_line(&json);
-		return;
-	}
+	uuid_text(facts->stats.uuid, uuid);
+	date_text(facts->stats.created_ms, date);
+	if (settings.json)
+		return show_json(module, cache, facts, uuid);
 	printf("%s%s%s\n", report_bold(stdout), module, report_plain(stdout));
 	printf("  %-16s %s\n", "uuid", uuid);
 	printf("  %-16s %s\n", "made", date);
-	show_numbers(stats, NULL);
+	show_numbers(&facts->stats, NULL);
+	show_counters(&facts->counters, NULL);
+	show_settings(&facts->settings);
+	return schemas_text(cache, "  ");
 }
 
 static int
 show_module(const char *module)
 {
-	lc_stats stats = { .struct_size = sizeof(stats) };
+	struct facts facts = {
+		.stats.struct_size = sizeof(facts.stats),
+		.counters.struct_size = sizeof(facts.counters),
+		.settings.struct_size = sizeof(facts.settings)
+	};
 	lc_cache *cache;
 	lc_status read;
 	int status = module_open(module, &cache);
 
 	if (status != EXIT_DONE)
 		return status;
-	read = lc_stat(cache, &stats);
+	read = lc_stat(cache, &facts.stats);
 	if (read == LC_OK)
-		show(module, &stats);
-	else
+		read = lc_counters_get(cache, &facts.counters);
+	if (read == LC_OK)
+		read = lc_settings_get(cache, &facts.settings);
+	if (read == LC_OK)
+		read = show(module, cache, &facts);
+	if (read != LC_OK)
 		status = report_status(read);
 	return module_close(cache, status);
 }
@@ -141,8 +208,9 @@ const struct command cmd_stat = {
 	.operands = "[MODULE...]",
 	.summary = "show facts and sizes of modules",
 	.text =
-	    "Shows what a module holds and what it takes on disk; without "
-	    "MODULE, of every module. With --json it writes one object a line "
+	    "Shows what a module holds and what it takes on disk, what has been "
+	    "read and written since it was made, its settings, and the sizes and "
+	    "codecs of every structure; without MODULE, of every module. With --json it writes one object a line "
 	    "for each module.",
 	.examples =
 	    "cachex stat faces\n"

@@ -12,17 +12,17 @@ struct command {
 	const char *text;      /* the --help text: paragraphs, one line each */
 	const char *examples;  /* lines of shell */
 	const char *completes; /* kinds of operands: m module, i cache_id, f file,
-	                          d directory, c command, s word of shard; the
-	                          last one repeats */
+	                          d directory, c command, s word of shard,
+	                          n setting of a module; the last one repeats */
 	int least, most;       /* how many operands; most -1: any number */
 	struct opt *options;   /* its own options, ended by OPT_END */
 	int (*run)(int argc, char **argv); /* with the operands; an exit status */
 };
 
 extern const struct command
-    cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat, cmd_verify, cmd_backup,
-    cmd_import, cmd_export, cmd_shard, cmd_dump, cmd_load, cmd_config, cmd_help,
-    cmd_complete;
+    cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat, cmd_schema, cmd_set,
+    cmd_verify, cmd_backup, cmd_import, cmd_export, cmd_shard, cmd_dump, cmd_load, cmd_config,
+    cmd_help, cmd_complete;
 
 /** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One record as a line of JSON, the format of dump and load. */
+/*
+ * One record as a line of JSON, the format of dump and load. A tensor has id,
+ * dtype, shape and data, as in format 1; any other value has format 2, id and
+ * value, which value_json.h describes. Lines of both may follow one another.
+ */
 #ifndef BIN_JSONRECORD_H
 #define BIN_JSONRECORD_H
 
 #include <stdio.h>
 
+#include "format/loaded.h"
 #include "lmdbcache.h"
 
-/** Write a line. */
-void jsonrecord_write(FILE *out, lc_id id, const lc_tensor *tensor);
+/** Write the line of a tensor. */
+void jsonrecord_write_tensor(FILE *out, lc_id id, const lc_tensor *tensor);
+/** Write the line of another value. */
+LC_CHECKED lc_status jsonrecord_write_value(FILE *out, lc_id id,
+    const lc_value *value);
 
 /** A line that has been read. */
 struct jsonrecord {
-	lc_id id;          /* in `root` or `decoded_id` */
-	lc_tensor tensor;  /* its data in `data` */
-	void *root, *data, *decoded_id; /* memory */
+	lc_id id;              /* in `line` or `decoded_id` */
+	const lc_value *value; /* that of `part` */
+	struct lc__loaded line; /* the line, without its value */
+	struct lc__loaded part; /* its value, or the tensor that it describes */
+	void *decoded_id;       /* memory */
 };
 
-/** Read a line. LC_INVALID says what is wrong with it; nothing to free then. */
+/** Read a line. LC_INVALID or LC_VERSION says what is wrong; nothing to free then. */
 LC_CHECKED lc_status jsonrecord_read(const char *line, size_t size,
     struct jsonrecord *out);
 void jsonrecord_free(struct jsonrecord *record);

@@ -14,25 +14,43 @@ log_line(void *ctx, const char *line)
 	report_note("%s", line);
 }
 
+/* The writer's rank has been checked before any command runs. */
+static void
+set_ranks(lc_options *options)
+{
+	char why[OPT_TEXT_ROOM];
+
+	if (settings.rank != OPT_UNSET)
+		options->rank = (int)settings.rank;
+	if (!settings_writer_rank(&options->writer_rank, why, sizeof(why)))
+		options->writer_rank = LC_RANK_ANY;
+}
+
 static lc_status
-open_with(const char *module_id, unsigned flags, lc_cache **out)
+open_with(const char *root, const char *module_id, unsigned flags, lc_cache **out)
 {
 	lc_options options;
 
 	lc_options_init(&options);
 	options.flags = flags | (settings.force_fs ? LC_FORCE_FS : 0);
 	options.log = log_line;
-	return lc_open(settings.root, module_id, &options, out);
+	options.lru_bytes = settings.lru_bytes;
+	set_ranks(&options);
+	if (!(flags & LC_RDONLY) && options.writer_rank != LC_RANK_ANY &&
+	    options.rank != options.writer_rank)
+		report_note("rank %d does not write, rank %d does: nothing is "
+		    "stored in %s", options.rank, options.writer_rank, module_id);
+	return lc_open(root, module_id, &options, out);
 }
 
-static int
-open_and_report(const char *module_id, unsigned flags, lc_cache **out)
+int
+module_open_in(const char *root, const char *module_id, unsigned flags,
+    lc_cache **out)
 {
-	const lc_status status = open_with(module_id, flags, out);
+	const lc_status status = open_with(root, module_id, flags, out);
 
 	if (status == LC_NOT_FOUND && !(flags & LC_CREATE)) {
-		report_error("there is no module %s in %s", module_id,
-		    settings.root);
+		report_error("there is no module %s in %s", module_id, root);
 		return EXIT_NO;
 	}
 	/* Where a module was to be made, its root cannot be. */
@@ -44,30 +62,45 @@ open_and_report(const char *module_id, unsigned flags, lc_cache **out)
 int
 module_open(const char *module_id, lc_cache **out)
 {
-	return open_and_report(module_id, LC_RDONLY, out);
+	return module_open_in(settings.root, module_id, LC_RDONLY, out);
 }
 
 int
 module_create(const char *module_id, lc_cache **out)
 {
-	return open_and_report(module_id, LC_CREATE, out);
+	return module_open_in(settings.root, module_id, LC_CREATE, out);
 }
 
 int
 module_change(const char *module_id, lc_cache **out)
 {
-	return open_and_report(module_id, 0, out);
+	return module_open_in(settings.root, module_id, 0, out);
 }
 
 int
 module_open_if_there(const char *module_id, lc_cache **out)
 {
-	const lc_status status = open_with(module_id, LC_RDONLY, out);
+	return module_open_if_there_in(settings.root, module_id, out);
+}
+
+int
+module_open_if_there_in(const char *root, const char *module_id, lc_cache **out)
+{
+	const lc_status status = open_with(root, module_id, LC_RDONLY, out);
 
 	if (status == LC_NOT_FOUND)
 		*out = NULL;
 	return status == LC_OK || status == LC_NOT_FOUND ? EXIT_DONE :
 	    report_argument(status);
+}
+
+int
+module_must_exist(const char *root, const char *module_id)
+{
+	lc_cache *cache;
+	const int status = module_open_in(root, module_id, LC_RDONLY, &cache);
+
+	return status == EXIT_DONE ? module_close(cache, status) : status;
 }
 
 int

@@ -11,8 +11,15 @@ int module_open(const char *module_id, lc_cache **out);
 int module_create(const char *module_id, lc_cache **out);
 /** Open to change records that must be there; reports; an exit status. */
 int module_change(const char *module_id, lc_cache **out);
+/** Open under another root, with the flags of lc_options; reports; an exit status. */
+int module_open_in(const char *root, const char *module_id, unsigned flags,
+    lc_cache **out);
 /** As module_open(), but a module that does not exist is no error: NULL. */
 int module_open_if_there(const char *module_id, lc_cache **out);
+int module_open_if_there_in(const char *root, const char *module_id,
+    lc_cache **out);
+/** Can it be opened? Reports; an exit status. */
+int module_must_exist(const char *root, const char *module_id);
 /** Close; reports what could not be committed; the worse exit status. */
 int module_close(lc_cache *cache, int status);
 

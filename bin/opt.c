@@ -2,6 +2,8 @@
 #include "opt.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +97,49 @@ read_number(const struct opt *opt, const char *text, char *why, size_t room)
 }
 
 static bool
+read_signed(const char *text, int *out)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (*text == '\0' || isspace((unsigned char)*text) || *text == '+' ||
+	    *end != '\0' || errno != 0 || number < INT_MIN || number > INT_MAX)
+		return false;
+	*out = (int)number;
+	return true;
+}
+
+static bool
+read_ratio(const char *text, double *out)
+{
+	char *end;
+	const double ratio = strtod(text, &end);
+
+	if (!isdigit((unsigned char)*text) || *end != '\0' ||
+	    !(ratio >= 0 && ratio <= 1))
+		return false;
+	*out = ratio;
+	return true;
+}
+
+static bool
+add_text(struct opt_list *list, const char *text, char *why, size_t room)
+{
+	const char **items = reallocarray(list->items, list->count + 1,
+	    sizeof(*items));
+
+	if (items == NULL) {
+		snprintf(why, room, "out of memory");
+		return false;
+	}
+	items[list->count++] = text;
+	list->items = items;
+	return true;
+}
+
+static bool
 read_value(const struct opt *opt, const char *text, char *why, size_t room)
 {
 	int choice;
@@ -116,6 +161,18 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 	case OPT_COUNT:
 	case OPT_SIZE:
 		return read_number(opt, text, why, room);
+	case OPT_NUMBER:
+		if (read_signed(text, opt->target))
+			return true;
+		snprintf(why, room, "not a number: '%s'", text);
+		return false;
+	case OPT_RATIO:
+		if (read_ratio(text, opt->target))
+			return true;
+		snprintf(why, room, "not a ratio: '%s' (0 to 1)", text);
+		return false;
+	case OPT_LIST:
+		return add_text(opt->target, text, why, room);
 	case OPT_FILE:
 	case OPT_DIR:
 		if (*text == '\0') {
@@ -133,8 +190,14 @@ bool
 opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
     size_t room)
 {
-	union { int number; const char *text; uint64_t count; } spare;
+	union { int number; const char *text; uint64_t count; double ratio; } spare;
 	struct opt trial = *opt;
+
+	/* Texts of a stronger source replace the others, which cannot be wrong. */
+	if (opt->kind == OPT_LIST && source < opt->source)
+		return true;
+	if (opt->kind == OPT_LIST && source > opt->source)
+		((struct opt_list *)opt->target)->count = 0;
 
 	/* A weaker source's value is read all the same: it may be wrong. */
 	if (source < opt->source)
@@ -154,6 +217,17 @@ render_choice(const struct opt *opt, char *out, size_t room)
 	for (int i = *(int *)opt->target; i > 0; i--)
 		word = strchr(word, '|') + 1;
 	snprintf(out, room, "%.*s", (int)strcspn(word, "|"), word);
+}
+
+static void
+render_list(const struct opt_list *list, char *out, size_t room)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < list->count && used < room; i++)
+		used += (size_t)snprintf(out + used, room - used, "%s%s",
+		    i > 0 ? " " : "", list->items[i]);
 }
 
 char *
@@ -177,6 +251,15 @@ opt_render(const struct opt *opt, char *out, size_t room)
 		break;
 	case OPT_SIZE:
 		size_exact(*(uint64_t *)opt->target, out, room);
+		break;
+	case OPT_NUMBER:
+		snprintf(out, room, "%d", *(int *)opt->target);
+		break;
+	case OPT_RATIO:
+		snprintf(out, room, "%g", *(double *)opt->target);
+		break;
+	case OPT_LIST:
+		render_list(opt->target, out, room);
 		break;
 	default:
 		text = *(const char **)opt->target;

@@ -20,7 +20,16 @@ enum opt_kind {
 	OPT_DIR,    /* const char *: a directory's name */
 	OPT_COUNT,  /* uint64_t: decimal, `least` at least */
 	OPT_SIZE,   /* uint64_t: bytes, with K, M, G or T for powers of 1,024 */
+	OPT_NUMBER, /* int: decimal, may be negative */
+	OPT_RATIO,  /* double: 0 to 1 */
+	OPT_LIST,   /* struct opt_list: texts; given again it adds one */
 	OPT_CHOICE  /* int: position of the word in `value`, "npy|raw|json" */
+};
+
+/** Texts in the order in which they were given; they are borrowed. */
+struct opt_list {
+	const char **items;
+	size_t count;
 };
 
 /** Who decided an option's value; a later one beats an earlier one. */

@@ -112,6 +112,7 @@ exit_of(lc_status status)
 	case LC_NOT_MODULE:
 	case LC_VERSION:
 	case LC_UNSUPPORTED:
+	case LC_SCHEMA:
 		return EXIT_DATA;
 	default:
 		return EXIT_SYSTEM;

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "settings.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lmdbcache.h"
 #include "size.h"
 
-struct settings settings = { .progress = -1 };
+struct settings settings = {
+	.progress = -1,
+	.rank = OPT_UNSET,
+	.lru_bytes = UINT64_C(64) << 20
+};
 
 struct opt global_options[] = {
 	{ "", "root", OPT_DIR, &settings.root, .value = "DIR",
@@ -23,6 +30,12 @@ struct opt global_options[] = {
 	    .help = "show progress also where standard error is no terminal, or never" },
 	{ "", "force-fs", OPT_FLAG, &settings.force_fs,
 	    .help = "open modules on network and FUSE file systems" },
+	{ "", "rank", OPT_COUNT, &settings.rank, .value = "N", .most = INT_MAX,
+	    .help = "the rank of this process; by default RANK of the environment, or 0" },
+	{ "", "writer-rank", OPT_TEXT, &settings.writer_rank, .value = "N|any",
+	    .help = "the rank that writes; others store nothing; any is the default" },
+	{ "", "lru-bytes", OPT_SIZE, &settings.lru_bytes, .value = "SIZE",
+	    .help = "memory for decoded tensors; 0 for none" },
 	{ "h", "short-help", OPT_FLAG, &settings.short_help,
 	    .help = "list the options" },
 	{ "", "help", OPT_FLAG, &settings.help,
@@ -51,6 +64,26 @@ settings_check_epoch(char *why, size_t room)
 	snprintf(why, room, "SOURCE_DATE_EPOCH: not a number of seconds: '%s'",
 	    epoch);
 	return false;
+}
+
+bool
+settings_writer_rank(int *out, char *why, size_t room)
+{
+	const char *text = settings.writer_rank;
+	char spelling[80];
+	uint64_t rank;
+
+	*out = LC_RANK_ANY;
+	if (text == NULL || *text == '\0' || strcmp(text, "any") == 0)
+		return true;
+	if (!count_parse(text, &rank) || rank > INT_MAX) {
+		snprintf(why, room, "%s: neither a rank nor any: '%s'",
+		    opt_spelling(global_options, &settings.writer_rank, NULL,
+		    spelling, sizeof(spelling)), text);
+		return false;
+	}
+	*out = (int)rank;
+	return true;
 }
 
 bool

@@ -14,6 +14,9 @@ struct settings {
 	int json;         /* JSON lines instead of text */
 	int color;        /* enum color_choice */
 	int progress;     /* 1 always, 0 never, -1 on a terminal */
+	uint64_t rank;    /* of this process, OPT_UNSET: as the library finds it */
+	const char *writer_rank; /* the rank that writes, or "any"; NULL: the default */
+	uint64_t lru_bytes; /* memory for decoded tensors */
 	int force_fs;     /* accept network and FUSE file systems */
 	int short_help;   /* -h */
 	int help;         /* --help */
@@ -28,6 +31,12 @@ bool settings_is_action(const struct opt *opt);
 
 /** False with @p why if SOURCE_DATE_EPOCH, which fixes all dates, is none. */
 bool settings_check_epoch(char *why, size_t room);
+
+/**
+ * The rank that writes, LC_RANK_ANY if any does. False with @p why if the setting
+ * is no rank.
+ */
+bool settings_writer_rank(int *out, char *why, size_t room);
 
 /** Choose the root if nobody did. False with @p why if there is no place. */
 bool settings_default_root(char *why, size_t room);

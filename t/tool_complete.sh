@@ -14,7 +14,7 @@ cachex --root other put elsewhere e x --dtype u8 --shape 1
 offered() { cachex __complete "$@" | cut -f1 | tr '\n' ' '; }
 
 is "commands" "$(offered '')" \
-	"words put get has rm ls stat verify backup import export shard dump load config help "
+	"words put get has rm ls stat schema set verify backup import export shard dump load config help "
 is "commands that begin so" "$(offered ex)" "words export "
 is "what they mean" "$(cachex __complete ve)" "words
 verify	read everything and report damage"
@@ -32,10 +32,14 @@ is "directories" "$(offered export photos '')" "dirs "
 is "words of shard" "$(offered shard '')" "words inspect verify extract "
 is "files of shard" "$(offered shard verify '')" "files "
 is "commands for help" "$(offered help im)" "words import "
-is "global options" "$(offered --r)" "words --root "
+is "global options" "$(offered --r)" "words --root --rank "
 is "options of a command" "$(offered export --s)" "words --short-help --shard-size --shard-version "
 is "not another's" "$(offered ls --sha)" "words "
-is "choices" "$(offered get photos img:1 --format '')" "words npy raw json "
+is "choices" "$(offered get photos img:1 --format '')" "words auto npy raw json npz set "
+is "codecs" "$(offered put --codec u8)" "words u8pack u8pack-lz4 "
+is "settings" "$(offered set photos '')" "words codec=none codec=lz4 codec=shuffle-lz4 codec=u8pack codec=u8pack-lz4 codec=auto level= policy=evolve policy=strict max-bytes= evict=oldest evict=unread "
+is "settings that begin so" "$(offered set photos codec=none policy=s)" "words policy=strict "
+is "files for fields" "$(offered put photos new --field '')" "files "
 is "choices that begin so" "$(offered export --shard-version a)" "words auto "
 is "dtypes" "$(offered put --dtype f)" "words f16 f32 f64 f8_e4m3 f8_e5m2 "
 is "a file for -o" "$(offered get photos img:1 -o '')" "files "

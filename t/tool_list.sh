@@ -81,10 +81,10 @@ is "in commit order" "$(cachex ls m -1 --order commit)" "b/1
 a/1
 a/2"
 check "ls -l m" 0 cachex ls -l m a/1
-also "chunk and size on disk" grep -Eq '^a/1 +u8\[3\] +3 B +[0-9]+ B  chunk [0-9]+$' "$out"
+also "chunk and size on disk" grep -Eq '^a/1 +u8\[3\] +3 B +[0-9]+ B  none  chunk [0-9]+$' "$out"
 check "ls --json m" 0 cachex ls m b --json
 is "records as JSON" "$(sed 's/"chunk":[0-9]*/"chunk":N/' "$out")" \
-'{"id":"b/1","dtype":"u8","shape":[5],"bytes":5,"stored_bytes":128,"chunk":N}'
+'{"id":"b/1","dtype":"u8","shape":[5],"bytes":5,"stored_bytes":128,"codec":"none","chunk":N}'
 is "ls -z" "$(cachex ls -z m a/ | tr '\0' '!')" "a/1!a/2!"
 odd=$(printf 'q\tr\377\033[31m')
 put odd "$odd" x

@@ -35,7 +35,7 @@ wrong "option of a command before it" "cachex: unknown option --dtype" \
 	cachex --dtype f32 put
 wrong "value missing" "cachex: put: --dtype needs a value: NAME" cachex put m k --dtype
 wrong "value of a letter missing" "cachex: get: -o needs a value: FILE" cachex get m k -o
-wrong "no choice" "cachex: get: --format: 'png' is none of npy|raw|json" \
+wrong "no choice" "cachex: get: --format: 'png' is none of auto|npy|raw|json|npz|set" \
 	cachex get m k --format png
 wrong "no number" "cachex: import: -j: not a number: 'two'" cachex import m . -j two
 wrong "negative number" "cachex: import: --threads: not a number: '-1'" \

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
+#include "command.h"
+#include "module.h"
+#include "moduleset.h"
+#include "report.h"
+#include "settings.h"
+
+static int create;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "c", "create", OPT_FLAG, &create,
+	    .help = "make the module if it does not exist" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "say what the settings would be, change nothing" },
+	{ .kind = OPT_END }
+};
+
+static void
+show(const char *module, const lc_settings *is)
+{
+	struct json json = { stdout, false };
+	char text[MODULESET_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		moduleset_json(is, &json);
+		jw_end_line(&json);
+		return;
+	}
+	for (size_t i = 0; moduleset_name(i) != NULL; i++)
+		printf("%s=%s\n", moduleset_name(i), moduleset_value(is, i, text,
+		    sizeof(text)));
+}
+
+/* All of them are read before any is changed. */
+static int
+change(lc_cache *cache, lc_settings *is, int argc, char **argv)
+{
+	char why[OPT_TEXT_ROOM];
+	lc_status status;
+
+	for (int i = 0; i < argc; i++)
+		if (!moduleset_assign(is, argv[i], why, sizeof(why)))
+			return report_usage("%s", why);
+	if (dry_run || argc == 0)
+		return EXIT_DONE;
+	status = lc_settings_set(cache, is);
+	return status == LC_OK ? EXIT_DONE : report_argument(status);
+}
+
+static int
+set(lc_cache *cache, int argc, char **argv)
+{
+	lc_settings is = { .struct_size = sizeof(is) };
+	const lc_status got = lc_settings_get(cache, &is);
+	int status;
+
+	if (got != LC_OK)
+		return report_status(got);
+	status = change(cache, &is, argc - 1, argv + 1);
+	if (status == EXIT_DONE && (argc == 1 || dry_run || settings.json))
+		show(argv[0], &is);
+	return status;
+}
+
+/* A mistake in the words makes no module. */
+static int
+check_words(int argc, char **argv)
+{
+	lc_settings none = { .struct_size = sizeof(none) };
+	char why[OPT_TEXT_ROOM];
+
+	for (int i = 1; i < argc; i++)
+		if (!moduleset_assign(&none, argv[i], why, sizeof(why)))
+			return report_usage("%s", why);
+	return EXIT_DONE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	lc_cache *cache;
+	int status = check_words(argc, argv);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (argc == 1 || dry_run)
+		status = module_open(argv[0], &cache);
+	else
+		status = create ? module_create(argv[0], &cache) :
+		    module_change(argv[0], &cache);
+	return status == EXIT_DONE ? module_close(cache, set(cache, argc, argv)) :
+	    status;
+}
+
+const struct command cmd_set = {
+	.name = "set",
+	.operands = "MODULE [NAME=VALUE]...",
+	.summary = "show or change the settings of a module",
+	.text =
+	    "The settings of a module hold for everyone who uses it from the next "
+	    "commit on; what is stored stays as it is. Without NAME=VALUE they are "
+	    "shown.\n"
+	    "codec and level: how tensors are stored by puts that say nothing else. "
+	    "policy: evolve takes values of any structure, strict only those of the "
+	    "first one's. max-bytes: a budget for all data, 0 for none; beyond it the "
+	    "chunks that evict names leave, oldest or the longest unread.",
+	.examples =
+	    "cachex set faces\n"
+	    "cachex set faces codec=auto max-bytes=20G evict=unread\n"
+	    "cachex set -c outputs policy=strict",
+	.completes = "mn",
+	.least = 1,
+	.most = -1,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "moduleset.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "codecs.h"
+#include "opt.h"
+#include "size.h"
+#include "suggest.h"
+
+/* The row of a setting is an option whose target is this copy. */
+static struct {
+	int codec;          /* position in CODEC_WORDS */
+	int level;
+	int policy;         /* enum lc_policy */
+	int evict;          /* enum lc_evict */
+	uint64_t max_bytes;
+} current;
+
+static struct opt rows[] = {
+	{ "", "codec", OPT_CHOICE, &current.codec, .value = CODEC_WORDS },
+	{ "", "level", OPT_NUMBER, &current.level, .value = NULL },
+	{ "", "policy", OPT_CHOICE, &current.policy, .value = "evolve|strict" },
+	{ "", "max-bytes", OPT_SIZE, &current.max_bytes, .value = NULL },
+	{ "", "evict", OPT_CHOICE, &current.evict, .value = "oldest|unread" },
+	{ .kind = OPT_END }
+};
+
+static void
+take(const lc_settings *settings)
+{
+	current.codec = choice_of_codec(settings->codec) - 1;
+	current.level = settings->level;
+	current.policy = (int)settings->policy;
+	current.evict = (int)settings->evict;
+	current.max_bytes = settings->max_bytes;
+}
+
+static void
+give(lc_settings *settings)
+{
+	settings->codec = codec_of_choice(current.codec + 1);
+	settings->level = current.level;
+	settings->policy = (lc_policy)current.policy;
+	settings->evict = (lc_evict)current.evict;
+	settings->max_bytes = current.max_bytes;
+}
+
+const char *
+moduleset_name(size_t i)
+{
+	return rows[i].name;
+}
+
+const char *
+moduleset_words(size_t i)
+{
+	return rows[i].value;
+}
+
+char *
+moduleset_value(const lc_settings *settings, size_t i, char *out, size_t room)
+{
+	take(settings);
+	return opt_render(&rows[i], out, room);
+}
+
+static void
+explain_unknown(const char *name, char *why, size_t room)
+{
+	struct suggest suggest;
+
+	suggest_start(&suggest, name);
+	for (const struct opt *row = rows; row->kind != OPT_END; row++)
+		suggest_word(&suggest, row->name);
+	if (suggest_best(&suggest) != NULL)
+		snprintf(why, room, "unknown setting %s; did you mean %s?", name,
+		    suggest_best(&suggest));
+	else
+		snprintf(why, room, "unknown setting %s", name);
+}
+
+bool
+moduleset_assign(lc_settings *settings, const char *text, char *why, size_t room)
+{
+	const size_t size = strcspn(text, "=");
+	char name[32], reason[OPT_TEXT_ROOM];
+	bool negated;
+	struct opt *row;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(size < 31 ? size : 31), text);
+	if (text[size] != '=') {
+		snprintf(why, room, "not NAME=VALUE: '%s'", text);
+		return false;
+	}
+	row = opt_by_name(rows, text, size, &negated);
+	if (row == NULL) {
+		explain_unknown(name, why, room);
+		return false;
+	}
+	take(settings);
+	if (!opt_assign(row, FROM_OPTION, text + size + 1, reason, sizeof(reason))) {
+		snprintf(why, room, "%s: %s", name, reason);
+		return false;
+	}
+	give(settings);
+	return true;
+}
+
+void
+moduleset_json(const lc_settings *settings, struct json *json)
+{
+	char text[MODULESET_TEXT];
+
+	jw_text(json, "codec", moduleset_value(settings, 0, text, sizeof(text)));
+	jw_key(json, "level");
+	fprintf(json->out, "%d", settings->level);
+	jw_text(json, "policy", moduleset_value(settings, 2, text, sizeof(text)));
+	jw_count(json, "max_bytes", settings->max_bytes);
+	jw_text(json, "evict", moduleset_value(settings, 4, text, sizeof(text)));
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a module stores under each structure: rows of stat and schema. */
+#ifndef BIN_SCHEMAS_H
+#define BIN_SCHEMAS_H
+
+#include "json.h"
+#include "lmdbcache.h"
+
+/** A line a schema: structure, records, sizes, ratio, codecs; indented for stat. */
+LC_CHECKED lc_status schemas_text(lc_cache *cache, const char *indent);
+
+/** The members of an object for each schema, in an array under @p key. */
+LC_CHECKED lc_status schemas_json(lc_cache *cache, struct json *json,
+    const char *key);
+
+/** An object a line for each schema. */
+LC_CHECKED lc_status schemas_lines(lc_cache *cache, const char *module);
+
+#endif

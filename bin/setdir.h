@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A value as a directory: a .npy file for each tensor, and value.json with the
+ * structure, the plain data and the names of the files.
+ */
+#ifndef BIN_SETDIR_H
+#define BIN_SETDIR_H
+
+#include <stdbool.h>
+
+#include "format/loaded.h"
+#include "lmdbcache.h"
+
+/** True if the path is a directory, or is written as one. */
+bool setdir_is(const char *path);
+
+/**
+ * Read a directory; without value.json the names of its .npy files are the paths
+ * of the parts. Every file in it must belong to the value.
+ * @param raw_dtype  as for lc__loaded_npy(), for files that value.json does not
+ *                   describe
+ * @param out        all zero; to be freed with lc__loaded_free(), also on failure
+ */
+LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype,
+    struct lc__loaded *out);
+
+/**
+ * Write a value into a directory that does not exist or is empty, and that is
+ * there when all is written. Reports; an exit status.
+ */
+int setdir_write(const char *dir, const lc_value *value);
+
+#endif
