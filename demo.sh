@@ -11,7 +11,8 @@ cachex() { "$here/cachex" "$@"; }
 
 # Only what an earlier run left there.
 mkdir -p demo
-rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy
+rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy \
+    demo/label.json demo/part.npy demo/value
 
 # Settings of the user's own would change what is shown.
 for variable in $(env | sed -n 's/^\(CACHEX_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
@@ -86,6 +87,28 @@ title "Bit for bit: a photograph from the module and the same one from the shard
 run cachex get photos "$first" -o demo/photograph.npy
 run cachex shard extract demo/shards/*.twh1 --sample 0 -o demo/samples
 for sample in demo/samples/*.npy; do same demo/photograph.npy "$sample"; done
+
+title "A structured value: a photograph with plain data beside it, in one record:"
+printf '{"name": "%s", "boxes": [[0, 0, 16, 16]], "score": 0.5}\n' "$first" >demo/label.json
+run cachex put labelled example --field image=demo/photograph.npy --field label=@demo/label.json
+run cachex ls labelled
+run cachex get labelled example
+run cachex get labelled example --field label.boxes.0
+run cachex get labelled example --field image -o demo/part.npy
+same demo/photograph.npy demo/part.npy
+run cachex get labelled example -o demo/value/
+run cachex put labelled again demo/value
+
+title "The photographs with the codec that shrinks each best; they come out bit for bit:"
+timed cachex compact photos --recode auto --live-ratio 1
+run cachex schema photos
+run cachex get photos "$first" -o demo/part.npy
+same demo/photograph.npy demo/part.npy
+
+title "Forget one, and give its space back:"
+run cachex rm -f photos "$first"
+timed cachex compact photos --live-ratio 1 --shrink
+timed cachex verify photos
 
 title "Go on from here with"
 printf '  export CACHEX_ROOT=%s/demo/modules\n  %s/cachex help\n' "$here" "$here"

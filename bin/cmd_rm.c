@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdbool.h>
 #include <stdio.h>
-#include <unistd.h>
 
+#include "ask.h"
 #include "base/error.h"
 #include "command.h"
 #include "module.h"
@@ -28,27 +28,16 @@ static struct opt options[] = {
 
 /* An exit status: EXIT_DONE to go on. */
 static int
-ask(const char *module, const struct list *ids, bool listed)
+ask_first(const char *module, const struct list *ids, bool listed)
 {
-	int answer, c;
-
 	if (force || dry_run)
 		return EXIT_DONE;
-	if (listed || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-		return report_usage("nobody can be asked here; use -f");
+	if (listed)
+		return ask_nobody();
 	if (ids->count == 1)
-		fprintf(stderr, "forget %s of %s? [y/N] ", lc__quote_id(
-		    ids->items[0].data, ids->items[0].size), module);
-	else
-		fprintf(stderr, "forget %zu cache_ids of %s? [y/N] ", ids->count,
-		    module);
-	answer = c = getchar();
-	while (c != '\n' && c != EOF)
-		c = getchar();
-	if (answer == 'y' || answer == 'Y')
-		return EXIT_DONE;
-	report_note("nothing is forgotten");
-	return EXIT_NO;
+		return ask("forget %s of %s?", lc__quote_id(ids->items[0].data,
+		    ids->items[0].size), module);
+	return ask("forget %zu cache_ids of %s?", ids->count, module);
 }
 
 static lc_status
@@ -89,7 +78,7 @@ run(int argc, char **argv)
 	int status = list_ids(&ids, argc - 1, argv + 1, &listed, null);
 
 	if (status == EXIT_DONE)
-		status = ask(argv[0], &ids, listed);
+		status = ask_first(argv[0], &ids, listed);
 	if (status == EXIT_DONE)
 		status = dry_run ? module_open(argv[0], &cache) :
 		    module_change(argv[0], &cache);

@@ -14,7 +14,7 @@ cachex --root other put elsewhere e x --dtype u8 --shape 1
 offered() { cachex __complete "$@" | cut -f1 | tr '\n' ' '; }
 
 is "commands" "$(offered '')" \
-	"words put get has rm ls stat schema set verify backup import export shard dump load config help "
+	"words put get has rm ls stat schema set verify backup copy merge compact clear recover import export shard dump load config help "
 is "commands that begin so" "$(offered ex)" "words export "
 is "what they mean" "$(cachex __complete ve)" "words
 verify	read everything and report damage"
@@ -37,6 +37,11 @@ is "options of a command" "$(offered export --s)" "words --short-help --shard-si
 is "not another's" "$(offered ls --sha)" "words "
 is "choices" "$(offered get photos img:1 --format '')" "words auto npy raw json npz set "
 is "codecs" "$(offered put --codec u8)" "words u8pack u8pack-lz4 "
+is "conflicts" "$(offered copy --conflict '')" "words keep replace same fail "
+is "a module for a source" "$(offered copy ph)" "words photos "
+is "and for the target" "$(offered copy photos pa)" "words papers "
+is "any number of modules" "$(offered merge photos papers p)" "words papers photos "
+is "a module to compact" "$(offered compact pa)" "words papers "
 is "settings" "$(offered set photos '')" "words codec=none codec=lz4 codec=shuffle-lz4 codec=u8pack codec=u8pack-lz4 codec=auto level= policy=evolve policy=strict max-bytes= evict=oldest evict=unread "
 is "settings that begin so" "$(offered set photos codec=none policy=s)" "words policy=strict "
 is "files for fields" "$(offered put photos new --field '')" "files "

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ask.h"
+#include "command.h"
+#include "module.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+
+static int force;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "do not ask" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "say what would be forgotten, change nothing" },
+	{ .kind = OPT_END }
+};
+
+static int
+clear(lc_cache *cache, const char *module)
+{
+	uint64_t records;
+	char text[SIZE_TEXT];
+	lc_status status = lc_count(cache, &records);
+	int answer = EXIT_DONE;
+
+	if (status != LC_OK)
+		return report_status(status);
+	count_human(records, "record", text, sizeof(text));
+	if (!force && !dry_run)
+		answer = ask("forget all %s of %s?", text, module);
+	if (answer != EXIT_DONE)
+		return answer;
+	if (!dry_run)
+		status = lc_clear(cache);
+	if (status != LC_OK)
+		return report_status(status);
+	if (dry_run || settings.verbose)
+		report_note("%s %s of %s", dry_run ? "would forget" : "forgot", text,
+		    module);
+	return EXIT_DONE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	lc_cache *cache;
+	const int status = dry_run ? module_open(argv[0], &cache) :
+	    module_change(argv[0], &cache);
+
+	(void)argc;
+	if (status != EXIT_DONE)
+		return status;
+	return module_close(cache, clear(cache, argv[0]));
+}
+
+const struct command cmd_clear = {
+	.name = "clear",
+	.operands = "MODULE",
+	.summary = "forget all records of a module",
+	.text =
+	    "Forgets every record at once; the module with its settings, schemas and "
+	    "counters stays. On a terminal it asks first; elsewhere it needs -f. The "
+	    "file keeps its size, and later records use the space; cachex compact "
+	    "--shrink gives it back.",
+	.examples =
+	    "cachex clear faces\n"
+	    "cachex clear -f faces && cachex compact --shrink faces",
+	.completes = "m",
+	.least = 1,
+	.most = 1,
+	.options = options,
+	.run = run
+};

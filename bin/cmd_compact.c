@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+
+#include "codecs.h"
+#include "command.h"
+#include "json.h"
+#include "module.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+
+static double live_ratio = 0.5;
+static uint64_t chunk_bytes = UINT64_C(4) << 20;
+static int recode;
+static int level;
+static int shrink;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "", "live-ratio", OPT_RATIO, &live_ratio, .value = "R",
+	    .help = "rewrite chunks with a smaller share of live bytes; 1 takes every "
+	    "one with a dead record" },
+	{ "", "chunk-bytes", OPT_SIZE, &chunk_bytes, .value = "SIZE",
+	    .least = UINT64_C(64) << 10, .most = UINT64_C(64) << 20,
+	    .help = "join neighbouring chunks up to this size" },
+	{ "", "recode", OPT_CHOICE, &recode, .value = "keep|" CODEC_WORDS,
+	    .help = "store all tensors anew with this codec" },
+	{ "", "level", OPT_NUMBER, &level, .value = "N",
+	    .help = "of --recode: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	{ "", "shrink", OPT_FLAG, &shrink,
+	    .help = "then give the file's free space back; nobody else may use the "
+	    "module" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "say what would be rewritten, change nothing" },
+	{ .kind = OPT_END }
+};
+
+/* File sizes, where --shrink changed them. */
+struct sizes {
+	uint64_t before, after;
+};
+
+static void
+show_json(const char *module, const lc_compact_result *result,
+    const struct sizes *file)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_count(&json, "chunks_before", result->chunks_before);
+	jw_count(&json, "chunks_after", result->chunks_after);
+	jw_count(&json, "rewritten", result->rewritten);
+	jw_count(&json, "moved", result->moved);
+	jw_count(&json, "dropped", result->dropped);
+	jw_count(&json, "bytes_before", result->bytes_before);
+	jw_count(&json, "bytes_after", result->bytes_after);
+	jw_count(&json, "damaged", result->damaged);
+	if (file != NULL) {
+		jw_count(&json, "file_before", file->before);
+		jw_count(&json, "file_after", file->after);
+	}
+	jw_end_line(&json);
+}
+
+/* "faces: 12 chunks became 3, 40 dead records dropped; 12.0 MiB, was 20.0 MiB" */
+static void
+show_text(const char *module, const lc_compact_result *result,
+    const struct sizes *file)
+{
+	char before[SIZE_TEXT], after[SIZE_TEXT], chunks[SIZE_TEXT], dead[SIZE_TEXT];
+
+	printf("%s: %s %s %llu, %s dropped; %s, was %s", module,
+	    count_human(result->chunks_before, "chunk", chunks, sizeof(chunks)),
+	    dry_run ? "would become" : "became",
+	    (unsigned long long)result->chunks_after,
+	    count_human(result->dropped, "dead record", dead, sizeof(dead)),
+	    size_human((double)result->bytes_after, after, sizeof(after)),
+	    size_human((double)result->bytes_before, before, sizeof(before)));
+	if (file != NULL)
+		printf("; file %s, was %s",
+		    size_human((double)file->after, after, sizeof(after)),
+		    size_human((double)file->before, before, sizeof(before)));
+	if (result->damaged > 0)
+		printf("; %llu damaged left as they are",
+		    (unsigned long long)result->damaged);
+	putchar('\n');
+}
+
+static void
+show_damage(void *ctx, const char *line)
+{
+	(void)ctx;
+	report_error("%s", line);
+}
+
+static int
+compact(const char *module, lc_compact_result *result)
+{
+	lc_compact_options how;
+	lc_cache *cache;
+	lc_status done;
+	int status = dry_run ? module_open(module, &cache) :
+	    module_change(module, &cache);
+
+	if (status != EXIT_DONE)
+		return status;
+	lc_compact_options_init(&how);
+	how.live_ratio = live_ratio;
+	how.chunk_bytes = chunk_bytes;
+	how.recode = codec_of_choice(recode);
+	how.level = level;
+	how.dry_run = dry_run;
+	how.progress.step = progress_step;
+	how.progress.damage = show_damage;
+	progress_begin("compact");
+	done = lc_compact(cache, &how, result);
+	progress_end();
+	if (done != LC_OK)
+		status = report_argument(done);
+	else if (result->damaged > 0)
+		status = EXIT_NO;
+	return module_close(cache, status);
+}
+
+static int
+run(int argc, char **argv)
+{
+	lc_compact_result result = { 0 };
+	struct sizes file = { 0, 0 };
+	const bool sizes = shrink && !dry_run;
+	lc_status shrunk = LC_OK;
+	int status = codec_check_level(level);
+
+	(void)argc;
+	if (status != EXIT_DONE)
+		return status;
+	status = compact(argv[0], &result);
+	if (status != EXIT_DONE && status != EXIT_NO)
+		return status;
+	if (status == EXIT_NO && result.damaged == 0)
+		return status;
+	if (sizes)
+		shrunk = lc_shrink(settings.root, argv[0], &file.before, &file.after);
+	if (settings.json)
+		show_json(argv[0], &result, sizes && shrunk == LC_OK ? &file : NULL);
+	else if (!settings.quiet)
+		show_text(argv[0], &result, sizes && shrunk == LC_OK ? &file : NULL);
+	return shrunk == LC_OK ? status :
+	    report_worse(status, report_status(shrunk));
+}
+
+const struct command cmd_compact = {
+	.name = "compact",
+	.operands = "MODULE",
+	.summary = "take dead records out of a module",
+	.text =
+	    "Rewrites the chunks of which less than a share is live, and joins small "
+	    "neighbours. Readers and writers go on meanwhile; stopped, it leaves what "
+	    "it has done so far. The file keeps its size and later commits use the "
+	    "free space; --shrink gives it back to the file system, for which nobody "
+	    "else may have the module open.\n"
+	    "With --recode every tensor is stored anew with that codec; the values "
+	    "stay the same bit for bit.",
+	.examples =
+	    "cachex compact faces\n"
+	    "cachex compact faces --live-ratio 1 --shrink\n"
+	    "cachex compact faces --recode auto",
+	.completes = "m",
+	.least = 1,
+	.most = 1,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "command.h"
+#include "copying.h"
+#include "interrupt.h"
+#include "module.h"
+#include "report.h"
+#include "settings.h"
+
+static const char *from_root;
+static const char *to_root;
+static const char *prefix;
+static int conflict = LC_FAIL;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
+	    .help = "every SRC is a module there, not under --root" },
+	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
+	    .help = "DST is a module there, not under --root" },
+	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT",
+	    .help = "only records whose cache_id starts so" },
+	{ "", "conflict", OPT_CHOICE, &conflict, .value = CONFLICT_WORDS,
+	    .help = "where DST has the cache_id: keep its record, replace it, stop unless "
+	    "both are the same, or fail" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "say what would be copied, write nothing" },
+	{ .kind = OPT_END }
+};
+
+static int
+check_sources(const struct copying *copying, int n, char **sources,
+    const char *to)
+{
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < n && status == EXIT_DONE; i++) {
+		if (strcmp(sources[i], to) == 0 &&
+		    strcmp(copying->from_root, copying->to_root) == 0)
+			return report_usage("%s is both source and target", to);
+		status = module_must_exist(copying->from_root, sources[i]);
+	}
+	return status;
+}
+
+/* One after the other; damage in one does not keep the others out. */
+static int
+add_sources(struct copying *copying, int n, char **sources, lc_cache *to)
+{
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < n && (status == EXIT_DONE || status == EXIT_NO) &&
+	    !interrupt_pending(); i++)
+		status = report_worse(status, copying_add(copying, sources[i], to));
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct copying copying = {
+		.verb = "merge",
+		.from_root = from_root ? from_root : settings.root,
+		.to_root = to_root ? to_root : settings.root,
+		.prefix = prefix,
+		.conflict = (lc_conflict)conflict,
+		.dry_run = dry_run
+	};
+	const char *target = argv[argc - 1];
+	lc_cache *to;
+	int status = check_sources(&copying, argc - 1, argv, target);
+
+	if (status == EXIT_DONE)
+		status = copying_open(&copying, target, &to);
+	if (status != EXIT_DONE)
+		return status;
+	status = module_close(to, add_sources(&copying, argc - 1, argv, to));
+	if (status == EXIT_DONE || status == EXIT_NO)
+		copying_show(&copying, target);
+	return status;
+}
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.operands = "SRC... DST",
+	.summary = "copy the records of modules into one",
+	.text =
+	    "Copies the records of every SRC into module DST, one after the other; "
+	    "DST is made if it does not exist. --conflict says what happens to "
+	    "cache_ids that are there already, from DST or from an earlier SRC. A "
+	    "conflict stops it with the sources before that one merged.",
+	.examples =
+	    "cachex merge part-0 part-1 part-2 all\n"
+	    "cachex merge new all --conflict replace -n",
+	.completes = "m",
+	.least = 2,
+	.most = -1,
+	.options = options,
+	.run = run
+};
