@@ -245,6 +245,94 @@ START_TEST(cancelled)
 }
 END_TEST
 
+/* ---- codecs --------------------------------------------------------------- */
+
+#define VALUES 60
+
+static lc_value *
+make_value(unsigned i, const lc_tensor *tensor)
+{
+	lc_value *map = lc_value_map();
+
+	lc_value_set(map, "n", lc_value_integer((int64_t)i));
+	lc_value_set(map, "a", lc_value_tensor(tensor));
+	lc_value_set(map, "b", lc_value_tensor(tensor));
+	return map;
+}
+
+/* All values, all with this codec, in order; bytes in the chunks. */
+static uint64_t
+check_values(lc_cache *cache, const lc_tensor *tensor, lc_codec codec)
+{
+	lc_verify_result verified;
+	const lc_value *got;
+	unsigned n = 0;
+	lc_iter *iter;
+	lc_item item;
+
+	assert_ok(lc_iter_open(cache, LC_BY_COMMIT, NULL, 0, &iter));
+	for (; lc_iter_next(iter, &item) == LC_OK; n++) {
+		lc_value *want = n % 2 ? lc_value_tensor(tensor) :
+		    make_value(n, tensor);
+
+		ck_assert_mem_eq(item.id.data, &n, sizeof(n));
+		ck_assert_int_eq(item.codec, codec);
+		assert_ok(lc_iter_value(iter, NULL, &got));
+		ck_assert(lc_value_equal(got, want));
+		lc_value_free(want);
+	}
+	ck_assert_uint_eq(n, VALUES);
+	lc_iter_close(iter);
+	assert_ok(lc_verify(cache, NULL, &verified));
+	ck_assert_uint_eq(stat_of(cache).dead_records, 0);
+	return stat_of(cache).live_bytes;
+}
+
+START_TEST(recode)
+{
+	static const lc_codec codecs[] = {
+		LC_CODEC_LZ4, LC_CODEC_NONE, LC_CODEC_SHUFFLE_LZ4, LC_CODEC_LZ4,
+		LC_CODEC_NONE
+	};
+	lc_cache *cache = open_small(run_scratch(), 7);
+	lc_compact_options options;
+	lc_compact_result result;
+	static float data[1000];
+	const uint64_t shape[1] = { 1000 };
+	uint64_t bytes[5];
+	lc_tensor tensor;
+
+	lc_compact_options_init(&options);
+	for (unsigned i = 0; i < 1000; i++)
+		data[i] = (float)(i % 10);
+	assert_ok(lc_tensor_init(&tensor, LC_F32, 1, shape, data));
+	for (unsigned i = 0; i < VALUES; i++) {
+		lc_value *value = i % 2 ? lc_value_tensor(&tensor) :
+		    make_value(i, &tensor);
+
+		assert_ok(lc_put_value(cache, &i, sizeof(i), value));
+		lc_value_free(value);
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		options.recode = codecs[i];
+		assert_ok(lc_compact(cache, &options, &result));
+		ck_assert_uint_eq(result.moved, VALUES);
+		bytes[i] = check_values(cache, &tensor, codecs[i]);
+		ck_assert_uint_eq(result.bytes_after, bytes[i]);
+		/* The same again changes nothing. */
+		assert_ok(lc_compact(cache, &options, &result));
+		ck_assert_uint_eq(result.rewritten, 0);
+	}
+	ck_assert_uint_lt(bytes[0], bytes[1] / 2);
+	ck_assert_uint_lt(bytes[2], bytes[1] / 2);
+	ck_assert_uint_eq(bytes[3], bytes[0]);
+	ck_assert_uint_eq(bytes[4], bytes[1]);
+	options.recode = (lc_codec)77;
+	assert_status(lc_compact(cache, &options, &result), LC_INVALID);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- the index ------------------------------------------------------------ */
 
 static void
@@ -464,6 +552,7 @@ main(void)
 	tcase_add_test(tc, room_is_used_again);
 	tcase_add_test(tc, snapshots_stay);
 	tcase_add_test(tc, cancelled);
+	tcase_add_test(tc, recode);
 	tcase_add_test(tc, index_in_steps);
 	tcase_add_loop_test(tc, stale_entry_of_a_twin, 0, 3);
 	suite_add_tcase(suite, tc);

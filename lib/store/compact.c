@@ -47,7 +47,7 @@ check_options(const lc_compact_options *o)
 	if (o->chunk_bytes < MIN_CHUNK || o->chunk_bytes > MAX_CHUNK)
 		return lc__error(LC_INVALID, 0,
 		    "compact: option chunk_bytes: must be 64 KiB to 64 MiB");
-	return LC_OK;
+	return lc__codec_check("compact", o->recode, o->level);
 }
 
 /* Chunks and bytes in the module. */

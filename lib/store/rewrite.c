@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "store/live.h"
+#include "store/recode.h"
 
 /* What is rewritten, as the transaction finds it. */
 struct work {
@@ -14,6 +15,8 @@ struct work {
 	struct lc__group found;     /* the chunks of the group that are still there */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
 	struct lc__live_list live;  /* of them */
+	unsigned char **recoded;    /* those of them that are coded anew, or NULL; all
+	                               malloc'ed */
 	struct lc__ledger_row row;  /* of the new chunk */
 	struct lc__new_entry *entries; /* of records that stand elsewhere now; malloc'ed */
 	uint32_t nentries;
@@ -70,6 +73,58 @@ take_chunks(struct work *w)
 		}
 	}
 	return lc__group_worth(&w->found) ? LC_OK : LC_NOT_FOUND;
+}
+
+/* Where a record would not be found any more: locations have 24 bits. */
+#define MAX_BYTES ((uint64_t)512 << 20)
+
+/* Code record i anew, unless it is the same then, or too large. */
+static lc_status
+recode_one(struct work *w, uint32_t i, bool *changed)
+{
+	const lc_compact_options *options = w->rewrite->options;
+	struct lc__live_record *live = &w->live.records[i];
+	struct lc__record record;
+	struct lc__known *known;
+	unsigned char *bytes;
+	size_t size = 0;
+
+	(void)lc__record_parse(live->bytes, live->size, &record);
+	return_if_error(lc__snapshot_schema(&w->change->snapshot, record.schema,
+	    &known));
+	if (!lc__record_fits(&record, known->schema))
+		return lc__error(LC_CORRUPT, 0, "key %s: shape and size disagree",
+		    lc__quote_id(record.id.data, record.id.size));
+	return_if_error(lc__recode(&record, known->schema, options->recode,
+	    options->level, &bytes, &size));
+	if (bytes == NULL || w->live.bytes - live->size + size > MAX_BYTES ||
+	    (size == live->size && memcmp(bytes, live->bytes, size) == 0)) {
+		free(bytes);
+		return LC_OK;
+	}
+	w->live.bytes += size;
+	w->live.bytes -= live->size;
+	w->recoded[i] = bytes;
+	live->bytes = bytes;
+	live->size = size;
+	*changed = true;
+	return LC_OK;
+}
+
+/* Code all records anew; LC_NOT_FOUND if that and all else changes nothing. */
+static lc_status
+recode(struct work *w)
+{
+	bool changed = w->found.count > 1 || w->live.count < w->found.records;
+
+	if (w->rewrite->options->recode == LC_CODEC_DEFAULT)
+		return LC_OK;
+	w->recoded = calloc(w->live.count + 1, sizeof(unsigned char *));
+	if (w->recoded == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+	for (uint32_t i = 0; i < w->live.count; i++)
+		return_if_error(recode_one(w, i, &changed));
+	return changed ? LC_OK : LC_NOT_FOUND;
 }
 
 /* What stays of the old ledger rows: where the data came from, and its last use. */
@@ -163,7 +218,12 @@ lc__rewrite(struct lc__change *change, void *rewrite)
 	w->rewrite = rewrite;
 	status = take_chunks(w);
 	if (status == LC_OK)
+		status = recode(w);
+	if (status == LC_OK)
 		status = replace_chunks(w);
+	for (uint32_t i = 0; w->recoded != NULL && i < w->live.count; i++)
+		free(w->recoded[i]);
+	free(w->recoded);
 	lc__live_free(&w->live);
 	free(w->entries);
 	free(w);
