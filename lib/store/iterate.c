@@ -17,7 +17,9 @@
 struct lc_iter {
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	struct lc__reading reading;  /* of the record it stands on */
+	struct lc__reading reading;  /* of the record it stands on; without a schema
+	                                until that is asked for */
+	uint64_t location;           /* of that record; 0 if it stands on none */
 	struct lc__block *decoded;   /* its tensor, if it is a coded one */
 	unsigned flags;
 	bool verify;
@@ -322,12 +324,50 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
 static void
 leave_record(struct lc_iter *iter)
 {
-	lc__reading_end(&iter->reading);
-	lc__block_drop(iter->decoded);
+	if (iter->reading.values != NULL)
+		lc__reading_end(&iter->reading);
+	if (iter->decoded != NULL)
+		lc__block_drop(iter->decoded);
 	iter->decoded = NULL;
+	iter->reading.schema = NULL;
+	iter->location = 0;
 }
 
-/* The record is verified already, if it is to be. */
+/* Step to the next record and take it apart. */
+static lc_status
+next(struct lc_iter *iter)
+{
+	uint64_t location = 0;
+
+	leave_record(iter);
+	if (iter->flags & LC_BY_COMMIT)
+		return_if_error(next_by_commit(iter, &iter->reading.record,
+		    &location));
+	else
+		return_if_error(next_by_key(iter, &iter->reading.record, &location));
+	iter->location = location;
+	return LC_OK;
+}
+
+/* Make the record ready to be read. It is verified already, if it is to be. */
+static lc_status
+read_record(struct lc_iter *iter)
+{
+	return iter->reading.schema != NULL ? LC_OK :
+	    lc__reading_committed(&iter->reading, iter->cache, iter->snapshot,
+	    iter->location, false);
+}
+
+/* What most records are needs less. */
+static lc_status
+describe_alone(struct lc_iter *iter, lc_item *out)
+{
+	out->kind = LC_TENSOR;
+	out->codec = LC_CODEC_NONE;
+	return lc__reading_alone(iter->cache, iter->snapshot,
+	    &iter->reading.record, false, &out->tensor);
+}
+
 static lc_status
 describe_tensor(struct lc_iter *iter, lc_item *out)
 {
@@ -364,29 +404,25 @@ describe_value(struct lc_iter *iter, lc_item *out)
 lc_status
 lc__iter_step(lc_iter *iter, const struct lc__record **out, uint64_t *location)
 {
-	struct lc__record record;
-
-	leave_record(iter);
-	if (iter->flags & LC_BY_COMMIT)
-		return_if_error(next_by_commit(iter, &record, location));
-	else
-		return_if_error(next_by_key(iter, &record, location));
-	return_if_error(lc__reading_committed(&iter->reading, iter->cache,
-	    iter->snapshot, &record, *location, false));
+	return_if_error(next(iter));
+	return_if_error(read_record(iter));
 	*out = &iter->reading.record;
+	*location = iter->location;
 	return LC_OK;
 }
 
 lc_status
 lc_iter_next(lc_iter *iter, lc_item *out)
 {
-	const struct lc__record *record;
-	uint64_t location = 0;
+	const struct lc__record *record = &iter->reading.record;
 
-	return_if_error(lc__iter_step(iter, &record, &location));
+	return_if_error(next(iter));
 	out->id = record->id;
-	out->chunk = lc__location_chunk(location);
+	out->chunk = lc__location_chunk(iter->location);
 	out->stored_size = record->size;
+	if (!record->has_parts)
+		return describe_alone(iter, out);
+	return_if_error(read_record(iter));
 	return lc__schema_is_tensor(iter->reading.schema) ?
 	    describe_tensor(iter, out) : describe_value(iter, out);
 }
@@ -394,8 +430,9 @@ lc_iter_next(lc_iter *iter, lc_item *out)
 lc_status
 lc_iter_value(lc_iter *iter, const char *path, const lc_value **out)
 {
-	if (iter->reading.schema == NULL)
+	if (iter->location == 0)
 		return lc__error(LC_INVALID, 0, "iterate: on no record");
+	return_if_error(read_record(iter));
 	return lc__reading_value(&iter->reading, path, out);
 }
 

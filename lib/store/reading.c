@@ -33,17 +33,16 @@ no_memory(const struct lc__reading *r)
 
 lc_status
 lc__reading_memory(struct lc__reading *r, struct lc_cache *cache,
-    const struct lc__record *record, const struct lc__schema *schema)
+    const struct lc__schema *schema)
 {
+	if (!lc__record_fits(&r->record, schema))
+		return lc__reading_damaged(cache, &r->record.id,
+		    "shape and size disagree");
 	r->cache = cache;
 	r->schema = schema;
-	r->record = *record;
 	r->location = 0;
 	r->verify = false;
 	r->values = NULL;
-	if (!lc__record_fits(record, schema))
-		return lc__reading_damaged(cache, &record->id,
-		    "shape and size disagree");
 	return LC_OK;
 }
 
@@ -62,13 +61,12 @@ find_schema(const struct lc_cache *cache, struct lc__snapshot *snapshot,
 
 lc_status
 lc__reading_committed(struct lc__reading *r, struct lc_cache *cache,
-    struct lc__snapshot *snapshot, const struct lc__record *record,
-    uint64_t location, bool verify)
+    struct lc__snapshot *snapshot, uint64_t location, bool verify)
 {
 	struct lc__known *known;
 
-	return_if_error(find_schema(cache, snapshot, record, verify, &known));
-	return_if_error(lc__reading_memory(r, cache, record, known->schema));
+	return_if_error(find_schema(cache, snapshot, &r->record, verify, &known));
+	return_if_error(lc__reading_memory(r, cache, known->schema));
 	r->location = location;
 	r->verify = verify;
 	return LC_OK;

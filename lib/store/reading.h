@@ -21,22 +21,21 @@ lc_status lc__reading_damaged(const struct lc_cache *cache, const lc_id *id,
     const char *what);
 
 /**
- * Start with a record of a snapshot: its head is verified if @p verify, and
- * compared with its schema. End with lc__reading_end().
+ * Start with reading->record, which is one of a snapshot: its head is verified if
+ * @p verify, and compared with its schema. End with lc__reading_end().
  */
 LC_CHECKED lc_status lc__reading_committed(struct lc__reading *reading,
-    struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t location, bool verify);
+    struct lc_cache *cache, struct lc__snapshot *snapshot, uint64_t location,
+    bool verify);
 
 /** The tensor of a record without parts, verified if @p verify, in place. */
 LC_CHECKED lc_status lc__reading_alone(const struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record, bool verify,
     lc_tensor *out);
 
-/** Start with a record of this process's memory. */
+/** Start with reading->record, which stands in this process's memory. */
 LC_CHECKED lc_status lc__reading_memory(struct lc__reading *reading,
-    struct lc_cache *cache, const struct lc__record *record,
-    const struct lc__schema *schema);
+    struct lc_cache *cache, const struct lc__schema *schema);
 
 /**
  * The tensor of a record that is nothing else, verified.

@@ -192,7 +192,7 @@ static const char *
 check_value(struct verify *v, const struct lc__record *record,
     const struct lc__schema *schema)
 {
-	struct lc__reading reading;
+	struct lc__reading reading = { .record = *record };
 	const lc_value *value;
 	lc_status status;
 
@@ -200,7 +200,7 @@ check_value(struct verify *v, const struct lc__record *record,
 		return "shape and size disagree";
 	if (!record->has_parts)
 		return NULL;
-	if (lc__reading_memory(&reading, v->cache, record, schema) != LC_OK)
+	if (lc__reading_memory(&reading, v->cache, schema) != LC_OK)
 		return "shape and size disagree";
 	status = lc__reading_value(&reading, NULL, &value);
 	lc__reading_end(&reading);

@@ -77,9 +77,9 @@ static lc_status
 open_parts(struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, uint64_t location, lc_view *out)
 {
-	struct lc__reading reading;
+	struct lc__reading reading = { .record = *record };
 
-	return_if_error(lc__reading_committed(&reading, cache, snapshot, record,
+	return_if_error(lc__reading_committed(&reading, cache, snapshot,
 	    location, cache->options.verify != 0));
 	return hold(&reading, out);
 }
@@ -118,13 +118,11 @@ lc__view_block(struct lc_cache *cache, struct lc__block *block,
     const struct lc__known *known, lc_view *out)
 {
 	struct lc__reading reading;
-	struct lc__record record;
 
 	lc__view_clear(out, LC_NOT_FOUND);
-	if (!lc__record_parse(block->data, block->size, &record))
+	if (!lc__record_parse(block->data, block->size, &reading.record))
 		return lc__error(LC_CORRUPT, 0, "get: a record in memory is damaged");
-	return_if_error(lc__reading_memory(&reading, cache, &record,
-	    known->schema));
+	return_if_error(lc__reading_memory(&reading, cache, known->schema));
 	return_if_error(hold(&reading, out));
 	if (out->lc_private[view_block] == NULL)
 		out->lc_private[view_block] = lc__block_hold(block);
