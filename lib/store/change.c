@@ -50,6 +50,7 @@ run_once(const struct order *order)
 	status = lc__txn_begin_write(order->env, order->durability, &s->txn);
 	if (status == LC_OK && !order->unread)
 		status = lc__snapshot_load(s);
+	change->records_before = s->state.records;
 	if (status == LC_OK)
 		status = order->body(change, order->ctx);
 	if (status == LC_OK)
@@ -111,6 +112,10 @@ lc__change_count(struct lc__change *change, const struct lc__record *record,
 	if (!change->usage.loaded)
 		return_if_error(lc__usage_load(&change->usage,
 		    change->snapshot.txn));
+	/* A row that was lost cannot be taken up in the middle. */
+	if (change->usage.damaged ||
+	    (change->usage.missing && change->records_before > 0))
+		return LC_OK;
 	return lc__usage_count(&change->usage, record, schema, sign);
 }
 

@@ -15,6 +15,7 @@ struct lc__change {
 	struct lc__snapshot snapshot; /* of the write transaction; its state is the
 	                                 one that will be stored */
 	struct lc__usage usage;       /* loaded when a record is counted */
+	uint64_t records_before;      /* in the chunks, when it began */
 };
 
 /**
