@@ -254,6 +254,43 @@ do_modules(struct pass *p)
 	return lc_modules(p->root, take_no_name, NULL);
 }
 
+static lc_status
+do_compact(struct pass *p)
+{
+	lc_compact_options options;
+
+	lc_compact_options_init(&options);
+	options.live_ratio = 1;
+	options.recode = LC_CODEC_LZ4;
+	return lc_compact(p->cache, &options, NULL);
+}
+
+static lc_status
+do_copy(struct pass *p)
+{
+	lc_copy_options options;
+	lc_cache *other = NULL;
+	lc_status status = lc_open(p->root, "other", &p->options, &other);
+
+	if (status != LC_OK)
+		return status;
+	lc_copy_options_init(&options);
+	options.conflict = p->done++ == 0 ? LC_SAME : LC_REPLACE;
+	status = lc_copy(p->cache, other, &options, NULL);
+	lc_discard(other);
+	return status;
+}
+
+static lc_status
+do_recover(struct pass *p)
+{
+	lc_recover_result result = { 0 };
+	const lc_status status = lc_recover(p->root, "m", 1, NULL, &result);
+
+	need(status != LC_OK || result.records == KEYS - 1);
+	return status;
+}
+
 static const struct {
 	const char *name;
 	step_fn *run;
@@ -268,6 +305,7 @@ static const struct {
 	{ "walk by key", do_walk_by_key }, { "walk by commit", do_walk_by_commit },
 	{ "stat", do_stat }, { "verify", do_verify }, { "modules", do_modules },
 	{ "overwrite", do_overwrite }, { "delete", do_delete }, { "flush", do_flush },
+	{ "compact", do_compact }, { "copy", do_copy }, { "recover", do_recover },
 };
 
 /* A step that failed is tried again: with memory it must come to its end. */

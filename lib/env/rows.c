@@ -111,6 +111,8 @@ lc__state_push_run(struct lc__state *state, const struct lc__run_row *run)
 void
 lc__state_drop_runs(struct lc__state *state, uint32_t from, uint32_t n)
 {
+	if (n == 0)
+		return;
 	memmove(state->runs + from, state->runs + from + n,
 	    (state->nruns - from - n) * sizeof(*state->runs));
 	state->nruns -= n;

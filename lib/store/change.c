@@ -191,10 +191,15 @@ uncount_chunk(struct lc__change *change, uint64_t id)
 		return LC_OK;
 	for (uint64_t at = LC__CHUNK_HEADER; at < chunk->end;
 	    at += record.size) {
+		lc_status status;
+
 		if (!lc__record_parse(chunk->bytes + at, chunk->end - at, &record))
 			break;
-		if (lc__snapshot_schema(s, record.schema, &known) == LC_OK &&
-		    lc__record_fits(&record, known->schema))
+		status = lc__snapshot_schema(s, record.schema, &known);
+		if (status == LC_CORRUPT)
+			continue;
+		return_if_error(status);
+		if (lc__record_fits(&record, known->schema))
 			return_if_error(lc__change_count(change, &record,
 			    known->schema, -1));
 	}

@@ -190,6 +190,7 @@ lc__recovery_mend_schemas(struct lc__recovery *r)
 {
 	struct lc__snapshot *s = &r->change->snapshot;
 	struct lc__schema *schema;
+	struct lc__known *known;
 
 	for (uint32_t id = 0; id < s->state.next_schema; id++) {
 		struct lc__slice row;
@@ -203,6 +204,8 @@ lc__recovery_mend_schemas(struct lc__recovery *r)
 			return_if_error(replace_schema(r, id));
 		else
 			return status;
+		/* From now on it is known, and no record is lost for want of memory. */
+		return_if_error(lc__snapshot_schema(s, id, &known));
 	}
 	return LC_OK;
 }
