@@ -303,6 +303,42 @@ START_TEST(members)
 }
 END_TEST
 
+/* Larger than what is inflated at first: the checksum and the end count all the same. */
+START_TEST(large_member)
+{
+	enum { n = 300000 };
+	char *bytes = calloc(1, n + 1);
+	struct lc__buf file = { 0 }, data = { 0 };
+	struct lc__loaded loaded = { 0 };
+
+	lc_value *value = map_of("a", tensor_value(LC_U8, bytes, n));
+	struct file good = written(value, false);
+	assert_ok(lc__npz_read(good.bytes, good.size, LC__NPY_ANY_DTYPE, LIMIT,
+	    &loaded));
+	ck_assert(lc_value_equal(loaded.value, value));
+	lc__loaded_free(&loaded);
+	good.bytes[n] ^= 1; /* near the end of the data: headers take 200 bytes */
+	assert_status(lc__npz_read(good.bytes, good.size, LC__NPY_ANY_DTYPE, LIMIT,
+	    &loaded), LC_CORRUPT);
+	lc__loaded_free(&loaded);
+
+	assert_ok(lc__npy_encode_header(&(lc_tensor){ .dtype = LC_U8, .ndim = 1,
+	    .shape = { n }, .data = bytes, .nbytes = n }, false, &data));
+	lc__buf_append(&data, bytes, n + 1);
+	archive(&file, "a.npy", 0, &data);
+	assert_status(lc__npz_read(file.data, file.size, LC__NPY_ANY_DTYPE, LIMIT,
+	    &loaded), LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "a.npy: bytes behind the last element");
+	lc__loaded_free(&loaded);
+	lc__buf_free(&file);
+	lc__buf_free(&data);
+	free(good.bytes);
+	lc_value_free(value);
+	free(bytes);
+}
+END_TEST
+
 /* Every byte of a file changed, and every shorter file: refused or read, never more. */
 START_TEST(damage)
 {
@@ -415,6 +451,7 @@ main(void)
 	tcase_add_test(tc, refused);
 	tcase_add_test(tc, empty);
 	tcase_add_loop_test(tc, members, 0, ROWS(member_rows));
+	tcase_add_test(tc, large_member);
 	tcase_add_test(tc, damage);
 	tcase_add_test(tc, numpy_writes);
 	tcase_add_test(tc, numpy_reads);
