@@ -74,9 +74,11 @@ compare_entry(const void *name, const void *entry)
 static bool
 find_entry(const struct setdir *set, const char *name, size_t *out)
 {
-	struct dirent **found = bsearch(name, set->entries, set->count,
-	    sizeof(*set->entries), compare_entry);
+	struct dirent **found = NULL;
 
+	if (set->count > 0)
+		found = bsearch(name, set->entries, set->count,
+		    sizeof(*set->entries), compare_entry);
 	if (found != NULL)
 		*out = (size_t)(found - set->entries);
 	return found != NULL;

@@ -176,6 +176,14 @@ is "one that no name has" "$(ls long | head -n 1)" "%t0.npy"
 check "and comes back" 0 cachex put m long2 long
 is "under its own" "$(cachex get m long2 --data)" "$(cachex get m long --data)"
 
+head -c 100000 /dev/zero >zeros
+printf '{"a":{"$tensor":"u8[100000]","data":"%s"},"b":[1]}' "$(base64 -w 0 <zeros)" >wide.json
+check "a large value" 0 cachex put m wide wide.json
+check "a directory that does not fit" 4 \
+	sh -c 'trap "" XFSZ; ulimit -f 8; "$1" get m wide -o wide/' sh "$CACHEX"
+also "names the file" grep -q '^cachex: get: wide.tmp.*/a.npy: File too large$' "$err"
+is "and leaves nothing" "$(ls -d wide*)" wide.json
+
 mkdir files; cp feat.npy files/x.npy; cp b0.npy files/y.1.npy; cp b1.npy files/y.0.npy
 check "any directory of .npy files" 0 cachex put m files files
 is "its names are the paths" "$(cachex get m files)" \
