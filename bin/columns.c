@@ -78,13 +78,24 @@ end_cell(struct columns *columns, int width)
 		print_batch(columns);
 }
 
+/* Characters of UTF-8: every byte but those that continue one. */
+static int
+width_of(const char *text)
+{
+	int width = 0;
+
+	for (; *text != '\0'; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
 void
 columns_text(struct columns *columns, const char *text)
 {
 	if (!open_text(columns))
 		return;
 	fputs(text, columns->text);
-	end_cell(columns, (int)strlen(text));
+	end_cell(columns, width_of(text));
 }
 
 void
