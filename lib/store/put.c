@@ -61,10 +61,8 @@ code_tensors(const struct lc__draft *draft, const struct coding *coding,
 	if (out->parts == NULL || out->bufs == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	for (uint32_t i = 0; i < count; i++) {
-		return_if_error(lc__codec_encode(coding->codec, coding->level,
-		    draft->tensors[i], &out->bufs[i], &out->parts[i].codec));
-		out->parts[i].data = out->bufs[i].data;
-		out->parts[i].size = out->bufs[i].size;
+		return_if_error(lc__part_code(&out->parts[i], coding->codec,
+		    coding->level, draft->tensors[i], &out->bufs[i]));
 	}
 	return LC_OK;
 }

@@ -80,11 +80,8 @@ encode(struct work *w, uint32_t i, lc_codec codec, int level)
 {
 	if (codec == LC_CODEC_NONE)
 		return LC_OK;
-	return_if_error(lc__codec_encode(codec, level, &w->tensors[i],
-	    &w->bufs[i], &w->coded[i].codec));
-	w->coded[i].data = w->bufs[i].data;
-	w->coded[i].size = w->bufs[i].size;
-	return LC_OK;
+	return lc__part_code(&w->coded[i], codec, level, &w->tensors[i],
+	    &w->bufs[i]);
 }
 
 static lc_status

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/hash.h"
+#include "codec/codec.h"
 
 /* Offsets in the prefix. */
 enum {
@@ -38,6 +40,22 @@ head_size(uint64_t ndims, uint64_t nparts, uint64_t id_size, uint64_t plain)
 {
 	return lc__round_up(LC__RECORD_PREFIX + ndims * 8 + nparts * part_bytes +
 	    id_size + plain, LC__RECORD_ALIGN);
+}
+
+/* ---- parts ---------------------------------------------------------------- */
+
+lc_status
+lc__part_code(struct lc__part *part, lc_codec codec, int level,
+    const lc_tensor *tensor, struct lc__buf *buf)
+{
+	return_if_error(lc__codec_encode(codec, level, tensor, buf, &part->codec));
+	/* Stored bytes are padded: a few less may be none less. */
+	if (lc__round_up(buf->size, LC__RECORD_ALIGN) >=
+	    lc__round_up(tensor->nbytes, LC__RECORD_ALIGN))
+		part->codec = LC_CODEC_NONE;
+	part->data = buf->data;
+	part->size = buf->size;
+	return LC_OK;
 }
 
 /* ---- writing -------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "lmdbcache.h"
 #include "value/schema.h"
 
@@ -33,6 +34,11 @@ struct lc__part {
 	size_t size;      /* of data */
 	uint64_t hash;    /* XXH3-64 of data and its padding; when read from parts */
 };
+
+/** Code a tensor into @p buf, which the part points into; what would not make the
+ *  record smaller is left as it is. */
+LC_CHECKED lc_status lc__part_code(struct lc__part *part, lc_codec codec,
+    int level, const lc_tensor *tensor, struct lc__buf *buf);
 
 /** A record to be written; everything is borrowed. */
 struct lc__draft {
