@@ -69,6 +69,8 @@ END
 	is "bash: modules" "$(asked 'cachex ls p')" "papers photos "
 	is "bash: cache_ids, behind the colon" "$(asked 'cachex get photos img:')" "1 2 "
 	is "bash: cache_ids with blanks" "$(asked 'cachex get photos a')" 'a\ b '
+	is "bash: settings, behind the sign" "$(asked 'cachex set photos codec=u8')" "u8pack u8pack-lz4 "
+	is "bash: modules to merge" "$(asked 'cachex merge photos p')" "papers photos "
 	is "bash: files" "$(asked 'cachex put photos new as')" "ask.bash "
 else
 	skip "bash" "not installed"
@@ -81,6 +83,8 @@ if command -v fish >/dev/null 2>&1; then
 	is "fish: commands" "$(asked 'cachex im')" "import "
 	is "fish: modules" "$(asked 'cachex ls p')" "papers photos "
 	is "fish: cache_ids" "$(asked 'cachex get photos img')" "img:1 img:2 "
+	is "fish: settings" "$(asked 'cachex set photos policy=')" "policy=evolve policy=strict "
+	is "fish: modules to copy" "$(asked 'cachex copy photos pa')" "papers "
 	is "fish: files" "$(asked 'cachex put photos new ask')" "ask.bash "
 else
 	skip "fish" "not installed"
@@ -99,6 +103,8 @@ END
 	is "zsh: commands" "$(asked cachex im)" "import "
 	is "zsh: modules" "$(asked cachex ls '')" "papers photos "
 	is "zsh: cache_ids" "$(asked cachex get photos '')" "a b img:1 img:2 "
+	is "zsh: settings" "$(asked cachex set photos evict=)" "evict=oldest evict=unread "
+	is "zsh: modules to compact" "$(asked cachex compact pa)" "papers "
 	is "zsh: files" "$(asked cachex put photos new '')" "files "
 	is "zsh: directories" "$(asked cachex export photos '')" "files -/ "
 else
