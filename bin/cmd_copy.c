@@ -5,40 +5,11 @@
 #include "copying.h"
 #include "module.h"
 #include "report.h"
-#include "settings.h"
-
-static const char *from_root;
-static const char *to_root;
-static const char *prefix;
-static int conflict = LC_FAIL;
-static int dry_run;
-
-static struct opt options[] = {
-	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
-	    .help = "SRC is a module there, not under --root" },
-	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
-	    .help = "DST is a module there, not under --root" },
-	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT",
-	    .help = "only records whose cache_id starts so" },
-	{ "", "conflict", OPT_CHOICE, &conflict, .value = CONFLICT_WORDS,
-	    .help = "where DST has the cache_id: keep its record, replace it, stop unless "
-	    "both are the same, or fail" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be copied, write nothing" },
-	{ .kind = OPT_END }
-};
 
 static int
 run(int argc, char **argv)
 {
-	struct copying copying = {
-		.verb = "copy",
-		.from_root = from_root ? from_root : settings.root,
-		.to_root = to_root ? to_root : settings.root,
-		.prefix = prefix,
-		.conflict = (lc_conflict)conflict,
-		.dry_run = dry_run
-	};
+	struct copying copying = copying_asked("copy");
 	lc_cache *to;
 	int status;
 
@@ -73,6 +44,6 @@ const struct command cmd_copy = {
 	.completes = "mm",
 	.least = 2,
 	.most = 2,
-	.options = options,
+	.options = copying_options,
 	.run = run
 };

@@ -12,6 +12,40 @@
 #include "settings.h"
 #include "size.h"
 
+static const char *from_root;
+static const char *to_root;
+static const char *prefix;
+static int conflict = LC_FAIL;
+static int dry_run;
+
+struct opt copying_options[] = {
+	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
+	    .help = "SRC is a module there, not under --root" },
+	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
+	    .help = "DST is a module there, not under --root" },
+	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT",
+	    .help = "only records whose cache_id starts so" },
+	{ "", "conflict", OPT_CHOICE, &conflict, /* as lc_conflict counts */
+	    .value = "keep|replace|same|fail",
+	    .help = "where DST has the cache_id: keep its record, replace it, stop unless "
+	    "both are the same, or fail" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "say what would be copied, write nothing" },
+	{ .kind = OPT_END }
+};
+
+struct copying
+copying_asked(const char *verb)
+{
+	return (struct copying){
+		.verb = verb,
+		.from_root = from_root ? from_root : settings.root,
+		.to_root = to_root ? to_root : settings.root,
+		.prefix = prefix, .conflict = (lc_conflict)conflict,
+		.dry_run = dry_run
+	};
+}
+
 static void
 show_damage(void *ctx, const char *line)
 {

@@ -4,9 +4,10 @@
 #define BIN_COPYING_H
 
 #include "lmdbcache.h"
+#include "opt.h"
 
-/** The words of --conflict, in the order of lc_conflict. */
-#define CONFLICT_WORDS "keep|replace|same|fail"
+/** The options of both, ended by OPT_END. */
+extern struct opt copying_options[];
 
 /** How to copy, and what it came to. */
 struct copying {
@@ -18,6 +19,8 @@ struct copying {
 	lc_copy_result total; /* of all sources */
 };
 
+/** What the options ask for. */
+struct copying copying_asked(const char *verb);
 /** Copy one module into an open one, NULL if a dry run has no target; reports. */
 int copying_add(struct copying *copying, const char *from, lc_cache *to);
 /** Open the target, made if it is missing; a dry run makes none: NULL; reports. */

@@ -379,12 +379,24 @@ typedef enum lc_policy {
 	                    value ever stored; in a new module the first put makes it */
 } lc_policy;
 
+/** "evolve", "strict"; NULL for anything else. */
+LC_API const char *lc_policy_name(lc_policy policy);
+
+/** @return LC_OK, or LC_INVALID with the name in the error. */
+LC_API LC_CHECKED lc_status lc_policy_parse(const char *name, lc_policy *out);
+
 /** Which chunks leave first when a module is above its max_bytes. */
 typedef enum lc_evict {
 	LC_EVICT_OLDEST = 0, /**< those committed first */
 	LC_EVICT_UNREAD = 1  /**< those read the longest ago, by the second; reads of handles
 	                          opened with LC_RDONLY are not seen */
 } lc_evict;
+
+/** "oldest", "unread"; NULL for anything else. */
+LC_API const char *lc_evict_name(lc_evict evict);
+
+/** @return LC_OK, or LC_INVALID with the name in the error. */
+LC_API LC_CHECKED lc_status lc_evict_parse(const char *name, lc_evict *out);
 
 /** What a module keeps for all its users. */
 typedef struct lc_settings {
@@ -812,7 +824,8 @@ LC_API LC_CHECKED lc_status lc_iter_next(lc_iter *iter, lc_item *out);
 
 /**
  * The record that the iterator stands on as a value, or one part of it, as
- * lc_view_value() does. Valid until the next call on the iterator.
+ * lc_view_value() does; in a walk that is LC_ITER_LISTED its tensors have no data.
+ * Valid until lc_iter_next() or lc_iter_close().
  */
 LC_API LC_CHECKED lc_status lc_iter_value(lc_iter *iter, const char *path,
     const lc_value **out);

@@ -102,6 +102,19 @@ lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 }
 
 bool
+lc__run_has(const struct lc__run *run, uint64_t hash, uint64_t location)
+{
+	struct lc__run_probe probe;
+	uint64_t found;
+
+	lc__run_probe_start(&probe, run, hash, true);
+	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
+		if (found == location)
+			return true;
+	return false;
+}
+
+bool
 lc__run_table_intact(const struct lc__run *run)
 {
 	uint64_t used = 0;

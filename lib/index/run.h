@@ -65,6 +65,9 @@ void lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
 enum lc__run_found lc__run_probe_next(struct lc__run_probe *probe,
     uint64_t *location);
 
+/** Does the table of a run lead to this location? */
+bool lc__run_has(const struct lc__run *run, uint64_t hash, uint64_t location);
+
 /** Are all buckets as they were written, and as many entries in them as said? */
 bool lc__run_table_intact(const struct lc__run *run);
 

@@ -353,9 +353,12 @@ next(struct lc_iter *iter)
 static lc_status
 read_record(struct lc_iter *iter)
 {
-	return iter->reading.schema != NULL ? LC_OK :
-	    lc__reading_committed(&iter->reading, iter->cache, iter->snapshot,
-	    iter->location, false);
+	if (iter->reading.schema != NULL)
+		return LC_OK;
+	return_if_error(lc__reading_committed(&iter->reading, iter->cache,
+	    iter->snapshot, iter->location, false));
+	iter->reading.listed = (iter->flags & LC_ITER_LISTED) != 0;
+	return LC_OK;
 }
 
 /* What most records are needs less. */

@@ -54,20 +54,6 @@ check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    lc__quote_id(id, id_size));
 }
 
-/* Does the table of a run lead to this location? */
-static bool
-table_has(const struct lc__run *run, uint64_t hash, uint64_t location)
-{
-	struct lc__run_probe probe;
-	uint64_t found;
-
-	lc__run_probe_start(&probe, run, hash, true);
-	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
-		if (found == location)
-			return true;
-	return false;
-}
-
 /* A slot led to a place where the cache_id asked for is not; @p failure says what
  * is there. Its entry may be another cache_id's which a later run replaced: since
  * then, anything may stand there. The sorted entries of the run know. */
@@ -84,7 +70,7 @@ check_listed(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 		return LC_NOT_FOUND;
 	if (cursor.entry.location == location)
 		return lc__error_raise(failure);
-	return table_has(run, lookup->hash, cursor.entry.location) ?
+	return lc__run_has(run, lookup->hash, cursor.entry.location) ?
 	    LC_NOT_FOUND : damaged_run(s, lookup, run->id);
 }
 

@@ -42,6 +42,7 @@ lc__reading_memory(struct lc__reading *r, struct lc_cache *cache,
 	r->schema = schema;
 	r->location = 0;
 	r->verify = false;
+	r->listed = false;
 	r->values = NULL;
 	return LC_OK;
 }
@@ -119,6 +120,11 @@ read_tensor(const struct lc__reading *r, uint32_t i,
 	struct lc__lru *lru = r->location != 0 ? r->cache->lru : NULL;
 	const struct lc__lru_key key = key_of(r, i);
 
+	*block = NULL;
+	if (r->listed) {
+		tensor->data = NULL;
+		return LC_OK;
+	}
 	*block = part->codec == LC_CODEC_NONE ? NULL : lc__lru_get(lru, &key);
 	if (*block == NULL) {
 		if (r->verify && r->record.has_parts && !lc__part_intact(part))

@@ -13,6 +13,7 @@ struct lc__reading {
 	struct lc__record record;  /* fits the schema; its head is verified */
 	uint64_t location;         /* 0 for one that is not committed */
 	bool verify;               /* check the parts */
+	bool listed;               /* leave tensors alone: they have no data */
 	struct lc__read_value *values; /* made so far */
 };
 

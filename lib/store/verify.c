@@ -94,19 +94,6 @@ check_schemas(struct verify *v)
 /* ---- the index ------------------------------------------------------------ */
 
 /* Every entry must be found by its hash, in this run. */
-static bool
-probe_finds(const struct lc__run *run, uint64_t hash, uint64_t location)
-{
-	struct lc__run_probe probe;
-	uint64_t found;
-
-	lc__run_probe_start(&probe, run, hash, true);
-	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
-		if (found == location)
-			return true;
-	return false;
-}
-
 static void
 check_run(struct verify *v, const struct lc__run *run)
 {
@@ -119,7 +106,7 @@ check_run(struct verify *v, const struct lc__run *run)
 		const struct lc__run_entry *entry = &cursor.entry;
 
 		entries++;
-		if (!probe_finds(run, lc__hash64_seed(entry->id, entry->id_size,
+		if (!lc__run_has(run, lc__hash64_seed(entry->id, entry->id_size,
 		    seed), entry->location))
 			lost++;
 	}
