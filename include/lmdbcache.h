@@ -902,8 +902,8 @@ typedef struct lc_compact_options {
 	lc_codec recode;    /**< code all tensors anew with this; default LC_CODEC_DEFAULT:
 	                         leave them as they are */
 	int level;          /**< of recode; default 0 */
-	int dry_run;        /**< count, write nothing */
-	lc_progress progress; /**< bytes of chunks looked at */
+	int dry_run;        /**< count, write nothing; what recode saves is not known then */
+	lc_progress progress; /**< bytes of chunks looked at; damage names what is left */
 } lc_compact_options;
 
 LC_API void lc_compact_options_init(lc_compact_options *options);
@@ -926,6 +926,8 @@ typedef struct lc_compact_result {
  * chunk_bytes each; readers and writers go on in between. The order of records
  * by commit stays. Space that becomes free is reused by later commits; the file
  * does not shrink (lc_shrink()). Pending writes of the handle are flushed first.
+ * @param options  NULL for the defaults
+ * @param out      may be NULL
  * @return LC_OK; LC_READONLY, LC_INVALID; LC_CANCELLED, LC_NO_SPACE, LC_IO …:
  * then what was rewritten so far stands.
  */
@@ -987,6 +989,8 @@ typedef struct lc_copy_result {
  * Copy the live records of one module into another, in commit order, from one
  * snapshot of the source; coded tensors stay coded. The target is flushed at the
  * end. A conflict stops the copy before anything of it is written.
+ * @param options  NULL for the defaults
+ * @param out      may be NULL
  * @return LC_OK; LC_INVALID for a conflict; LC_SCHEMA if the target is strict;
  * LC_CORRUPT if damaged records were passed over, the others being copied;
  * LC_READONLY, LC_CANCELLED, LC_NO_SPACE, LC_IO: what was copied so far stands.
@@ -1009,8 +1013,12 @@ typedef struct lc_recover_result {
  * newest record back, also if it had been deleted. Everything rescued and
  * everything lost goes to progress->damage, a line each. Damaged records are
  * dropped, so that lc_verify() passes afterwards. A module without damage is
- * left as it is.
- * @return LC_OK; LC_BUSY; LC_NO_SPACE, LC_IO …: then the module is as it was.
+ * left as it is. Readers and writers may have it open; writers wait.
+ * @param progress  may be NULL
+ * @param out       may be NULL
+ * @return LC_OK; LC_CORRUPT if the pages of the file itself are damaged, or the row
+ * that says that it is a module: only a backup helps against that; LC_CANCELLED;
+ * LC_BUSY; LC_NO_SPACE, LC_IO …: then the module is as it was.
  */
 LC_API LC_CHECKED lc_status lc_recover(const char *root, const char *module_id,
     int dry_run, const lc_progress *progress, lc_recover_result *out);

@@ -211,6 +211,32 @@ START_TEST(prefix)
 }
 END_TEST
 
+static int
+stop_at_third(void *ctx, uint64_t done, uint64_t total)
+{
+	ck_assert_uint_le(done, total);
+	return ++*(unsigned *)ctx == 3;
+}
+
+/* What was copied so far stands, or will: it is pending. */
+START_TEST(cancelled)
+{
+	struct pair p;
+	lc_copy_options options = with(LC_KEEP);
+	lc_copy_result result = { .copied = 77 };
+	unsigned calls = 0;
+
+	make_pair(&p, false);
+	options.progress.step = stop_at_third;
+	options.progress.ctx = &calls;
+	assert_status(lc_copy(p.from, p.to, &options, &result), LC_CANCELLED);
+	ck_assert_uint_eq(calls, 3);
+	ck_assert_uint_eq(result.copied, 77);
+	take_over(&p, 0, 3);
+	close_pair(&p);
+}
+END_TEST
+
 /* ---- values --------------------------------------------------------------- */
 
 static lc_value *
@@ -403,6 +429,7 @@ main(void)
 	tcase_add_test(tc, bad_calls);
 	tcase_add_test(tc, read_only_source);
 	tcase_add_test(tc, prefix);
+	tcase_add_test(tc, cancelled);
 	tcase_add_test(tc, values);
 	tcase_add_test(tc, same_value_other_codec);
 	tcase_add_test(tc, strict_target);

@@ -556,6 +556,54 @@ START_TEST(random_damage)
 }
 END_TEST
 
+static int
+stop(void *ctx, uint64_t done, uint64_t total)
+{
+	(void)ctx;
+	ck_assert_uint_le(done, total);
+	return 1;
+}
+
+START_TEST(cancelled)
+{
+	const lc_progress progress = { .step = stop };
+	struct witness w = { .range = { 8, 3000 } };
+	const char *root = run_scratch();
+	struct file before;
+
+	make(&w, root);
+	flip(root, "chunk", 1, 80);
+	before = read_file(root);
+	assert_status(lc_recover(root, "m", 0, &progress, NULL), LC_CANCELLED);
+	check_file(root, &before);
+}
+END_TEST
+
+/* Recovery mends rows; pages are LMDB's. */
+START_TEST(pages)
+{
+	struct witness w = { .range = { 8, 3000 } };
+	const char *root = run_scratch();
+	struct file before;
+	char path[4200];
+	int fd;
+
+	make(&w, root);
+	snprintf(path, sizeof(path), "%s/m/data.mdb", root);
+	before = read_file(root);
+	fd = open(path, O_RDWR);
+	for (size_t page = 2; page < before.size / 4096; page++) {
+		before.bytes[page * 4096 + 10] ^= 0xff;
+		ck_assert_int_eq(pwrite(fd, &before.bytes[page * 4096 + 10], 1,
+		    (off_t)page * 4096 + 10), 1);
+	}
+	close(fd);
+	assert_status(lc_recover(root, "m", 0, NULL, NULL), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "backup"));
+	check_file(root, &before);
+}
+END_TEST
+
 START_TEST(bad_calls)
 {
 	const char *root = run_scratch();
@@ -582,6 +630,8 @@ main(void)
 	tcase_add_loop_test(tc, record, 0, 5);
 	tcase_add_test(tc, chunk_gone);
 	tcase_add_loop_test(tc, random_damage, 0, 4);
+	tcase_add_test(tc, cancelled);
+	tcase_add_test(tc, pages);
 	tcase_add_test(tc, bad_calls);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
