@@ -259,6 +259,109 @@ START_TEST(views_outlast_eviction)
 }
 END_TEST
 
+/* ---- the budget of a module ----------------------------------------------- */
+
+static void
+set_budget(lc_cache *cache, uint64_t max_bytes, lc_evict how)
+{
+	lc_settings settings = { .struct_size = sizeof(settings) };
+
+	assert_ok(lc_settings_get(cache, &settings));
+	settings.max_bytes = max_bytes;
+	settings.evict = how;
+	assert_ok(lc_settings_set(cache, &settings));
+}
+
+#define BUDGET 60000
+
+/* Each commit leaves the module within its budget; what went is counted, and what
+ * was put last is there. */
+START_TEST(commits_keep_the_budget)
+{
+	uint64_t random = run_seed() + (uint64_t)_i;
+	struct witness w = { .range = { 500, 1500 } };
+	lc_cache *cache = open_small(1000);
+	lc_counters counters = { .struct_size = sizeof(counters) };
+	uint64_t gone = 0;
+
+	set_budget(cache, BUDGET, (lc_evict)_i);
+	for (unsigned round = 0; round < sample_times(60); round++) {
+		const uint64_t first = w.puts + 1;
+		lc_stats stats;
+
+		for (unsigned i = 0; i < 10; i++)
+			witness_put(&w, cache, (unsigned)(run_random(&random) %
+			    WITNESS_KEYS));
+		assert_ok(lc_flush(cache));
+		stats = stat_of(cache);
+		ck_assert_uint_le(stats.live_bytes + stats.dead_bytes, BUDGET);
+		for (unsigned i = 0; i < WITNESS_KEYS; i++) {
+			char id[SAMPLE_ID_ROOM];
+
+			if (w.versions[i] == 0 || lc_contains(cache, id,
+			    sample_id(id, i)) == LC_OK)
+				continue;
+			ck_assert_uint_lt(w.versions[i], first);
+			w.versions[i] = 0;
+			gone++;
+		}
+		witness_check(&w, cache);
+	}
+	assert_ok(lc_counters_get(cache, &counters));
+	ck_assert_uint_gt(gone, 0);
+	ck_assert_uint_eq(counters.evicted_records, gone);
+	ck_assert_uint_ge(counters.evicted_bytes, gone * 500);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+static uint64_t
+read_time(lc_cache *cache, uint64_t chunk)
+{
+	struct lc__ledger_row row;
+	struct lc__snapshot *s;
+	uint64_t id = 0;
+	bool intact;
+
+	assert_ok(lc__snapshot_take(cache->env, &s));
+	assert_ok(lc__ledger_seek(s, chunk, &id, &row, &intact));
+	ck_assert(intact && id == chunk);
+	lc__snapshot_give(s, 0);
+	return row.read_ms;
+}
+
+/* A read is noted with the next commit, if eviction goes by it; compaction keeps
+ * what was noted. */
+START_TEST(reads_are_noted)
+{
+	const lc_evict how = (lc_evict)_i;
+	struct witness w = { .range = { 1000, 1000 } };
+	lc_cache *cache = open_small(5);
+	lc_compact_options options;
+	char id[SAMPLE_ID_ROOM];
+	lc_view view;
+	uint64_t noted;
+
+	set_budget(cache, 1 << 30, how);
+	fill(&w, cache, 6);
+	assert_ok(lc_get(cache, id, sample_id(id, 7), &view));
+	lc_view_release(&view);
+	ck_assert_uint_eq(read_time(cache, 2), 0);
+	witness_put(&w, cache, 100);
+	assert_ok(lc_flush(cache));
+	noted = read_time(cache, 2);
+	ck_assert(how == LC_EVICT_UNREAD ? noted > 0 : noted == 0);
+	ck_assert_uint_eq(read_time(cache, 1), 0);
+	ck_assert_uint_eq(read_time(cache, 3), 0);
+	lc_compact_options_init(&options);
+	assert_ok(lc_compact(cache, &options, NULL));
+	ck_assert_uint_eq(stat_of(cache).chunks, 1);
+	ck_assert_uint_eq(read_time(cache, 1), noted);
+	witness_check(&w, cache);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -273,6 +376,8 @@ main(void)
 	tcase_add_test(tc, unread_go_first);
 	tcase_add_test(tc, bounded);
 	tcase_add_test(tc, views_outlast_eviction);
+	tcase_add_loop_test(tc, commits_keep_the_budget, 0, 2);
+	tcase_add_loop_test(tc, reads_are_noted, 0, 2);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
