@@ -382,16 +382,26 @@ find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
 	return LC_OK;
 }
 
+static __attribute__((noinline)) lc_status
+load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
+    const struct lc__chunk_slot **out)
+{
+	slot->id = 0;
+	return_if_error(find_chunk(s, id, slot));
+	*out = slot;
+	return LC_OK;
+}
+
+/* Every read comes by here and by lc__snapshot_schema(), so these are short: what is
+ * rare stands in functions of their own. */
 lc_status
 lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
     const struct lc__chunk_slot **out)
 {
 	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
 
-	if (slot->id != id || id == 0) {
-		slot->id = 0;
-		return_if_error(find_chunk(s, id, slot));
-	}
+	if (slot->id != id || id == 0)
+		return load_chunk(s, id, slot, out);
 	*out = slot;
 	return LC_OK;
 }
@@ -420,15 +430,11 @@ reserve_schemas(struct lc__snapshot *s, uint32_t n)
 	return LC_OK;
 }
 
-lc_status
-lc__snapshot_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
+static __attribute__((noinline)) lc_status
+load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 {
 	struct lc__slice row;
 
-	if (id < s->schemas_room && s->schemas[id] != NULL) {
-		*out = s->schemas[id];
-		return LC_OK;
-	}
 	/* A damaged id must not make us allocate: ids are dense. */
 	if (id >= s->state.next_schema ||
 	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
@@ -438,6 +444,15 @@ lc__snapshot_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 	if (lc__schemas_row(lc__module_of(s->env)->schemas, id, row.data,
 	    row.size, &s->schemas[id]) != LC_OK)
 		return lc__error_prefix("%s: schema %u", lc__env_dir(s->env), id);
+	*out = s->schemas[id];
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
+{
+	if (id >= s->schemas_room || s->schemas[id] == NULL)
+		return load_schema(s, id, out);
 	*out = s->schemas[id];
 	return LC_OK;
 }

@@ -162,13 +162,14 @@ lc_view_release(lc_view *view)
 	if (view->status != LC_OK)
 		return;
 	reading = view->lc_private[view_reading];
-	if (view->kind == LC_TENSOR) {
-		lc_value_free(reading);
-	} else {
+	if (view->kind != LC_TENSOR) {
 		lc__reading_end(reading);
 		free(reading);
+	} else if (reading != NULL) {
+		lc_value_free(reading);
 	}
-	lc__block_drop(view->lc_private[view_block]);
+	if (view->lc_private[view_block] != NULL)
+		lc__block_drop(view->lc_private[view_block]);
 	if (view->lc_private[view_snapshot] != NULL)
 		lc__snapshot_unpin(view->lc_private[view_snapshot]);
 	lc__view_clear(view, LC_NOT_FOUND);
