@@ -73,15 +73,13 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 	return LC_OK;
 }
 
-/* Find the record, and ask for what its verification will read. */
+/* Find the record, and ask for what its view will read. */
 static lc_status
 find_item(struct batch *batch, struct lc__lookup *lookup)
 {
-	const bool verify = batch->cache->options.verify != 0;
-
-	return_if_error(lc__index_find(batch->snapshot, lookup, verify));
-	if (verify)
-		lc__view_willneed(batch->cache->env, &lookup->record);
+	return_if_error(lc__index_find(batch->snapshot, lookup,
+	    batch->cache->options.verify != 0));
+	lc__view_expect(batch->cache, &lookup->record, lookup->location);
 	return LC_OK;
 }
 

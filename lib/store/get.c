@@ -33,8 +33,7 @@ get_committed(struct lc_cache *cache, const void *id, size_t id_size,
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = find(cache, snapshot, &lookup, id, id_size);
 	if (status == LC_OK) {
-		if (cache->options.verify)
-			lc__view_willneed(cache->env, &lookup.record);
+		lc__view_expect(cache, &lookup.record, lookup.location);
 		status = lc__view_open(cache, snapshot, &lookup.record,
 		    lookup.location, out, &pins);
 	}

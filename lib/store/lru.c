@@ -320,6 +320,19 @@ lc__lru_get_noted(struct lc__lru *lru, const struct lc__lru_key *key,
 	return block;
 }
 
+bool
+lc__lru_has(struct lc__lru *lru, const struct lc__lru_key *key)
+{
+	bool has;
+
+	if (lru == NULL)
+		return false;
+	pthread_mutex_lock(&lru->lock);
+	has = lru->count > 0 && *find_link(lru, key, key_hash(key)) != NULL;
+	pthread_mutex_unlock(&lru->lock);
+	return has;
+}
+
 struct lc__block *
 lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key)
 {

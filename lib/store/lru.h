@@ -53,6 +53,8 @@ struct lc__block *lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key
  */
 void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
     struct lc__block *block, const void *note);
+/** Is there one? Counts nothing, and is no use of it. */
+bool lc__lru_has(struct lc__lru *lru, const struct lc__lru_key *key);
 /** lc__lru_get() with the @p note given with the block; written only with one. */
 struct lc__block *lc__lru_get_noted(struct lc__lru *lru,
     const struct lc__lru_key *key, const void **note);

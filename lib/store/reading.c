@@ -87,10 +87,19 @@ lc__reading_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
 }
 
 static struct lc__lru_key
-key_of(const struct lc__reading *r, uint32_t i)
+key_of(const struct lc__record *record, uint64_t location, uint32_t i)
 {
-	return (struct lc__lru_key){ .location = r->location,
-		.checksum = lc__record_checksum(&r->record), .part = i };
+	return (struct lc__lru_key){ .location = location,
+		.checksum = lc__record_checksum(record), .part = i };
+}
+
+bool
+lc__reading_kept(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location)
+{
+	const struct lc__lru_key key = key_of(record, location, 0);
+
+	return lc__lru_has(cache->lru, &key);
 }
 
 static lc_status
@@ -118,7 +127,7 @@ read_tensor(const struct lc__reading *r, uint32_t i,
     const struct lc__part *part, lc_tensor *tensor, struct lc__block **block)
 {
 	struct lc__lru *lru = r->location != 0 ? r->cache->lru : NULL;
-	const struct lc__lru_key key = key_of(r, i);
+	const struct lc__lru_key key = key_of(&r->record, r->location, i);
 
 	*block = NULL;
 	if (r->listed) {

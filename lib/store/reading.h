@@ -34,6 +34,10 @@ LC_CHECKED lc_status lc__reading_alone(const struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record, bool verify,
     lc_tensor *out);
 
+/** Does the LRU hold the first tensor of a committed record, decoded? */
+bool lc__reading_kept(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location);
+
 /** Start with reading->record, which stands in this process's memory. */
 LC_CHECKED lc_status lc__reading_memory(struct lc__reading *reading,
     struct lc_cache *cache, const struct lc__schema *schema);

@@ -56,6 +56,22 @@ hold_value(const struct lc__reading *reading, lc_view *out)
 	return LC_OK;
 }
 
+void
+lc__view_expect(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location)
+{
+	bool read;
+
+	if (record->size < WILLNEED_SIZE)
+		return;
+	if (lc__record_first_codec(record) == LC_CODEC_NONE)
+		read = cache->options.verify != 0;
+	else
+		read = !lc__reading_kept(cache, record, location);
+	if (read)
+		lc__view_willneed(cache->env, record);
+}
+
 /* Fill a cleared view from a record. */
 static lc_status
 hold(struct lc__reading *reading, lc_view *out)

@@ -26,6 +26,13 @@ LC_CHECKED lc_status lc__view_open(struct lc_cache *cache,
 LC_CHECKED lc_status lc__view_block(struct lc_cache *cache,
     struct lc__block *block, const struct lc__known *known, lc_view *out);
 
+/**
+ * Ask the system for the pages of a record if a view of it will read them all: to
+ * verify them, or to decode what the LRU does not hold.
+ */
+void lc__view_expect(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location);
+
 /** Ask the system for the pages of a record, if it is large enough for that. */
 void lc__view_willneed(const struct lc__env *env,
     const struct lc__record *record);
