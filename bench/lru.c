@@ -248,7 +248,7 @@ state_ratios(struct bench *bench, const char *name)
 	} wanted[] = {
 		{ RAW, "get", 0.5 },
 		{ RAW, "get, verified", 1 },
-		{ RAW, "get, all bytes read", 0.9 },
+		{ RAW, "get, verified, all bytes read", 0.9 },
 		{ DECODED, "get", 10 },
 	};
 
