@@ -230,10 +230,13 @@ lc__reading_value(struct lc__reading *r, const char *path,
 	if (!lc__schema_walk(r->schema, path, &node, &rest))
 		return no_part(r, path);
 	count = lc__schema_tensors(r->schema, node);
-	read = calloc(1, sizeof(*read) + count * sizeof(*read->blocks));
+	read = malloc(sizeof(*read) + count * sizeof(*read->blocks));
 	if (read == NULL)
 		return no_memory(r);
+	read->value = NULL;
 	read->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		read->blocks[i] = NULL;
 	status = read_node(r, node, read);
 	if (status != LC_OK) {
 		free_value(read);
