@@ -335,7 +335,7 @@ static void
 save_counts(const struct lc_cache *cache)
 {
 	if (cache->writes && !(cache->options.flags & LC_RDONLY) &&
-	    lc__counts_save(cache->env) != LC_OK)
+	    lc__module_save_counts(cache->env) != LC_OK)
 		lc__cache_log(cache, "close: counters: %s",
 		    lc_last_error()->text);
 }

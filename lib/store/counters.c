@@ -6,10 +6,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "store/cache.h"
-#include "store/flush.h"
-#include "store/lru.h"
-#include "store/module.h"
 
 #define ROW_NAME "counters"
 /* The row holds the members of struct lc__counts in their order as u64, then
@@ -105,48 +101,10 @@ lc__counts_store(struct lc__txn *txn, const struct lc__counts *more)
 	return lc__txn_put_meta(txn, ROW_NAME, row, sizeof(row));
 }
 
-static lc_status
-save(struct lc__env *env, const struct lc__counts *counts)
-{
-	struct lc__txn *txn;
-	lc_status status;
+/* ---- reading --------------------------------------------------------------- */
 
-	return_if_error(lc__txn_begin_write(env, LC_DURABLE_RELAXED, &txn));
-	status = lc__counts_store(txn, counts);
-	if (status == LC_OK)
-		return lc__txn_commit(txn);
-	lc__txn_abort(txn);
-	return status;
-}
-
-lc_status
-lc__counts_save(struct lc__env *env)
-{
-	static const struct lc__counts nothing;
-	struct lc__module *module = lc__module_of(env);
-	struct lc__counts counts;
-	lc_status status;
-
-	lc__env_lock(env);
-	counts = module->counts;
-	memset(&module->counts, 0, sizeof(module->counts));
-	lc__env_unlock(env);
-	if (memcmp(&counts, &nothing, sizeof(counts)) == 0)
-		return LC_OK;
-	status = save(env, &counts);
-	if (status != LC_OK) {
-		lc__env_lock(env);
-		lc__counts_add(&module->counts, &counts);
-		lc__env_unlock(env);
-	}
-	return status;
-}
-
-/* ---- the public face ------------------------------------------------------ */
-
-/* The end of the step that a share of all commits is not above. */
-static uint64_t
-percentile(const struct lc__counts *counts, uint64_t of_1000)
+uint64_t
+lc__counts_percentile(const struct lc__counts *counts, uint64_t of_1000)
 {
 	uint64_t total = 0, seen = 0;
 	unsigned step = 0;
@@ -161,47 +119,4 @@ percentile(const struct lc__counts *counts, uint64_t of_1000)
 			break;
 	}
 	return step_end(step);
-}
-
-static void
-describe(const struct lc__counts *counts, lc_counters *out)
-{
-	static const uint64_t shares[4] = { 500, 900, 990, 1000 };
-
-	out->hits = counts->hits;
-	out->misses = counts->misses;
-	out->puts = counts->puts;
-	out->deletes = counts->deletes;
-	out->put_bytes = counts->put_bytes;
-	out->commits = counts->commits;
-	out->evicted_records = counts->evicted_records;
-	out->evicted_bytes = counts->evicted_bytes;
-	for (int i = 0; i < 4; i++)
-		out->flush_us[i] = percentile(counts, shares[i]);
-}
-
-lc_status
-lc_counters_get(lc_cache *cache, lc_counters *out)
-{
-	struct lc__module *module = lc__module_of(cache->env);
-	struct lc__snapshot *snapshot;
-	struct lc__counts counts;
-	lc_status status;
-
-	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0,
-		    "counters: struct_size is not set");
-	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	status = lc__counts_load(snapshot->txn, &counts);
-	lc__snapshot_give(snapshot, 0);
-	return_if_error(status);
-	lc__env_lock(cache->env);
-	lc__counts_add(&counts, &module->counts);
-	lc__env_unlock(cache->env);
-	describe(&counts, out);
-	lc__lru_count(cache->lru, out);
-	out->computed = atomic_load(&cache->computed);
-	out->compute_failures = atomic_load(&cache->compute_failures);
-	out->awaited = atomic_load(&cache->awaited);
-	return LC_OK;
 }

@@ -31,8 +31,9 @@ LC_CHECKED lc_status lc__counts_load(struct lc__txn *txn,
 /** Add to the row in a write transaction. */
 LC_CHECKED lc_status lc__counts_store(struct lc__txn *txn,
     const struct lc__counts *more);
-/** Save what this process counted since its last commit, if it is anything. Not
- *  synced: a loss of power may take it. */
-LC_CHECKED lc_status lc__counts_save(struct lc__env *env);
+
+/** How long @p of_1000 thousandths of all commits took at most, in microseconds. */
+uint64_t lc__counts_percentile(const struct lc__counts *counts,
+    uint64_t of_1000);
 
 #endif

@@ -2,6 +2,7 @@
 #include "store/module.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "store/snapshot.h"
@@ -99,4 +100,41 @@ lc__module_attach(struct lc__env *env)
 	if (lc__snapshot_take(env, &snapshot) == LC_OK)
 		lc__snapshot_give(snapshot, 0);
 	return LC_OK;
+}
+
+static lc_status
+save(struct lc__env *env, const struct lc__counts *counts)
+{
+	struct lc__txn *txn;
+	lc_status status;
+
+	return_if_error(lc__txn_begin_write(env, LC_DURABLE_RELAXED, &txn));
+	status = lc__counts_store(txn, counts);
+	if (status == LC_OK)
+		return lc__txn_commit(txn);
+	lc__txn_abort(txn);
+	return status;
+}
+
+lc_status
+lc__module_save_counts(struct lc__env *env)
+{
+	static const struct lc__counts nothing;
+	struct lc__module *module = lc__module_of(env);
+	struct lc__counts counts;
+	lc_status status;
+
+	lc__env_lock(env);
+	counts = module->counts;
+	memset(&module->counts, 0, sizeof(module->counts));
+	lc__env_unlock(env);
+	if (memcmp(&counts, &nothing, sizeof(counts)) == 0)
+		return LC_OK;
+	status = save(env, &counts);
+	if (status != LC_OK) {
+		lc__env_lock(env);
+		lc__counts_add(&module->counts, &counts);
+		lc__env_unlock(env);
+	}
+	return status;
 }

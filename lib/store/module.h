@@ -38,6 +38,10 @@ void lc__module_forget_reads(struct lc__module *module, uint32_t n);
 void lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
     uint32_t n);
 
+/** Save what this process counted since its last commit, if it is anything, in a
+ *  commit that a loss of power may take. */
+LC_CHECKED lc_status lc__module_save_counts(struct lc__env *env);
+
 static inline struct lc__module *
 lc__module_of(const struct lc__env *env)
 {

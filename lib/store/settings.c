@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "codec/codec.h"
-#include "store/cache.h"
-#include "store/module.h"
 
 /* Offsets in the row. */
 enum {
@@ -33,8 +31,8 @@ set_defaults(lc_settings *out)
 	out->evict = LC_EVICT_OLDEST;
 }
 
-static lc_status
-check(const lc_settings *settings)
+lc_status
+lc__settings_check(const lc_settings *settings)
 {
 	return_if_error(lc__codec_check("settings", settings->codec,
 	    settings->level));
@@ -73,7 +71,7 @@ decode(const struct lc__slice *row, lc_settings *out)
 	out->policy = (lc_policy)lc__get32(row->data + at_policy);
 	out->evict = (lc_evict)lc__get32(row->data + at_evict);
 	out->max_bytes = lc__get64(row->data + at_max_bytes);
-	return check(out) == LC_OK;
+	return lc__settings_check(out) == LC_OK;
 }
 
 lc_status
@@ -128,59 +126,11 @@ lc__settings_learn(struct lc__known_settings *known,
 	atomic_store(&known->max_bytes, settings->max_bytes);
 }
 
-/* ---- the public face ------------------------------------------------------ */
-
 lc_status
-lc_settings_get(lc_cache *cache, lc_settings *out)
-{
-	struct lc__snapshot *snapshot;
-	lc_settings settings;
-	lc_status status;
-
-	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0,
-		    "settings: struct_size is not set");
-	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	status = lc__settings_load(cache->env, snapshot->txn, &settings);
-	lc__snapshot_give(snapshot, 0);
-	if (status == LC_OK)
-		*out = settings;
-	return status;
-}
-
-static lc_status
-store_once(struct lc__env *env, const unsigned char row[row_size])
-{
-	struct lc__txn *txn;
-	lc_status status;
-
-	return_if_error(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
-	status = lc__txn_put_meta(txn, ROW_NAME, row, row_size);
-	if (status == LC_OK)
-		return lc__txn_commit(txn);
-	lc__txn_abort(txn);
-	return status;
-}
-
-lc_status
-lc_settings_set(lc_cache *cache, const lc_settings *settings)
+lc__settings_store(struct lc__txn *txn, const lc_settings *settings)
 {
 	unsigned char row[row_size];
-	lc_status status;
 
-	if (settings->struct_size != sizeof(*settings))
-		return lc__error(LC_INVALID, 0,
-		    "settings: struct_size is not set");
-	return_if_error(check(settings));
-	return_if_error(lc__check_writable(cache, "settings"));
 	encode(settings, row);
-	status = store_once(cache->env, row);
-	while (status == LC_MAP_FULL) {
-		return_if_error(lc__env_grow(cache->env));
-		status = store_once(cache->env, row);
-	}
-	if (status == LC_OK)
-		lc__settings_learn(&lc__module_of(cache->env)->settings,
-		    settings);
-	return status;
+	return lc__txn_put_meta(txn, ROW_NAME, row, sizeof(row));
 }

@@ -26,6 +26,13 @@ LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
 LC_CHECKED lc_status lc__settings_mend(struct lc__env *env, struct lc__txn *txn,
     bool *mended);
 
+/** Write the row in a write transaction. */
+LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn,
+    const lc_settings *settings);
+
+/** LC_INVALID unless every field has one of its values. */
+LC_CHECKED lc_status lc__settings_check(const lc_settings *settings);
+
 /** Let puts and commits follow. */
 void lc__settings_learn(struct lc__known_settings *known,
     const lc_settings *settings);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/flush.h"
+#include "store/lru.h"
 #include "store/usage.h"
 
 lc_status
@@ -74,6 +75,51 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	out->oldest_pin_ms = oldest == 0 ? 0 :
 	    (lc__clock_coarse_ns() - oldest) / 1000000;
 	describe_pending(cache, out);
+	return LC_OK;
+}
+
+/* ---- counters -------------------------------------------------------------- */
+
+static void
+describe_counts(const struct lc__counts *counts, lc_counters *out)
+{
+	static const uint64_t shares[4] = { 500, 900, 990, 1000 };
+
+	out->hits = counts->hits;
+	out->misses = counts->misses;
+	out->puts = counts->puts;
+	out->deletes = counts->deletes;
+	out->put_bytes = counts->put_bytes;
+	out->commits = counts->commits;
+	out->evicted_records = counts->evicted_records;
+	out->evicted_bytes = counts->evicted_bytes;
+	for (int i = 0; i < 4; i++)
+		out->flush_us[i] = lc__counts_percentile(counts, shares[i]);
+}
+
+lc_status
+lc_counters_get(lc_cache *cache, lc_counters *out)
+{
+	struct lc__module *module = lc__module_of(cache->env);
+	struct lc__snapshot *snapshot;
+	struct lc__counts counts;
+	lc_status status;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0,
+		    "counters: struct_size is not set");
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	status = lc__counts_load(snapshot->txn, &counts);
+	lc__snapshot_give(snapshot, 0);
+	return_if_error(status);
+	lc__env_lock(cache->env);
+	lc__counts_add(&counts, &module->counts);
+	lc__env_unlock(cache->env);
+	describe_counts(&counts, out);
+	lc__lru_count(cache->lru, out);
+	out->computed = atomic_load(&cache->computed);
+	out->compute_failures = atomic_load(&cache->compute_failures);
+	out->awaited = atomic_load(&cache->awaited);
 	return LC_OK;
 }
 
