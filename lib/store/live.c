@@ -143,13 +143,6 @@ lc__live_add(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 }
 
 void
-lc__live_clear(struct lc__live_list *list)
-{
-	list->count = 0;
-	list->bytes = 0;
-}
-
-void
 lc__live_free(struct lc__live_list *list)
 {
 	free(list->records);

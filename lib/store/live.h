@@ -30,8 +30,6 @@ LC_CHECKED lc_status lc__live_add(struct lc__live_list *list,
     struct lc__snapshot *snapshot, uint64_t chunk,
     const struct lc__ledger_row *row, bool intact);
 
-/** Forget all records, keep the memory. */
-void lc__live_clear(struct lc__live_list *list);
 void lc__live_free(struct lc__live_list *list);
 
 #endif

@@ -51,44 +51,34 @@ add_entry(struct reader *reader, const struct lc__run_entry *entry)
 	return LC_OK;
 }
 
-/* Does the table of the run lead to the entry? */
-static bool
-table_has(const struct lc__run *run, uint64_t seed,
-    const struct lc__run_entry *entry)
-{
-	struct lc__run_probe probe;
-	uint64_t found;
-
-	lc__run_probe_start(&probe, run, lc__run_hash(seed, entry->id,
-	    entry->id_size), true);
-	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
-		if (found == entry->location)
-			return true;
-	return false;
-}
-
-/* All blocks of a run; *whole is false if anything of it is damaged. */
+/* The entries of a block; *whole becomes false if anything of them is damaged. */
 static lc_status
-read_blocks(struct reader *reader, const struct lc__run *run, bool *whole)
+read_block(struct reader *reader, const struct lc__run *run, uint32_t block,
+    bool *whole)
 {
 	const uint64_t seed = lc__env_seed(reader->r->change->snapshot.env);
 	struct lc__run_cursor cursor;
+	const struct lc__run_entry *entry = &cursor.entry;
+	bool more = lc__run_enter(&cursor, run, block);
 
-	*whole = lc__run_table_intact(run);
-	for (uint32_t i = 0; i < run->blocks; i++) {
-		bool more = lc__run_enter(&cursor, run, i);
-
+	while (more && cursor.left > 0) {
+		more = lc__run_next(&cursor);
 		if (!more)
-			return_if_error(open_gap(reader));
-		while (more && cursor.left > 0) {
-			more = lc__run_next(&cursor);
-			if (more) {
-				return_if_error(add_entry(reader, &cursor.entry));
-				*whole &= table_has(run, seed, &cursor.entry);
-			}
-		}
-		*whole &= !cursor.damaged;
+			break;
+		return_if_error(add_entry(reader, entry));
+		*whole &= lc__run_has(run, lc__run_hash(seed, entry->id,
+		    entry->id_size), entry->location);
 	}
+	*whole &= more;
+	return more ? LC_OK : open_gap(reader);
+}
+
+static lc_status
+read_blocks(struct reader *reader, const struct lc__run *run, bool *whole)
+{
+	*whole = lc__run_table_intact(run);
+	for (uint32_t i = 0; i < run->blocks; i++)
+		return_if_error(read_block(reader, run, i, whole));
 	*whole &= reader->entries == run->entries;
 	return LC_OK;
 }

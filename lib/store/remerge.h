@@ -11,7 +11,7 @@ struct lc__remerge {
 	                        set by the caller */
 	uint64_t *old;       /* ids of the runs that will be replaced; malloc'ed */
 	uint32_t nold;
-	unsigned char *from; /* the first cache_id that is left, malloc'ed; NULL at first */
+	unsigned char *from; /* the first cache_id that is left; NULL at first */
 	size_t from_size;
 	unsigned char *next; /* where the next step begins, malloc'ed */
 	size_t next_size;

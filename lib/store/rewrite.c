@@ -15,8 +15,7 @@ struct work {
 	struct lc__group found;     /* the chunks of the group that are still there */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
 	struct lc__live_list live;  /* of them */
-	unsigned char **recoded;    /* those of them that are coded anew, or NULL; all
-	                               malloc'ed */
+	unsigned char **recoded;    /* those coded anew, else NULL; malloc'ed, all */
 	struct lc__ledger_row row;  /* of the new chunk */
 	struct lc__new_entry *entries; /* of records that stand elsewhere now; malloc'ed */
 	uint32_t nentries;
