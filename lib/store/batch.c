@@ -54,22 +54,34 @@ try_pending(struct batch *batch, size_t i)
 		lc__view_clear(&batch->views[i], UNDECIDED);
 }
 
+/* The prefix; and, unless all of the record is asked for soon, the cache_id, which
+ * stands behind a table of parts if there is one, and the start of small data. */
+static void
+fetch_head(const unsigned char *record, bool verify)
+{
+	__builtin_prefetch(record);
+	if (verify)
+		return;
+	__builtin_prefetch(record + 64);
+	__builtin_prefetch(record + 128);
+}
+
 /* Find the record's place and ask for its head. */
 static lc_status
 guess_item(struct batch *batch, struct lc__lookup *lookup)
 {
+	const bool verify = batch->cache->options.verify != 0;
 	const struct lc__chunk_slot *chunk = NULL;
 
-	return_if_error(lc__index_guess(batch->snapshot, lookup,
-	    batch->cache->options.verify != 0));
+	return_if_error(lc__index_guess(batch->snapshot, lookup, verify));
 	if (lookup->location & LC__TOMBSTONE)
 		return LC_OK;
 	/* Damage is found again by find_item(), which names the key. */
 	if (lc__snapshot_chunk(batch->snapshot,
 	    lc__location_chunk(lookup->location), &chunk) == LC_OK &&
 	    lc__location_offset(lookup->location) < chunk->end)
-		__builtin_prefetch(chunk->bytes +
-		    lc__location_offset(lookup->location));
+		fetch_head(chunk->bytes + lc__location_offset(lookup->location),
+		    verify);
 	return LC_OK;
 }
 
