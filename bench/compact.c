@@ -19,14 +19,15 @@
 #include "scratch.h"
 
 #define ROUNDS 5
-#define COMMIT 2048 /* records */
+#define RECODED 4096 /* bytes of a tensor that is worth it */
 #define MODULE "module"
 #define MB 1e6
 #define COPIED ((size_t)1 << 20) /* bytes at once */
 
 static struct load loads[] = {
-	{ .name = "f32[512] x 16k, half replaced", .samples = 16384, .size = 2048 },
-	{ .name = "f32[512] x 128k, half replaced", .samples = 131072, .size = 2048 },
+	{ .name = "f32[512] x 16k", .samples = 16384, .size = 2048, .commit = 2048 },
+	{ .name = "f32[512] x 128k", .samples = 131072, .size = 2048, .commit = 2048 },
+	{ .name = "f32[12288] x 5k", .samples = 5461, .size = 49152, .commit = 85 },
 };
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 
@@ -50,7 +51,7 @@ put(const struct load *load, lc_cache *cache, uint64_t i, uint64_t source)
 static void
 fill(const struct load *load, const char *root)
 {
-	const lc_options options = module_options(COMMIT);
+	const lc_options options = module_options(load->commit);
 	lc_cache *cache = module_open(root, MODULE, &options);
 
 	for (uint64_t i = 0; i < load->samples; i++)
@@ -77,11 +78,11 @@ compare(const struct load *load, lc_cache *cache)
 
 /* ---- the contenders: they return MB/s -------------------------------------------- */
 
-/* Of the live records that were moved, without their headers. */
+/* Of the tensors of the live records that were moved. */
 static double
-compact(const struct load *load, const char *root)
+compact(const struct load *load, const char *root, lc_codec recode)
 {
-	const lc_options options = module_options(COMMIT);
+	const lc_options options = module_options(load->commit);
 	lc_cache *cache = module_open(root, MODULE, &options);
 	lc_compact_options how;
 	lc_compact_result result;
@@ -89,11 +90,14 @@ compact(const struct load *load, const char *root)
 
 	lc_compact_options_init(&how);
 	how.live_ratio = 1; /* every chunk with a dead record */
+	how.recode = recode; /* unless it is the default: every chunk */
 	start = bench_seconds();
 	module_must(lc_compact(cache, &how, &result));
 	seconds = bench_seconds() - start;
 	if (result.dropped == 0 || result.moved < result.dropped / 2)
-		errx(1, "nothing was compacted");
+		errx(1, "little was compacted");
+	if (recode != LC_CODEC_DEFAULT && result.bytes_after * 3 > result.bytes_before)
+		errx(1, "nothing was coded");
 	compare(load, cache);
 	module_must(lc_close(cache));
 	return (double)(result.moved * load->size) / seconds / MB;
@@ -161,7 +165,7 @@ fill_raw(const struct load *load, const char *dir)
 /* From one environment to the other, as many records a durable commit as others
  * move. */
 static void
-rewrite_raw(MDB_env *from, MDB_env *to)
+rewrite_raw(MDB_env *from, MDB_env *to, uint64_t commit)
 {
 	MDB_txn *in, *out = NULL;
 	MDB_cursor *cursor;
@@ -175,7 +179,7 @@ rewrite_raw(MDB_env *from, MDB_env *to)
 		if (out == NULL)
 			must(mdb_txn_begin(to, NULL, 0, &out), "begin");
 		put_raw(out, &key, &data);
-		if (++n % COMMIT != 0)
+		if (++n % commit != 0)
 			continue;
 		must(mdb_txn_commit(out), "commit");
 		out = NULL;
@@ -195,7 +199,7 @@ rewrite(const struct load *load, const char *from, const char *to)
 
 	sync();
 	start = bench_seconds();
-	rewrite_raw(source, target);
+	rewrite_raw(source, target, load->commit);
 	seconds = bench_seconds() - start;
 	mdb_env_close(source);
 	mdb_env_close(target);
@@ -250,9 +254,10 @@ copy_plainly(const char *from, const char *to)
 
 static const char metric[] = "moved, durable";
 static const char *const contenders[] = {
-	"lc_compact", "lmdb, rewritten", "lmdb, compacting copy", "plain copy"
+	"lc_compact", "lc_compact, recoding", "lmdb, rewritten",
+	"lmdb, compacting copy", "plain copy"
 };
-enum contender { COMPACT, REWRITE, COPY_COMPACTING, COPY_PLAINLY };
+enum contender { COMPACT, RECODE, REWRITE, COPY_COMPACTING, COPY_PLAINLY };
 
 static void
 note(struct bench *bench, const struct load *load, enum contender contender,
@@ -261,7 +266,19 @@ note(struct bench *bench, const struct load *load, enum contender contender,
 	bench_run(bench, load->name, contenders[contender], metric, "MB/s", value);
 }
 
-/* The copies first: afterwards the module is another one. */
+static void
+measure_compact(struct bench *bench, const struct load *load, const char *root,
+    enum contender contender, lc_codec recode)
+{
+	char dir[4096];
+
+	snprintf(dir, sizeof(dir), "%s/%s", root, MODULE);
+	fill(load, root);
+	sync();
+	note(bench, load, contender, compact(load, root, recode));
+	scratch_remove(dir);
+}
+
 static void
 measure_round(struct bench *bench, const struct load *load, const char *root)
 {
@@ -276,9 +293,10 @@ measure_round(struct bench *bench, const struct load *load, const char *root)
 	sync();
 	note(bench, load, COPY_PLAINLY, copy_plainly(from, to));
 	scratch_remove(to);
-	sync();
-	note(bench, load, COMPACT, compact(load, root));
 	scratch_remove(from);
+	measure_compact(bench, load, root, COMPACT, LC_CODEC_DEFAULT);
+	if (load->size >= RECODED)
+		measure_compact(bench, load, root, RECODE, LC_CODEC_U8PACK);
 	note(bench, load, REWRITE, rewrite(load, from, to));
 	scratch_remove(from);
 	scratch_remove(to);
@@ -289,6 +307,7 @@ measure_load(struct bench *bench, struct load *load, unsigned rounds,
     const char *root)
 {
 	load_make(load);
+	load_pixels(load);
 	for (unsigned round = 0; round < rounds; round++)
 		measure_round(bench, load, root);
 	load_free(load);

@@ -75,6 +75,15 @@ load_make(struct load *load)
 }
 
 void
+load_pixels(struct load *load)
+{
+	for (size_t at = 0; at < POOL; at += sizeof(float)) {
+		const float pixel = (float)load->pool[at] / 255;
+		memcpy(load->pool + at, &pixel, sizeof(pixel));
+	}
+}
+
+void
 load_free(struct load *load)
 {
 	munmap(load->keys, keys_of(load) * KEY_SIZE);

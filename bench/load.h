@@ -30,6 +30,8 @@ struct load {
 
 /** Make keys, order and pool from a fixed seed. */
 void load_make(struct load *load);
+/** Turn the values' bytes into f32 that are exactly k/255, in no order. */
+void load_pixels(struct load *load);
 void load_free(struct load *load);
 
 /** The bytes of sample @p i, 64-byte aligned. */
