@@ -15,9 +15,12 @@
 
 
 
-/** A module has at most so many schemas. Records share a handful; more is a mistake
- * such as a name that is data. */
-#define LC__SCHEMAS_MAX 4096
+/** A put adds no schema to a module that has so many. Records share a handful; more
+ * is a mistake such as a name that is data. */
+#define LC__SCHEMAS_PUT 4096
+/** A module with more is damaged. The distance lets processes that each add a last
+ * one commit all the same: what was put must not fail then. */
+#define LC__SCHEMAS_MAX 65536
 
 /** One index run, as the state row lists it. */
 struct lc__run_row {

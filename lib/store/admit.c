@@ -44,14 +44,12 @@ claim(struct lc__change *change, void *ctx)
 	    schema->bytes, schema->size);
 }
 
-lc_status
-lc__admit(struct lc_cache *cache, const struct lc__schema *schema)
+static lc_status
+admit_strictly(struct lc_cache *cache, const struct lc__schema *schema)
 {
 	struct lc__snapshot *snapshot;
 	lc_status status;
 
-	if (atomic_load(&lc__module_of(cache->env)->settings.policy) != LC_STRICT)
-		return LC_OK;
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = compare_first(snapshot, schema);
 	lc__snapshot_give(snapshot, 0);
@@ -61,4 +59,46 @@ lc__admit(struct lc_cache *cache, const struct lc__schema *schema)
 		return LC_OK;
 	return lc__change_run(cache->env, cache->options.durability, claim,
 	    (void *)(uintptr_t)schema);
+}
+
+/* Look at all structures of the module: one that would be too many may be among
+ * them. Damaged ones are no obstacle. */
+static lc_status
+learn_all(struct lc_cache *cache)
+{
+	struct lc__snapshot *snapshot;
+	struct lc__known *known;
+	lc_status status = LC_OK;
+
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	for (uint32_t id = 0; id < snapshot->state.next_schema &&
+	    (status == LC_OK || status == LC_CORRUPT); id++)
+		status = lc__snapshot_schema(snapshot, id, &known);
+	lc__snapshot_give(snapshot, 0);
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
+lc_status
+lc__admit(struct lc_cache *cache, const struct lc__schema *schema)
+{
+	struct lc__module *module = lc__module_of(cache->env);
+
+	if (atomic_load(&module->settings.policy) == LC_STRICT)
+		return_if_error(admit_strictly(cache, schema));
+	if (lc__schemas_refuses(module->schemas, schema))
+		return_if_error(learn_all(cache));
+	return LC_OK;
+}
+
+lc_status
+lc__admit_new(struct lc_cache *cache, struct lc__schema *schema,
+    struct lc__known **out)
+{
+	const lc_status status = lc__admit(cache, schema);
+
+	if (status != LC_OK) {
+		lc__schema_free(schema);
+		return status;
+	}
+	return lc__schemas_intern(lc__module_of(cache->env)->schemas, schema, out);
 }

@@ -14,4 +14,9 @@
 LC_CHECKED lc_status lc__admit(struct lc_cache *cache,
     const struct lc__schema *schema);
 
+/** Admit a structure and keep it; it is freed if that fails, or if there is one
+ *  like it. LC_SCHEMA also if the module has too many. */
+LC_CHECKED lc_status lc__admit_new(struct lc_cache *cache,
+    struct lc__schema *schema, struct lc__known **out);
+
 #endif

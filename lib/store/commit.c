@@ -340,7 +340,8 @@ lc__commit(struct lc__env *env, const struct lc__pending *pending,
 	else
 		status = lc__change_run(env, durability, write_change, &c);
 	for (uint32_t i = 0; i < pending->nschemas && status == LC_OK; i++)
-		atomic_store(&pending->schemas[i].known->id, c.schema_ids[i]);
+		lc__schemas_stored(lc__module_of(env)->schemas,
+		    pending->schemas[i].known, c.schema_ids[i]);
 	if (status == LC_OK)
 		finish_counts(env, &c, started_ns);
 	free(c.items);

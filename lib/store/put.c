@@ -128,6 +128,21 @@ pour(struct lc_cache *cache, struct lc__draft *draft, struct lc__known *known,
 }
 
 static lc_status
+schema_of_tensor(struct lc_cache *cache, const lc_tensor *tensor,
+    struct lc__known **out)
+{
+	struct lc__schema *schema;
+
+	*out = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas,
+	    tensor->dtype, tensor->ndim);
+	if (*out != NULL)
+		return lc__admit(cache, (*out)->schema);
+	return_if_error(lc__schema_of_tensor(tensor->dtype, tensor->ndim,
+	    &schema));
+	return lc__admit_new(cache, schema, out);
+}
+
+static lc_status
 put_tensor(struct lc_cache *cache, const void *id, size_t id_size,
     const lc_tensor *tensor, const struct sink *sink)
 {
@@ -137,10 +152,7 @@ put_tensor(struct lc_cache *cache, const void *id, size_t id_size,
 	if (tensor == NULL)
 		return lc__error(LC_INVALID, 0, "no tensor");
 	return_if_error(lc__tensor_check(tensor));
-	return_if_error(lc__schemas_of_tensor(
-	    lc__module_of(cache->env)->schemas, tensor->dtype, tensor->ndim,
-	    &known));
-	return_if_error(lc__admit(cache, known->schema));
+	return_if_error(schema_of_tensor(cache, tensor, &known));
 	draft.schema = known->schema;
 	return pour(cache, &draft, known, sink);
 }
@@ -178,7 +190,6 @@ put_value(struct lc_cache *cache, const void *id, size_t id_size,
 	struct lc__schema *schema;
 	struct lc__known *known;
 	lc_tensor tensor;
-	lc_status status;
 
 	return_if_error(lc_value_check(value));
 	if (lc_value_kind(value) == LC_TENSOR) {
@@ -186,13 +197,7 @@ put_value(struct lc_cache *cache, const void *id, size_t id_size,
 		return put_tensor(cache, id, id_size, &tensor, sink);
 	}
 	return_if_error(lc__schema_infer(value, &schema));
-	status = lc__admit(cache, schema);
-	if (status != LC_OK) {
-		lc__schema_free(schema);
-		return status;
-	}
-	return_if_error(lc__schemas_intern(lc__module_of(cache->env)->schemas,
-	    schema, &known));
+	return_if_error(lc__admit_new(cache, schema, &known));
 	return put_parts(cache, &draft, value, known, sink);
 }
 

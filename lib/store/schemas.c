@@ -9,8 +9,9 @@
 #define SLOTS 1024
 
 struct lc__schemas {
-	pthread_mutex_t lock;
-	uint32_t count;
+	pthread_mutex_t lock; /* guards the lists, and what structures are fresh */
+	atomic_uint_least32_t fresh; /* structures that are; changed with the lock held */
+	atomic_uint_least32_t rows; /* in the module, as last seen */
 	struct lc__known *slots[SLOTS];
 	_Atomic(struct lc__known *) tensors[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
 };
@@ -42,10 +43,15 @@ lc__schemas_free(struct lc__schemas *schemas)
 	free(schemas);
 }
 
+/* What was put is the parent's to store. */
 void
 lc__schemas_after_fork(struct lc__schemas *schemas)
 {
 	pthread_mutex_init(&schemas->lock, NULL);
+	for (size_t i = 0; i < SLOTS; i++)
+		for (struct lc__known *k = schemas->slots[i]; k != NULL; k = k->next)
+			k->fresh = false;
+	atomic_store(&schemas->fresh, 0);
 }
 
 /* With the lock held: the one that is equal, NULL if there is none. */
@@ -72,11 +78,6 @@ keep(struct lc__schemas *schemas, struct lc__schema *schema,
 		*out = known;
 		return LC_OK;
 	}
-	if (schemas->count >= LC__SCHEMAS_MAX) {
-		lc__schema_free(schema);
-		return lc__error(LC_SCHEMA, 0, "more than %d structures of values: "
-		    "is a name data?", LC__SCHEMAS_MAX);
-	}
 	known = calloc(1, sizeof(*known));
 	if (known == NULL) {
 		lc__schema_free(schema);
@@ -86,8 +87,61 @@ keep(struct lc__schemas *schemas, struct lc__schema *schema,
 	atomic_init(&known->id, LC__SCHEMA_NEW);
 	known->next = schemas->slots[schema->hash % SLOTS];
 	schemas->slots[schema->hash % SLOTS] = known;
-	schemas->count++;
 	*out = known;
+	return LC_OK;
+}
+
+/* ---- putting -------------------------------------------------------------- */
+
+static bool
+is_full(const struct lc__schemas *schemas)
+{
+	return atomic_load(&schemas->rows) + atomic_load(&schemas->fresh) >=
+	    LC__SCHEMAS_PUT;
+}
+
+/* With the lock held. */
+static bool
+refuses(struct lc__schemas *schemas, const struct lc__schema *schema)
+{
+	const struct lc__known *known = find(schemas, schema);
+
+	return is_full(schemas) && (known == NULL ||
+	    (!known->fresh && atomic_load(&known->id) == LC__SCHEMA_NEW));
+}
+
+bool
+lc__schemas_refuses(struct lc__schemas *schemas,
+    const struct lc__schema *schema)
+{
+	bool refused;
+
+	if (!is_full(schemas))
+		return false;
+	pthread_mutex_lock(&schemas->lock);
+	refused = refuses(schemas, schema);
+	pthread_mutex_unlock(&schemas->lock);
+	return refused;
+}
+
+static lc_status
+intern_locked(struct lc__schemas *schemas, struct lc__schema *schema,
+    struct lc__known **out)
+{
+	if (refuses(schemas, schema)) {
+		lc__schema_free(schema);
+		return lc__error(LC_SCHEMA, 0, "more than %d structures of values: "
+		    "is a name data?", LC__SCHEMAS_PUT);
+	}
+	return_if_error(keep(schemas, schema, out));
+	if (!(*out)->fresh && atomic_load(&(*out)->id) == LC__SCHEMA_NEW) {
+		(*out)->fresh = true;
+		atomic_fetch_add(&schemas->fresh, 1);
+	}
+	schema = (*out)->schema;
+	if (lc__schema_is_tensor(schema))
+		atomic_store_explicit(&schemas->tensors[schema->node[0].dtype]
+		    [schema->node[0].ndim], *out, memory_order_release);
 	return LC_OK;
 }
 
@@ -98,26 +152,31 @@ lc__schemas_intern(struct lc__schemas *schemas, struct lc__schema *schema,
 	lc_status status;
 
 	pthread_mutex_lock(&schemas->lock);
-	status = keep(schemas, schema, out);
+	status = intern_locked(schemas, schema, out);
 	pthread_mutex_unlock(&schemas->lock);
 	return status;
 }
 
-lc_status
+struct lc__known *
 lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype,
-    uint32_t ndim, struct lc__known **out)
+    uint32_t ndim)
 {
-	struct lc__schema *schema;
-
-	*out = atomic_load_explicit(&schemas->tensors[dtype][ndim],
+	return atomic_load_explicit(&schemas->tensors[dtype][ndim],
 	    memory_order_acquire);
-	if (*out != NULL)
-		return LC_OK;
-	return_if_error(lc__schema_of_tensor(dtype, ndim, &schema));
-	return_if_error(lc__schemas_intern(schemas, schema, out));
-	atomic_store_explicit(&schemas->tensors[dtype][ndim], *out,
-	    memory_order_release);
-	return LC_OK;
+}
+
+/* ---- what the module has -------------------------------------------------- */
+
+/* With the lock held. */
+static void
+set_id(struct lc__schemas *schemas, struct lc__known *known, uint32_t id)
+{
+	atomic_store(&known->id, id);
+	if (known->fresh)
+		atomic_fetch_sub(&schemas->fresh, 1);
+	known->fresh = false;
+	if (atomic_load(&schemas->rows) <= id)
+		atomic_store(&schemas->rows, id + 1);
 }
 
 lc_status
@@ -125,9 +184,34 @@ lc__schemas_row(struct lc__schemas *schemas, uint32_t id, const void *bytes,
     size_t size, struct lc__known **out)
 {
 	struct lc__schema *schema;
+	lc_status status;
 
 	return_if_error(lc__schema_decode(bytes, size, &schema));
-	return_if_error(lc__schemas_intern(schemas, schema, out));
-	atomic_store(&(*out)->id, id);
-	return LC_OK;
+	pthread_mutex_lock(&schemas->lock);
+	status = keep(schemas, schema, out);
+	if (status == LC_OK)
+		set_id(schemas, *out, id);
+	pthread_mutex_unlock(&schemas->lock);
+	return status;
+}
+
+void
+lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known,
+    uint32_t id)
+{
+	pthread_mutex_lock(&schemas->lock);
+	set_id(schemas, known, id);
+	pthread_mutex_unlock(&schemas->lock);
+}
+
+void
+lc__schemas_count(struct lc__schemas *schemas, uint32_t rows)
+{
+	/* Rows are only ever added; mostly there are as many as before. */
+	if (atomic_load(&schemas->rows) >= rows)
+		return;
+	pthread_mutex_lock(&schemas->lock);
+	if (atomic_load(&schemas->rows) < rows)
+		atomic_store(&schemas->rows, rows);
+	pthread_mutex_unlock(&schemas->lock);
 }

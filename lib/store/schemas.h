@@ -8,6 +8,7 @@
 #define LC_STORE_SCHEMAS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "env/rows.h"
@@ -21,6 +22,7 @@ struct lc__known {
 	struct lc__known *next;    /* of the same hash slot */
 	struct lc__schema *schema; /* owned */
 	atomic_uint_least32_t id;  /* in the module; set once, never changes */
+	bool fresh;                /* put, and not stored yet as far as is known */
 };
 
 struct lc__schemas;
@@ -31,17 +33,29 @@ void lc__schemas_free(struct lc__schemas *schemas);
 /** In a forked child, whose parent may have held the lock. */
 void lc__schemas_after_fork(struct lc__schemas *schemas);
 
-/** The structure of a tensor alone; without a lock once it was met. */
-LC_CHECKED lc_status lc__schemas_of_tensor(struct lc__schemas *schemas,
-    lc_dtype dtype, uint32_t ndim, struct lc__known **out);
+/** The structure of a tensor alone if one was put, else NULL; without a lock. */
+struct lc__known *lc__schemas_of_tensor(struct lc__schemas *schemas,
+    lc_dtype dtype, uint32_t ndim);
 
-/** Keep a structure; frees it if there is one like it. LC_SCHEMA above
- *  LC__SCHEMAS_MAX. */
+/** Keep a structure that is put; frees it if there is one like it. LC_SCHEMA if with
+ *  it the module would have more than LC__SCHEMAS_PUT. */
 LC_CHECKED lc_status lc__schemas_intern(struct lc__schemas *schemas,
     struct lc__schema *schema, struct lc__known **out);
 
-/** The structure of a row of the schema table, whose id is @p id. */
+/** Would lc__schemas_intern() refuse a structure, as far as is known? */
+bool lc__schemas_refuses(struct lc__schemas *schemas,
+    const struct lc__schema *schema);
+
+/** The structure of a row of the schema table, whose id is @p id. Nothing that the
+ *  module has is refused. */
 LC_CHECKED lc_status lc__schemas_row(struct lc__schemas *schemas, uint32_t id,
     const void *bytes, size_t size, struct lc__known **out);
+
+/** A commit has stored a structure. */
+void lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known,
+    uint32_t id);
+
+/** The module has so many rows, or more. */
+void lc__schemas_count(struct lc__schemas *schemas, uint32_t rows);
 
 #endif

@@ -156,6 +156,7 @@ refresh(struct lc__snapshot *s)
 	return_if_error(lc__snapshot_load(s));
 	s->loaded = wanted;
 	s->map_version = map_version;
+	lc__schemas_count(lc__module_of(s->env)->schemas, s->state.next_schema);
 	/* What is damaged of them is told to those who ask for them. */
 	if (lc__settings_load(s->env, s->txn, &settings) == LC_OK)
 		lc__settings_learn(&lc__module_of(s->env)->settings, &settings);
