@@ -2,6 +2,7 @@
 /* What is above a limit is refused when it is put, and nothing else suffers. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lmdbcache.h"
 #include "need.h"
@@ -179,11 +180,47 @@ START_TEST(refused_structures_are_not_counted)
 }
 END_TEST
 
+/* ---- sizes ---------------------------------------------------------------- */
+
+START_TEST(a_tensor_that_could_not_be_read_is_not_put)
+{
+	const uint64_t shape[1] = { ((uint64_t)1 << 34) + 1 };
+	lc_cache *cache = open_rank(run_scratch(), 0);
+	void *zeros = mmap(NULL, shape[0], PROT_READ,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	lc_value *value;
+	lc_tensor tensor;
+
+	ck_assert_ptr_ne(zeros, MAP_FAILED);
+	assert_ok(lc_tensor_init(&tensor, LC_U8, 1, shape, zeros));
+	value = lc_value_tensor(&tensor);
+	assert_status(lc_put_coded(cache, "a", 1, value, LC_CODEC_LZ4, 0),
+	    LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "limit"));
+	lc_value_free(value);
+	assert_ok(lc_close(cache));
+	ck_assert_int_eq(munmap(zeros, shape[0]), 0);
+}
+END_TEST
+
+START_TEST(another_rank_is_told_of_a_record_too_large)
+{
+	const uint64_t shape[1] = { (uint64_t)1 << 31 };
+	lc_cache *other = open_rank(run_scratch(), 1);
+	lc_tensor tensor;
+
+	assert_ok(lc_tensor_init(&tensor, LC_U8, 1, shape, shape));
+	assert_status(lc_put(other, "a", 1, &tensor), LC_INVALID);
+	assert_ok(lc_close(other));
+}
+END_TEST
+
 int
 main(void)
 {
 	Suite *suite = suite_create("limits");
 	TCase *structures = tcase_create("structures");
+	TCase *sizes = tcase_create("sizes");
 
 	tcase_set_timeout(structures, 60);
 	tcase_add_test(structures, one_structure_too_many_is_refused);
@@ -192,5 +229,9 @@ main(void)
 	tcase_add_test(structures, what_is_not_stored_hides_nothing);
 	tcase_add_test(structures, refused_structures_are_not_counted);
 	suite_add_tcase(suite, structures);
+	tcase_set_timeout(sizes, 60);
+	tcase_add_test(sizes, a_tensor_that_could_not_be_read_is_not_put);
+	tcase_add_test(sizes, another_rank_is_told_of_a_record_too_large);
+	suite_add_tcase(suite, sizes);
 	return run_suite(suite);
 }

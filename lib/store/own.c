@@ -33,7 +33,10 @@ lc__own_keep(struct lc_cache *cache, const struct lc__draft *draft,
 
 	if (cache->lru == NULL)
 		return LC_OK;
-	block = size == 0 ? NULL : lc__block_new(size);
+	if (size == 0)
+		return lc__error(LC_INVALID, 0,
+		    "its record is above the limit of 2 GiB");
+	block = lc__block_new(size);
 	if (block == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "put: %s: out of memory",
 		    lc__quote_id(draft->id.data, draft->id.size));

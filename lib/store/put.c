@@ -49,6 +49,14 @@ free_coded(struct coded *coded)
 	free(coded->parts);
 }
 
+/* However small it is coded, a larger one is not read (LC__RAW_MAX). */
+static lc_status
+check_raw_size(const lc_tensor *tensor)
+{
+	return tensor->nbytes <= LC__RAW_MAX ? LC_OK : lc__error(LC_INVALID, 0,
+	    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
+}
+
 static lc_status
 code_tensors(const struct lc__draft *draft, const struct coding *coding,
     struct coded *out)
@@ -61,6 +69,7 @@ code_tensors(const struct lc__draft *draft, const struct coding *coding,
 	if (out->parts == NULL || out->bufs == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	for (uint32_t i = 0; i < count; i++) {
+		return_if_error(check_raw_size(draft->tensors[i]));
 		return_if_error(lc__part_code(&out->parts[i], coding->codec,
 		    coding->level, draft->tensors[i], &out->bufs[i]));
 	}
