@@ -12,7 +12,7 @@
 #include "need.h"
 #include "store/cache.h"
 #include "store/lookup.h"
-#include "store/remerge.h"
+#include "life/remerge.h"
 #include "witness.h"
 
 static lc_compact_options

@@ -2,7 +2,7 @@
 /* The index of a damaged module: every entry that can be read, and the gaps. */
 #include "base/error.h"
 #include "index/run_build.h"
-#include "store/recovery.h"
+#include "life/recovery.h"
 
 /* A run as it is read. */
 struct reader {

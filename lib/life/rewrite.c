@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/rewrite.h"
+#include "life/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "store/live.h"
-#include "store/recode.h"
+#include "life/recode.h"
 
 /* What is rewritten, as the transaction finds it. */
 struct work {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Merging all runs of the index, also those that are too large for a commit. */
-#ifndef LC_STORE_REMERGE_H
-#define LC_STORE_REMERGE_H
+#ifndef LC_LIFE_REMERGE_H
+#define LC_LIFE_REMERGE_H
 
 #include "store/change.h"
 

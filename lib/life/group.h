@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Neighbouring chunks that compaction makes one of. */
-#ifndef LC_STORE_GROUP_H
-#define LC_STORE_GROUP_H
+#ifndef LC_LIFE_GROUP_H
+#define LC_LIFE_GROUP_H
 
 #include "store/change.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/recover_rows.h"
+#include "life/recover_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

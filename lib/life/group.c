@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/group.h"
+#include "life/group.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
 #include "codec/codec.h"
 #include "store/cache.h"
 #include "store/flush.h"
-#include "store/remerge.h"
-#include "store/rewrite.h"
+#include "life/remerge.h"
+#include "life/rewrite.h"
 
 #define MIN_CHUNK ((uint64_t)64 << 10)
 #define MAX_CHUNK ((uint64_t)64 << 20)

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "index/run_build.h"
 #include "store/merge.h"
-#include "store/recovery.h"
+#include "life/recovery.h"
 
 #define NOWHERE LC__TOMBSTONE
 

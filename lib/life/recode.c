@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/recode.h"
+#include "life/recode.h"
 
 #include <stdlib.h>
 #include <string.h>

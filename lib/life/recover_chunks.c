@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/record.h"
-#include "store/recovery.h"
+#include "life/recovery.h"
 
 /* The records of one chunk as they are read. */
 struct reader {

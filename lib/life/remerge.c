@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/remerge.h"
+#include "life/remerge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * A recovery under way: what a module's chunks and its index say, as far as they
  * can be read, and what follows from that. All of it points into the map.
  */
-#ifndef LC_STORE_RECOVERY_H
-#define LC_STORE_RECOVERY_H
+#ifndef LC_LIFE_RECOVERY_H
+#define LC_LIFE_RECOVERY_H
 
 #include "store/change.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The small rows of a damaged module: state, settings, schemas, ledger. */
-#ifndef LC_STORE_RECOVER_ROWS_H
-#define LC_STORE_RECOVER_ROWS_H
+#ifndef LC_LIFE_RECOVER_ROWS_H
+#define LC_LIFE_RECOVER_ROWS_H
 
-#include "store/recovery.h"
+#include "life/recovery.h"
 
 /** Read the state row, or make up for it from what the tables hold. */
 LC_CHECKED lc_status lc__recovery_read_state(struct lc__recovery *r);

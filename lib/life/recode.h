@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Coding the tensors of a record anew. */
-#ifndef LC_STORE_RECODE_H
-#define LC_STORE_RECODE_H
+#ifndef LC_LIFE_RECODE_H
+#define LC_LIFE_RECODE_H
 
 #include "store/record.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rewriting a group of chunks as one. */
-#ifndef LC_STORE_REWRITE_H
-#define LC_STORE_REWRITE_H
+#ifndef LC_LIFE_REWRITE_H
+#define LC_LIFE_REWRITE_H
 
-#include "store/group.h"
+#include "life/group.h"
 
 /** A group on its way through a change, and what became of it. */
 struct lc__rewrite {
