@@ -377,11 +377,12 @@ lc__record_tensors(const struct lc__record *record,
 		if (leaf->kind != LC_TENSOR)
 			continue;
 		(void)shape_of(record, leaf, &tensors[i]);
-		parts[i] = (struct lc__part){ LC_CODEC_NONE, record->payload,
-			tensors[i].nbytes, 0 };
 		if (record->has_parts)
 			(void)next_part(record, leaf->first_tensor, &offset,
 			    &parts[i]);
+		else
+			parts[i] = (struct lc__part){ LC_CODEC_NONE,
+				record->payload, tensors[i].nbytes, 0 };
 		tensors[i].data = parts[i].data;
 	}
 }

@@ -23,7 +23,8 @@ LC_CHECKED lc_status lc__value_leaves(const lc_value *value,
  * Put the part at node @p node of a schema together again.
  * @param tensors  those of the part: schema->node[node].first_tensor is
  *                 tensors[0]; their data is borrowed
- * @param plain    all plain data of the record, copied as needed
+ * @param plain    all plain data of the record, copied as needed; names of the schema
+ *                 are borrowed: it must outlive the value
  * @return LC_OK, to be freed with lc_value_free(); LC_CORRUPT if the plain data
  * is malformed, nested too deeply, or not of schema->plains objects; LC_NO_MEMORY.
  */

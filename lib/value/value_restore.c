@@ -128,8 +128,6 @@ measure_structure(const struct lc__schema *schema, uint32_t part)
 		const struct lc__schema_node *node = &schema->node[i];
 		if (node->kind != LC__PLAIN)
 			size += lc__arena_node_size((lc_kind)node->kind, node->children);
-		if (node->name != NULL && i > part)
-			size += lc__arena_text_size(strlen(node->name));
 	}
 	return size;
 }
@@ -245,7 +243,6 @@ static lc_value *
 restore_node(struct restorer *r, uint32_t at)
 {
 	const struct lc__schema_node *node = &r->schema->node[at];
-	const char *name = NULL;
 	lc_value *value, *child;
 
 	if (node->kind == LC_TENSOR)
@@ -254,13 +251,11 @@ restore_node(struct restorer *r, uint32_t at)
 		return restore_object(&r->arena, &r->plain);
 	value = lc__arena_node(&r->arena, (lc_kind)node->kind, node->children);
 	for (uint32_t i = at + 1; i < node->end; i = r->schema->node[i].end) {
-		if (r->schema->node[i].name != NULL)
-			name = lc__arena_text(&r->arena, r->schema->node[i].name,
-			    strlen(r->schema->node[i].name));
 		child = restore_node(r, i);
 		if (child == NULL)
 			return NULL;
-		lc__group_link(lc__group_of(value), child, name);
+		lc__group_link(lc__group_of(value), child,
+		    r->schema->node[i].name);
 	}
 	return value;
 }
