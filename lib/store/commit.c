@@ -33,7 +33,7 @@ struct commit {
 	uint32_t ndead;
 	uint32_t *schema_ids;  /* of pending->schemas in the module */
 	struct lc__ledger_row row; /* of the new chunk */
-	struct lc__counts counts;  /* to be added to the module's */
+	struct lc__counts counts;  /* taken, to be added to the module's */
 	struct lc__evicted evicted; /* for the budget */
 	uint32_t nreads;           /* chunks noted as read */
 };
@@ -257,12 +257,9 @@ keep_budget(struct commit *c)
 static lc_status
 write_counts(struct commit *c)
 {
-	struct lc__env *env = c->change->snapshot.env;
 	struct lc__counts sum;
 
-	lc__env_lock(env);
-	c->counts = lc__module_of(env)->counts;
-	lc__env_unlock(env);
+	lc__module_take_counts(c->change->snapshot.env, &c->counts);
 	sum = c->counts;
 	sum.puts += c->row.records;
 	sum.put_bytes += c->row.bytes;
@@ -277,13 +274,19 @@ write_counts(struct commit *c)
 static void
 finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 {
-	struct lc__counts *mine = &lc__module_of(env)->counts;
-
 	lc__env_lock(env);
-	lc__counts_subtract(mine, &c->counts);
-	lc__counts_duration(mine, lc__clock_ns() - started_ns);
+	lc__counts_duration(&lc__module_of(env)->counts,
+	    lc__clock_ns() - started_ns);
 	lc__module_forget_reads(lc__module_of(env), c->nreads);
 	lc__env_unlock(env);
+}
+
+/* What the last try took, if there was one. */
+static void
+settle_counts(struct lc__env *env, struct commit *c, bool saved)
+{
+	lc__module_settle_counts(env, &c->counts, saved);
+	memset(&c->counts, 0, sizeof(c->counts));
 }
 
 /* ---- the commit ----------------------------------------------------------- */
@@ -314,6 +317,7 @@ write_change(struct lc__change *change, void *ctx)
 {
 	struct commit *c = ctx;
 
+	settle_counts(change->snapshot.env, c, false);
 	c->change = change;
 	c->count = c->ndead = 0;
 	memset(&c->row, 0, sizeof(c->row));
@@ -342,6 +346,7 @@ lc__commit(struct lc__env *env, const struct lc__pending *pending,
 	for (uint32_t i = 0; i < pending->nschemas && status == LC_OK; i++)
 		lc__schemas_stored(lc__module_of(env)->schemas,
 		    pending->schemas[i].known, c.schema_ids[i]);
+	settle_counts(env, &c, status == LC_OK);
 	if (status == LC_OK)
 		finish_counts(env, &c, started_ns);
 	free(c.items);

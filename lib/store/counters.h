@@ -21,6 +21,7 @@ struct lc__counts {
 /** Count a commit that took so long. */
 void lc__counts_duration(struct lc__counts *counts, uint64_t ns);
 void lc__counts_add(struct lc__counts *sum, const struct lc__counts *more);
+
 /** Take off what was added. */
 void lc__counts_subtract(struct lc__counts *sum, const struct lc__counts *less);
 

@@ -51,7 +51,7 @@ after_fork(void *guest)
 
 	lc__pool_abandon(module->pool);
 	lc__schemas_after_fork(module->schemas);
-	module->counts = (struct lc__counts){ 0 };
+	module->counts = module->saving = (struct lc__counts){ 0 };
 	module->reads.count = 0;
 }
 
@@ -80,6 +80,8 @@ lc__module_forget_reads(struct lc__module *module, uint32_t n)
 {
 	struct lc__reads *reads = &module->reads;
 
+	if (n > reads->count)
+		n = reads->count;
 	if (n == 0)
 		return;
 	reads->count -= n;
@@ -102,6 +104,31 @@ lc__module_attach(struct lc__env *env)
 	return LC_OK;
 }
 
+void
+lc__module_take_counts(struct lc__env *env, struct lc__counts *out)
+{
+	struct lc__module *module = lc__module_of(env);
+
+	lc__env_lock(env);
+	*out = module->counts;
+	lc__counts_subtract(out, &module->saving);
+	lc__counts_add(&module->saving, out);
+	lc__env_unlock(env);
+}
+
+void
+lc__module_settle_counts(struct lc__env *env, const struct lc__counts *taken,
+    bool saved)
+{
+	struct lc__module *module = lc__module_of(env);
+
+	lc__env_lock(env);
+	lc__counts_subtract(&module->saving, taken);
+	if (saved)
+		lc__counts_subtract(&module->counts, taken);
+	lc__env_unlock(env);
+}
+
 static lc_status
 save(struct lc__env *env, const struct lc__counts *counts)
 {
@@ -120,21 +147,13 @@ lc_status
 lc__module_save_counts(struct lc__env *env)
 {
 	static const struct lc__counts nothing;
-	struct lc__module *module = lc__module_of(env);
 	struct lc__counts counts;
 	lc_status status;
 
-	lc__env_lock(env);
-	counts = module->counts;
-	memset(&module->counts, 0, sizeof(module->counts));
-	lc__env_unlock(env);
+	lc__module_take_counts(env, &counts);
 	if (memcmp(&counts, &nothing, sizeof(counts)) == 0)
 		return LC_OK;
 	status = save(env, &counts);
-	if (status != LC_OK) {
-		lc__env_lock(env);
-		lc__counts_add(&module->counts, &counts);
-		lc__env_unlock(env);
-	}
+	lc__module_settle_counts(env, &counts, status == LC_OK);
 	return status;
 }

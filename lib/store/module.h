@@ -25,18 +25,27 @@ struct lc__module {
 	struct lc__known_settings settings; /* as last seen */
 	/* guarded by the lock of env: */
 	struct lc__counts counts;    /* not yet in a commit */
+	struct lc__counts saving;    /* of them, those that a commit on its way holds */
 	struct lc__reads reads;      /* the same; only kept for LC_EVICT_UNREAD */
 };
 
 /** Give an environment its module, unless it has one, and read its settings. */
 LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
 
-/** With the lock of env held: the first of the reads are in a commit. */
+/** With the lock of env held: the first of the reads are in a commit, or in two of
+ *  them that ran into each other. */
 void lc__module_forget_reads(struct lc__module *module, uint32_t n);
 
 /** With the lock of env held: chunks were read. */
 void lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
     uint32_t n);
+
+/** What this process counted and no commit holds yet, for the caller's commit, which
+ *  lc__module_settle_counts() ends. */
+void lc__module_take_counts(struct lc__env *env, struct lc__counts *out);
+/** What was taken is @p saved, or to be taken again. */
+void lc__module_settle_counts(struct lc__env *env,
+    const struct lc__counts *taken, bool saved);
 
 /** Save what this process counted since its last commit, if it is anything, in a
  *  commit that a loss of power may take. */
