@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is above a limit is refused when it is put, and nothing else suffers. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "lmdbcache.h"
 #include "need.h"
@@ -215,6 +217,43 @@ START_TEST(another_rank_is_told_of_a_record_too_large)
 }
 END_TEST
 
+/* Coded tensors take the memory of their bytes, not that of the room for them. */
+static void
+put_most_tensors(void *ctx)
+{
+	static const float values[16];
+	const uint64_t shape[1] = { 16 };
+	const struct rlimit limit = { (rlim_t)1 << 31, (rlim_t)1 << 31 };
+	lc_options options = sample_options();
+	lc_value *list = lc_value_list();
+	const lc_value *got;
+	lc_tensor tensor;
+	lc_cache *cache;
+	lc_view view;
+
+	need(setrlimit(RLIMIT_AS, &limit) == 0);
+	options.map_size = (uint64_t)1 << 28;
+	cache = sample_open(ctx, "m", &options);
+	need_ok(lc_tensor_init(&tensor, LC_F32, 1, shape, values));
+	for (unsigned i = 0; i < 65535; i++)
+		lc_value_append(list, lc_value_tensor(&tensor));
+	need_ok(lc_put_coded(cache, "a", 1, list, LC_CODEC_LZ4, 0));
+	need_ok(lc_flush(cache));
+	need_ok(lc_get(cache, "a", 1, &view));
+	need_ok(lc_view_value(&view, NULL, &got));
+	need(lc_value_equal(got, list));
+	lc_view_release(&view);
+	lc_value_free(list);
+	need_ok(lc_close(cache));
+}
+
+START_TEST(most_tensors_are_coded_in_little_memory)
+{
+	ck_assert_int_eq(child_run(put_most_tensors,
+	    (void *)(uintptr_t)run_scratch()), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -232,6 +271,10 @@ main(void)
 	tcase_set_timeout(sizes, 60);
 	tcase_add_test(sizes, a_tensor_that_could_not_be_read_is_not_put);
 	tcase_add_test(sizes, another_rank_is_told_of_a_record_too_large);
+#ifndef __SANITIZE_ADDRESS__ /* which takes all address space */
+	if (getenv("T_SLOW") == NULL)
+		tcase_add_test(sizes, most_tensors_are_coded_in_little_memory);
+#endif
 	suite_add_tcase(suite, sizes);
 	return run_suite(suite);
 }

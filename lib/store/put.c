@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* put, put batch, delete, flush: value -> schema -> record -> pending -> commit. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "codec/codec.h"
@@ -36,17 +37,34 @@ choose_coding(const struct lc_cache *cache, lc_codec codec, int level)
 /* Tensors coded for one put. */
 struct coded {
 	uint32_t count;
-	struct lc__part *parts;
-	struct lc__buf *bufs; /* what parts point into */
+	struct lc__part *parts; /* the data of those that are coded is malloc'ed */
 };
 
 static void
 free_coded(struct coded *coded)
 {
 	for (uint32_t i = 0; i < coded->count; i++)
-		lc__buf_free(&coded->bufs[i]);
-	free(coded->bufs);
+		free((void *)(uintptr_t)coded->parts[i].data);
 	free(coded->parts);
+}
+
+/* Keep coded bytes. A buffer that is mostly empty, as that of a small tensor always
+ * is, is used again: a value has up to 65,535 of them. */
+static lc_status
+keep_coded(struct lc__buf *buf, struct lc__part *part)
+{
+	void *data = buf->data;
+
+	if (buf->size < buf->room / 4) {
+		data = malloc(buf->size);
+		if (data == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		memcpy(data, buf->data, buf->size);
+	} else {
+		memset(buf, 0, sizeof(*buf));
+	}
+	part->data = data;
+	return LC_OK;
 }
 
 /* However small it is coded, a larger one is not read (LC__RAW_MAX). */
@@ -57,23 +75,34 @@ check_raw_size(const lc_tensor *tensor)
 	    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
 }
 
+/* Code one tensor; its part's data stays NULL if it is stored as it is. */
+static lc_status
+code_tensor(const lc_tensor *tensor, const struct coding *coding,
+    struct lc__buf *buf, struct lc__part *part)
+{
+	return_if_error(check_raw_size(tensor));
+	return_if_error(lc__part_code(part, coding->codec, coding->level, tensor,
+	    buf));
+	part->data = NULL;
+	return part->codec == LC_CODEC_NONE ? LC_OK : keep_coded(buf, part);
+}
+
 static lc_status
 code_tensors(const struct lc__draft *draft, const struct coding *coding,
     struct coded *out)
 {
-	const uint32_t count = draft->schema->tensors;
+	struct lc__buf buf = { 0 };
+	lc_status status = LC_OK;
 
-	out->parts = calloc(count, sizeof(*out->parts));
-	out->bufs = calloc(count, sizeof(*out->bufs));
-	out->count = out->bufs != NULL ? count : 0;
-	if (out->parts == NULL || out->bufs == NULL)
+	out->parts = calloc(draft->schema->tensors, sizeof(*out->parts));
+	if (out->parts == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	for (uint32_t i = 0; i < count; i++) {
-		return_if_error(check_raw_size(draft->tensors[i]));
-		return_if_error(lc__part_code(&out->parts[i], coding->codec,
-		    coding->level, draft->tensors[i], &out->bufs[i]));
-	}
-	return LC_OK;
+	out->count = draft->schema->tensors;
+	for (uint32_t i = 0; i < out->count && status == LC_OK; i++)
+		status = code_tensor(draft->tensors[i], coding, &buf,
+		    &out->parts[i]);
+	lc__buf_free(&buf);
+	return status;
 }
 
 /* To the pending writes, or where this rank keeps what it may not write. */
