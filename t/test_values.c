@@ -8,6 +8,8 @@
 #include "random_value.h"
 #include "run.h"
 #include "sample.h"
+#include "store/cache.h"
+#include "store/settings.h"
 
 #define OK(call) ck_assert_msg((call) == LC_OK, "%s", lc_last_error()->text)
 
@@ -342,6 +344,29 @@ START_TEST(a_strict_module_holds_one_structure)
 }
 END_TEST
 
+/* Of two threads, the one that took the older snapshot may be the later to tell. */
+START_TEST(old_settings_do_not_come_back)
+{
+	lc_cache *cache = open_module(run_scratch(), "m");
+	lc_settings evolving = { .struct_size = sizeof(evolving) };
+	const lc_tensor f = feature_tensor(), h = half_tensor();
+	struct lc__snapshot *old;
+	uint64_t txn;
+
+	OK(lc__snapshot_take(cache->env, &old));
+	txn = lc__txn_id(old->txn);
+	OK(lc__settings_load(cache->env, old->txn, &evolving));
+	lc__snapshot_give(old, 0);
+	make_strict(cache);
+	lc__env_lock(cache->env);
+	lc__settings_learn(&lc__module_of(cache->env)->settings, txn, &evolving);
+	lc__env_unlock(cache->env);
+	OK(lc_put(cache, "a", 1, &f));
+	ck_assert_int_eq(lc_put(cache, "b", 1, &h), LC_SCHEMA);
+	OK(lc_close(cache));
+}
+END_TEST
+
 /* ---- codecs --------------------------------------------------------------- */
 
 START_TEST(coded_values_come_back)
@@ -484,6 +509,7 @@ main(void)
 	tcase_add_test(one, walks_show_values);
 	tcase_add_test(structures, each_structure_is_one_schema);
 	tcase_add_test(structures, a_strict_module_holds_one_structure);
+	tcase_add_test(structures, old_settings_do_not_come_back);
 	tcase_add_loop_test(codecs, coded_values_come_back, 0, LC_CODEC_COUNT);
 	tcase_add_test(codecs, the_lru_answers_for_decoded_tensors);
 	tcase_add_test(any, random_values_come_back);

@@ -23,12 +23,13 @@ lc_settings_get(lc_cache *cache, lc_settings *out)
 }
 
 static lc_status
-store_once(struct lc__env *env, const lc_settings *settings)
+store_once(struct lc__env *env, const lc_settings *settings, uint64_t *id)
 {
 	struct lc__txn *txn;
 	lc_status status;
 
 	return_if_error(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
+	*id = lc__txn_id(txn);
 	status = lc__settings_store(txn, settings);
 	if (status == LC_OK)
 		return lc__txn_commit(txn);
@@ -39,6 +40,7 @@ store_once(struct lc__env *env, const lc_settings *settings)
 lc_status
 lc_settings_set(lc_cache *cache, const lc_settings *settings)
 {
+	uint64_t txn = 0;
 	lc_status status;
 
 	if (settings->struct_size != sizeof(*settings))
@@ -46,13 +48,15 @@ lc_settings_set(lc_cache *cache, const lc_settings *settings)
 		    "settings: struct_size is not set");
 	return_if_error(lc__settings_check(settings));
 	return_if_error(lc__check_writable(cache, "settings"));
-	status = store_once(cache->env, settings);
+	status = store_once(cache->env, settings, &txn);
 	while (status == LC_MAP_FULL) {
 		return_if_error(lc__env_grow(cache->env));
-		status = store_once(cache->env, settings);
+		status = store_once(cache->env, settings, &txn);
 	}
-	if (status == LC_OK)
-		lc__settings_learn(&lc__module_of(cache->env)->settings,
-		    settings);
-	return status;
+	if (status != LC_OK)
+		return status;
+	lc__env_lock(cache->env);
+	lc__settings_learn(&lc__module_of(cache->env)->settings, txn, settings);
+	lc__env_unlock(cache->env);
+	return LC_OK;
 }

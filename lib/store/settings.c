@@ -112,13 +112,17 @@ lc__known_settings_init(struct lc__known_settings *known)
 	lc_settings settings;
 
 	set_defaults(&settings);
-	lc__settings_learn(known, &settings);
+	known->txn = 0;
+	lc__settings_learn(known, 0, &settings);
 }
 
 void
-lc__settings_learn(struct lc__known_settings *known,
+lc__settings_learn(struct lc__known_settings *known, uint64_t txn,
     const lc_settings *settings)
 {
+	if (txn < known->txn)
+		return;
+	known->txn = txn;
 	atomic_store(&known->codec, (int)settings->codec);
 	atomic_store(&known->level, settings->level);
 	atomic_store(&known->policy, (int)settings->policy);

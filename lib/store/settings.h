@@ -11,6 +11,7 @@
 struct lc__known_settings {
 	atomic_int codec, level, policy, evict;
 	atomic_uint_fast64_t max_bytes;
+	uint64_t txn; /* that commit; guarded by the lock of the environment */
 };
 
 /** Those of a new module. */
@@ -33,8 +34,9 @@ LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn,
 /** LC_INVALID unless every field has one of its values. */
 LC_CHECKED lc_status lc__settings_check(const lc_settings *settings);
 
-/** Let puts and commits follow. */
-void lc__settings_learn(struct lc__known_settings *known,
+/** With the lock of the environment held: let puts and commits follow the settings
+ *  of a commit, unless those of a later one are known: a reader may come late. */
+void lc__settings_learn(struct lc__known_settings *known, uint64_t txn,
     const lc_settings *settings);
 
 #endif

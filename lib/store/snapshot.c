@@ -142,13 +142,26 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	return status;
 }
 
+/* What is damaged of them is told to those who ask for them. */
+static void
+learn_settings(struct lc__snapshot *s)
+{
+	lc_settings settings;
+
+	if (lc__settings_load(s->env, s->txn, &settings) != LC_OK)
+		return;
+	lc__env_lock(s->env);
+	lc__settings_learn(&lc__module_of(s->env)->settings,
+	    lc__txn_id(s->txn), &settings);
+	lc__env_unlock(s->env);
+}
+
 /* Bring state and runs up to the transaction's commit. */
 static lc_status
 refresh(struct lc__snapshot *s)
 {
 	const uint64_t wanted = lc__txn_id(s->txn) + 1;
 	const uint32_t map_version = lc__env_map_version(s->env);
-	lc_settings settings;
 
 	if (s->loaded == wanted && s->map_version == map_version)
 		return LC_OK;
@@ -157,9 +170,7 @@ refresh(struct lc__snapshot *s)
 	s->loaded = wanted;
 	s->map_version = map_version;
 	lc__schemas_count(lc__module_of(s->env)->schemas, s->state.next_schema);
-	/* What is damaged of them is told to those who ask for them. */
-	if (lc__settings_load(s->env, s->txn, &settings) == LC_OK)
-		lc__settings_learn(&lc__module_of(s->env)->settings, &settings);
+	learn_settings(s);
 	return LC_OK;
 }
 
