@@ -360,6 +360,41 @@ START_TEST(full_file_system)
 }
 END_TEST
 
+/* A commit in the caller's thread does not die of the limit, and who only reads does
+ * not notice it. */
+static void
+close_at_the_limit(void *root)
+{
+	const lc_options options = sample_options();
+	lc_settings settings = { .struct_size = sizeof(settings) };
+	lc_cache *cache = sample_open(root, "m", &options);
+	struct rlimit limit;
+	lc_view view;
+
+	need_ok(put(cache, 0));
+	need_ok(lc_flush(cache));
+	need_ok(lc_settings_get(cache, &settings));
+	need(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	limit.rlim_cur = 4096;
+	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	need_status(lc_settings_set(cache, &settings), LC_NO_SPACE);
+	need_status(lc_get(cache, "none", 4, &view), LC_NOT_FOUND);
+	need_ok(lc_close(cache));
+	limit.rlim_cur = limit.rlim_max;
+	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	cache = sample_open(root, "m", &options);
+	expect(cache, 0);
+	need_ok(lc_settings_set(cache, &settings));
+	need_ok(lc_close(cache));
+}
+
+START_TEST(file_size_limit_of_the_caller)
+{
+	ck_assert_int_eq(child_run(close_at_the_limit,
+	    (void *)(uintptr_t)run_scratch()), 0);
+}
+END_TEST
+
 /* No room at all: opening says so, and opens when there is room. */
 static void
 open_without_room(void *root)
@@ -430,6 +465,7 @@ main(void)
 	tcase_add_test(tc, map_grown_by_another_under_a_view);
 	tcase_add_loop_test(tc, failed_meta_page, 0, 3);
 	tcase_add_test(tc, file_size_limit);
+	tcase_add_test(tc, file_size_limit_of_the_caller);
 	tcase_add_test(tc, full_file_system);
 	tcase_add_test(tc, no_room_for_a_module);
 	tcase_add_loop_test(tc, refused_by_the_system, 0, 2);

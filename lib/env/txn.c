@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Transactions: beginning them whatever the map and the slots do. */
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -130,11 +132,32 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability,
 	return status;
 }
 
+/* A handler that runs meanwhile would make fdatasync fail with EINTR, and LMDB does
+ * not try again. A file size limit is an error here, and no reason to die. */
+static int
+commit_undisturbed(MDB_txn *mdb)
+{
+	const struct timespec at_once = { 0, 0 };
+	sigset_t all, limit, pending, old;
+	int rc;
+
+	sigfillset(&all);
+	sigemptyset(&limit);
+	sigaddset(&limit, SIGXFSZ);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	sigpending(&pending);
+	rc = mdb_txn_commit(mdb);
+	if (rc != 0 && !sigismember(&pending, SIGXFSZ))
+		(void)sigtimedwait(&limit, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
 lc_status
 lc__txn_commit(struct lc__txn *txn)
 {
 	struct lc__env *env = txn->env;
-	const int rc = mdb_txn_commit(txn->mdb);
+	const int rc = commit_undisturbed(txn->mdb);
 
 	/* mdb_txn_commit() frees the transaction whatever it returns. */
 	txn->mdb = NULL;
