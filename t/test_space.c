@@ -379,7 +379,9 @@ close_at_the_limit(void *root)
 	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 	need_status(lc_settings_set(cache, &settings), LC_NO_SPACE);
 	need_status(lc_get(cache, "none", 4, &view), LC_NOT_FOUND);
+	need_status(lc_get(cache, "", 0, &view), LC_INVALID);
 	need_ok(lc_close(cache));
+	need(lc_last_error()->status == LC_INVALID);
 	limit.rlim_cur = limit.rlim_max;
 	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 	cache = sample_open(root, "m", &options);

@@ -330,14 +330,17 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 	return LC_OK;
 }
 
-/* Statistics are worth no failure of a close. */
+/* Statistics are worth no failure of a close, nor the caller's last error. */
 static void
 save_counts(const struct lc_cache *cache)
 {
+	const lc_error kept = *lc_last_error();
+
 	if (cache->writes && !(cache->options.flags & LC_RDONLY) &&
 	    lc__module_save_counts(cache->env) != LC_OK)
 		lc__cache_log(cache, "close: counters: %s",
 		    lc_last_error()->text);
+	(void)lc__error_raise(&kept);
 }
 
 lc_status
