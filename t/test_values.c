@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lmdbcache.h"
+#include "need.h"
 #include "random_value.h"
 #include "run.h"
 #include "sample.h"
@@ -367,6 +368,34 @@ START_TEST(old_settings_do_not_come_back)
 }
 END_TEST
 
+/* A child may find another file in the place of its parent's. */
+static void
+look_in_child(void *ctx)
+{
+	lc_cache *cache = ctx;
+	lc_settings settings = { .struct_size = sizeof(settings) };
+
+	need_ok(lc_settings_get(cache, &settings));
+	need(atomic_load(&lc__module_of(cache->env)->settings.policy) ==
+	    LC_STRICT);
+}
+
+START_TEST(a_child_follows_the_settings_that_it_finds)
+{
+	lc_cache *cache = open_module(run_scratch(), "m");
+	lc_settings evolving = { .struct_size = sizeof(evolving) };
+
+	OK(lc_settings_get(cache, &evolving));
+	make_strict(cache);
+	lc__env_lock(cache->env);
+	lc__settings_learn(&lc__module_of(cache->env)->settings, UINT64_MAX,
+	    &evolving);
+	lc__env_unlock(cache->env);
+	ck_assert_int_eq(child_run(look_in_child, cache), 0);
+	OK(lc_close(cache));
+}
+END_TEST
+
 /* ---- codecs --------------------------------------------------------------- */
 
 START_TEST(coded_values_come_back)
@@ -510,6 +539,7 @@ main(void)
 	tcase_add_test(structures, each_structure_is_one_schema);
 	tcase_add_test(structures, a_strict_module_holds_one_structure);
 	tcase_add_test(structures, old_settings_do_not_come_back);
+	tcase_add_test(structures, a_child_follows_the_settings_that_it_finds);
 	tcase_add_loop_test(codecs, coded_values_come_back, 0, LC_CODEC_COUNT);
 	tcase_add_test(codecs, the_lru_answers_for_decoded_tensors);
 	tcase_add_test(any, random_values_come_back);

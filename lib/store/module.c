@@ -52,6 +52,7 @@ after_fork(void *guest)
 	lc__pool_abandon(module->pool);
 	lc__schemas_after_fork(module->schemas);
 	module->counts = module->saving = (struct lc__counts){ 0 };
+	module->settings.txn = 0; /* it may reopen another file */
 	module->reads.count = 0;
 }
 
