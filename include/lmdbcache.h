@@ -482,7 +482,8 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
 
 /**
  * Flush and free the handle, also when the flush fails; then what was pending
- * is lost and the first error is returned. NULL is harmless. All views,
+ * is lost and the first error is returned. Counters are saved, for which it waits
+ * while another process commits. NULL is harmless. All views,
  * iterators and exports of the handle must have been released.
  */
 LC_API lc_status lc_close(lc_cache *cache);
@@ -533,9 +534,12 @@ LC_API LC_CHECKED lc_status lc_put(lc_cache *cache, const void *id,
 
 /**
  * Store a value under a cache_id, as lc_put() does a tensor. A root that is a
- * tensor is the same record as lc_put() makes.
+ * tensor is the same record as lc_put() makes. A module holds 4,096 structures at
+ * most, each with 32 MiB of names at most; a record takes 2 GiB at most, and a
+ * tensor that is coded 16 GiB before.
  * @return as lc_put(); LC_INVALID or LC_NO_MEMORY if building the value failed;
- * LC_SCHEMA if the module is strict and the structure is another one.
+ * LC_SCHEMA if the module is strict and the structure is another one, or if it
+ * holds as many as it may.
  */
 LC_API LC_CHECKED lc_status lc_put_value(lc_cache *cache, const void *id,
     size_t id_size, const lc_value *value);

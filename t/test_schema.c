@@ -283,6 +283,24 @@ START_TEST(limits)
 }
 END_TEST
 
+START_TEST(names_have_a_limit)
+{
+	const size_t size = LC__MAX_NAMES + 1;
+	char *name = malloc(size + 1);
+	lc_value *value = lc_value_map();
+	struct lc__schema *schema;
+
+	ck_assert_ptr_nonnull(name);
+	memset(name, 'n', size);
+	name[size] = '\0';
+	lc_value_set(value, name, lc_value_nil());
+	assert_status(lc__schema_infer(value, &schema), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "of names are too many"));
+	lc_value_free(value);
+	free(name);
+}
+END_TEST
+
 static const struct {
 	const char *a, *b;
 	bool equal, alike;
@@ -410,6 +428,7 @@ main(void)
 	tcase_add_loop_test(tc, bad_schema, 0, ROWS(bad_rows));
 	tcase_add_test(tc, many_names);
 	tcase_add_test(tc, limits);
+	tcase_add_test(tc, names_have_a_limit);
 	tcase_add_loop_test(tc, comparing, 0, ROWS(pair_rows));
 	tcase_add_test(tc, comparing_many);
 	tcase_add_test(tc, walking);

@@ -193,6 +193,9 @@ lc__schema_infer(const lc_value *value, struct lc__schema **out)
 	measure(value, &nodes, &names);
 	if (nodes > LC__MAX_NODES)
 		return lc__error(LC_INVALID, 0, "value: %zu parts are too many", nodes);
+	if (names > LC__MAX_NAMES)
+		return lc__error(LC_INVALID, 0, "value: %zu bytes of names are too "
+		    "many", names);
 	return_if_error(lc__schema_begin(&build, (uint32_t)nodes, names));
 	if (infer(&build, value, 1))
 		return lc__schema_finish(&build, out);

@@ -19,6 +19,8 @@
 
 /** The most nodes, the most tensors, and the largest sum of their ranks. */
 #define LC__MAX_NODES 1048576
+/** The most bytes of all names. */
+#define LC__MAX_NAMES ((size_t)32 << 20)
 #define LC__MAX_TENSORS 65535
 #define LC__MAX_DIMS 65535
 
