@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
-#include "store/chunk.h"
 
 enum { state_head = 64, run_row = 32, checksum_size = 8 };
 

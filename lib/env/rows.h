@@ -22,6 +22,10 @@
  * one commit all the same: what was put must not fail then. */
 #define LC__SCHEMAS_MAX 65536
 
+/** The largest chunk id: with the place in the chunk it makes a location, of which
+ *  the highest bit means something else. */
+#define LC__CHUNK_ID_MAX (((uint64_t)1 << 39) - 1)
+
 /** One index run, as the state row lists it. */
 struct lc__run_row {
 	uint64_t id;      /* key in the index table */

@@ -15,7 +15,6 @@
 
 /** A record's place: chunk id << 24 | offset behind the header in units of 64. */
 #define LC__LOCATION_UNIT_BITS 24
-#define LC__CHUNK_ID_MAX (((uint64_t)1 << 39) - 1)
 
 static inline uint64_t
 lc__location(uint64_t chunk, uint64_t unit)
