@@ -6,18 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
-struct choice
-choice_parse(int argc, char **argv, unsigned rounds)
+static struct choice
+parse(int argc, char **argv, unsigned rounds, const char *options)
 {
 	const char *quick = getenv("BENCH_QUICK");
 	struct choice choice = { .rounds = rounds };
 	int option;
 
 	choice.quick = quick != NULL && *quick != '\0' && strcmp(quick, "0") != 0;
-	while ((option = getopt(argc, argv, "c:o:qr:")) != -1)
+	while ((option = getopt(argc, argv, options)) != -1)
 		switch (option) {
 		case 'c':
 			choice.cases = optarg;
+			break;
+		case 'k':
+			choice.contenders = optarg;
 			break;
 		case 'o':
 			choice.results = optarg;
@@ -29,11 +32,31 @@ choice_parse(int argc, char **argv, unsigned rounds)
 			choice.rounds = (unsigned)strtoul(optarg, NULL, 10);
 			break;
 		default:
-			fprintf(stderr, "usage: %s [-q] [-c CASE] [-r ROUNDS] "
-			    "[-o RESULTS]\n", argv[0]);
+			fprintf(stderr, "usage: %s [-q] [-c CASE] %s[-r ROUNDS] "
+			    "[-o RESULTS]\n", argv[0], strchr(options, 'k') != NULL ?
+			    "[-k CONTENDER,...] " : "");
 			exit(2);
 		}
 	return choice;
+}
+
+struct choice
+choice_parse(int argc, char **argv, unsigned rounds)
+{
+	return parse(argc, argv, rounds, "c:o:qr:");
+}
+
+struct choice
+choice_parse_contenders(int argc, char **argv, unsigned rounds)
+{
+	return parse(argc, argv, rounds, "c:k:o:qr:");
+}
+
+bool
+choice_has_contender(const struct choice *choice, const char *name)
+{
+	return choice->contenders == NULL ||
+	    strstr(choice->contenders, name) != NULL;
 }
 
 bool

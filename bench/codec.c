@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "codec/codec.h"
+#include "choice.h"
 #include "harness.h"
 #include "samples.h"
 
@@ -171,48 +172,10 @@ state_blocks(struct bench *bench)
 		}
 }
 
-/* The command line. */
-struct choice {
-	const char *cases;   /* part of the case's name; NULL for all */
-	unsigned rounds;
-	const char *results; /* file; NULL for none */
-};
-
-static struct choice
-parse(int argc, char **argv)
-{
-	const char *quick = getenv("BENCH_QUICK");
-	struct choice choice = { .rounds = ROUNDS };
-	int option;
-
-	if (quick != NULL && *quick != '\0' && strcmp(quick, "0") != 0)
-		choice.rounds = 1;
-	while ((option = getopt(argc, argv, "c:o:qr:")) != -1)
-		switch (option) {
-		case 'c':
-			choice.cases = optarg;
-			break;
-		case 'o':
-			choice.results = optarg;
-			break;
-		case 'q':
-			choice.rounds = 1;
-			break;
-		case 'r':
-			choice.rounds = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		default:
-			fprintf(stderr,
-			    "usage: codec [-q] [-c CASE] [-r ROUNDS] [-o RESULTS]\n");
-			exit(2);
-		}
-	return choice;
-}
-
 int
 main(int argc, char **argv)
 {
-	const struct choice choice = parse(argc, argv);
+	const struct choice choice = choice_parse(argc, argv, ROUNDS);
 	struct bench *bench = bench_start("codec", choice.results);
 	const char *dir = getenv("BENCH_PHOTOGRAPHS");
 	unsigned n;
@@ -226,8 +189,8 @@ main(int argc, char **argv)
 		printf("%u photographs of %s, 3 x %d x %d\n", n, dir, SAMPLE_SIDE,
 		    SAMPLE_SIDE);
 	for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
-		if (choice.cases == NULL || strstr(samples_name(kind), choice.cases) != NULL)
-			measure_case(bench, kind, choice.rounds);
+		if (choice.cases == NULL || choice_has(&choice, samples_name(kind), true))
+			measure_case(bench, kind, choice.quick ? 1 : choice.rounds);
 	state_u8pack(bench);
 	state_blocks(bench);
 	bench_finish(bench);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choice.h"
 #include "contender.h"
 #include "harness.h"
 #include "load.h"
@@ -43,23 +44,6 @@ static struct load loads[] = {
 #define LOADS (sizeof(loads) / sizeof(loads[0]))
 enum { SMALL, MIDDLE, LARGE, WIDE, HUGE_VALUES };
 
-/* The command line. */
-struct choice {
-	bool quick;          /* only the smallest case */
-	const char *names;   /* contenders, "lmdb,cachex"; NULL for all */
-	const char *cases;   /* part of the case's name; NULL for all */
-	unsigned rounds;     /* 0: as the case says */
-	const char *results; /* file; NULL for none */
-};
-
-static bool
-chosen(const struct choice *choice, const struct load *load)
-{
-	if (choice->cases != NULL)
-		return strstr(load->name, choice->cases) != NULL;
-	return !choice->quick || load == &loads[SMALL];
-}
-
 static void
 measure_load(struct bench *bench, struct load *load, const struct choice *choice,
     const char *root)
@@ -70,8 +54,8 @@ measure_load(struct bench *bench, struct load *load, const struct choice *choice
 	load_make(load);
 	for (unsigned c = 0; c < CONTENDERS; c++) {
 		struct place *place = &round.place[round.n];
-		if (load->size > contenders[c]->largest || (choice->names != NULL &&
-		    strstr(choice->names, contenders[c]->name) == NULL))
+		if (load->size > contenders[c]->largest ||
+		    !choice_has_contender(choice, contenders[c]->name))
 			continue;
 		place->contender = contenders[c];
 		place->load = load;
@@ -93,7 +77,7 @@ room_needed(const struct choice *choice)
 
 	for (unsigned i = 0; i < LOADS; i++) {
 		const uint64_t n = loads[i].samples + loads[i].more * loads[i].commit;
-		if (chosen(choice, &loads[i]) && n * loads[i].size > most)
+		if (choice_has(choice, loads[i].name, i == SMALL) && n * loads[i].size > most)
 			most = n * loads[i].size;
 	}
 	return most * 6;
@@ -188,43 +172,10 @@ state_size_ratios(struct bench *bench)
 	    "pending memory, less 4 MiB, over its payload of 32 MiB");
 }
 
-static struct choice
-parse(int argc, char **argv)
-{
-	const char *quick = getenv("BENCH_QUICK");
-	struct choice choice = { 0 };
-	int option;
-
-	choice.quick = quick != NULL && *quick != '\0' && strcmp(quick, "0") != 0;
-	while ((option = getopt(argc, argv, "c:k:o:qr:")) != -1)
-		switch (option) {
-		case 'c':
-			choice.cases = optarg;
-			break;
-		case 'k':
-			choice.names = optarg;
-			break;
-		case 'o':
-			choice.results = optarg;
-			break;
-		case 'q':
-			choice.quick = true;
-			break;
-		case 'r':
-			choice.rounds = (unsigned)strtoul(optarg, NULL, 10);
-			break;
-		default:
-			fprintf(stderr, "usage: store [-q] [-c CASE] [-k CONTENDER,...] "
-			    "[-r ROUNDS] [-o RESULTS]\n");
-			exit(2);
-		}
-	return choice;
-}
-
 int
 main(int argc, char **argv)
 {
-	const struct choice choice = parse(argc, argv);
+	const struct choice choice = choice_parse_contenders(argc, argv, 0);
 	struct bench *bench = bench_start("store", choice.results);
 	const char *root = scratch_make(room_needed(&choice));
 
@@ -234,7 +185,7 @@ main(int argc, char **argv)
 	printf("sqlite: left out, built without libsqlite3\n");
 #endif
 	for (unsigned i = 0; i < LOADS; i++)
-		if (chosen(&choice, &loads[i]))
+		if (choice_has(&choice, loads[i].name, i == SMALL))
 			measure_load(bench, &loads[i], &choice, root);
 	state_put_ratios(bench);
 	state_read_ratios(bench);
