@@ -276,28 +276,35 @@ check_row(struct lc__recovery *r, const struct lc__found *chunk,
 	return LC_OK;
 }
 
-/* Rows whose chunks are gone. */
-static lc_status
-check_orphans(struct lc__recovery *r)
+lc_status
+lc__recovery_orphan(struct lc__recovery *r, uint64_t *id)
 {
 	struct lc__snapshot *s = &r->change->snapshot;
 	struct lc__ledger_row row;
 	struct lc__slice value;
-	uint64_t id = 0;
-	lc_status status;
 	bool intact;
 
-	while ((status = lc__ledger_seek(s, id, &id, &row, &intact)) == LC_OK) {
-		status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
-		if (status == LC_NOT_FOUND) {
-			r->chunk_missing = true;
-			r->result.rows++;
-			lc__recovery_tell(r, "chunk %llu is missing",
-			    (unsigned long long)id);
-		} else if (status != LC_OK) {
-			return status;
-		}
-		id++;
+	for (;; (*id)++) {
+		lc_status status;
+
+		return_if_error(lc__ledger_seek(s, *id, id, &row, &intact));
+		status = lc__txn_get(s->txn, LC__CHUNK, *id, &value);
+		if (status != LC_OK)
+			return status == LC_NOT_FOUND ? LC_OK : status;
+	}
+}
+
+static lc_status
+check_orphans(struct lc__recovery *r)
+{
+	uint64_t id = 0;
+	lc_status status;
+
+	for (; (status = lc__recovery_orphan(r, &id)) == LC_OK; id++) {
+		r->chunk_missing = true;
+		r->result.rows++;
+		lc__recovery_tell(r, "chunk %llu is missing",
+		    (unsigned long long)id);
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }

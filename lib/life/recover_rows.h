@@ -17,6 +17,10 @@ LC_CHECKED lc_status lc__recovery_mend_settings(struct lc__recovery *r);
 /** Compare ledger and counters with what was decided, and find rows damaged. */
 LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
 
+/** The first row of the ledger from @p id on whose chunk is not there; LC_NOT_FOUND
+ *  without one. */
+LC_CHECKED lc_status lc__recovery_orphan(struct lc__recovery *r, uint64_t *id);
+
 /** Count all sound records. */
 LC_CHECKED lc_status lc__recovery_count_usage(struct lc__recovery *r,
     struct lc__usage *usage);

@@ -82,20 +82,12 @@ count_all(struct lc__recovery *r)
 static lc_status
 drop_orphans(struct lc__recovery *r)
 {
-	struct lc__snapshot *s = &r->change->snapshot;
-	struct lc__ledger_row row;
-	struct lc__slice value;
+	struct lc__txn *txn = r->change->snapshot.txn;
 	uint64_t id = 0;
 	lc_status status;
-	bool intact;
 
-	while ((status = lc__ledger_seek(s, id, &id, &row, &intact)) == LC_OK) {
-		status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
-		if (status == LC_NOT_FOUND)
-			status = lc__txn_delete(s->txn, LC__LEDGER, id);
-		return_if_error(status);
-		id++;
-	}
+	for (; (status = lc__recovery_orphan(r, &id)) == LC_OK; id++)
+		return_if_error(lc__txn_delete(txn, LC__LEDGER, id));
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
