@@ -25,14 +25,12 @@ lc__own_keep_block(struct lc_cache *cache, const lc_id *id,
 }
 
 lc_status
-lc__own_keep(struct lc_cache *cache, const struct lc__draft *draft,
-    struct lc__known *known)
+lc__own_encode(const struct lc__draft *draft, struct lc__known *known,
+    struct lc__peeked *out)
 {
 	const size_t size = lc__record_size(draft);
 	struct lc__block *block;
 
-	if (cache->lru == NULL)
-		return LC_OK;
 	if (size == 0)
 		return lc__error(LC_INVALID, 0,
 		    "its record is above the limit of 2 GiB");
@@ -41,8 +39,21 @@ lc__own_keep(struct lc_cache *cache, const struct lc__draft *draft,
 		return lc__error(LC_NO_MEMORY, 0, "put: %s: out of memory",
 		    lc__quote_id(draft->id.data, draft->id.size));
 	lc__record_encode(block->data, size, draft);
-	lc__own_keep_block(cache, &draft->id, block, known);
-	lc__block_drop(block);
+	*out = (struct lc__peeked){ block, known };
+	return LC_OK;
+}
+
+lc_status
+lc__own_keep(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known)
+{
+	struct lc__peeked encoded;
+
+	if (cache->lru == NULL)
+		return LC_OK;
+	return_if_error(lc__own_encode(draft, known, &encoded));
+	lc__own_keep_block(cache, &draft->id, encoded.block, known);
+	lc__block_drop(encoded.block);
 	return LC_OK;
 }
 

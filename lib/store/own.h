@@ -9,6 +9,10 @@
 #include "store/cache.h"
 #include "store/flush.h"
 
+/** Encode a draft, with its tensors as they are, into a block of its own. */
+LC_CHECKED lc_status lc__own_encode(const struct lc__draft *draft,
+    struct lc__known *known, struct lc__peeked *out);
+
 /** Keep a record in the LRU, on a rank that does not write. */
 LC_CHECKED lc_status lc__own_keep(struct lc_cache *cache,
     const struct lc__draft *draft, struct lc__known *known);

@@ -140,28 +140,10 @@ struct sink {
 };
 
 static lc_status
-fill_block(const struct lc__draft *draft, struct lc__known *known,
-    struct lc__peeked *out)
-{
-	const size_t size = lc__record_size(draft);
-	struct lc__block *block;
-
-	if (size == 0)
-		return lc__error(LC_INVALID, 0,
-		    "a record of its size is above the limit of 2 GiB");
-	block = lc__block_new(size);
-	if (block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	lc__record_encode(block->data, size, draft);
-	*out = (struct lc__peeked){ block, known };
-	return LC_OK;
-}
-
-static lc_status
 pour(struct lc_cache *cache, struct lc__draft *draft, struct lc__known *known,
     const struct sink *sink)
 {
-	return sink->block != NULL ? fill_block(draft, known, sink->block) :
+	return sink->block != NULL ? lc__own_encode(draft, known, sink->block) :
 	    store_coded(cache, draft, known, &sink->coding);
 }
 
