@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "finding.h"
 #include "json.h"
 #include "progress.h"
 #include "report.h"
@@ -19,18 +20,7 @@ static struct opt options[] = {
 static void
 show_line(void *ctx, const char *line)
 {
-	const char *module = ctx;
-	struct json json = { stdout, false };
-
-	progress_clear();
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "module", module);
-		jw_text(&json, "found", line);
-		jw_end_line(&json);
-	} else {
-		printf("%s: %s\n", module, line);
-	}
+	finding_show(ctx, "found", line);
 }
 
 static void

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "finding.h"
 #include "interrupt.h"
 #include "json.h"
 #include "module.h"
@@ -15,18 +16,7 @@ static struct opt options[] = { { .kind = OPT_END } };
 static void
 show_damage(void *ctx, const char *line)
 {
-	const char *module = ctx;
-	struct json json = { stdout, false };
-
-	progress_clear();
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "module", module);
-		jw_text(&json, "damage", line);
-		jw_end_line(&json);
-	} else {
-		printf("%s: %s\n", module, line);
-	}
+	finding_show(ctx, "damage", line);
 }
 
 static void

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "finding.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "json.h"
+#include "progress.h"
+#include "settings.h"
+
+void
+finding_show(const char *module, const char *what, const char *line)
+{
+	struct json json = { stdout, false };
+
+	progress_clear();
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		jw_text(&json, what, line);
+		jw_end_line(&json);
+	} else {
+		printf("%s: %s\n", module, line);
+	}
+}
