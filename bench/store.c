@@ -23,9 +23,7 @@
 static const struct contender *const contenders[] = {
 	&contender_lmdb,
 	&contender_cachex,
-#ifdef HAVE_SQLITE
 	&contender_sqlite,
-#endif
 };
 #define CONTENDERS (sizeof(contenders) / sizeof(contenders[0]))
 
@@ -181,9 +179,6 @@ main(int argc, char **argv)
 
 	printf("data on %s; commits of 1,000 samples (131,072 B: 100, 3 MiB: 10), all "
 	    "durable\n", scratch_filesystem());
-#ifndef HAVE_SQLITE
-	printf("sqlite: left out, built without libsqlite3\n");
-#endif
 	for (unsigned i = 0; i < LOADS; i++)
 		if (choice_has(&choice, loads[i].name, i == SMALL))
 			measure_load(bench, &loads[i], &choice, root);

@@ -98,7 +98,9 @@ typedef enum lc_status {
 	LC_UNSUPPORTED = 15,  /**< valid, but not representable in the format asked for */
 	LC_SCHEMA = 16,       /**< a value of another structure than asked for, or than a
 	                           strict module holds; the error shows both */
-	LC_FAILED = 17        /**< a function of the caller failed: lc_get_or_compute() */
+	LC_FAILED = 17,       /**< a function of the caller failed: lc_get_or_compute();
+	                           a warehouse exceeds its validation limits */
+	LC_STALE = 18         /**< made from sources that are no longer the same */
 } lc_status;
 
 /** What went wrong last on this thread. */
@@ -1037,7 +1039,8 @@ typedef struct lc_shard lc_shard;
 /** The header of a shard. */
 typedef struct lc_shard_info {
 	uint32_t version;         /**< shard_version, 1 or 2 */
-	lc_dtype dtype;           /**< of images, boxes and mask */
+	lc_dtype dtype;           /**< of images */
+	lc_dtype boxes_dtype;     /**< of boxes and mask; in version 1 the same */
 	uint32_t channels, height, width; /**< shape of one image, CHW */
 	uint32_t max_boxes;       /**< rows of boxes a sample, 0 for none */
 	uint64_t samples;         /**< how many */
@@ -1103,6 +1106,8 @@ typedef struct lc_export_options {
 	unsigned order;         /**< LC_BY_COMMIT (default) or LC_BY_KEY */
 	const char *dataset_root; /**< the manifest's dataset_root; default the module's name */
 	int dry_run;            /**< plan and report, write nothing */
+	int no_sha256;          /**< leave SHA-256 of the files out of the manifest; block
+	                             checksums stay; default 0 */
 	lc_progress progress;   /**< bytes written */
 } lc_export_options;
 
@@ -1143,6 +1148,176 @@ LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
  */
 LC_API LC_CHECKED lc_status lc_manifest_verify(const char *dir,
     const lc_progress *progress);
+
+/**
+ * What a sample's metadata row says of where it came from. Strings lead into the
+ * row and are not ended by a NUL.
+ */
+typedef struct lc_sample_origin {
+	lc_id run_id;             /**< UTF-8; empty if there is none */
+	int has_frame_id;         /**< frame_id counts */
+	uint64_t frame_id;        /**< number of the frame in its run */
+	uint32_t original_width, original_height; /**< of the upright source image, pixels; 0
+	                             if unknown */
+	uint64_t boxes_total;     /**< boxes of the source, those above max_boxes included */
+	uint32_t n_classes;       /**< class ids that the row has: one a box written */
+	lc_id labels;             /**< a MessagePack map of the label's other fields, or empty */
+} lc_sample_origin;
+
+/**
+ * Read a sample's metadata row.
+ * @param class_ids  gets the first @p room class ids, -1 for a box without one; may
+ *                   be NULL with room 0
+ * @return LC_OK, also for a sample without metadata, whose origin is empty;
+ * LC_CORRUPT for a damaged row.
+ */
+LC_API LC_CHECKED lc_status lc_sample_read_origin(const lc_sample *sample,
+    lc_sample_origin *out, int64_t *class_ids, size_t room);
+
+/* ------------------------------------------------------------------------
+ * Warehouses: versions of a labelled dataset as shards (lmdbcache_warehouse(3))
+ * ------------------------------------------------------------------------ */
+
+/** A warehouse opened for training; its functions may be used by many threads. */
+typedef struct lc_warehouse lc_warehouse;
+
+/** Where a warehouse's samples are read from. */
+typedef enum lc_warehouse_mode {
+	LC_WAREHOUSE_MAP = 0,    /**< shards mapped: samples in place, pages as they are
+	                              touched */
+	LC_WAREHOUSE_STREAM = 1, /**< read() of one sample at a time into buffers of the
+	                              handle: for file systems where maps are slow */
+	LC_WAREHOUSE_MEMORY = 2  /**< all shards read into memory when opened */
+} lc_warehouse_mode;
+
+/** When the checksums of a warehouse are compared. */
+typedef enum lc_warehouse_verify {
+	LC_VERIFY_LAZY = 0, /**< block checksums of a sample when a handle first returns
+	                         it; a shard without them by its SHA-256 when opened */
+	LC_VERIFY_FULL = 1, /**< SHA-256 of every file when opened, then as LAZY */
+	LC_VERIFY_NONE = 2  /**< sizes, headers and offsets only */
+} lc_warehouse_verify;
+
+/** How the sources that a warehouse was made of are looked at. */
+typedef enum lc_warehouse_sources {
+	LC_SOURCES_STAT = 0,    /**< sizes and times of files; content where those differ;
+	                             nothing if the dataset is not on this machine */
+	LC_SOURCES_CONTENT = 1, /**< every file is read; the dataset must be there */
+	LC_SOURCES_IGNORE = 2   /**< not at all: a stale warehouse opens */
+} lc_warehouse_sources;
+
+/** How to open a warehouse. Fill with lc_warehouse_options_init(). */
+typedef struct lc_warehouse_options {
+	size_t struct_size;      /**< set by lc_warehouse_options_init() */
+	lc_warehouse_mode mode;  /**< default LC_WAREHOUSE_MAP */
+	lc_warehouse_verify verify;   /**< default LC_VERIFY_LAZY */
+	lc_warehouse_sources sources; /**< default LC_SOURCES_STAT */
+	const char *dataset;     /**< where the sources stand now; default where they stood
+	                              when the warehouse was built */
+	const char *version;     /**< refuse another one: the version key in hex or its
+	                              beginning, 8 digits at least; NULL for any */
+	int ignore_thresholds;   /**< open although validation limits are exceeded */
+	lc_progress progress;    /**< bytes read while opening; damage names what is stale or
+	                              damaged, a line each */
+} lc_warehouse_options;
+
+/** Set every field to its default. */
+LC_API void lc_warehouse_options_init(lc_warehouse_options *options);
+
+/** What a warehouse is. Strings live until lc_warehouse_close(). */
+typedef struct lc_warehouse_info {
+	const char *path;         /**< the directory of the version */
+	const char *version;      /**< the version key: SHA-256 of the recipe, hex */
+	const char *recipe;       /**< its JSON text */
+	const char *fingerprint;  /**< SHA-256 of the sources' content, hex */
+	const char *dataset_root; /**< as it was given to the build */
+	const char *summary, *thresholds, *transform; /**< JSON text of the manifest */
+	uint64_t created_at_ms;   /**< ms since 1970 */
+	uint64_t samples;         /**< of all series */
+	uint64_t shards;          /**< files */
+	uint64_t bytes;           /**< of all files */
+	uint32_t series;          /**< sizes of image, 1 without buckets */
+	uint32_t max_boxes;       /**< rows of boxes a sample */
+	lc_dtype dtype;           /**< of images */
+	lc_dtype boxes_dtype;     /**< of boxes and mask */
+	int sources_seen;         /**< 1 if the sources were compared, 0 if they are not here
+	                               or were not to be looked at */
+} lc_warehouse_info;
+
+/** Samples of one size; those of a series follow each other. */
+typedef struct lc_series_info {
+	uint32_t channels, height, width; /**< shape of an image */
+	uint64_t first;   /**< its first sample */
+	uint64_t samples; /**< how many */
+} lc_series_info;
+
+/** What reading cost. */
+typedef struct lc_warehouse_stats {
+	size_t struct_size;       /**< set by the caller: sizeof(lc_warehouse_stats) */
+	uint64_t open_ns;         /**< the whole of lc_warehouse_open() */
+	uint64_t sources_ns;      /**< of it, comparing sources */
+	uint64_t verify_ns;       /**< comparing checksums, at opening and later */
+	uint64_t bytes_mapped;    /**< of shards */
+	uint64_t bytes_read;      /**< by read(), at opening and later */
+	uint64_t bytes_verified;  /**< by checksums */
+	uint64_t samples_read;    /**< calls of lc_warehouse_sample() and _copy() */
+	uint64_t slowest_shard_ns; /**< the longest time one shard took to open */
+	const char *slowest_shard; /**< its path */
+} lc_warehouse_stats;
+
+/**
+ * Open a warehouse, by the version that its `current` points to, or one version's
+ * directory. Refused, with the file named, unless the options say otherwise: a
+ * missing or damaged manifest or shard, another version than asked for, exceeded
+ * thresholds, and sources that changed, came or went since the build.
+ *
+ * @return LC_OK; LC_NOT_FOUND; LC_NOT_MODULE if it is no warehouse; LC_CORRUPT;
+ * LC_VERSION for a newer format or another version than options->version;
+ * LC_STALE if the sources differ; LC_FAILED if thresholds are exceeded;
+ * LC_CANCELLED; LC_INVALID for bad options; LC_PERMISSION, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_warehouse_open(const char *path,
+    const lc_warehouse_options *options, lc_warehouse **out);
+
+/** What it is; valid until lc_warehouse_close(). */
+LC_API const lc_warehouse_info *lc_warehouse_info_of(const lc_warehouse *warehouse);
+
+/** Series @p s. LC_NOT_FOUND if there are not so many. */
+LC_API LC_CHECKED lc_status lc_warehouse_series(const lc_warehouse *warehouse,
+    uint32_t s, lc_series_info *out);
+
+/**
+ * Sample @p i of all series, without a copy: image [channels, height, width] with
+ * values 0..1 (0..255 for u8), boxes [max_boxes, 4] as x0, y0, x1, y1 in 0..1 of
+ * the image's width and height, mask [max_boxes], cache_id and metadata row. Valid
+ * until lc_warehouse_release(), in the modes MAP and MEMORY until
+ * lc_warehouse_close().
+ * @return LC_OK; LC_NOT_FOUND if i >= samples; LC_CORRUPT with the file and the
+ * sample, and no bytes; LC_IO, LC_NO_MEMORY (STREAM).
+ */
+LC_API LC_CHECKED lc_status lc_warehouse_sample(lc_warehouse *warehouse,
+    uint64_t i, lc_sample *out);
+
+/** Give a sample back. Costs nothing but in mode STREAM. */
+LC_API void lc_warehouse_release(lc_warehouse *warehouse, lc_sample *sample);
+
+/**
+ * Copy sample @p i into the caller's memory: as many bytes as its image, boxes and
+ * mask have; NULL passes one over. Verified as lc_warehouse_sample().
+ */
+LC_API LC_CHECKED lc_status lc_warehouse_copy(lc_warehouse *warehouse,
+    uint64_t i, void *image, void *boxes, void *mask);
+
+/** Ask the system to have samples [first, first + n) ready. A hint. */
+LC_API void lc_warehouse_prefetch(lc_warehouse *warehouse, uint64_t first,
+    uint64_t n);
+
+/** What was read so far. */
+LC_API LC_CHECKED lc_status lc_warehouse_stat(const lc_warehouse *warehouse,
+    lc_warehouse_stats *out);
+
+/** Close; samples are given back before. NULL is harmless. */
+LC_API void lc_warehouse_close(lc_warehouse *warehouse);
 
 #ifdef __cplusplus
 }

@@ -25,9 +25,10 @@ START_TEST(error_texts)
 	ck_assert_str_eq(lc_last_error()->text,
 	    "import: a.npy: write: No space left on device");
 	ck_assert_str_eq(lc_status_name(LC_CORRUPT), "corrupt");
-	for (int status = LC_OK; status <= LC_FAILED; status++)
+	for (int status = LC_OK; status <= LC_STALE; status++)
 		ck_assert_str_ne(lc_status_name((lc_status)status), "unknown status");
 	ck_assert_str_eq(lc_status_name(LC_FAILED), "failed");
+	ck_assert_str_eq(lc_status_name(LC_STALE), "stale");
 	ck_assert_str_eq(lc_status_name((lc_status)1000), "unknown status");
 }
 END_TEST

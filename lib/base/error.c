@@ -22,7 +22,7 @@ lc_status_name(lc_status status)
 		"newer version", "read-only", "no space", "map full", "busy",
 		"permission denied", "i/o error", "out of memory",
 		"unsuitable file system", "cancelled", "unsupported",
-		"other structure", "failed"
+		"other structure", "failed", "stale"
 	};
 	if ((unsigned)status >= sizeof(names) / sizeof(names[0]))
 		return "unknown status";

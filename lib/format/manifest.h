@@ -26,6 +26,7 @@ struct lc__manifest_shard {
 	char sha256[65];                  /* of the file, "" while unknown */
 	bool has_bytes;                   /* bytes counts */
 	uint64_t bytes;                   /* size of the file */
+	char samples_hash[33];            /* of what its samples were made of, "" if unknown */
 };
 
 /** A manifest. Strings are malloc'ed; JSON text stands for any JSON value. */
@@ -43,6 +44,7 @@ struct lc__manifest {
 	size_t n;                       /* how many shards */
 	struct lc__manifest_shard *shards;
 	uint32_t manifest_version;      /* 0 if another program wrote it */
+	char *warehouse;                /* JSON text: what a warehouse's build adds, or NULL */
 	char *export_state;             /* of an unfinished export: what it exports */
 };
 

@@ -20,6 +20,11 @@ struct lc__twh1_row {
 	uint64_t original_width;             /* of the source image, 0 if absent */
 	uint64_t original_height;            /* of the source image */
 	lc_id transform;                     /* one MessagePack value */
+	bool has_classes;                    /* class_ids and n_classes count */
+	const int64_t *class_ids;            /* of the boxes that are written, -1: none */
+	uint32_t n_classes;                  /* how many */
+	uint64_t boxes_total;                /* boxes before max_boxes; 0 if the same */
+	lc_id labels;                        /* one MessagePack map: other fields of the label */
 };
 
 /** Append a row; the same row gives the same bytes. */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Everything that decides the bytes of a warehouse, and its version key. */
+#ifndef LC_INGEST_RECIPE_H
+#define LC_INGEST_RECIPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "etl/buckets.h"
+#include "etl/transform.h"
+#include "labels/dataset.h"
+#include "lmdbcache.h"
+
+/** The code version of a recipe: changes when the same input would give other
+ *  bytes, and only then. */
+#define LC__RECIPE_CODE_VERSION "0.1.0"
+
+struct lc__recipe {
+	const char *dataset_root; /* as it was given, without slashes at the end */
+	struct lc__transform transform;
+	uint32_t max_boxes;
+	bool skip_empty;
+	const char *code_version;
+	/* What the reference does not know; left out of the text at its default. */
+	lc_dtype dtype;          /* LC_F16 */
+	enum lc__layout layout;  /* LC__LAYOUT_AUTO is not allowed here: found out */
+	double min_visible;      /* 0.1: least share of a box's area that must be left */
+	bool boxes_stored;       /* boxes are of the picture before EXIF's orientation */
+	uint32_t shard_version;  /* 2 */
+	bool metadata;           /* true */
+	uint64_t shard_bytes;    /* 192 MiB */
+	struct lc__bucket buckets[LC__BUCKETS_MAX];
+	size_t n_buckets;        /* 0: one size */
+};
+
+void lc__recipe_init(struct lc__recipe *recipe);
+
+/**
+ * Append the compact JSON: dataset_root, target_size [width, height],
+ * resize_mode, max_boxes, skip_empty, code_version, then in this order what is
+ * not at its default: dtype, layout (default capture), pad, alpha, orientation, dct_scale,
+ * max_pixels, min_visible, boxes, shard_version, metadata, shard_bytes, buckets.
+ */
+LC_CHECKED lc_status lc__recipe_format(const struct lc__recipe *recipe,
+    struct lc__buf *out);
+/** The SHA-256 of that text in hex: the version key. */
+LC_CHECKED lc_status lc__recipe_version(const struct lc__recipe *recipe,
+    char out[65]);
+/** The SHA-256 of what decides one stored sample (pixels, boxes and metadata
+ *  before max_boxes, dtype and shards do): under it samples are found again. */
+LC_CHECKED lc_status lc__recipe_sample_key(const struct lc__recipe *recipe,
+    char out[65]);
+/** The manifest's transform, as JSON text. */
+LC_CHECKED lc_status lc__recipe_transform(const struct lc__recipe *recipe,
+    struct lc__buf *out);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The frames of a labelled dataset, whatever layout it has.
+ *
+ * Opening lists the frames, in order, from directories (and COCO's one file);
+ * reading a frame's label is a call of its own, which any thread may make. A
+ * frame costs its names and some 64 bytes while the dataset is open.
+ */
+#ifndef LC_LABELS_DATASET_H
+#define LC_LABELS_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "labels/reject.h"
+#include "lmdbcache.h"
+
+enum lc__layout {
+	LC__LAYOUT_AUTO = 0,  /* found out by looking; an error if it is not clear */
+	LC__LAYOUT_CAPTURE,   /* <root>/<run>/labels/ *.json */
+	LC__LAYOUT_YOLO,      /* <root>/[<run>/]images/ and labels/ *.txt */
+	LC__LAYOUT_COCO,      /* one JSON file of annotations */
+	LC__LAYOUT_VOC,       /* <root>/Annotations/ *.xml and JPEGImages/ */
+	LC__LAYOUT_UNLABELLED /* images anywhere below the root */
+};
+
+/** "auto", "capture", "yolo", "coco", "voc", "unlabelled". */
+const char *lc__layout_name(enum lc__layout layout);
+
+/** A frame before its label is read. Borrowed from the dataset. */
+struct lc__frame {
+	const char *run;        /* name of its run, "" where a dataset has no runs */
+	const char *name;       /* unique in its run: the label's or image's name
+	                           without its extension; UTF-8 */
+	const char *label_path; /* from the root; NULL if no file is its own */
+	const char *image_path; /* from the root; NULL if only the label knows it */
+	uint64_t label_hash;    /* of its part of a shared label file; else 0 */
+	uint64_t number;        /* the dataset's own: where its label is found */
+};
+
+/** One box, as its label has it. */
+struct lc__label_box {
+	bool has_norm, has_px;
+	double norm[4];   /* x0, y0, x1, y1, of the image's width and height */
+	double px[4];     /* the same in pixels of the source image, 0-based, x1 and
+	                     y1 behind the last pixel */
+	double tolerance; /* how far norm may reach outside; clamped within it */
+	double tolerance_px; /* the same for px */
+	int64_t class_id; /* -1 if it has none */
+};
+
+/** A label that was read. Its memory is the label's own. */
+struct lc__label {
+	enum lc__reject reason; /* NONE, or why there is nothing more here */
+	char detail[512];       /* one line that names the file and what is wrong */
+	char *image_path;       /* from the root, inside of it, normalised */
+	bool has_frame_id;
+	uint64_t frame_id;
+	uint32_t width, height; /* of the image as the label says; 0 if it does not */
+	struct lc__label_box *boxes;
+	size_t n;
+	char **classes;         /* names by class_id where the layout has them, or
+	                           NULL; borrowed from the dataset */
+	size_t n_classes;
+	struct lc__buf extra;   /* one MessagePack map of what else it says, in the
+	                           order of the file; empty if nothing */
+};
+
+struct lc__dataset;
+
+/**
+ * List the frames below @p root, ordered by (run, name): digits in names compare
+ * as numbers ("f2" before "f10"), then bytes.
+ * @param labels  COCO: its file, from the root or absolute; NULL looks for
+ *                annotations/ *.json or *.json, of which there must be one
+ * @return LC_OK; LC_INVALID for what is no such dataset or has no frames;
+ * LC_NOT_FOUND, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__dataset_open(const char *root, enum lc__layout layout,
+    const char *labels, struct lc__dataset **out);
+enum lc__layout lc__dataset_layout(const struct lc__dataset *dataset);
+uint64_t lc__dataset_frames(const struct lc__dataset *dataset);
+void lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
+    struct lc__frame *out);
+/** Directories that were listed, from the root ("" is the root itself), sorted;
+ *  they are watched for files that come and go. */
+size_t lc__dataset_dirs(const struct lc__dataset *dataset,
+    const char *const **out);
+/** Label files that are no frame's own (COCO's), from the root or absolute. */
+size_t lc__dataset_shared(const struct lc__dataset *dataset,
+    const char *const **out);
+
+/**
+ * Parse a frame's label from the bytes of its label file (NULL, 0 where the
+ * frame has none). Any thread. A bad label is a reason in @p out, not a failure.
+ * @return LC_OK, or LC_NO_MEMORY. Free with lc__label_free() in any case.
+ */
+LC_CHECKED lc_status lc__label_read(const struct lc__dataset *dataset,
+    const struct lc__frame *frame, const void *bytes, size_t size,
+    struct lc__label *out);
+void lc__label_free(struct lc__label *label);
+
+/**
+ * Check a label that was read against the size of its image, and leave boxes in
+ * source pixels: every norm and px box is finite, in range within its tolerance
+ * and clamped, has min < max; where both are there both are checked, and that
+ * they are of one image (within 2 pixels or 1 % of the side). Sets px of every
+ * box (norm decides where both are there) and reason and detail of what is wrong.
+ * Before the image is decoded, with width and height 0, it checks what needs no
+ * size.
+ */
+void lc__label_check(struct lc__label *label, const char *name, uint32_t width,
+    uint32_t height);
+
+void lc__dataset_close(struct lc__dataset *dataset);
+
+#endif

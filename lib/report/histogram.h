@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Counts of values in bins of equal width: of what is drawn, shown and compared. */
+#ifndef LC_REPORT_HISTOGRAM_H
+#define LC_REPORT_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define LC__HISTOGRAM_BINS 64
+
+struct lc__histogram {
+	const char *name;  /* "box_side": in files */
+	const char *title; /* "side of a box (square root of its area), pixels" */
+	double low, high;  /* of all bins; bin i begins at low + i * (high - low) / bins */
+	uint32_t bins;     /* at most LC__HISTOGRAM_BINS */
+	uint64_t counts[LC__HISTOGRAM_BINS];
+	uint64_t below, above; /* values outside of [low, high) */
+	uint64_t n;        /* all values */
+	double sum, least, most; /* of them; least > most if there are none */
+};
+
+void lc__histogram_init(struct lc__histogram *histogram, const char *name,
+    const char *title, double low, double high, uint32_t bins);
+/** Count a value; NaN is passed over. */
+void lc__histogram_add(struct lc__histogram *histogram, double value);
+/** The value that a share @p q of all lies below, from the bins. */
+double lc__histogram_quantile(const struct lc__histogram *histogram, double q);
+/**
+ * How different two are, 0 (same shares in every bin) to 1 (nothing in common):
+ * half the sum of the absolute differences of the shares (total variation). Both
+ * have the same bins. An empty one and another differ by 1, two empty ones by 0.
+ */
+double lc__histogram_distance(const struct lc__histogram *a,
+    const struct lc__histogram *b);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where things stand in a warehouse: WAREHOUSE/current -> v20261121-0123456789ab,
+ * the versions, and the module of samples that they are made from. */
+#ifndef LC_WAREHOUSE_PLACE_H
+#define LC_WAREHOUSE_PLACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+
+#define LC__WAREHOUSE_CURRENT "current"
+#define LC__WAREHOUSE_MODULE "samples"     /* WAREHOUSE is its root */
+#define LC__WAREHOUSE_REJECTED "rejected.jsonl"
+#define LC__VERSION_NAME 64                /* room for a version's name */
+
+/** "v20261121-" and the first 12 hex digits of the SHA-256 of
+ *  VERSION ":" FINGERPRINT, both hex; the day is UTC's of @p ms since 1970. */
+LC_CHECKED lc_status lc__version_name(const char version[65],
+    const char fingerprint[65], uint64_t ms, char out[LC__VERSION_NAME]);
+
+/**
+ * The directory of a version: @p path itself if it has a manifest, else what its
+ * `current` points to. malloc'ed.
+ * @return LC_OK; LC_NOT_FOUND if there is no such path; LC_NOT_MODULE if it is
+ * neither; LC_CORRUPT if `current` points nowhere or outside; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__version_find(const char *path, char **out);
+
+/** The versions of a warehouse, sorted, malloc'ed each and all. */
+LC_CHECKED lc_status lc__version_list(const char *warehouse, char ***names,
+    size_t *n);
+
+/** Point `current` to a version, atomically and durably. */
+LC_CHECKED lc_status lc__version_switch(const char *warehouse, const char *name);
+
+#endif

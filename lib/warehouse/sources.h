@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The list of files that a warehouse was made of, and whether they are still the
+ * same. Text, one line a file, sorted by path: lmdbcache_warehouse(5).
+ */
+#ifndef LC_WAREHOUSE_SOURCES_H
+#define LC_WAREHOUSE_SOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+#define LC__SOURCES_NAME "sources.txt"
+
+/** One file or directory. */
+struct lc__source_file {
+	const char *path;  /* from the root, or absolute; UTF-8 or any bytes but NUL */
+	bool directory;    /* its hash is of the names in it that matter */
+	uint64_t size;     /* 0 for a directory */
+	int64_t mtime_ns;
+	uint64_t hash[2];  /* XXH3-128 of its content */
+};
+
+/** A list being made or read. */
+struct lc__sources {
+	struct lc__source_file *files; /* paths are in the arena or the text */
+	size_t n, room;
+	struct lc__buf text; /* what was parsed; paths lead into it */
+	char **owned;        /* paths that were added */
+};
+
+LC_CHECKED lc_status lc__sources_add(struct lc__sources *sources,
+    const struct lc__source_file *file);
+/** Sort by path, and make one of equal lines. */
+void lc__sources_sort(struct lc__sources *sources);
+/** Append the text. */
+LC_CHECKED lc_status lc__sources_format(const struct lc__sources *sources,
+    struct lc__buf *out);
+/** Take the text over. LC_CORRUPT names the line. */
+LC_CHECKED lc_status lc__sources_parse(struct lc__buf *text, const char *name,
+    struct lc__sources *out);
+/** SHA-256 in hex over paths, sizes and hashes of the files, sorted; no times and
+ *  no directories: the same content anywhere has the same fingerprint. */
+LC_CHECKED lc_status lc__sources_fingerprint(const struct lc__sources *sources,
+    char out[65]);
+void lc__sources_free(struct lc__sources *sources);
+
+/** XXH3-128 of the sorted names in a directory that a dataset may take: files
+ *  with an image's or a label's extension, and subdirectories; no dot files. */
+LC_CHECKED lc_status lc__sources_hash_dir(const char *path, uint64_t hash[2]);
+/** XXH3-128 of bytes; of a whole file, read in pieces. */
+void lc__sources_hash(const void *bytes, size_t size, uint64_t hash[2]);
+LC_CHECKED lc_status lc__sources_hash_file(const char *path, uint64_t hash[2],
+    uint64_t *size);
+
+/** How far to look. */
+enum lc__sources_look {
+	LC__LOOK_STAT,   /* content is read only where size or time differ */
+	LC__LOOK_CONTENT /* everything is read */
+};
+
+/**
+ * Compare with what stands below @p root. Each difference goes to
+ * progress->damage, "runs/a/labels/f1.json: changed", ": removed", ": added".
+ * A file that was touched or copied, but has its content, is no difference.
+ * @return LC_OK; LC_INVALID if anything differs, naming the first and how many;
+ * LC_NOT_FOUND if there is no @p root at all; LC_CANCELLED, LC_IO.
+ */
+LC_CHECKED lc_status lc__sources_compare(const struct lc__sources *sources,
+    const char *root, enum lc__sources_look look, const lc_progress *progress);
+
+#endif
