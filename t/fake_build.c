@@ -46,14 +46,15 @@ fake_build(const char *dir, const struct fake_variant *v, lc_export_result *out)
 {
 	const lc_shard_info form = { .version = 2, .dtype = LC_U8,
 		.channels = 1, .height = 1000, .width = 3 };
-	const struct lc__shard_source source = { v->damaged, fake_row, fake_image,
-		NULL };
+	const struct lc__shard_source source = { .ctx = v->damaged,
+		.row = fake_row, .image = fake_image };
+	const struct lc__series series = { "", &form, &source,
+		v->samples ? v->samples : 100 };
 	const struct lc__manifest about = { .dataset_root = (char *)"fake",
 		.transform = (char *)"null", .code_version = (char *)"test",
 		.thresholds = (char *)"{}", .summary = (char *)"{}" };
-	const struct lc__build b = { .dir = dir, .form = &form, .metadata = true,
-		.source = &source, .samples = v->samples ? v->samples : 100,
-		.shard_bytes = FAKE_SHARD_BYTES, .threads = v->threads ? v->threads : 1,
+	const struct lc__build b = { .dir = dir, .series = &series, .n_series = 1,
+		.metadata = true, .shard_bytes = FAKE_SHARD_BYTES, .threads = v->threads ? v->threads : 1,
 		.dry_run = v->dry_run, .progress = &v->progress, .about = &about,
 		.recipe = "{}", .state = v->state ? v->state : "same" };
 

@@ -101,8 +101,8 @@ static void
 write_shard(const char *path, struct memory *m, uint32_t version, bool metadata,
     uint32_t max_boxes, uint64_t samples)
 {
-	const struct lc__shard_source source = { m, memory_row, memory_image,
-		memory_boxes };
+	const struct lc__shard_source source = { .ctx = m, .row = memory_row,
+		.image = memory_image, .boxes = memory_boxes };
 	struct lc__shard_job job = { .path = path, .source = &source };
 	uint32_t chw[3];
 	char sha256[65];
@@ -429,8 +429,8 @@ START_TEST(failed_write_leaves_nothing)
 	char *path = in_scratch("x.twh1");
 	const uint64_t shape[1] = { 2 };
 	struct memory m = { .images = fixture_v2() + 4096 };
-	const struct lc__shard_source source = { &m, memory_row, memory_image,
-		memory_boxes };
+	const struct lc__shard_source source = { .ctx = &m, .row = memory_row,
+		.image = memory_image, .boxes = memory_boxes };
 	struct lc__shard_job job = { .path = path, .source = &source,
 		.step = refuse_step };
 	char sha256[65], *tmp;

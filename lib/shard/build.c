@@ -70,8 +70,8 @@ describe_all(struct building *b)
 	m->code_version = build->about->code_version;
 	m->thresholds = build->about->thresholds;
 	m->summary = build->about->summary;
-	m->default_dtype = build->form->dtype;
-	m->default_shard_version = build->form->version;
+	m->default_dtype = build->series[0].form->dtype;
+	m->default_shard_version = build->series[0].form->version;
 	m->manifest_version = LC__MANIFEST_VERSION;
 	return LC_OK;
 }
@@ -290,7 +290,7 @@ write_shard(struct lc__workers *workers, uint64_t i, const char *path)
 	struct building *b = workers->ctx;
 	const struct lc__plan_shard *planned = &b->plan.shards[i];
 	const struct lc__shard_job job = { path, planned->info, planned->first,
-		planned->row_bytes, b->build->source, step, workers };
+		planned->row_bytes, b->build->series[0].source, step, workers };
 	char sha256[65];
 	lc_status status;
 
@@ -418,14 +418,17 @@ lc__build_run(const struct lc__build *build, lc_export_result *out)
 	struct building b = { .build = build, .dir = { .fd = -1 } };
 	lc_status status;
 
-	return_if_error(lc__plan_make(build->form, build->metadata, build->source,
-	    build->samples, build->shard_bytes, &b.plan));
+	if (build->n_series != 1 || build->series[0].path[0] != '\0')
+		return lc__error(LC_UNSUPPORTED, 0, "export: one series only");
+	return_if_error(lc__plan_make(build->series[0].form, build->metadata,
+	    build->series[0].source, build->series[0].samples,
+	    build->shard_bytes, &b.plan));
 	pthread_mutex_init(&b.lock, NULL);
 	status = describe_all(&b);
 	if (status == LC_OK && !build->dry_run)
 		status = write_all(&b);
 	if (status == LC_OK)
-		*out = (lc_export_result){ b.plan.n, b.reused, build->samples,
+		*out = (lc_export_result){ b.plan.n, b.reused, build->series[0].samples,
 			b.plan.bytes };
 	lc__outdir_close(&b.dir);
 	forget_all(&b);

@@ -257,7 +257,7 @@ static lc_status
 make_recipe(const lc_export_options *options, const struct lc__build *build,
     struct lc__buf *out)
 {
-	const lc_shard_info *form = build->form;
+	const lc_shard_info *form = build->series[0].form;
 
 	lc__buf_printf(out, "{\"dataset_root\":");
 	return_if_error(lc__manifest_quote(build->about->dataset_root, out));
@@ -270,7 +270,7 @@ make_recipe(const lc_export_options *options, const struct lc__build *build,
 	    form->version, build->metadata ? "true" : "false",
 	    (unsigned long long)build->shard_bytes,
 	    options->order == LC_BY_KEY ? "key" : "commit",
-	    (unsigned long long)build->samples);
+	    (unsigned long long)build->series[0].samples);
 	lc__buf_append(out, "", 1);
 	return out->failed ? lc__error(LC_NO_MEMORY, 0, "export: out of memory") :
 	    LC_OK;
@@ -325,12 +325,13 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 		.code_version = (char *)"cachex " PACKAGE_VERSION,
 		.thresholds = (char *)"{}", .summary = summary
 	};
-	const struct lc__shard_source source = { list, source_row, source_image,
-		NULL };
+	const struct lc__shard_source source = { .ctx = list, .row = source_row,
+		.image = source_image };
 	struct lc__buf recipe = { 0 };
 	lc_shard_info form;
-	struct lc__build build = { .dir = dir, .form = &form, .source = &source,
-		.samples = list->n, .shard_bytes = options->shard_bytes,
+	const struct lc__series series = { "", &form, &source, list->n };
+	struct lc__build build = { .dir = dir, .series = &series, .n_series = 1,
+		.shard_bytes = options->shard_bytes,
 		.threads = count_threads(options->threads),
 		.dry_run = options->dry_run != 0, .progress = &options->progress,
 		.about = &about, .state = state };

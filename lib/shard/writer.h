@@ -20,6 +20,9 @@ struct lc__shard_source {
 	/** Its boxes and mask, the same; NULL if there are none. */
 	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes,
 	    const void **mask);
+	/** A hash of all that sample @p i's bytes are made of, or NULL. The shard's
+	 *  samples_hash in the manifest is made of them, in order. */
+	lc_status (*hash)(void *ctx, uint64_t i, uint64_t hash[2]);
 };
 
 /** One shard to be written. */
