@@ -17,6 +17,7 @@ show_header_json(struct json *json, const char *path, const lc_shard_info *info)
 	jw_text(json, "file", path);
 	jw_count(json, "version", info->version);
 	jw_text(json, "dtype", lc_dtype_name(info->dtype));
+	jw_text(json, "boxes_dtype", lc_dtype_name(info->boxes_dtype));
 	jw_count(json, "channels", info->channels);
 	jw_count(json, "height", info->height);
 	jw_count(json, "width", info->width);
@@ -47,6 +48,9 @@ show_header_text(const char *path, const lc_shard_info *info)
 	printf("  %-16s %u\n", "version", info->version);
 	printf("  %-16s %s[%u,%u,%u]\n", "image", lc_dtype_name(info->dtype),
 	    info->channels, info->height, info->width);
+	if (info->max_boxes > 0)
+		printf("  %-16s %s[%u,4]\n", "boxes",
+		    lc_dtype_name(info->boxes_dtype), info->max_boxes);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %-16s %llu\n", rows[i].label,
 		    (unsigned long long)rows[i].value);

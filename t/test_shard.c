@@ -110,7 +110,8 @@ write_shard(const char *path, struct memory *m, uint32_t version, bool metadata,
 	ck_assert_int_eq(lc__twh1_chw(&m->type, chw), LC_OK);
 	job.info = (lc_shard_info){ .version = version, .dtype = m->type.dtype,
 		.channels = chw[0], .height = chw[1], .width = chw[2],
-		.max_boxes = max_boxes, .samples = samples };
+		.max_boxes = max_boxes, .boxes_dtype = m->type.dtype,
+		.samples = samples };
 	job.row_bytes = metadata ? bytes_of_rows(m, samples) : 0;
 	ck_assert_int_eq(lc__twh1_layout(&job.info, metadata, job.row_bytes),
 	    LC_OK);

@@ -72,13 +72,13 @@ static const struct {
 	uint64_t image, boxes, mask, meta, checksum, size;
 } layout_rows[] = {
 	{ { .version = 1, .dtype = LC_F16, .channels = 3, .height = 640,
-	    .width = 640, .max_boxes = 32, .samples = 10 }, false, 0, LC_OK,
+	    .width = 640, .max_boxes = 32, .samples = 10, .boxes_dtype = LC_F16 }, false, 0, LC_OK,
 	    4096, 24580096, 24582656, 0, 0, 24583296 },
 	{ { .version = 1, .dtype = LC_F32, .channels = 1, .height = 1,
 	    .width = 3, .samples = 5 }, false, 0, LC_OK,
 	    4096, 4156, 4156, 0, 0, 4156 },
 	{ { .version = 2, .dtype = LC_U8, .channels = 1, .height = 1,
-	    .width = 3, .max_boxes = 1, .samples = 5 }, true, 100, LC_OK,
+	    .width = 3, .max_boxes = 1, .samples = 5, .boxes_dtype = LC_U8 }, true, 100, LC_OK,
 	    4096, 4160, 4224, 4288, 4480, 4528 },
 	{ { .version = 2, .dtype = LC_U8, .channels = 1, .height = 256,
 	    .width = 256, .samples = 1 }, true, 0, LC_OK,

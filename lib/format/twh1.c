@@ -11,6 +11,7 @@
 #define OLDEST_HEADER 64u  /* a version 1 header without its reserved tail */
 #define MIN_BLOCK 4096u
 #define MAX_BLOCK (1u << 30)
+#define BOXES_SHIFT 16     /* of the dtype field's half about boxes and mask */
 
 /* Position is the number in the header. 0 and 1 are the reference's. */
 static const lc_dtype dtype_of_code[LC_DTYPE_COUNT] = {
@@ -26,6 +27,17 @@ lc__twh1_dtype_code(lc_dtype dtype)
 	while (dtype_of_code[code] != dtype)
 		code++;
 	return code;
+}
+
+/* Boxes of the images' dtype are told by 0, as in a header that knows of one. */
+static uint32_t
+dtype_field(const lc_shard_info *info)
+{
+	const uint32_t code = lc__twh1_dtype_code(info->dtype);
+
+	if (info->boxes_dtype == info->dtype)
+		return code;
+	return code | (1 + lc__twh1_dtype_code(info->boxes_dtype)) << BOXES_SHIFT;
 }
 
 lc_status
@@ -57,7 +69,7 @@ lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out)
 	const uint64_t element = lc_dtype_size(info->dtype);
 	bool empty = false;
 
-	out->mask = info->max_boxes * element;
+	out->mask = info->max_boxes * lc_dtype_size(info->boxes_dtype);
 	out->boxes = out->mask * 4;
 	out->image = element;
 	/* As for any tensor, the other dimensions of an empty one are checked too. */
@@ -100,6 +112,23 @@ place_extras(lc_shard_info *info, uint64_t row_bytes, uint64_t *end)
 	return lc__add64(*end, lc__twh1_table_size(blocks), end);
 }
 
+static lc_status
+check_version_one(const lc_shard_info *info)
+{
+	if (info->version != 1)
+		return LC_OK;
+	if (lc__twh1_dtype_code(info->dtype) > 1)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "shard_version 1 holds f32 and f16, not %s",
+		    lc_dtype_name(info->dtype));
+	if (info->boxes_dtype != info->dtype)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "shard_version 1 has one dtype: boxes of %s do not go with images "
+		    "of %s", lc_dtype_name(info->boxes_dtype),
+		    lc_dtype_name(info->dtype));
+	return LC_OK;
+}
+
 lc_status
 lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 {
@@ -108,10 +137,9 @@ lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 	struct lc__twh1_sizes sizes;
 	uint64_t end = LC__TWH1_HEADER;
 
-	if (info->version == 1 && lc__twh1_dtype_code(info->dtype) > 1)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "shard_version 1 holds f32 and f16, not %s",
-		    lc_dtype_name(info->dtype));
+	if (info->max_boxes == 0)
+		info->boxes_dtype = info->dtype;
+	return_if_error(check_version_one(info));
 	info->meta_offset = info->checksum_offset = 0;
 	if (!lc__twh1_sizes_of(info, &sizes) ||
 	    !place(info->samples, sizes.image, IMAGE_ALIGN, &end,
@@ -131,7 +159,7 @@ lc__twh1_put_header(const lc_shard_info *info,
 {
 	memcpy(out, "TWH1", 4);
 	lc__set32(out + 4, info->version);
-	lc__set32(out + 8, lc__twh1_dtype_code(info->dtype));
+	lc__set32(out + 8, dtype_field(info));
 	lc__set32(out + 12, 0);
 	lc__set32(out + 16, info->width);
 	lc__set32(out + 20, info->height);
@@ -210,19 +238,31 @@ check_kind(const unsigned char *p, uint64_t size, const char *name)
 	return LC_OK;
 }
 
+static lc_status
+read_dtypes(uint32_t field, const char *name, lc_shard_info *info)
+{
+	const bool old = info->version == 1;
+	const uint32_t image = field & 0xffff, boxes = field >> BOXES_SHIFT;
+
+	if (image >= (old ? 2 : LC_DTYPE_COUNT) ||
+	    boxes > (old ? 0 : LC_DTYPE_COUNT))
+		return corrupt(name, "bad dtype", field);
+	info->dtype = dtype_of_code[image];
+	info->boxes_dtype = boxes ? dtype_of_code[boxes - 1] : info->dtype;
+	return LC_OK;
+}
+
 /* Fields as they stand; the last two exist only before the images, and mean
  * something only from version 2 on. */
 static lc_status
 read_fields(const unsigned char *p, uint64_t size, const char *name,
     lc_shard_info *info)
 {
-	const uint32_t version = lc__get32(p + 4), dtype = lc__get32(p + 8);
+	const uint32_t version = lc__get32(p + 4);
 
-	if (dtype >= (version == 1 ? 2 : LC_DTYPE_COUNT))
-		return corrupt(name, "bad dtype", dtype);
 	memset(info, 0, sizeof(*info));
 	info->version = version;
-	info->dtype = dtype_of_code[dtype];
+	return_if_error(read_dtypes(lc__get32(p + 8), name, info));
 	info->width = lc__get32(p + 16);
 	info->height = lc__get32(p + 20);
 	info->channels = lc__get32(p + 24);
@@ -257,7 +297,7 @@ alignment_of(lc_dtype dtype)
  * nothing of where an empty one stands. */
 static lc_status
 check_region(const lc_shard_info *info, const char *name, const char *what,
-    uint64_t offset, uint64_t each, uint64_t *end)
+    lc_dtype dtype, uint64_t offset, uint64_t each, uint64_t *end)
 {
 	uint64_t size, after;
 
@@ -267,7 +307,7 @@ check_region(const lc_shard_info *info, const char *name, const char *what,
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: %s_offset %llu overlaps what ends at %llu", name, what,
 		    (unsigned long long)offset, (unsigned long long)*end);
-	if (offset % alignment_of(info->dtype) != 0)
+	if (offset % alignment_of(dtype) != 0)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: %s_offset %llu is not a multiple of the element size",
 		    name, what, (unsigned long long)offset);
@@ -290,12 +330,12 @@ check_payload(const char *name, struct lc__twh1 *shard, uint64_t *end)
 		return lc__error(LC_CORRUPT, 0, "%s: image of %u x %u x %u overflows",
 		    name, info->channels, info->height, info->width);
 	*end = info->version == 1 ? OLDEST_HEADER : LC__TWH1_HEADER;
-	return_if_error(check_region(info, name, "image", info->image_offset,
-	    shard->sizes.image, end));
-	return_if_error(check_region(info, name, "boxes", info->boxes_offset,
-	    shard->sizes.boxes, end));
-	return check_region(info, name, "mask", info->mask_offset,
-	    shard->sizes.mask, end);
+	return_if_error(check_region(info, name, "image", info->dtype,
+	    info->image_offset, shard->sizes.image, end));
+	return_if_error(check_region(info, name, "boxes", info->boxes_dtype,
+	    info->boxes_offset, shard->sizes.boxes, end));
+	return check_region(info, name, "mask", info->boxes_dtype,
+	    info->mask_offset, shard->sizes.mask, end);
 }
 
 static lc_status

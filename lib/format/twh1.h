@@ -18,8 +18,8 @@
 /** Bytes that one sample takes in each of the three payload regions. */
 struct lc__twh1_sizes {
 	uint64_t image; /* channels x height x width elements */
-	uint64_t boxes; /* max_boxes x 4 elements */
-	uint64_t mask;  /* max_boxes elements */
+	uint64_t boxes; /* max_boxes x 4 elements of boxes_dtype */
+	uint64_t mask;  /* max_boxes elements of boxes_dtype */
 };
 
 /** A whole shard in memory, checked. Pointers lead into the file's bytes. */
@@ -46,11 +46,12 @@ uint32_t lc__twh1_dtype_code(lc_dtype dtype);
 LC_CHECKED lc_status lc__twh1_chw(const lc_tensor *tensor, uint32_t chw[3]);
 
 /**
- * Place the regions of a new shard: from version, dtype, dimensions and samples
- * in @p info, fill its offsets and file_size.
+ * Place the regions of a new shard: from version, dtypes, dimensions and samples
+ * in @p info, fill its offsets and file_size. Without boxes, boxes_dtype becomes
+ * dtype.
  * @param metadata   with metadata rows and block checksums (version 2)
  * @param row_bytes  of all metadata rows
- * @return LC_OK; LC_UNSUPPORTED for a dtype that version 1 lacks; LC_INVALID if
+ * @return LC_OK; LC_UNSUPPORTED for dtypes that version 1 lacks; LC_INVALID if
  * the size overflows.
  */
 LC_CHECKED lc_status lc__twh1_layout(lc_shard_info *info, bool metadata,

@@ -34,6 +34,25 @@ put_source(const struct lc__twh1_row *row, struct lc__buf *out)
 	}
 }
 
+static void
+put_labels(const struct lc__twh1_row *row, struct lc__buf *out)
+{
+	if (row->has_classes) {
+		lc__mpack_str(out, "class_ids");
+		lc__mpack_array(out, row->n_classes);
+		for (uint32_t i = 0; i < row->n_classes; i++)
+			lc__mpack_int(out, row->class_ids[i]);
+	}
+	if (row->boxes_total > 0) {
+		lc__mpack_str(out, "boxes_total");
+		lc__mpack_uint(out, row->boxes_total);
+	}
+	if (row->labels.size > 0) {
+		lc__mpack_str(out, "labels");
+		lc__buf_append(out, row->labels.data, row->labels.size);
+	}
+}
+
 void
 lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 {
@@ -41,7 +60,8 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 
 	lc__mpack_map(out, (row->cache_id.size > 0) + row->has_shape +
 	    row->has_frame_id + (row->run_id != NULL) + has_size +
-	    (row->transform.size > 0));
+	    (row->transform.size > 0) + row->has_classes +
+	    (row->boxes_total > 0) + (row->labels.size > 0));
 	if (row->cache_id.size > 0) {
 		lc__mpack_str(out, "cache_id");
 		lc__mpack_bin(out, row->cache_id.data, row->cache_id.size);
@@ -55,6 +75,7 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 		lc__mpack_str(out, "transform");
 		lc__buf_append(out, row->transform.data, row->transform.size);
 	}
+	put_labels(row, out);
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -123,6 +144,37 @@ take_uint(struct cursor *c)
 		return take_big(c, 1u << (type - 0xcc));
 	c->failed = true;
 	return 0;
+}
+
+/* The low bytes of an integer, with the sign that the highest of them has. */
+static int64_t
+extend_sign(uint64_t v, unsigned bytes)
+{
+	const unsigned shift = 64 - 8 * bytes;
+
+	return (int64_t)(v << shift) >> shift;
+}
+
+static int64_t
+take_int(struct cursor *c)
+{
+	const unsigned type = take_type(c);
+	uint64_t v = type;
+
+	if (type < 0x80)
+		return (int64_t)v;
+	if (type >= 0xe0)
+		return extend_sign(v, 1);
+	if (type >= 0xd0 && type <= 0xd3)
+		return extend_sign(take_big(c, 1u << (type - 0xd0)),
+		    1u << (type - 0xd0));
+	if (type >= 0xcc && type <= 0xcf)
+		v = take_big(c, 1u << (type - 0xcc));
+	else
+		c->failed = true;
+	if (v > INT64_MAX)
+		c->failed = true;
+	return c->failed ? 0 : (int64_t)v;
 }
 
 static lc_id
@@ -217,9 +269,30 @@ same(lc_id key, const char *name)
 	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
 }
 
-static void
-take_value(struct cursor *c, lc_id key, struct lc__twh1_row *row)
+/* What is made of a member; its value has to be taken whole. */
+typedef void take_member(struct cursor *c, lc_id key, void *out);
+
+/* The whole row is one map with string keys. */
+static bool
+take_map(lc_id bytes, take_member *take_value, void *out)
 {
+	struct cursor c = { bytes.data, (const unsigned char *)bytes.data +
+	    bytes.size, false };
+	const uint64_t n = take_count(&c, take_type(&c), 0x80, 0x90, 0xde, 2);
+
+	for (uint64_t i = 0; i < n && !c.failed; i++) {
+		const lc_id key = take_str(&c);
+		if (!c.failed)
+			take_value(&c, key, out);
+	}
+	return !c.failed && c.at == c.end;
+}
+
+static void
+take_identity(struct cursor *c, lc_id key, void *out)
+{
+	struct lc__twh1_row *row = out;
+
 	if (same(key, "cache_id")) {
 		row->cache_id = take_bin(c);
 	} else if (same(key, "shape")) {
@@ -233,20 +306,97 @@ take_value(struct cursor *c, lc_id key, struct lc__twh1_row *row)
 bool
 lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out)
 {
-	struct cursor c = { bytes.data, (const unsigned char *)bytes.data +
-	    bytes.size, false };
 	struct lc__twh1_row row;
-	uint64_t n;
 
 	memset(&row, 0, sizeof(row));
-	n = take_count(&c, take_type(&c), 0x80, 0x90, 0xde, 2);
-	for (uint64_t i = 0; i < n && !c.failed; i++) {
-		const lc_id key = take_str(&c);
-		if (!c.failed)
-			take_value(&c, key, &row);
-	}
-	if (c.failed || c.at != c.end)
+	if (!take_map(bytes, take_identity, &row))
 		return false;
 	*out = row;
+	return true;
+}
+
+/* Where an origin goes. */
+struct origin {
+	lc_sample_origin said; /* so far */
+	int64_t *class_ids;    /* the caller's */
+	size_t room;           /* of class_ids */
+	bool has_total;        /* boxes_total was there */
+};
+
+static void
+take_size(struct cursor *c, lc_sample_origin *said)
+{
+	uint64_t size[2] = { 0, 0 };
+
+	if (take_shape(c, size, 2) != 2 || size[0] > UINT32_MAX ||
+	    size[1] > UINT32_MAX)
+		c->failed = true;
+	said->original_width = (uint32_t)size[0];
+	said->original_height = (uint32_t)size[1];
+}
+
+static void
+take_classes(struct cursor *c, struct origin *origin)
+{
+	const uint64_t n = take_count(c, take_type(c), 0x90, 0xa0, 0xdc, 2);
+
+	for (uint64_t i = 0; i < n && !c->failed; i++) {
+		const int64_t id = take_int(c);
+		if (i < origin->room)
+			origin->class_ids[i] = id;
+	}
+	origin->said.n_classes = (uint32_t)n;
+}
+
+/* The bytes of a map, which is looked into by whoever wants them. */
+static lc_id
+take_any_map(struct cursor *c)
+{
+	const unsigned char *start = c->at;
+	const unsigned type = start < c->end ? *start : 0xc1;
+
+	if ((type < 0x80 || type >= 0x90) && type != 0xde && type != 0xdf)
+		c->failed = true;
+	skip_any(c);
+	if (c->failed)
+		return (lc_id){ NULL, 0 };
+	return (lc_id){ start, (size_t)(c->at - start) };
+}
+
+static void
+take_origin(struct cursor *c, lc_id key, void *out)
+{
+	struct origin *origin = out;
+	lc_sample_origin *said = &origin->said;
+
+	if (same(key, "run_id")) {
+		said->run_id = take_str(c);
+	} else if (same(key, "frame_id")) {
+		said->has_frame_id = 1;
+		said->frame_id = take_uint(c);
+	} else if (same(key, "original_size")) {
+		take_size(c, said);
+	} else if (same(key, "class_ids")) {
+		take_classes(c, origin);
+	} else if (same(key, "boxes_total")) {
+		origin->has_total = true;
+		said->boxes_total = take_uint(c);
+	} else if (same(key, "labels")) {
+		said->labels = take_any_map(c);
+	} else {
+		skip_any(c);
+	}
+}
+
+bool
+lc__twh1_row_origin(lc_id bytes, lc_sample_origin *out, bool *has_total,
+    int64_t *class_ids, size_t room)
+{
+	struct origin origin = { .class_ids = class_ids, .room = room };
+
+	if (!take_map(bytes, take_origin, &origin))
+		return false;
+	*out = origin.said;
+	*has_total = origin.has_total;
 	return true;
 }

@@ -23,7 +23,7 @@ struct lc__twh1_row {
 	bool has_classes;                    /* class_ids and n_classes count */
 	const int64_t *class_ids;            /* of the boxes that are written, -1: none */
 	uint32_t n_classes;                  /* how many */
-	uint64_t boxes_total;                /* boxes before max_boxes; 0 if the same */
+	uint64_t boxes_total;                /* boxes before max_boxes, 0 to leave it out: the same */
 	lc_id labels;                        /* one MessagePack map: other fields of the label */
 };
 
@@ -36,5 +36,14 @@ void lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out);
  * @return false if the bytes are damaged
  */
 bool lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out);
+
+/**
+ * Read all that tells of a sample's origin; what is absent is empty.
+ * @param has_total  whether boxes_total was there
+ * @param class_ids  gets the first @p room of them, also if the row turns out bad
+ * @return false if the bytes are damaged
+ */
+bool lc__twh1_row_origin(lc_id bytes, lc_sample_origin *out, bool *has_total,
+    int64_t *class_ids, size_t room);
 
 #endif

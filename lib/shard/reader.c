@@ -160,9 +160,9 @@ lc_shard_sample(const lc_shard *shard, uint64_t i, lc_sample *out)
 	memset(&sample, 0, sizeof(sample));
 	return_if_error(lc_tensor_init(&sample.image, info->dtype, 3, image,
 	    address(shard, info->image_offset, sizes->image, i)));
-	return_if_error(lc_tensor_init(&sample.boxes, info->dtype, 2, boxes,
+	return_if_error(lc_tensor_init(&sample.boxes, info->boxes_dtype, 2, boxes,
 	    address(shard, info->boxes_offset, sizes->boxes, i)));
-	return_if_error(lc_tensor_init(&sample.mask, info->dtype, 1, boxes,
+	return_if_error(lc_tensor_init(&sample.mask, info->boxes_dtype, 1, boxes,
 	    address(shard, info->mask_offset, sizes->mask, i)));
 	if (shard->twh1.rows != NULL)
 		return_if_error(read_row(shard, i, &sample));
@@ -251,16 +251,26 @@ verify_blocks(const lc_shard *shard, const lc_progress *progress,
 	return LC_OK;
 }
 
+static lc_status
+check_row(const lc_shard *shard, uint64_t i)
+{
+	lc_sample_origin origin;
+	lc_sample sample;
+
+	return_if_error(lc_shard_sample(shard, i, &sample));
+	return lc_sample_read_origin(&sample, &origin, NULL, 0) == LC_OK ? LC_OK :
+	    bad_row(shard, i);
+}
+
 lc_status
 lc_shard_verify(const lc_shard *shard, const lc_progress *progress)
 {
 	lc_error first = { LC_OK, 0, "" };
-	lc_sample sample;
 
 	return_if_error(verify_blocks(shard, progress, &first));
 	for (uint64_t i = 0; shard->twh1.rows != NULL &&
 	    i < shard->twh1.info.samples; i++)
-		if (lc_shard_sample(shard, i, &sample) != LC_OK)
+		if (check_row(shard, i) != LC_OK)
 			note_damage(progress, &first);
 	if (first.status != LC_OK)
 		return lc__error_raise(&first);
