@@ -18,16 +18,24 @@ struct lc__histogram {
 	double sum, least, most; /* of them; least > most if there are none */
 };
 
+/** Without values; @p low < @p high, @p bins 1 at least. Borrows both texts. */
 void lc__histogram_init(struct lc__histogram *histogram, const char *name,
     const char *title, double low, double high, uint32_t bins);
+/** Where bin @p i begins; where the last one ends for i = bins. */
+double lc__histogram_edge(const struct lc__histogram *histogram, uint32_t i);
 /** Count a value; NaN is passed over. */
 void lc__histogram_add(struct lc__histogram *histogram, double value);
-/** The value that a share @p q of all lies below, from the bins. */
+/**
+ * The value that a share @p q of all lies below, from the bins: values count as
+ * spread evenly over their bin, those outside between the bins and the least or
+ * the most. NaN if there are none.
+ */
 double lc__histogram_quantile(const struct lc__histogram *histogram, double q);
 /**
  * How different two are, 0 (same shares in every bin) to 1 (nothing in common):
  * half the sum of the absolute differences of the shares (total variation). Both
- * have the same bins. An empty one and another differ by 1, two empty ones by 0.
+ * have the same bins; what lies outside counts as two more. An empty one and
+ * another differ by 1, two empty ones by 0.
  */
 double lc__histogram_distance(const struct lc__histogram *a,
     const struct lc__histogram *b);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/histogram.h"
+
+#include <math.h>
+#include <string.h>
+
+void
+lc__histogram_init(struct lc__histogram *histogram, const char *name,
+    const char *title, double low, double high, uint32_t bins)
+{
+	memset(histogram, 0, sizeof(*histogram));
+	histogram->name = name;
+	histogram->title = title;
+	histogram->low = low;
+	histogram->high = high;
+	histogram->bins = bins;
+	histogram->least = (double)INFINITY;
+	histogram->most = (double)-INFINITY;
+}
+
+double
+lc__histogram_edge(const struct lc__histogram *histogram, uint32_t i)
+{
+	if (i == histogram->bins)
+		return histogram->high;
+	return histogram->low +
+	    i * (histogram->high - histogram->low) / histogram->bins;
+}
+
+/* The division may round across an edge; the edge decides. */
+static uint32_t
+find_bin(const struct lc__histogram *histogram, double value)
+{
+	const double share = (value - histogram->low) /
+	    (histogram->high - histogram->low);
+	uint32_t i = (uint32_t)(share * histogram->bins);
+
+	if (i > histogram->bins - 1)
+		i = histogram->bins - 1;
+	if (i > 0 && value < lc__histogram_edge(histogram, i))
+		return i - 1;
+	if (i < histogram->bins - 1 && value >= lc__histogram_edge(histogram, i + 1))
+		return i + 1;
+	return i;
+}
+
+void
+lc__histogram_add(struct lc__histogram *histogram, double value)
+{
+	if (isnan(value))
+		return;
+	if (value < histogram->low)
+		histogram->below++;
+	else if (value >= histogram->high)
+		histogram->above++;
+	else
+		histogram->counts[find_bin(histogram, value)]++;
+	histogram->n++;
+	histogram->sum += value;
+	histogram->least = fmin(histogram->least, value);
+	histogram->most = fmax(histogram->most, value);
+}
+
+static double
+between(double from, double to, double share)
+{
+	if (share <= 0 || isinf(from))
+		return from;
+	return share >= 1 || isinf(to) ? to : from + share * (to - from);
+}
+
+/* Bin @p i of all values: 0 those below, then the bins, then those above. */
+static uint64_t
+count_of(const struct lc__histogram *histogram, uint32_t i)
+{
+	if (i == 0)
+		return histogram->below;
+	return i <= histogram->bins ? histogram->counts[i - 1] : histogram->above;
+}
+
+static double
+start_of(const struct lc__histogram *histogram, uint32_t i)
+{
+	if (i == 0)
+		return histogram->least;
+	return i <= histogram->bins + 1 ? lc__histogram_edge(histogram, i - 1) :
+	    histogram->most;
+}
+
+double
+lc__histogram_quantile(const struct lc__histogram *histogram, double q)
+{
+	double left = q * (double)histogram->n;
+
+	if (histogram->n == 0)
+		return (double)NAN;
+	for (uint32_t i = 0; i < histogram->bins + 2; i++) {
+		const double n = (double)count_of(histogram, i);
+		if (n > 0 && left <= n) {
+			const double value = between(start_of(histogram, i),
+			    start_of(histogram, i + 1), left / n);
+			return fmin(fmax(value, histogram->least), histogram->most);
+		}
+		left -= n;
+	}
+	return histogram->most;
+}
+
+double
+lc__histogram_distance(const struct lc__histogram *a, const struct lc__histogram *b)
+{
+	double sum = 0;
+
+	if (a->n == 0 || b->n == 0)
+		return a->n == b->n ? 0 : 1;
+	for (uint32_t i = 0; i < a->bins + 2; i++)
+		sum += fabs((double)count_of(a, i) / (double)a->n -
+		    (double)count_of(b, i) / (double)b->n);
+	return sum / 2;
+}
