@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex: finds the command, reads its options, runs it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -8,39 +7,7 @@
 #include "interrupt.h"
 #include "report.h"
 #include "settings.h"
-#include "suggest.h"
 #include "usage.h"
-
-const struct command *const commands[] = {
-	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_schema,
-	&cmd_set, &cmd_verify, &cmd_backup, &cmd_copy, &cmd_merge, &cmd_compact,
-	&cmd_clear, &cmd_recover, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump,
-	&cmd_load, &cmd_config, &cmd_help, NULL
-};
-
-const struct command *
-command_by_name(const char *name)
-{
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return *c;
-	return strcmp(cmd_complete.name, name) == 0 ? &cmd_complete : NULL;
-}
-
-void
-command_unknown(const char *name)
-{
-	struct suggest suggest;
-
-	suggest_start(&suggest, name);
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		suggest_word(&suggest, (*c)->name);
-	if (suggest_best(&suggest) != NULL)
-		report_error("unknown command %s; did you mean %s?", name,
-		    suggest_best(&suggest));
-	else
-		report_error("unknown command %s; cachex help lists them", name);
-}
 
 /* A command line on its way: operands are gathered at the front of argv. */
 struct line {
@@ -50,18 +17,39 @@ struct line {
 };
 
 static int
-take_word(struct line *line, char *word)
+take_command(struct line *line, const char *word)
 {
-	if (line->command != NULL) {
-		line->operands[line->count++] = word;
-		return EXIT_DONE;
-	}
-	line->command = command_by_name(word);
+	line->command = strcmp(cmd_complete.name, word) == 0 ? &cmd_complete :
+	    command_in(commands, word);
 	if (line->command == NULL) {
 		command_unknown(word);
 		return EXIT_USAGE;
 	}
 	report_command(line->command->name);
+	return EXIT_DONE;
+}
+
+static int
+take_subcommand(struct line *line, const char *word)
+{
+	const struct command *found = command_in(line->command->subcommands, word);
+
+	if (found == NULL) {
+		command_unknown_word(line->command, word);
+		return EXIT_USAGE;
+	}
+	line->command = found;
+	return EXIT_DONE;
+}
+
+static int
+take_word(struct line *line, char *word)
+{
+	if (line->command == NULL)
+		return take_command(line, word);
+	if (line->command->subcommands != NULL)
+		return take_subcommand(line, word);
+	line->operands[line->count++] = word;
 	return EXIT_DONE;
 }
 

@@ -21,8 +21,9 @@ static struct opt options[] = { { .kind = OPT_END } };
 /* The command line as far as it is written. */
 struct written {
 	const struct command *command; /* NULL before its name */
+	bool unknown;                  /* a word that names none stands there */
 	int operands;                  /* how many are complete */
-	const char *module;            /* the first of them */
+	const char *module;            /* the first of them, or a command */
 	struct opt *pending;           /* option whose value is being written */
 	bool options;                  /* no "--" so far */
 };
@@ -66,6 +67,13 @@ note_root(const struct opt *opt, const char *text)
 		settings.root = text;
 }
 
+/* The commands of which the next word names one. */
+static const struct command *const *
+names(const struct written *written)
+{
+	return written->command ? written->command->subcommands : commands;
+}
+
 static void
 read_word(struct written *written, const char *word)
 {
@@ -81,8 +89,9 @@ read_word(struct written *written, const char *word)
 		written->pending = waits ? opt : NULL;
 		if (!waits && strchr(word, '=') != NULL)
 			note_root(opt, strchr(word, '=') + 1);
-	} else if (written->command == NULL) {
-		written->command = command_by_name(word);
+	} else if (!written->unknown && names(written) != NULL) {
+		written->command = command_in(names(written), word);
+		written->unknown = written->command == NULL;
 	} else if (written->operands++ == 0) {
 		written->module = word;
 	}
@@ -127,12 +136,20 @@ offer_value(const struct opt *opt, const char *typed)
 }
 
 static int
-offer_commands(const char *typed)
+offer_commands(const struct command *const *list, const char *typed)
 {
 	puts("words");
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		offer((*c)->name, (*c)->summary, typed);
+	for (; list != NULL && *list != NULL; list++)
+		offer(command_word(*list), (*list)->summary, typed);
 	return EXIT_DONE;
+}
+
+static int
+offer_words(const char *name, const char *typed)
+{
+	const struct command *command = command_in(commands, name);
+
+	return offer_commands(command ? command->subcommands : NULL, typed);
 }
 
 static int
@@ -232,11 +249,9 @@ offer_operand(const struct written *written, const char *typed)
 	case 'i':
 		return offer_ids(written->module, typed);
 	case 'c':
-		return offer_commands(typed);
-	case 's':
-		puts("words");
-		offer_choices("inspect|verify|extract", typed);
-		return EXIT_DONE;
+		return offer_commands(commands, typed);
+	case 'w':
+		return offer_words(written->module, typed);
 	case 'n':
 		return offer_settings(typed);
 	case 'f':
@@ -268,8 +283,10 @@ run(int argc, char **argv)
 			offer_options(written.command->options, typed);
 		return EXIT_DONE;
 	}
-	if (written.command == NULL)
-		return offer_commands(typed);
+	if (written.unknown)
+		return offer_commands(NULL, typed);
+	if (names(&written) != NULL)
+		return offer_commands(names(&written), typed);
 	return offer_operand(&written, typed);
 }
 

@@ -58,16 +58,17 @@ show_table(const struct opt *table, const char *command)
 static int
 run(int argc, char **argv)
 {
+	const struct command *c;
 	char why[OPT_TEXT_ROOM];
 
 	(void)argc;
 	(void)argv;
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		if (!opt_environment((*c)->options, (*c)->name, why, sizeof(why)))
+	for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+		if (!opt_environment(c->options, c->name, why, sizeof(why)))
 			return report_usage("%s", why);
 	show_table(global_options, NULL);
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		show_table((*c)->options, (*c)->name);
+	for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+		show_table(c->options, c->name);
 	return EXIT_DONE;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "command.h"
@@ -11,40 +10,61 @@
 #include "progress.h"
 #include "report.h"
 #include "settings.h"
-#include "suggest.h"
 
-static const char *output;
-static uint64_t sample = OPT_UNSET;
+/* ---- inspect --------------------------------------------------------------- */
+
+static uint64_t inspect_sample = OPT_UNSET;
 static uint64_t ids = 5;
-static int format;
-static int bits;
-static int force;
-static int dry_run;
 
-static struct opt options[] = {
-	{ "o", "output", OPT_DIR, &output, .value = "DIR",
-	    .help = "extract: write the samples into this directory" },
-	{ "", "sample", OPT_COUNT, &sample, .value = "N",
-	    .help = "inspect, extract: only this sample, counted from 0" },
+static struct opt inspect_options[] = {
+	{ "", "sample", OPT_COUNT, &inspect_sample, .value = "N",
+	    .help = "only this sample, counted from 0" },
 	{ "", "ids", OPT_COUNT, &ids, .value = "N",
-	    .help = "inspect: show this many cache_ids" },
-	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
-	    .help = "extract: what to write" },
-	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "extract: write bf16 and f8, which .npy cannot name, as raw "
-	    "bits (V2, V1)" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "extract: replace files that exist" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "extract: name the files, write nothing" },
+	    .help = "show this many cache_ids" },
 	{ .kind = OPT_END }
 };
+
+/* Do something with each file, whatever became of the others. */
+static int
+each_file(int argc, char **argv, int (*look)(const char *path))
+{
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < argc && !interrupt_pending(); i++)
+		status = report_worse(status, look(argv[i]));
+	return status;
+}
 
 static int
 inspect(const char *path)
 {
-	return inspect_shard(path, sample, ids);
+	return inspect_shard(path, inspect_sample, ids);
 }
+
+static int
+run_inspect(int argc, char **argv)
+{
+	return each_file(argc, argv, inspect);
+}
+
+static const struct command shard_inspect = {
+	.name = "shard inspect",
+	.operands = "FILE...",
+	.summary = "show the header and the first cache_ids",
+	.text =
+	    "Shows the header of each shard and its first cache_ids.",
+	.examples =
+	    "cachex shard inspect shards/*.twh1",
+	.completes = "f",
+	.least = 1,
+	.most = -1,
+	.options = inspect_options,
+	.run = run_inspect
+};
+
+/* ---- verify ---------------------------------------------------------------- */
+
+static struct opt no_options[] = { { .kind = OPT_END } };
 
 /* Where damage was found, and how often. */
 struct damage {
@@ -144,76 +164,110 @@ verify(const char *path)
 }
 
 static int
+run_verify(int argc, char **argv)
+{
+	return each_file(argc, argv, verify);
+}
+
+static const struct command shard_verify = {
+	.name = "shard verify",
+	.operands = "FILE...",
+	.summary = "compare with checksums",
+	.text =
+	    "Compares each shard with its checksums. A directory is compared with "
+	    "its manifest.json: every shard, its size and its SHA-256. Exit status "
+	    "1 says that damage was found.",
+	.examples =
+	    "cachex shard verify shards",
+	.completes = "f",
+	.least = 1,
+	.most = -1,
+	.options = no_options,
+	.run = run_verify
+};
+
+/* ---- extract --------------------------------------------------------------- */
+
+static const char *output;
+static uint64_t extract_sample = OPT_UNSET;
+static int format;
+static int bits;
+static int force;
+static int dry_run;
+
+static struct opt extract_options[] = {
+	{ "o", "output", OPT_DIR, &output, .value = "DIR",
+	    .help = "write the samples into this directory" },
+	{ "", "sample", OPT_COUNT, &extract_sample, .value = "N",
+	    .help = "only this sample, counted from 0" },
+	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
+	    .help = "what to write" },
+	{ "", "bits", OPT_FLAG, &bits,
+	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, "
+	    "V1)" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace files that exist" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "name the files, write nothing" },
+	{ .kind = OPT_END }
+};
+
+static int
 extract(const char *path)
 {
 	const struct extract how = {
-		.dir = output, .sample = sample, .raw = format == 1,
+		.dir = output, .sample = extract_sample, .raw = format == 1,
 		.bits = bits, .force = force, .dry_run = dry_run
 	};
 
 	return extract_shard(path, &how);
 }
 
-static const struct {
-	const char *word;
-	int (*run)(const char *path);
-} actions[] = {
-	{ "inspect", inspect }, { "verify", verify }, { "extract", extract },
-};
-static const size_t n_actions = sizeof(actions) / sizeof(actions[0]);
-
 static int
-unknown(const char *word)
+run_extract(int argc, char **argv)
 {
-	struct suggest suggest;
-
-	suggest_start(&suggest, word);
-	for (size_t i = 0; i < n_actions; i++)
-		suggest_word(&suggest, actions[i].word);
-	if (suggest_best(&suggest) != NULL)
-		return report_usage("unknown word %s; did you mean %s?", word,
-		    suggest_best(&suggest));
-	return report_usage("unknown word %s; there are inspect, verify and "
-	    "extract", word);
-}
-
-static int
-run(int argc, char **argv)
-{
-	int status = EXIT_DONE;
-	size_t action = 0;
-
-	while (action < n_actions && strcmp(actions[action].word, argv[0]) != 0)
-		action++;
-	if (action == n_actions)
-		return unknown(argv[0]);
-	if (actions[action].run == extract && output == NULL)
+	if (output == NULL)
 		return report_usage("extract needs -o DIR");
-	for (int i = 1; i < argc && !interrupt_pending(); i++)
-		status = report_worse(status, actions[action].run(argv[i]));
-	return status;
+	return each_file(argc, argv, extract);
 }
+
+static const struct command shard_extract = {
+	.name = "shard extract",
+	.operands = "FILE... -o DIR",
+	.summary = "write every sample to a file",
+	.text =
+	    "Writes every sample to DIR as CACHE_ID.npy, or SHARD-NUMBER.npy where "
+	    "there are no cache_ids; boxes and masks go to NAME.boxes.npy and "
+	    "NAME.mask.npy. In file names, bytes other than letters, digits, dot, "
+	    "minus and underscore are written as %XX.",
+	.examples =
+	    "cachex shard extract shards/*.twh1 -o samples --sample 0",
+	.completes = "f",
+	.least = 1,
+	.most = -1,
+	.options = extract_options,
+	.run = run_extract
+};
+
+/* ---- the command ----------------------------------------------------------- */
+
+static const struct command *const subcommands[] = {
+	&shard_inspect, &shard_verify, &shard_extract, NULL
+};
 
 const struct command cmd_shard = {
 	.name = "shard",
 	.operands = "inspect|verify|extract FILE...",
 	.summary = "look into TWH1 shards",
 	.text =
-	    "inspect shows the header of each shard and its first cache_ids.\n"
-	    "verify compares each shard with its checksums. A directory is "
-	    "compared with its manifest.json: every shard, its size and its "
-	    "SHA-256. Exit status 1 says that damage was found.\n"
-	    "extract writes every sample to DIR as CACHE_ID.npy, or SHARD-"
-	    "NUMBER.npy where there are no cache_ids; boxes and masks go to "
-	    "NAME.boxes.npy and NAME.mask.npy. In file names, bytes other than "
-	    "letters, digits, dot, minus and underscore are written as %XX.",
+	    "Nothing in a shard is trusted, and no module is needed.",
 	.examples =
 	    "cachex shard inspect shards/*.twh1\n"
 	    "cachex shard verify shards\n"
 	    "cachex shard extract shards/*.twh1 -o samples --sample 0",
-	.completes = "sf",
-	.least = 2,
+	.completes = "",
+	.least = 1,
 	.most = -1,
-	.options = options,
-	.run = run
+	.subcommands = subcommands,
+	.options = no_options,
 };

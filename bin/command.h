@@ -6,15 +6,18 @@
 #include "opt.h"
 
 struct command {
-	const char *name;      /* "put" */
+	const char *name;      /* "put"; of a subcommand "shard verify" */
 	const char *operands;  /* "MODULE CACHE_ID [FILE]" */
 	const char *summary;   /* one phrase */
 	const char *text;      /* the --help text: paragraphs, one line each */
 	const char *examples;  /* lines of shell */
 	const char *completes; /* kinds of operands: m module, i cache_id, f file,
-	                          d directory, c command, s word of shard,
+	                          d directory, c command, w word of that command,
 	                          n setting of a module; the last one repeats */
 	int least, most;       /* how many operands; most -1: any number */
+	/** Its subcommands, NULL at the end, or NULL. With them the first operand
+	 *  is the name of one, and that one runs with its own options. */
+	const struct command *const *subcommands;
 	struct opt *options;   /* its own options, ended by OPT_END */
 	int (*run)(int argc, char **argv); /* with the operands; an exit status */
 };
@@ -28,10 +31,22 @@ extern const struct command
 /** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];
 
-/** The command of this name, NULL if there is none. */
+/** Command @p i of all, subcommands behind their command; NULL behind the last. */
+const struct command *command_at(size_t i);
+
+/** The command of this whole name, "put" or "shard verify"; NULL if there is none. */
 const struct command *command_by_name(const char *name);
+
+/** The last word of its name, "verify" of "shard verify". */
+const char *command_word(const struct command *command);
+
+/** The one in a NULL-ended list that this word names, or NULL. */
+const struct command *command_in(const struct command *const *list,
+    const char *word);
 
 /** The error for a name that is no command, with what was meant. */
 void command_unknown(const char *name);
+/** The same for a word that is no subcommand. */
+void command_unknown_word(const struct command *command, const char *word);
 
 #endif

@@ -39,32 +39,42 @@ trim(char *text)
 	return text;
 }
 
-/* The row that "root" or "put.dtype" names. */
+/* The command that "put" or "shard.verify" names. */
+static const struct command *
+find_command(const char *key, size_t size)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)size, key);
+	for (char *p = name; *p != '\0'; p++)
+		*p = *p == '.' ? ' ' : *p;
+	return command_by_name(name);
+}
+
+/* The row that "root", "put.dtype" or "shard.inspect.ids" names. */
 static struct opt *
 find_row(const char *key)
 {
-	const size_t size = strcspn(key, ".");
-	struct opt *opt;
-	char name[32];
-	bool negated;
+	const char *dot = strrchr(key, '.');
 	const struct command *command;
+	struct opt *opt;
+	bool negated;
 
-	if (key[size] == '\0') {
-		opt = opt_by_name(global_options, key, size, &negated);
+	if (dot == NULL) {
+		opt = opt_by_name(global_options, key, strlen(key), &negated);
 		return opt && !negated && !settings_is_action(opt) ? opt : NULL;
 	}
-	snprintf(name, sizeof(name), "%.*s", (int)size, key);
-	command = command_by_name(name);
+	command = find_command(key, (size_t)(dot - key));
 	if (command == NULL)
 		return NULL;
-	key += size + 1;
-	opt = opt_by_name(command->options, key, strlen(key), &negated);
+	opt = opt_by_name(command->options, dot + 1, strlen(dot + 1), &negated);
 	return negated ? NULL : opt;
 }
 
 static void
 explain_unknown(const char *key, char *why, size_t room)
 {
+	const struct command *command;
 	struct suggest suggest;
 	char known[80];
 
@@ -72,9 +82,9 @@ explain_unknown(const char *key, char *why, size_t room)
 	for (struct opt *opt = global_options; opt->kind != OPT_END; opt++)
 		if (!settings_is_action(opt))
 			suggest_word(&suggest, opt->name);
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		for (struct opt *opt = (*c)->options; opt->kind != OPT_END; opt++)
-			suggest_word(&suggest, opt_key(opt, (*c)->name, known,
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+		for (struct opt *opt = command->options; opt->kind != OPT_END; opt++)
+			suggest_word(&suggest, opt_key(opt, command->name, known,
 			    sizeof(known)));
 	if (suggest_best(&suggest) != NULL)
 		snprintf(why, room, "unknown key %s; did you mean %s?", key,

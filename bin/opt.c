@@ -274,7 +274,7 @@ opt_variable(const struct opt *opt, const char *command, char *out, size_t room)
 	snprintf(out, room, "CACHEX_%s%s%s", command ? command : "",
 	    command ? "_" : "", opt->name);
 	for (char *p = out; *p != '\0'; p++)
-		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+		*p = *p == '-' || *p == ' ' ? '_' : (char)toupper((unsigned char)*p);
 	return out;
 }
 
@@ -283,6 +283,8 @@ opt_key(const struct opt *opt, const char *command, char *out, size_t room)
 {
 	snprintf(out, room, "%s%s%s", command ? command : "",
 	    command ? "." : "", opt->name);
+	for (char *p = out; *p != '\0'; p++)
+		*p = *p == ' ' ? '.' : *p;
 	return out;
 }
 

@@ -72,10 +72,12 @@ bool opt_assign(struct opt *opt, enum opt_source source, const char *text,
 /** The value as text, as opt_assign() would read it; returns @p out. */
 char *opt_render(const struct opt *opt, char *out, size_t room);
 
-/** CACHEX_ROOT for a global option, CACHEX_PUT_DTYPE for one of a command. */
+/** CACHEX_ROOT for a global option, CACHEX_PUT_DTYPE for one of a command,
+ *  CACHEX_SHARD_INSPECT_IDS for one of a subcommand. */
 char *opt_variable(const struct opt *opt, const char *command, char *out,
     size_t room);
-/** "root" or "put.dtype", the name in the configuration file. */
+/** "root", "put.dtype" or "shard.inspect.ids", the name in the configuration
+ *  file. */
 char *opt_key(const struct opt *opt, const char *command, char *out,
     size_t room);
 

@@ -87,14 +87,20 @@ synopsis(const struct command *command)
 	    *command->operands ? " " : "", command->operands);
 }
 
+static void
+print_list(const struct command *const *list)
+{
+	for (; *list != NULL; list++)
+		printf("  %-9s %s\n", command_word(*list), (*list)->summary);
+}
+
 int
 usage_overview(void)
 {
 	printf("usage: cachex [OPTION]... COMMAND [OPERAND]...\n\n");
 	printf("Keeps tensors in modules, on LMDB; writes and reads TWH1 shards.\n");
 	heading("Commands");
-	for (const struct command *const *c = commands; *c != NULL; c++)
-		printf("  %-8s  %s\n", (*c)->name, (*c)->summary);
+	print_list(commands);
 	heading("Options of every command");
 	print_options(global_options);
 	heading("Exit status");
@@ -110,6 +116,8 @@ usage_short(const struct command *command)
 {
 	synopsis(command);
 	printf("%s\n", command->summary);
+	if (command->subcommands != NULL)
+		print_list(command->subcommands);
 	if (command->options[0].kind != OPT_END)
 		print_options(command->options);
 	printf("cachex help %s says more; cachex -h lists the options of every "
@@ -160,6 +168,10 @@ usage_full(const struct command *command)
 	synopsis(command);
 	printf("%s\n", command->summary);
 	paragraphs(command->text);
+	if (command->subcommands != NULL) {
+		heading("Subcommands");
+		print_list(command->subcommands);
+	}
 	if (command->options[0].kind != OPT_END) {
 		heading("Options");
 		print_options(command->options);
@@ -169,7 +181,11 @@ usage_full(const struct command *command)
 	if (command->options[0].kind != OPT_END)
 		print_variables(command);
 	print_examples(command->examples);
-	printf("\nSee also cachex-%s(1).\n", command->name);
+	if (command->subcommands != NULL)
+		printf("\ncachex help %s WORD explains a subcommand.\n",
+		    command->name);
+	printf("\nSee also cachex-%.*s(1).\n", (int)strcspn(command->name, " "),
+	    command->name);
 	return EXIT_DONE;
 }
 

@@ -55,6 +55,17 @@ wrong "size zero" "cachex: export: --shard-size: '0' is below 4K" \
 wrong "value for a negated switch" "cachex: ls: --no-json takes no value" cachex ls --no-json=1
 wrong "no name" "cachex: ls: --root: an empty name" cachex ls --root ''
 wrong "no switch" "cachex: ls: --json: not a switch: 'maybe' (1 or 0)" cachex ls --json=maybe
+wrong "option of another subcommand" "cachex: shard: unknown option --output" \
+	cachex shard verify --output x
+wrong "option of a subcommand before it" "cachex: shard: unknown option --ids" \
+	cachex shard --ids 3 inspect x
+wrong "word missing" \
+	"cachex: shard: an operand is missing: cachex shard inspect|verify|extract FILE..." cachex shard
+wrong "operand of a word missing" \
+	"cachex: shard: an operand is missing: cachex shard verify FILE..." cachex shard verify
+wrong "help of an unknown word" "cachex: help: unknown word verfy; did you mean verify?" \
+	cachex help shard verfy
+wrong "help of a word that cannot be" "cachex: help: too many operands: x" cachex help get x
 wrong "operand missing" "cachex: get: an operand is missing: cachex get MODULE CACHE_ID" \
 	cachex get m
 wrong "operand too many" "cachex: get: too many operands: x" cachex get m k x
@@ -86,6 +97,20 @@ for command in put get has rm ls stat verify import export shard dump load confi
 	also "$command: no line is longer than 79 columns" \
 		awk 'length > 79 && !/^  [cC]/ { exit 1 }' long
 done
+for word in inspect verify extract; do
+	check "shard $word --help" 0 cachex shard "$word" --help
+	also "shard $word --help begins with its usage" grep -q "^usage: cachex shard $word" "$out"
+	also "shard $word --help names its page" grep -q "^See also cachex-shard(1)" "$out"
+	cp "$out" long
+	check "help shard $word" 0 cachex help shard "$word"
+	also "help shard $word says the same" cmp -s "$out" long
+	check "shard $word -h" 0 cachex shard "$word" -h
+	also "shard $word -h is shorter" test "$(wc -l <"$out")" -lt "$(wc -l <long)"
+	check "shard -h" 0 cachex shard -h
+	also "shard -h lists $word" grep -q "^  $word " "$out"
+done
+check "only its own options" 0 cachex shard inspect --help
+also "none of extract" sh -c '! grep -q -e --output "$1"' sh "$out"
 check "help" 0 cachex help
 cp "$out" overview
 for flag in -h --help; do
@@ -134,6 +159,12 @@ is "a size from the environment" "$(CACHEX_EXPORT_SHARD_SIZE=64KiB setting confi
 key=put.dtype
 is "blanks around a value are cut" "$(setting config)" \
 	"f16 # config $scratch/xdg-config/cachex/config"
+key=shard.inspect.ids
+echo 'shard.inspect.ids = 3' >>xdg-config/cachex/config
+is "an option of a subcommand from the file" "$(setting config)" \
+	"3 # config $scratch/xdg-config/cachex/config"
+is "and from the environment" "$(CACHEX_SHARD_INSPECT_IDS=4 setting config)" \
+	"4 # environment CACHEX_SHARD_INSPECT_IDS"
 key=json
 is "an option takes a variable back" "$(CACHEX_JSON=1 setting config --no-json)" "0 # option"
 is "config as JSON" "$(cachex config --json | grep '"root"')" \

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The list of commands, and finding one in it. */
+#include <string.h>
+
+#include "command.h"
+#include "report.h"
+#include "suggest.h"
+
+const struct command *const commands[] = {
+	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_schema,
+	&cmd_set, &cmd_verify, &cmd_backup, &cmd_copy, &cmd_merge, &cmd_compact,
+	&cmd_clear, &cmd_recover, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump,
+	&cmd_load, &cmd_config, &cmd_help, NULL
+};
+
+const struct command *
+command_at(size_t i)
+{
+	for (const struct command *const *c = commands; *c != NULL; c++) {
+		if (i-- == 0)
+			return *c;
+		for (const struct command *const *s = (*c)->subcommands;
+		    s != NULL && *s != NULL; s++)
+			if (i-- == 0)
+				return *s;
+	}
+	return NULL;
+}
+
+const struct command *
+command_by_name(const char *name)
+{
+	const struct command *command;
+
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return strcmp(cmd_complete.name, name) == 0 ? &cmd_complete : NULL;
+}
+
+const char *
+command_word(const struct command *command)
+{
+	const char *blank = strrchr(command->name, ' ');
+
+	return blank != NULL ? blank + 1 : command->name;
+}
+
+const struct command *
+command_in(const struct command *const *list, const char *word)
+{
+	for (; *list != NULL; list++)
+		if (strcmp(command_word(*list), word) == 0)
+			return *list;
+	return NULL;
+}
+
+/* The nearest word of a list, in a suggest of the caller's. */
+static const char *
+nearest(struct suggest *suggest, const struct command *const *list,
+    const char *word)
+{
+	suggest_start(suggest, word);
+	for (; *list != NULL; list++)
+		suggest_word(suggest, command_word(*list));
+	return suggest_best(suggest);
+}
+
+void
+command_unknown(const char *name)
+{
+	struct suggest suggest;
+	const char *best = nearest(&suggest, commands, name);
+
+	if (best != NULL)
+		report_error("unknown command %s; did you mean %s?", name, best);
+	else
+		report_error("unknown command %s; cachex help lists them", name);
+}
+
+/* "inspect, verify and extract" */
+static void
+enumerate(const struct command *const *list, char *out, size_t room)
+{
+	size_t size = 0;
+
+	for (; *list != NULL && size < room; list++)
+		size += (size_t)snprintf(out + size, room - size, "%s%s",
+		    command_word(*list), list[1] == NULL ? "" :
+		    list[2] == NULL ? " and " : ", ");
+}
+
+void
+command_unknown_word(const struct command *command, const char *word)
+{
+	struct suggest suggest;
+	const char *best = nearest(&suggest, command->subcommands, word);
+	char all[200];
+
+	enumerate(command->subcommands, all, sizeof(all));
+	if (best != NULL)
+		report_error("unknown word %s; did you mean %s?", word, best);
+	else
+		report_error("unknown word %s; there are %s", word, all);
+}
