@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* The first row that is not below @p id. */
+static size_t
+place_of(const struct lc__classes *classes, int64_t id)
+{
+	size_t low = 0, high = classes->n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		if (classes->rows[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static lc_status
+insert(struct lc__classes *classes, size_t at, int64_t id)
+{
+	if (classes->n == classes->room) {
+		const size_t room = classes->room ? 2 * classes->room : 16;
+		struct lc__class_count *rows = reallocarray(classes->rows, room,
+		    sizeof(*rows));
+		if (rows == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		classes->rows = rows;
+		classes->room = room;
+	}
+	memmove(classes->rows + at + 1, classes->rows + at,
+	    (classes->n - at) * sizeof(*classes->rows));
+	classes->rows[at] = (struct lc__class_count){ id, 1 };
+	classes->n++;
+	return LC_OK;
+}
+
+lc_status
+lc__classes_add(struct lc__classes *classes, int64_t id)
+{
+	const size_t at = place_of(classes, id);
+
+	if (at < classes->n && classes->rows[at].id == id)
+		classes->rows[at].boxes++;
+	else if (classes->n == LC__CLASSES_MOST)
+		classes->others++;
+	else
+		return_if_error(insert(classes, at, id));
+	classes->boxes++;
+	return LC_OK;
+}
+
+uint64_t
+lc__classes_count(const struct lc__classes *classes, int64_t id)
+{
+	const size_t at = place_of(classes, id);
+
+	return at < classes->n && classes->rows[at].id == id ?
+	    classes->rows[at].boxes : 0;
+}
+
+void
+lc__classes_free(struct lc__classes *classes)
+{
+	free(classes->rows);
+	memset(classes, 0, sizeof(*classes));
+}

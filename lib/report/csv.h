@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A summary as comma-separated values, RFC 4180. */
+#ifndef LC_REPORT_CSV_H
+#define LC_REPORT_CSV_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "format/summary.h"
+
+/** Samples that were written of these counts, under the summary they belong to. */
+uint64_t lc__summary_written(const struct lc__summary *summary,
+    const struct lc__counts *counts);
+
+/**
+ * A header, a row for each run and one for the total, lines ended by CR LF:
+ * row,run_id,total,non_empty,empty,missing_image,missing_file,invalid,written.
+ * Look at @p out's own state for failed writes.
+ * @param spreadsheet  put an apostrophe in front of a run_id that a spreadsheet
+ *                     would take for a formula
+ */
+void lc__csv_write(FILE *out, const struct lc__summary *summary,
+    bool spreadsheet);
+
+#endif

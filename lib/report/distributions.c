@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/distributions.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Another row or other bins: what was compared before cannot be compared again. */
+const struct lc__metric_row lc__metrics[LC__METRICS] = {
+	[LC__METRIC_BOXES_PER_SAMPLE] = { "boxes_per_sample", "Boxes per sample",
+	    "boxes", LC__OF_SAMPLES, false, 0, 64, 64 },
+	[LC__METRIC_BOX_SIDE] = { "box_side", "Side of a box",
+	    "square root of its share of the image", LC__OF_BOXES, false,
+	    0, 1, 50 },
+	[LC__METRIC_BOX_ASPECT] = { "box_aspect", "Aspect of a box",
+	    "width / height in pixels", LC__OF_BOXES, true, -4, 4, 32 },
+	[LC__METRIC_BOX_X] = { "box_x", "Centre of a box, across",
+	    "0 left, 1 right", LC__OF_BOXES, false, 0, 1, 20 },
+	[LC__METRIC_BOX_Y] = { "box_y", "Centre of a box, down",
+	    "0 top, 1 bottom", LC__OF_BOXES, false, 0, 1, 20 },
+	[LC__METRIC_SOURCE_WIDTH] = { "source_width", "Width of the source image",
+	    "pixels", LC__OF_SAMPLES, false, 0, 8192, 64 },
+	[LC__METRIC_SOURCE_HEIGHT] = { "source_height",
+	    "Height of the source image", "pixels", LC__OF_SAMPLES, false,
+	    0, 8192, 64 },
+	[LC__METRIC_SOURCE_MEGAPIXELS] = { "source_megapixels",
+	    "Size of the source image", "megapixels", LC__OF_SAMPLES, true,
+	    -6, 7, 26 },
+	[LC__METRIC_SOURCE_ASPECT] = { "source_aspect",
+	    "Aspect of the source image", "width / height", LC__OF_SAMPLES, true,
+	    -2, 2, 32 },
+	[LC__METRIC_BRIGHTNESS] = { "brightness", "Brightness",
+	    "mean of the image, 0 black, 1 white", LC__OF_SAMPLES, false,
+	    0, 1, 32 },
+	[LC__METRIC_CONTRAST] = { "contrast", "Contrast",
+	    "standard deviation of the grey image", LC__OF_SAMPLES, false,
+	    0, 0.5, 32 },
+	[LC__METRIC_FRAMES_PER_RUN] = { "frames_per_run", "Frames per run",
+	    "frames", LC__OF_RUNS, true, 0, 24, 24 },
+};
+
+const char *
+lc__subject_name(enum lc__subject subject)
+{
+	static const char *const names[] = { "samples", "boxes", "runs" };
+
+	return names[subject];
+}
+
+void
+lc__distributions_init(struct lc__distributions *seen)
+{
+	memset(seen, 0, sizeof(*seen));
+	for (int i = 0; i < LC__METRICS; i++) {
+		const struct lc__metric_row *row = &lc__metrics[i];
+		lc__histogram_init(&seen->histograms[i], row->name, row->title,
+		    row->low, row->high, row->bins);
+	}
+}
+
+/* The last bin holds its upper edge too: a box may fill the image. */
+static void
+count(struct lc__distributions *seen, enum lc__metric metric, double value)
+{
+	const struct lc__metric_row *row = &lc__metrics[metric];
+
+	if (row->log2)
+		value = log2(value);
+	if (value == row->high)
+		value = nextafter(row->high, row->low);
+	if (isfinite(value))
+		lc__histogram_add(&seen->histograms[metric], value);
+}
+
+static void
+count_box(struct lc__distributions *seen, const double box[4], double width,
+    double height)
+{
+	const double w = box[2] - box[0], h = box[3] - box[1];
+
+	count(seen, LC__METRIC_BOX_SIDE, sqrt(w * h));
+	count(seen, LC__METRIC_BOX_ASPECT, w * width / (h * height));
+	count(seen, LC__METRIC_BOX_X, (box[0] + box[2]) / 2);
+	count(seen, LC__METRIC_BOX_Y, (box[1] + box[3]) / 2);
+}
+
+static void
+count_source(struct lc__distributions *seen, double width, double height)
+{
+	if (!(width > 0 && height > 0))
+		return;
+	count(seen, LC__METRIC_SOURCE_WIDTH, width);
+	count(seen, LC__METRIC_SOURCE_HEIGHT, height);
+	count(seen, LC__METRIC_SOURCE_MEGAPIXELS, width * height / 1e6);
+	count(seen, LC__METRIC_SOURCE_ASPECT, width / height);
+}
+
+lc_status
+lc__distributions_add(struct lc__distributions *seen,
+    const struct lc__observation *observation)
+{
+	for (uint32_t i = 0; i < observation->n; i++) {
+		count_box(seen, observation->boxes[i], observation->width,
+		    observation->height);
+		return_if_error(lc__classes_add(&seen->classes,
+		    observation->class_ids[i]));
+	}
+	count(seen, LC__METRIC_BOXES_PER_SAMPLE, observation->n);
+	count_source(seen, observation->origin.original_width,
+	    observation->origin.original_height);
+	if (observation->lit) {
+		count(seen, LC__METRIC_BRIGHTNESS, observation->brightness);
+		count(seen, LC__METRIC_CONTRAST, observation->contrast);
+	}
+	seen->samples++;
+	seen->boxes += observation->n;
+	seen->with_boxes += observation->n > 0;
+	return LC_OK;
+}
+
+void
+lc__distributions_add_run(struct lc__distributions *seen, uint64_t frames)
+{
+	count(seen, LC__METRIC_FRAMES_PER_RUN, (double)frames);
+}
+
+void
+lc__distributions_free(struct lc__distributions *seen)
+{
+	lc__classes_free(&seen->classes);
+}

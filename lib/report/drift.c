@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/drift.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *title;
+} own[LC__DRIFT_HISTOGRAMS] = {
+	[LC__DRIFT_INVALID] = { "invalid", "Invalid frames" },
+	[LC__DRIFT_MISSING] = { "missing", "Frames without an image" },
+	[LC__DRIFT_EMPTY] = { "empty", "Frames without a box" },
+	[LC__DRIFT_OUTCOMES] = { "outcomes", "What became of the frames" },
+	[LC__DRIFT_CLASSES] = { "classes", "Classes of boxes" },
+};
+
+const char *
+lc__drift_name(size_t metric)
+{
+	return metric < LC__DRIFT_HISTOGRAMS ? own[metric].name :
+	    lc__metrics[metric - LC__DRIFT_HISTOGRAMS].name;
+}
+
+const char *
+lc__drift_title(size_t metric)
+{
+	return metric < LC__DRIFT_HISTOGRAMS ? own[metric].title :
+	    lc__metrics[metric - LC__DRIFT_HISTOGRAMS].title;
+}
+
+size_t
+lc__drift_find(const char *name)
+{
+	size_t metric = 0;
+
+	while (metric < LC__DRIFT_METRICS &&
+	    strcmp(lc__drift_name(metric), name) != 0)
+		metric++;
+	return metric;
+}
+
+/* Distance and noise of two distributions, a category at a time. */
+struct sums {
+	double n, m;   /* values of both sides */
+	double old_units, new_units; /* of them that are independent */
+	double distance, noise;
+};
+
+static void
+begin(struct sums *sums, struct lc__drift_row *row, uint64_t n, uint64_t m)
+{
+	memset(sums, 0, sizeof(*sums));
+	sums->n = (double)n;
+	sums->m = (double)m;
+	sums->old_units = sums->n;
+	sums->new_units = sums->m;
+	row->old_n = n;
+	row->new_n = m;
+}
+
+static void
+add_category(struct sums *sums, uint64_t a, uint64_t b)
+{
+	const double share = ((double)a + (double)b) / (sums->n + sums->m);
+	const double rest = share * (1 - share);
+	const double sigma = sqrt(rest * (1 / sums->old_units + 1 / sums->new_units));
+
+	sums->distance += fabs((double)a / sums->n - (double)b / sums->m) / 2;
+	/* The normal's mean deviation, which is too large for rare categories: two
+	 * draws of one value each differ by 2 s (1 - s). */
+	sums->noise += fmin(sigma * M_2_SQRTPI * M_SQRT1_2, 2 * rest) / 2;
+}
+
+static void
+end(const struct sums *sums, struct lc__drift_row *row)
+{
+	if (sums->n > 0 && sums->m > 0) {
+		row->distance = sums->distance;
+		row->noise = sums->noise;
+	} else {
+		row->distance = row->old_n == row->new_n ? 0 : 1;
+	}
+}
+
+static void
+compare_shares(uint64_t a, uint64_t n, uint64_t b, uint64_t m,
+    struct lc__drift_row *row)
+{
+	struct sums sums;
+
+	begin(&sums, row, n, m);
+	if (n > 0 && m > 0) {
+		add_category(&sums, a, b);
+		add_category(&sums, n - a, m - b);
+		row->is_share = true;
+		row->old_value = (double)a / (double)n;
+		row->new_value = (double)b / (double)m;
+	}
+	end(&sums, row);
+}
+
+static uint64_t
+outcomes_of(const struct lc__summary *summary)
+{
+	uint64_t sum = summary->written;
+
+	for (size_t i = 0; i < summary->n_reasons; i++)
+		sum += summary->reasons[i].count;
+	return sum;
+}
+
+/* Both lists are sorted by name. */
+static void
+compare_outcomes(const struct lc__summary *old, const struct lc__summary *new,
+    struct lc__drift_row *row)
+{
+	struct sums sums;
+	size_t i = 0, j = 0;
+
+	begin(&sums, row, outcomes_of(old), outcomes_of(new));
+	if (sums.n > 0 && sums.m > 0)
+		add_category(&sums, old->written, new->written);
+	while (sums.n > 0 && sums.m > 0 &&
+	    (i < old->n_reasons || j < new->n_reasons)) {
+		const int order = i == old->n_reasons ? 1 : j == new->n_reasons ?
+		    -1 : strcmp(old->reasons[i].name, new->reasons[j].name);
+		add_category(&sums, order <= 0 ? old->reasons[i].count : 0,
+		    order >= 0 ? new->reasons[j].count : 0);
+		i += order <= 0;
+		j += order >= 0;
+	}
+	end(&sums, row);
+}
+
+static void
+use_samples(struct sums *sums, const struct lc__drift_side *old,
+    const struct lc__drift_side *new)
+{
+	sums->old_units = (double)old->seen->with_boxes;
+	sums->new_units = (double)new->seen->with_boxes;
+}
+
+static void
+compare_classes(const struct lc__drift_side *old,
+    const struct lc__drift_side *new, struct lc__drift_row *row)
+{
+	const struct lc__classes *a = &old->seen->classes, *b = &new->seen->classes;
+	struct sums sums;
+	size_t i = 0, j = 0;
+
+	begin(&sums, row, a->boxes, b->boxes);
+	use_samples(&sums, old, new);
+	if (sums.n > 0 && sums.m > 0)
+		add_category(&sums, a->others, b->others);
+	while (sums.n > 0 && sums.m > 0 && (i < a->n || j < b->n)) {
+		const bool in_a = i < a->n && (j == b->n || a->rows[i].id <= b->rows[j].id);
+		const bool in_b = j < b->n && (i == a->n || b->rows[j].id <= a->rows[i].id);
+		add_category(&sums, in_a ? a->rows[i].boxes : 0,
+		    in_b ? b->rows[j].boxes : 0);
+		i += in_a;
+		j += in_b;
+	}
+	end(&sums, row);
+}
+
+static void
+compare_histograms(const struct lc__drift_side *old,
+    const struct lc__drift_side *new, enum lc__metric metric,
+    struct lc__drift_row *row)
+{
+	const struct lc__histogram *a = &old->seen->histograms[metric];
+	const struct lc__histogram *b = &new->seen->histograms[metric];
+	struct sums sums;
+
+	begin(&sums, row, a->n, b->n);
+	if (lc__metrics[metric].subject == LC__OF_BOXES)
+		use_samples(&sums, old, new);
+	if (a->n > 0 && b->n > 0) {
+		add_category(&sums, a->below, b->below);
+		add_category(&sums, a->above, b->above);
+		for (uint32_t i = 0; i < a->bins; i++)
+			add_category(&sums, a->counts[i], b->counts[i]);
+	}
+	end(&sums, row);
+}
+
+static void
+compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
+    size_t metric, struct lc__drift_row *row)
+{
+	const struct lc__counts *a = &old->summary->totals;
+	const struct lc__counts *b = &new->summary->totals;
+
+	switch (metric) {
+	case LC__DRIFT_INVALID:
+		compare_shares(a->invalid, a->total, b->invalid, b->total, row);
+		break;
+	case LC__DRIFT_MISSING:
+		compare_shares(a->missing_image + a->missing_file, a->total,
+		    b->missing_image + b->missing_file, b->total, row);
+		break;
+	case LC__DRIFT_EMPTY:
+		compare_shares(a->empty, a->total, b->empty, b->total, row);
+		break;
+	case LC__DRIFT_OUTCOMES:
+		compare_outcomes(old->summary, new->summary, row);
+		break;
+	case LC__DRIFT_CLASSES:
+		compare_classes(old, new, row);
+		break;
+	default:
+		compare_histograms(old, new,
+		    (enum lc__metric)(metric - LC__DRIFT_HISTOGRAMS), row);
+	}
+}
+
+static int
+by_distance(const void *a, const void *b)
+{
+	const struct lc__drift_row *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? 1 : -1;
+	return (x->metric > y->metric) - (x->metric < y->metric);
+}
+
+void
+lc__drift_compare(const struct lc__drift_side *old,
+    const struct lc__drift_side *new, const double limits[LC__DRIFT_METRICS],
+    struct lc__drift *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < LC__DRIFT_METRICS; i++) {
+		struct lc__drift_row *row = &out->rows[i];
+		row->metric = i;
+		compare(old, new, i, row);
+		row->limit = limits[i];
+		row->exceeded = row->distance > row->limit;
+		row->chance = row->distance <= row->noise;
+		out->exceeded += row->exceeded;
+		out->chance += row->exceeded && row->chance;
+	}
+	qsort(out->rows, LC__DRIFT_METRICS, sizeof(out->rows[0]), by_distance);
+}
