@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/json_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "format/shortest.h"
 #include "format/utf8.h"
 
 static void
@@ -36,13 +36,9 @@ lc__json_string(FILE *out, const void *data, size_t size)
 void
 lc__json_real(FILE *out, double number)
 {
-	char text[40];
+	char text[LC__SHORTEST];
 
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, number);
-		if (strtod(text, NULL) == number)
-			break;
-	}
+	lc__shortest(number, text);
 	fputs(text, out);
 	if (strpbrk(text, ".e") == NULL)
 		fputs(".0", out);
