@@ -44,3 +44,18 @@ lc__sha256_free(struct lc__sha256 *sha)
 {
 	EVP_MD_CTX_free((EVP_MD_CTX *)sha);
 }
+
+lc_status
+lc__sha256_of(const void *data, size_t size, char out[65])
+{
+	struct lc__sha256 *sha = lc__sha256_new();
+	lc_status status;
+
+	if (sha == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "sha256: out of memory");
+	status = lc__sha256_update(sha, data, size);
+	if (status == LC_OK)
+		status = lc__sha256_hex(sha, out);
+	lc__sha256_free(sha);
+	return status;
+}

@@ -18,4 +18,7 @@ LC_CHECKED lc_status lc__sha256_update(struct lc__sha256 *sha, const void *data,
 LC_CHECKED lc_status lc__sha256_hex(struct lc__sha256 *sha, char out[65]);
 void lc__sha256_free(struct lc__sha256 *sha);
 
+/** The digest of these bytes, in one call. */
+LC_CHECKED lc_status lc__sha256_of(const void *data, size_t size, char out[65]);
+
 #endif
