@@ -21,17 +21,24 @@ LC_CHECKED lc_status lc__version_name(const char version[65],
 
 /**
  * The directory of a version: @p path itself if it has a manifest, else what its
- * `current` points to. malloc'ed.
+ * `current` points to; of WAREHOUSE/current too what it points to now, so that
+ * a later switch does not change what the caller reads. malloc'ed.
  * @return LC_OK; LC_NOT_FOUND if there is no such path; LC_NOT_MODULE if it is
  * neither; LC_CORRUPT if `current` points nowhere or outside; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__version_find(const char *path, char **out);
 
-/** The versions of a warehouse, sorted, malloc'ed each and all. */
+/** The directories of a warehouse that are named as lc__version_name() does it,
+ *  sorted: the oldest day first. Whether they are whole is not looked at. */
 LC_CHECKED lc_status lc__version_list(const char *warehouse, char ***names,
     size_t *n);
+void lc__version_list_free(char **names, size_t n);
 
-/** Point `current` to a version, atomically and durably. */
+/**
+ * Point `current` to a version, atomically and durably. One switch at a time:
+ * the caller holds the warehouse's lock, as links that killed ones left behind
+ * are removed.
+ */
 LC_CHECKED lc_status lc__version_switch(const char *warehouse, const char *name);
 
 #endif

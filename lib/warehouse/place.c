@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/sha256.h"
+#include "shard/outdir.h"
+
+#define HASH_DIGITS 12
+#define DAY_DIGITS 8
+#define LAST_MS 253402300799999u /* of the year 9999 */
+#define TEMPORARY "." LC__WAREHOUSE_CURRENT "."
+
+static lc_status
+no_memory(const char *path)
+{
+	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+lc_status
+lc__version_name(const char version[65], const char fingerprint[65], uint64_t ms,
+    char out[LC__VERSION_NAME])
+{
+	const time_t seconds = (time_t)(ms / 1000);
+	char text[64 + 1 + 64 + 1], hash[65];
+	struct tm day;
+
+	if (ms > LAST_MS || gmtime_r(&seconds, &day) == NULL)
+		return lc__error(LC_INVALID, 0, "version: %llu ms is no day",
+		    (unsigned long long)ms);
+	snprintf(text, sizeof(text), "%s:%s", version, fingerprint);
+	return_if_error(lc__sha256_of(text, strlen(text), hash));
+	snprintf(out, LC__VERSION_NAME, "v%04d%02d%02d-%.*s", day.tm_year + 1900,
+	    day.tm_mon + 1, day.tm_mday, HASH_DIGITS, hash);
+	return LC_OK;
+}
+
+static bool
+is_version_name(const char *name)
+{
+	if (name[0] != 'v' || strspn(name + 1, "0123456789") != DAY_DIGITS ||
+	    name[1 + DAY_DIGITS] != '-')
+		return false;
+	name += 1 + DAY_DIGITS + 1;
+	return strlen(name) == HASH_DIGITS &&
+	    strspn(name, "0123456789abcdef") == HASH_DIGITS;
+}
+
+/* One component, so that it stays in the directory it stands in. */
+static bool
+is_plain_name(const char *name)
+{
+	return *name != '\0' && strchr(name, '/') == NULL &&
+	    strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+/* ---- finding --------------------------------------------------------------- */
+
+static bool
+has_manifest(const char *dir)
+{
+	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
+	struct stat st;
+	const bool found = path != NULL && stat(path, &st) == 0 &&
+	    S_ISREG(st.st_mode);
+
+	free(path);
+	return found;
+}
+
+/* What the link says, if it is one plain name. */
+static lc_status
+read_link(const char *link, char target[NAME_MAX + 1])
+{
+	const ssize_t n = readlink(link, target, NAME_MAX + 1);
+
+	if (n == -1 && errno == EINVAL)
+		return lc__error(LC_CORRUPT, 0, "%s: is no symbolic link", link);
+	if (n == -1)
+		return lc__error_sys(errno, "%s: readlink", link);
+	if (n > NAME_MAX)
+		return lc__error(LC_CORRUPT, 0, "%s: leads outside", link);
+	target[n] = '\0';
+	if (!is_plain_name(target))
+		return lc__error(LC_CORRUPT, 0, "%s: leads outside, to %s", link,
+		    lc__quote_id(target, (size_t)n));
+	return LC_OK;
+}
+
+/* The version that WAREHOUSE/current names. */
+static lc_status
+follow(const char *warehouse, const char *link, char **out)
+{
+	char target[NAME_MAX + 1];
+	struct stat st;
+	char *dir;
+	lc_status status = LC_OK;
+
+	return_if_error(read_link(link, target));
+	dir = lc__path_join(warehouse, target);
+	if (dir == NULL)
+		return no_memory(link);
+	if (stat(dir, &st) == -1)
+		status = errno == EACCES ? lc__error_sys(errno, "%s", dir) :
+		    lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target);
+	else if (!has_manifest(dir))
+		status = lc__error(LC_CORRUPT, 0, "%s: leads to %s, which has no %s",
+		    link, target, LC__MANIFEST_NAME);
+	if (status == LC_OK)
+		*out = dir;
+	else
+		free(dir);
+	return status;
+}
+
+static bool
+is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* @p path without slashes at its end is "current" or ends in "/current". */
+static lc_status
+find_by_link(const char *path, char **out)
+{
+	const char *slash = strrchr(path, '/');
+	char *warehouse = slash == NULL ? strdup(".") :
+	    strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	lc_status status;
+
+	if (warehouse == NULL)
+		return no_memory(path);
+	status = follow(warehouse, path, out);
+	free(warehouse);
+	return status;
+}
+
+/* WAREHOUSE itself, or a version. */
+static lc_status
+find_in_dir(const char *path, char **out)
+{
+	struct stat st;
+	char *link;
+	lc_status status;
+
+	if (has_manifest(path)) {
+		*out = strdup(path);
+		return *out != NULL ? LC_OK : no_memory(path);
+	}
+	link = lc__path_join(path, LC__WAREHOUSE_CURRENT);
+	if (link == NULL)
+		return no_memory(path);
+	if (lstat(link, &st) == -1 && errno == EACCES)
+		status = lc__error_sys(errno, "%s", link);
+	else if (lstat(link, &st) == -1)
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: no warehouse: neither %s nor %s is there", path,
+		    LC__MANIFEST_NAME, LC__WAREHOUSE_CURRENT);
+	else
+		status = follow(path, link, out);
+	free(link);
+	return status;
+}
+
+static bool
+names_current(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash != NULL ? slash + 1 : path, LC__WAREHOUSE_CURRENT) == 0;
+}
+
+lc_status
+lc__version_find(const char *path, char **out)
+{
+	size_t n = strlen(path);
+	struct stat st;
+	char *bare;
+	lc_status status;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	bare = strndup(path, n);
+	if (bare == NULL)
+		return no_memory(path);
+	if (names_current(bare) && is_link(bare))
+		status = find_by_link(bare, out);
+	else if (stat(bare, &st) == -1)
+		status = lc__error_sys(errno, "%s", bare);
+	else
+		status = find_in_dir(bare, out);
+	free(bare);
+	return status;
+}
+
+/* ---- listing --------------------------------------------------------------- */
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static lc_status
+append_name(const char *name, char ***names, size_t *n)
+{
+	char **more = reallocarray(*names, *n + 1, sizeof(*more));
+
+	if (more == NULL)
+		return no_memory(name);
+	*names = more;
+	more[*n] = strdup(name);
+	if (more[*n] == NULL)
+		return no_memory(name);
+	(*n)++;
+	return LC_OK;
+}
+
+static bool
+is_dir(DIR *dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dirfd(dir), name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+lc_status
+lc__version_list(const char *warehouse, char ***names, size_t *n)
+{
+	DIR *dir = opendir(warehouse);
+	char **found = NULL;
+	size_t count = 0;
+	struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (dir == NULL)
+		return lc__error_sys(errno, "%s", warehouse);
+	while (status == LC_OK && (errno = 0, entry = readdir(dir)) != NULL)
+		if (is_version_name(entry->d_name) && is_dir(dir, entry->d_name))
+			status = append_name(entry->d_name, &found, &count);
+	if (status == LC_OK && errno != 0)
+		status = lc__error_sys(errno, "%s: read", warehouse);
+	closedir(dir);
+	if (status != LC_OK) {
+		lc__version_list_free(found, count);
+		return status;
+	}
+	if (count > 0)
+		qsort(found, count, sizeof(*found), by_bytes);
+	*names = found;
+	*n = count;
+	return LC_OK;
+}
+
+void
+lc__version_list_free(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* ---- switching ------------------------------------------------------------- */
+
+/* ".current.4711": made by a switch, which may have been killed. */
+static bool
+is_temporary(const char *name)
+{
+	const size_t n = strlen(TEMPORARY);
+
+	return strncmp(name, TEMPORARY, n) == 0 && name[n] != '\0' &&
+	    strspn(name + n, "0123456789") == strlen(name + n);
+}
+
+/* What cannot be removed is in nobody's way. */
+static lc_status
+remove_leftovers(const char *warehouse)
+{
+	DIR *dir = opendir(warehouse);
+	struct dirent *entry;
+	struct stat st;
+
+	if (dir == NULL)
+		return lc__error_sys(errno, "%s", warehouse);
+	while ((entry = readdir(dir)) != NULL)
+		if (is_temporary(entry->d_name) &&
+		    fstatat(dirfd(dir), entry->d_name, &st,
+		        AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	closedir(dir);
+	return LC_OK;
+}
+
+static lc_status
+replace_link(const char *temporary, const char *link, const char *name)
+{
+	lc_status status;
+
+	if (symlink(name, temporary) == -1)
+		return lc__error_sys(errno, "%s: symlink", temporary);
+	if (rename(temporary, link) == 0)
+		return LC_OK;
+	status = lc__error_sys(errno, "%s: rename", link);
+	unlink(temporary);
+	return status;
+}
+
+lc_status
+lc__version_switch(const char *warehouse, const char *name)
+{
+	char *link = NULL, *temporary = NULL;
+	char text[40];
+	lc_status status;
+
+	if (!is_plain_name(name))
+		return lc__error(LC_INVALID, 0, "%s: is no version's name",
+		    lc__quote_id(name, strlen(name)));
+	return_if_error(remove_leftovers(warehouse));
+	snprintf(text, sizeof(text), TEMPORARY "%ld", (long)getpid());
+	link = lc__path_join(warehouse, LC__WAREHOUSE_CURRENT);
+	temporary = lc__path_join(warehouse, text);
+	if (link == NULL || temporary == NULL)
+		status = no_memory(warehouse);
+	else
+		status = replace_link(temporary, link, name);
+	if (status == LC_OK)
+		status = lc__sync_dir(warehouse);
+	free(temporary);
+	free(link);
+	return status;
+}
