@@ -278,7 +278,7 @@ get_summary(const struct lc__members *top, struct lc__summary *s)
 lc_status
 lc__summary_parse(const char *text, const char *name, struct lc__summary *out)
 {
-	struct lc__members top = { name, "", 0, NULL };
+	struct lc__members top = { name, "summary", 0, NULL };
 	struct lc__summary s = { 0 };
 	json_t *json = NULL;
 	lc_status status;

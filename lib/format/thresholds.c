@@ -84,7 +84,7 @@ lc_status
 lc__thresholds_parse(const char *text, const char *name,
     struct lc__thresholds *out)
 {
-	struct lc__members top = { name, "", 0, NULL };
+	struct lc__members top = { name, "thresholds", 0, NULL };
 	struct lc__thresholds limits = { 0 };
 	json_t *json = NULL;
 	lc_status status;

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse/about.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "format/manifest.h"
+#include "format/members.h"
+
+static lc_status
+no_memory(const char *name)
+{
+	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+static lc_status
+put_series(const struct lc__series_about *s, struct lc__buf *out)
+{
+	lc__buf_printf(out, "{\"path\":");
+	return_if_error(lc__manifest_quote(s->path, out));
+	lc__buf_printf(out, ",\"width\":%u,\"height\":%u,\"samples\":%llu}", s->width,
+	    s->height, (unsigned long long)s->samples);
+	return LC_OK;
+}
+
+lc_status
+lc__warehouse_about_format(const struct lc__warehouse_about *about,
+    struct lc__buf *out)
+{
+	lc__buf_printf(out, "{\"layout\":");
+	return_if_error(lc__manifest_quote(about->layout, out));
+	lc__buf_printf(out, ",\"fingerprint\":\"%s\",\"sources_root\":",
+	    about->fingerprint);
+	return_if_error(lc__manifest_quote(about->sources_root, out));
+	lc__buf_printf(out, ",\"sources_sha256\":\"%s\",\"rejected_sha256\":\"%s\","
+	    "\"series\":[", about->sources_sha256, about->rejected_sha256);
+	for (size_t i = 0; i < about->n_series; i++) {
+		if (i > 0)
+			lc__buf_append(out, ",", 1);
+		return_if_error(put_series(&about->series[i], out));
+	}
+	lc__buf_printf(out, "]}");
+	return out->failed ? no_memory("warehouse") : LC_OK;
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+/* All of these members have to be there. */
+static lc_status
+need(const struct lc__members *from, const char *const *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!lc__member_has(from, keys[i]))
+			return lc__member_bad(from, keys[i], "is missing");
+	return LC_OK;
+}
+
+static lc_status
+get_side(const struct lc__members *from, const char *key, uint32_t *out)
+{
+	uint64_t side = 0;
+
+	return_if_error(lc__member_number(from, key, UINT32_MAX, &side));
+	if (side == 0)
+		return lc__member_bad(from, key, "is 0");
+	*out = (uint32_t)side;
+	return LC_OK;
+}
+
+static lc_status
+get_one_series(const struct lc__members *from, struct lc__series_about *s)
+{
+	static const char *const keys[] = { "path", "width", "height", "samples" };
+
+	if (!json_is_object(from->json))
+		return lc__member_bad(from, "entry", "is not an object");
+	return_if_error(need(from, keys, sizeof(keys) / sizeof(keys[0])));
+	return_if_error(lc__member_text(from, "path", &s->path));
+	if (*s->path != '\0' && (!lc__manifest_path_ok(s->path) ||
+	    strchr(s->path, '/') != NULL))
+		return lc__member_bad(from, "path", "is not one name");
+	return_if_error(get_side(from, "width", &s->width));
+	return_if_error(get_side(from, "height", &s->height));
+	return lc__member_number(from, "samples", INT64_MAX, &s->samples);
+}
+
+/* Series are told apart by their paths, and all samples can be counted. */
+static lc_status
+check_series(const struct lc__members *from, const struct lc__warehouse_about *about)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < about->n_series; i++) {
+		if (!lc__add64(samples, about->series[i].samples, &samples))
+			return lc__member_bad(from, "series", "have too many samples");
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(about->series[i].path, about->series[k].path) == 0)
+				return lc__member_bad(from, "series",
+				    "have a path twice");
+	}
+	return LC_OK;
+}
+
+/* More than any build makes: comparing each with each must stay cheap. */
+#define SERIES_MAX 4096
+
+static lc_status
+get_series(const struct lc__members *top, struct lc__warehouse_about *about)
+{
+	const json_t *list = NULL;
+	size_t n;
+
+	return_if_error(lc__member_array(top, "series", &list));
+	n = json_array_size(list);
+	if (n == 0 || n > SERIES_MAX)
+		return lc__member_bad(top, "series",
+		    n == 0 ? "is empty" : "is too long");
+	about->series = calloc(n, sizeof(*about->series));
+	if (about->series == NULL)
+		return no_memory(top->name);
+	for (size_t i = 0; i < n; i++) {
+		const struct lc__members s = { top->name, "series", i + 1,
+			json_array_get(list, i) };
+		/* Counted first, so that a half-read entry is freed as well. */
+		return_if_error(get_one_series(&s,
+		    &about->series[about->n_series++]));
+	}
+	return check_series(top, about);
+}
+
+static lc_status
+get_about(const struct lc__members *top, struct lc__warehouse_about *about)
+{
+	static const char *const keys[] = { "layout", "fingerprint", "sources_root",
+		"sources_sha256", "rejected_sha256", "series" };
+
+	return_if_error(need(top, keys, sizeof(keys) / sizeof(keys[0])));
+	return_if_error(lc__member_text(top, "layout", &about->layout));
+	return_if_error(lc__member_sha256(top, "fingerprint", about->fingerprint));
+	return_if_error(lc__member_text(top, "sources_root", &about->sources_root));
+	return_if_error(lc__member_sha256(top, "sources_sha256",
+	    about->sources_sha256));
+	return_if_error(lc__member_sha256(top, "rejected_sha256",
+	    about->rejected_sha256));
+	return get_series(top, about);
+}
+
+lc_status
+lc__warehouse_about_parse(const char *text, const char *name,
+    struct lc__warehouse_about *out)
+{
+	struct lc__members top = { name, "warehouse", 0, NULL };
+	struct lc__warehouse_about about = { 0 };
+	json_t *json = NULL;
+	lc_status status;
+
+	if (text != NULL)
+		return_if_error(lc__members_load(text, name, &json));
+	if (json == NULL)
+		return lc__error(LC_NOT_MODULE, 0, "%s: is of shards, not of a warehouse",
+		    name);
+	top.json = json;
+	status = get_about(&top, &about);
+	json_decref(json);
+	if (status == LC_OK)
+		*out = about;
+	else
+		lc__warehouse_about_free(&about);
+	return status;
+}
+
+void
+lc__warehouse_about_free(struct lc__warehouse_about *about)
+{
+	for (size_t i = 0; i < about->n_series; i++)
+		free(about->series[i].path);
+	free(about->series);
+	free(about->layout);
+	free(about->sources_root);
+	memset(about, 0, sizeof(*about));
+}
