@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse/dir_names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/hash128.h"
+
+static const char *const extensions[] = { ".jpg", ".jpeg", ".png", ".json", ".txt",
+	".xml", ".yaml", ".yml" };
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "sources: out of memory");
+}
+
+static bool
+matters(const char *name, size_t size, bool directory)
+{
+	if (size == 0 || name[0] == '.')
+		return false;
+	if (directory)
+		return true;
+	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+		const size_t n = strlen(extensions[i]);
+		if (size > n && strncasecmp(name + size - n, extensions[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+make_room(struct lc__dir_names *names)
+{
+	const size_t room = names->room ? names->room * 2 : 64;
+	char **more;
+
+	if (names->n < names->room)
+		return true;
+	more = reallocarray(names->names, room, sizeof(*more));
+	if (more == NULL)
+		return false;
+	names->names = more;
+	names->room = room;
+	return true;
+}
+
+lc_status
+lc__dir_names_add(struct lc__dir_names *names, const char *name, size_t size,
+    bool directory)
+{
+	char *copy;
+
+	if (!matters(name, size, directory))
+		return LC_OK;
+	copy = malloc(size + 2);
+	if (copy == NULL || !make_room(names)) {
+		free(copy);
+		return no_memory();
+	}
+	memcpy(copy, name, size);
+	strcpy(copy + size, directory ? "/" : "");
+	names->names[names->n++] = copy;
+	return LC_OK;
+}
+
+/* A link is what it leads to; one that leads nowhere is a file. */
+static bool
+is_directory(int dir, const struct dirent *entry)
+{
+	struct stat st;
+
+	if (entry->d_type == DT_DIR || entry->d_type == DT_REG)
+		return entry->d_type == DT_DIR;
+	return fstatat(dir, entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+static lc_status
+read_entries(DIR *dir, const char *path, struct lc__dir_names *names)
+{
+	struct dirent *entry;
+
+	while ((errno = 0, entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			return_if_error(lc__dir_names_add(names, entry->d_name,
+			    strlen(entry->d_name),
+			    is_directory(dirfd(dir), entry)));
+	return errno == 0 ? LC_OK : lc__error_sys(errno, "%s: read", path);
+}
+
+lc_status
+lc__dir_names_read(int dir, const char *path, struct lc__dir_names *names)
+{
+	const int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd != -1 ? fdopendir(fd) : NULL;
+	lc_status status;
+
+	if (stream == NULL) {
+		status = lc__error_sys(errno, "%s: open", path);
+		if (fd != -1)
+			close(fd);
+		return status;
+	}
+	status = read_entries(stream, path, names);
+	closedir(stream);
+	return status;
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void
+lc__dir_names_sort(struct lc__dir_names *names)
+{
+	size_t kept = 0;
+
+	if (names->n == 0)
+		return;
+	qsort(names->names, names->n, sizeof(*names->names), by_bytes);
+	for (size_t i = 1; i < names->n; i++)
+		if (strcmp(names->names[i], names->names[kept]) == 0)
+			free(names->names[i]);
+		else
+			names->names[++kept] = names->names[i];
+	names->n = kept + 1;
+}
+
+lc_status
+lc__dir_names_hash(const struct lc__dir_names *names, uint64_t hash[2])
+{
+	struct lc__hash128 *state = lc__hash128_new();
+
+	if (state == NULL)
+		return no_memory();
+	for (size_t i = 0; i < names->n; i++)
+		lc__hash128_update(state, names->names[i],
+		    strlen(names->names[i]) + 1);
+	lc__hash128_end(state, hash);
+	lc__hash128_free(state);
+	return LC_OK;
+}
+
+bool
+lc__dir_names_has(const struct lc__dir_names *names, const char *name)
+{
+	return names->n > 0 && bsearch(&name, names->names, names->n,
+	    sizeof(*names->names), by_bytes) != NULL;
+}
+
+void
+lc__dir_names_free(struct lc__dir_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->names[i]);
+	free(names->names);
+	memset(names, 0, sizeof(*names));
+}

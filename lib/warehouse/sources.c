@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "format/manifest.h"
+#include "warehouse/sources_private.h"
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "sources: out of memory");
+}
+
+bool
+lc__sources_path_ok(const char *path, bool directory)
+{
+	if (*path == '\0')
+		return directory;
+	if (*path == '/')
+		return !directory && lc__manifest_path_ok(path + 1);
+	return lc__manifest_path_ok(path);
+}
+
+/* Room for one more of each. */
+static bool
+make_room(struct lc__sources *s)
+{
+	const size_t room = s->room ? s->room * 2 : 256;
+	const size_t room_owned = s->room_owned ? s->room_owned * 2 : 256;
+
+	if (s->n == s->room) {
+		struct lc__source_file *files = reallocarray(s->files, room,
+		    sizeof(*files));
+		if (files == NULL)
+			return false;
+		s->files = files;
+		s->room = room;
+	}
+	if (s->n_owned == s->room_owned) {
+		char **owned = reallocarray(s->owned, room_owned, sizeof(*owned));
+		if (owned == NULL)
+			return false;
+		s->owned = owned;
+		s->room_owned = room_owned;
+	}
+	return true;
+}
+
+lc_status
+lc__sources_add(struct lc__sources *sources, const struct lc__source_file *file)
+{
+	struct lc__source_file copy = *file;
+	char *path;
+
+	if (!lc__sources_path_ok(file->path, file->directory))
+		return lc__error(LC_INVALID, 0,
+		    "sources: %s is no path from the root or from /",
+		    lc__quote_id(file->path, strlen(file->path)));
+	if (!make_room(sources))
+		return no_memory();
+	path = strdup(file->path);
+	if (path == NULL)
+		return no_memory();
+	if (file->missing)
+		copy = (struct lc__source_file) { .missing = true };
+	copy.path = path;
+	sources->owned[sources->n_owned++] = path;
+	sources->files[sources->n++] = copy;
+	return LC_OK;
+}
+
+static int
+compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By path; of one path what makes the comparison find a difference comes first. */
+static int
+by_path(const void *a, const void *b)
+{
+	const struct lc__source_file *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	if (order == 0)
+		order = (y->missing - x->missing) * 2 + x->directory - y->directory;
+	if (order == 0)
+		order = (x->mtime_ns > y->mtime_ns) - (x->mtime_ns < y->mtime_ns);
+	if (order == 0)
+		order = compare_numbers(x->hash[0], y->hash[0]);
+	if (order == 0)
+		order = compare_numbers(x->hash[1], y->hash[1]);
+	return order;
+}
+
+void
+lc__sources_sort(struct lc__sources *sources)
+{
+	struct lc__source_file *files = sources->files;
+	size_t kept = 0;
+
+	if (sources->n == 0)
+		return;
+	qsort(files, sources->n, sizeof(*files), by_path);
+	for (size_t i = 1; i < sources->n; i++)
+		if (strcmp(files[i].path, files[kept].path) != 0)
+			files[++kept] = files[i];
+	sources->n = kept + 1;
+}
+
+static const char *
+portable_path(const char *path)
+{
+	return *path == '/' ? strrchr(path, '/') : path;
+}
+
+static lc_status
+hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
+{
+	struct lc__buf line = { 0 };
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; i < sources->n && status == LC_OK; i++) {
+		const struct lc__source_file *f = &sources->files[i];
+		if (f->directory || f->missing)
+			continue;
+		line.size = 0;
+		lc__buf_printf(&line, "%016llx%016llx %llu ",
+		    (unsigned long long)f->hash[0], (unsigned long long)f->hash[1],
+		    (unsigned long long)f->size);
+		lc__sources_put_path(portable_path(f->path), &line);
+		lc__buf_append(&line, "\n", 1);
+		status = line.failed ? no_memory() :
+		    lc__sha256_update(sha, line.data, line.size);
+	}
+	lc__buf_free(&line);
+	return status;
+}
+
+lc_status
+lc__sources_fingerprint(const struct lc__sources *sources, char out[65])
+{
+	struct lc__sha256 *sha = lc__sha256_new();
+	lc_status status;
+
+	if (sha == NULL)
+		return no_memory();
+	status = hash_files(sources, sha);
+	if (status == LC_OK)
+		status = lc__sha256_hex(sha, out);
+	lc__sha256_free(sha);
+	return status;
+}
+
+void
+lc__sources_free(struct lc__sources *sources)
+{
+	for (size_t i = 0; i < sources->n_owned; i++)
+		free(sources->owned[i]);
+	free(sources->owned);
+	free(sources->files);
+	lc__buf_free(&sources->text);
+	memset(sources, 0, sizeof(*sources));
+}
