@@ -306,7 +306,8 @@ START_TEST(file_size_limit)
 	signal(SIGXFSZ, SIG_IGN);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_int_eq(fake_build(dir, &v, &result), LC_NO_SPACE);
-	ck_assert_int_eq(outdir_count_files(dir, ""), 0);
+	ck_assert_int_eq(outdir_count_files(dir, ""), 1);
+	ck_assert(outdir_exists(dir, ".export-state.json"));
 }
 END_TEST
 

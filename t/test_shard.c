@@ -105,7 +105,7 @@ write_shard(const char *path, struct memory *m, uint32_t version, bool metadata,
 		.image = memory_image, .boxes = memory_boxes };
 	struct lc__shard_job job = { .path = path, .source = &source };
 	uint32_t chw[3];
-	char sha256[65];
+	struct lc__digest_text sums;
 
 	ck_assert_int_eq(lc__twh1_chw(&m->type, chw), LC_OK);
 	job.info = (lc_shard_info){ .version = version, .dtype = m->type.dtype,
@@ -116,8 +116,8 @@ write_shard(const char *path, struct memory *m, uint32_t version, bool metadata,
 	ck_assert_int_eq(lc__twh1_layout(&job.info, metadata, job.row_bytes),
 	    LC_OK);
 	ck_assert(lc__twh1_sizes_of(&job.info, &m->sizes));
-	ck_assert_int_eq(lc__shard_write(&job, sha256), LC_OK);
-	ck_assert_uint_eq(strlen(sha256), 64);
+	ck_assert_int_eq(lc__shard_write(&job, &sums), LC_OK);
+	ck_assert_uint_eq(strlen(sums.sha256), 64);
 }
 
 static void
@@ -434,7 +434,8 @@ START_TEST(failed_write_leaves_nothing)
 		.image = memory_image, .boxes = memory_boxes };
 	struct lc__shard_job job = { .path = path, .source = &source,
 		.step = refuse_step };
-	char sha256[65], *tmp;
+	struct lc__digest_text sums;
+	char *tmp;
 
 	write_file(path, "old", 3);
 	ck_assert_int_eq(lc_tensor_init(&m.type, LC_F16, 1, shape, NULL), LC_OK);
@@ -443,12 +444,12 @@ START_TEST(failed_write_leaves_nothing)
 	job.row_bytes = bytes_of_rows(&m, 2);
 	ck_assert_int_eq(lc__twh1_layout(&job.info, true, job.row_bytes), LC_OK);
 	ck_assert(lc__twh1_sizes_of(&job.info, &m.sizes));
-	ck_assert_int_eq(lc__shard_write(&job, sha256), LC_CANCELLED);
+	ck_assert_int_eq(lc__shard_write(&job, &sums), LC_CANCELLED);
 	assert_file_is(path, (const unsigned char *)"old", 3);
 	/* Metadata that is not what the layout was made for is refused. */
 	job.step = NULL;
 	job.row_bytes++;
-	ck_assert_int_eq(lc__shard_write(&job, sha256), LC_CORRUPT);
+	ck_assert_int_eq(lc__shard_write(&job, &sums), LC_CORRUPT);
 	assert_file_is(path, (const unsigned char *)"old", 3);
 	ck_assert_int_ge(asprintf(&tmp, "%s.tmp", path), 0);
 	ck_assert_int_eq(access(tmp, F_OK), -1);

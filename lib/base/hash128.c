@@ -3,6 +3,8 @@
 
 #include "base/hash128.h"
 
+#include <stdio.h>
+
 /* As in hash_long.c: the widest vectors of the processor it runs on. */
 #ifdef HAVE_XXH_X86DISPATCH
 #include <xxh_x86dispatch.h>
@@ -42,6 +44,16 @@ lc__hash128_end(const struct lc__hash128 *state, uint64_t hash[2])
 
 	hash[0] = h.high64;
 	hash[1] = h.low64;
+}
+
+void
+lc__hash128_hex(const struct lc__hash128 *state, char out[LC__HASH128_HEX])
+{
+	uint64_t hash[2];
+
+	lc__hash128_end(state, hash);
+	sprintf(out, "%016llx%016llx", (unsigned long long)hash[0],
+	    (unsigned long long)hash[1]);
 }
 
 void

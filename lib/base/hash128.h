@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LC__HASH128_HEX 33 /* hex digits and a terminator */
+
 void lc__hash128(const void *data, size_t size, uint64_t hash[2]);
 
 /** The same of bytes that come in pieces. */
@@ -15,6 +17,8 @@ struct lc__hash128;
 struct lc__hash128 *lc__hash128_new(void);
 void lc__hash128_update(struct lc__hash128 *state, const void *data, size_t size);
 void lc__hash128_end(const struct lc__hash128 *state, uint64_t hash[2]);
+/** The same as 32 lower-case hex digits. */
+void lc__hash128_hex(const struct lc__hash128 *state, char out[LC__HASH128_HEX]);
 void lc__hash128_free(struct lc__hash128 *state);
 
 #endif

@@ -2,6 +2,7 @@
 #include "format/manifest.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,19 +130,22 @@ get_endianness(const struct scope *s, bool *big)
 	return LC_OK;
 }
 
-/* Optional: absent, null and empty are all "not known yet". */
+/* Optional: absent, null and empty are all "not known". Room for a terminator. */
 static lc_status
-get_sha256(const struct scope *s, char out[65])
+get_hex(const struct scope *s, const char *key, size_t digits, char *out)
 {
-	const json_t *value = json_object_get(s->json, "checksum_sha256");
+	const json_t *value = json_object_get(s->json, key);
 	const char *text = json_string_value(value);
+	char what[40];
 
 	out[0] = '\0';
 	if (value == NULL || json_is_null(value) || (text && *text == '\0'))
 		return LC_OK;
-	if (text == NULL || strlen(text) != 64 ||
-	    strspn(text, "0123456789abcdefABCDEF") != 64)
-		return bad_field(s, "checksum_sha256", "is not 64 hex digits");
+	if (text == NULL || strlen(text) != digits ||
+	    strspn(text, "0123456789abcdefABCDEF") != digits) {
+		snprintf(what, sizeof(what), "is not %zu hex digits", digits);
+		return bad_field(s, key, what);
+	}
 	strcpy(out, text);
 	change_case(out, tolower);
 	return LC_OK;
@@ -182,7 +186,12 @@ get_shard(const struct scope *s, struct lc__manifest_shard *out)
 	return_if_error(get_u32(s, "max_boxes", &out->max_boxes));
 	return_if_error(get_dtype(s, "dtype", &out->dtype));
 	return_if_error(get_endianness(s, &out->big_endian));
-	return_if_error(get_sha256(s, out->sha256));
+	out->boxes_dtype = out->dtype;
+	if (json_object_get(s->json, "boxes_dtype") != NULL)
+		return_if_error(get_dtype(s, "boxes_dtype", &out->boxes_dtype));
+	return_if_error(get_hex(s, "checksum_sha256", 64, out->sha256));
+	return_if_error(get_hex(s, "checksum_xxh3", 32, out->xxh3));
+	return_if_error(get_hex(s, "samples_hash", 32, out->samples_hash));
 	out->has_bytes = json_object_get(s->json, "bytes") != NULL;
 	if (out->has_bytes)
 		return_if_error(get_number(s, "bytes", limit, &out->bytes));
@@ -255,6 +264,8 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 	    &m->created_at_ms));
 	return_if_error(get_json(s, "thresholds", &m->thresholds));
 	return_if_error(get_json(s, "summary", &m->summary));
+	if (json_object_get(s->json, "warehouse") != NULL)
+		return_if_error(get_json(s, "warehouse", &m->warehouse));
 	if (json_object_get(s->json, "export_state") != NULL)
 		return_if_error(get_string(s, "export_state", &m->export_state));
 	return get_shards(s, m);
@@ -303,6 +314,7 @@ lc__manifest_free(struct lc__manifest *m)
 	free(m->code_version);
 	free(m->thresholds);
 	free(m->summary);
+	free(m->warehouse);
 	free(m->export_state);
 	memset(m, 0, sizeof(*m));
 }
@@ -357,7 +369,13 @@ set_shard(json_t *o, const struct lc__manifest_shard *s)
 	    json_object_set_new(o, "checksum_sha256",
 	        s->sha256[0] ? json_string(s->sha256) : json_null()) == 0 &&
 	    (!s->has_bytes ||
-	        json_object_set_new(o, "bytes", json_of_number(s->bytes)) == 0);
+	        json_object_set_new(o, "bytes", json_of_number(s->bytes)) == 0) &&
+	    (s->boxes_dtype == s->dtype || json_object_set_new(o, "boxes_dtype",
+	        json_of_dtype(s->boxes_dtype)) == 0) &&
+	    (!s->xxh3[0] || json_object_set_new(o, "checksum_xxh3",
+	        json_string(s->xxh3)) == 0) &&
+	    (!s->samples_hash[0] || json_object_set_new(o, "samples_hash",
+	        json_string(s->samples_hash)) == 0);
 }
 
 static bool
@@ -396,6 +414,8 @@ set_manifest(json_t *o, const struct lc__manifest *m)
 	    json_object_set_new(o, "thresholds", json_of_text(m->thresholds)) == 0 &&
 	    json_object_set_new(o, "summary", json_of_text(m->summary)) == 0 &&
 	    set_shards(o, m) &&
+	    (m->warehouse == NULL || json_object_set_new(o, "warehouse",
+	        json_of_text(m->warehouse)) == 0) &&
 	    (m->manifest_version == 0 || json_object_set_new(o, "manifest_version",
 	        json_of_number(m->manifest_version)) == 0) &&
 	    (m->export_state == NULL || json_object_set_new(o, "export_state",

@@ -21,9 +21,11 @@ struct lc__manifest_shard {
 	uint64_t samples;                 /* how many */
 	uint32_t width, height, channels; /* of an image */
 	uint32_t max_boxes;               /* rows of boxes a sample */
-	lc_dtype dtype;                   /* of every element */
+	lc_dtype dtype;                   /* of images */
+	lc_dtype boxes_dtype;             /* of boxes and mask */
 	bool big_endian;                  /* "Big" instead of "Little" */
 	char sha256[65];                  /* of the file, "" while unknown */
+	char xxh3[33];                    /* XXH3 of 128 bits instead, or "" */
 	bool has_bytes;                   /* bytes counts */
 	uint64_t bytes;                   /* size of the file */
 	char samples_hash[33];            /* of what its samples were made of, "" if unknown */

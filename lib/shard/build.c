@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "shard/build.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/sha256.h"
+#include "shard/building.h"
 #include "shard/digest.h"
-#include "shard/outdir.h"
-#include "shard/plan.h"
 #include "shard/workers.h"
-
-/* A build on its way. */
-struct building {
-	const struct lc__build *build;
-	struct lc__plan plan;
-	struct lc__outdir dir;
-	struct lc__manifest manifest; /* shards[i] is plan.shards[i]; a sha256 says
-	                                 that it is done, or was by an earlier run */
-	bool resumed;                 /* the state file is of this same build */
-	pthread_mutex_t lock;         /* guards manifest and reused */
-	uint64_t reused;              /* shards found whole */
-};
 
 /* ---- what is to be --------------------------------------------------------- */
 
+/* "shard-000000.twh1" in the series' directory. */
+static char *
+path_in_build(const struct lc__plan_shard *planned)
+{
+	const char *sub = planned->series->path;
+	char name[40], *path;
+
+	if (asprintf(&path, "%s%s%s", sub, *sub ? "/" : "",
+	    lc__shard_name(planned->number, name)) < 0)
+		return NULL;
+	return path;
+}
+
 static lc_status
-describe_shard(const struct lc__plan_shard *planned, uint64_t i,
+describe_shard(const struct lc__plan_shard *planned,
     struct lc__manifest_shard *out)
 {
 	const lc_shard_info *info = &planned->info;
-	char name[40];
 
-	out->relative_path = strdup(lc__shard_name(i, name));
-	name[strlen(name) - strlen(LC__SHARD_SUFFIX)] = '\0';
-	out->id = strdup(name);
+	out->relative_path = path_in_build(planned);
+	if (out->relative_path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+	out->id = strndup(out->relative_path,
+	    strlen(out->relative_path) - strlen(LC__SHARD_SUFFIX));
 	out->shard_version = info->version;
 	out->samples = info->samples;
 	out->width = info->width;
@@ -46,30 +46,38 @@ describe_shard(const struct lc__plan_shard *planned, uint64_t i,
 	out->channels = info->channels;
 	out->max_boxes = info->max_boxes;
 	out->dtype = info->dtype;
+	out->boxes_dtype = info->boxes_dtype;
 	out->has_bytes = true;
 	out->bytes = info->file_size;
-	if (out->id == NULL || out->relative_path == NULL)
+	strcpy(out->samples_hash, planned->samples_hash);
+	if (out->id == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
 	return LC_OK;
 }
 
 static lc_status
-describe_all(struct building *b)
+describe_all(struct lc__building *b)
 {
 	const struct lc__build *build = b->build;
 	struct lc__manifest *m = &b->manifest;
 
+	b->kept = calloc(b->plan.n, sizeof(*b->kept));
 	m->shards = calloc(b->plan.n, sizeof(*m->shards));
-	if (m->shards == NULL)
+	if (m->shards == NULL || b->kept == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
 	for (m->n = 0; m->n < b->plan.n; m->n++)
-		return_if_error(describe_shard(&b->plan.shards[m->n], m->n,
+		return_if_error(describe_shard(&b->plan.shards[m->n],
 		    &m->shards[m->n]));
 	m->dataset_root = build->about->dataset_root;
 	m->transform = build->about->transform;
 	m->code_version = build->about->code_version;
 	m->thresholds = build->about->thresholds;
 	m->summary = build->about->summary;
+	m->warehouse = build->about->warehouse;
+	if (build->about->version != NULL) {
+		m->version = build->about->version;
+		m->version_recipe = build->about->version_recipe;
+	}
 	m->default_dtype = build->series[0].form->dtype;
 	m->default_shard_version = build->series[0].form->version;
 	m->manifest_version = LC__MANIFEST_VERSION;
@@ -78,158 +86,18 @@ describe_all(struct building *b)
 
 /* Give the borrowed strings back before the rest is freed. */
 static void
-forget_all(struct building *b)
+forget_all(struct lc__building *b)
 {
 	struct lc__manifest *m = &b->manifest;
 
 	m->dataset_root = m->transform = m->code_version = NULL;
-	m->thresholds = m->summary = NULL;
+	m->thresholds = m->summary = m->warehouse = NULL;
+	if (b->build->about->version != NULL)
+		m->version = m->version_recipe = NULL;
 	/* A shard whose description failed half-way is behind the last counted. */
 	if (m->shards != NULL && m->n < b->plan.n)
 		m->n++;
 	lc__manifest_free(m);
-}
-
-/* ---- what is there --------------------------------------------------------- */
-
-/* The manifest that stands there, if any. Someone else's manifest.json is not
- * ours to replace. */
-static lc_status
-read_old_manifest(const struct building *b, struct lc__manifest *old)
-{
-	struct lc__buf text = { 0 };
-	lc_status status = lc__outdir_read(&b->dir, LC__MANIFEST_NAME, &text);
-
-	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size,
-		    LC__MANIFEST_NAME, old);
-	else if (status == LC_NOT_FOUND)
-		status = LC_OK;
-	if (status == LC_CORRUPT || status == LC_NOT_MODULE || status == LC_VERSION)
-		status = lc__error(LC_INVALID, 0,
-		    "%s: will not replace what is no manifest of shards: %s",
-		    b->dir.path, strdupa(lc_last_error()->text));
-	lc__buf_free(&text);
-	return status;
-}
-
-static bool
-names(const struct lc__manifest *manifest, const char *path)
-{
-	for (size_t i = 0; i < manifest->n; i++)
-		if (strcmp(manifest->shards[i].relative_path, path) == 0)
-			return true;
-	return false;
-}
-
-/* Take over what an interrupted run of this same build noted. A state file that
- * is damaged or of another build is as good as none. */
-static void
-read_state(struct building *b)
-{
-	struct lc__manifest old = { 0 };
-	struct lc__buf text = { 0 };
-
-	if (lc__outdir_read(&b->dir, LC__STATE_NAME, &text) == LC_OK &&
-	    lc__manifest_parse(text.data, text.size, LC__STATE_NAME, &old) ==
-	        LC_OK && old.export_state != NULL &&
-	    strcmp(old.export_state, b->build->state) == 0) {
-		b->resumed = true;
-		for (size_t i = 0, j = 0; i < old.n; i++) {
-			/* Both are in the order of the shards. */
-			while (j < b->manifest.n &&
-			    strcmp(b->manifest.shards[j].id, old.shards[i].id) != 0)
-				j++;
-			if (j < b->manifest.n)
-				strcpy(b->manifest.shards[j].sha256,
-				    old.shards[i].sha256);
-		}
-	}
-	lc__manifest_free(&old);
-	lc__buf_free(&text);
-}
-
-/* Whether a file is a shard that an earlier run of this build finished. */
-static bool
-keeps(const struct building *b, const struct lc__outfile *file)
-{
-	return file->kind == LC__OUT_SHARD && file->number < b->plan.n &&
-	    b->manifest.shards[file->number].sha256[0] != '\0' &&
-	    file->size == b->plan.shards[file->number].info.file_size;
-}
-
-/* A shard of unknown origin would spoil the directory, and may be precious. */
-static lc_status
-check_strangers(const struct building *b, const struct lc__manifest *old)
-{
-	for (size_t i = 0; i < b->dir.n; i++) {
-		const struct lc__outfile *file = &b->dir.files[i];
-		if (file->kind == LC__OUT_OTHER && !names(old, file->name))
-			return lc__error(LC_INVALID, 0,
-			    "%s: holds %s, which no export here has written",
-			    b->dir.path, file->name);
-	}
-	return LC_OK;
-}
-
-/* Before anything is removed: an export that cannot fit leaves the old one. */
-static lc_status
-check_space(const struct building *b)
-{
-	uint64_t needed = b->plan.bytes, room;
-	struct statvfs fs;
-
-	if (fstatvfs(b->dir.fd, &fs) == -1)
-		return lc__error_sys(errno, "%s: statvfs", b->dir.path);
-	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	for (size_t i = 0; i < b->dir.n; i++) {
-		if (keeps(b, &b->dir.files[i]))
-			needed -= b->dir.files[i].size;
-		else
-			room += b->dir.files[i].disk;
-	}
-	if (needed <= room)
-		return LC_OK;
-	return lc__error(LC_NO_SPACE, 0,
-	    "%s: the shards need %llu bytes, %llu are free", b->dir.path,
-	    (unsigned long long)needed, (unsigned long long)room);
-}
-
-static lc_status
-sync_dir(const struct building *b)
-{
-	return lc__sync_dir(b->dir.path);
-}
-
-/* The manifest first, for it names what is about to go. */
-static lc_status
-clear(const struct building *b)
-{
-	return_if_error(lc__outdir_remove(&b->dir, LC__MANIFEST_NAME));
-	if (!b->resumed)
-		return_if_error(lc__outdir_remove(&b->dir, LC__STATE_NAME));
-	return_if_error(sync_dir(b));
-	for (size_t i = 0; i < b->dir.n; i++)
-		if (!keeps(b, &b->dir.files[i]))
-			return_if_error(lc__outdir_remove(&b->dir,
-			    b->dir.files[i].name));
-	return LC_OK;
-}
-
-static lc_status
-prepare(struct building *b)
-{
-	struct lc__manifest old = { 0 };
-	lc_status status;
-
-	return_if_error(lc__outdir_scan(&b->dir));
-	return_if_error(read_old_manifest(b, &old));
-	status = check_strangers(b, &old);
-	lc__manifest_free(&old);
-	return_if_error(status);
-	read_state(b);
-	return_if_error(check_space(b));
-	return clear(b);
 }
 
 /* ---- one shard ------------------------------------------------------------- */
@@ -240,72 +108,92 @@ step(void *workers, uint64_t bytes)
 	return lc__workers_step(workers, bytes);
 }
 
+static void
+set_digest(struct lc__building *b, uint64_t i, const struct lc__digest_text *text)
+{
+	strcpy(b->manifest.shards[i].sha256, text->sha256);
+	strcpy(b->manifest.shards[i].xxh3, text->xxh3);
+}
+
 /* Compare a file with what an earlier run noted of it. */
 static lc_status
 recheck(struct lc__workers *workers, uint64_t i, const char *path, bool *whole)
 {
-	const struct building *b = workers->ctx;
-	char sha256[65];
+	const struct lc__building *b = workers->ctx;
+	const struct lc__manifest_shard *noted = &b->manifest.shards[i];
+	struct lc__digest_text text;
 	lc_status status;
 
 	*whole = false;
-	for (size_t f = 0; f < b->dir.n; f++)
-		if (b->dir.files[f].number == i && keeps(b, &b->dir.files[f]))
-			*whole = true;
-	if (!*whole)
+	if (!b->kept[i])
 		return LC_OK;
-	status = lc__file_sha256(path, workers, sha256);
-	*whole = status == LC_OK &&
-	    strcmp(sha256, b->manifest.shards[i].sha256) == 0;
+	status = lc__file_digest(path, b->build->no_sha256, workers, &text);
+	*whole = status == LC_OK && strcmp(text.sha256, noted->sha256) == 0 &&
+	    strcmp(text.xxh3, noted->xxh3) == 0;
+	if (!*whole)
+		lc__workers_again(workers, noted->bytes);
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* Note in the state file every shard that is done. Holds the lock. */
 static lc_status
-write_state(struct building *b)
+write_shard(struct lc__workers *workers, uint64_t i, const char *path,
+    struct lc__digest_text *out)
 {
-	struct lc__manifest done = b->manifest;
-	struct lc__buf text = { 0 };
-	lc_status status;
+	const struct lc__building *b = workers->ctx;
+	const struct lc__plan_shard *planned = &b->plan.shards[i];
+	const struct lc__shard_job job = { .path = path, .info = planned->info,
+		.first = planned->first, .row_bytes = planned->row_bytes,
+		.source = planned->series->source,
+		.no_sha256 = b->build->no_sha256, .step = step,
+		.step_ctx = workers };
 
-	done.shards = calloc(b->manifest.n, sizeof(*done.shards));
-	if (done.shards == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
-	done.n = 0;
-	for (size_t i = 0; i < b->manifest.n; i++)
-		if (b->manifest.shards[i].sha256[0] != '\0')
-			done.shards[done.n++] = b->manifest.shards[i];
-	done.export_state = (char *)b->build->state;
-	status = lc__manifest_format(&done, &text);
-	if (status == LC_OK)
-		status = lc__outdir_write(&b->dir, LC__STATE_NAME, &text);
-	free(done.shards);
-	lc__buf_free(&text);
-	return status;
+	return lc__shard_write(&job, out);
+}
+
+/* Take a shard of the older build. */
+static lc_status
+take_shard(struct lc__workers *workers, uint64_t i, const char *path,
+    struct lc__digest_text *out, bool *taken)
+{
+	const struct lc__building *b = workers->ctx;
+	const struct lc__manifest_shard *there = lc__reuse_find(&b->older,
+	    &b->manifest.shards[i], b->build->no_sha256);
+
+	*taken = false;
+	if (there == NULL)
+		return LC_OK;
+	return_if_error(lc__reuse_take(&b->older, there, &b->plan.shards[i].info,
+	    path, workers, taken));
+	memset(out, 0, sizeof(*out));
+	strcpy(b->build->no_sha256 ? out->xxh3 : out->sha256,
+	    b->build->no_sha256 ? there->xxh3 : there->sha256);
+	return LC_OK;
 }
 
 static lc_status
-write_shard(struct lc__workers *workers, uint64_t i, const char *path)
+take_or_write(struct lc__workers *workers, uint64_t i, const char *path)
 {
-	struct building *b = workers->ctx;
-	const struct lc__plan_shard *planned = &b->plan.shards[i];
-	const struct lc__shard_job job = { path, planned->info, planned->first,
-		planned->row_bytes, b->build->series[0].source, step, workers };
-	char sha256[65];
+	struct lc__building *b = workers->ctx;
+	struct lc__digest_text text;
+	bool taken;
 	lc_status status;
 
-	return_if_error(lc__shard_write(&job, sha256));
+	return_if_error(take_shard(workers, i, path, &text, &taken));
+	if (!taken)
+		return_if_error(write_shard(workers, i, path, &text));
 	pthread_mutex_lock(&b->lock);
-	strcpy(b->manifest.shards[i].sha256, sha256);
-	status = write_state(b);
+	set_digest(b, i, &text);
+	b->reused += taken;
+	status = lc__state_write(b);
 	pthread_mutex_unlock(&b->lock);
 	return status;
 }
 
 static lc_status
-reuse_or_write(struct lc__workers *workers, uint64_t i, const char *path)
+keep_or_make(struct lc__workers *workers, uint64_t i, const char *path)
 {
-	struct building *b = workers->ctx;
+	static const struct lc__digest_text none = { "", "" };
+	struct lc__building *b = workers->ctx;
 	bool whole;
 
 	return_if_error(recheck(workers, i, path, &whole));
@@ -313,22 +201,22 @@ reuse_or_write(struct lc__workers *workers, uint64_t i, const char *path)
 	if (whole)
 		b->reused++;
 	else
-		b->manifest.shards[i].sha256[0] = '\0';
+		set_digest(b, i, &none);
 	pthread_mutex_unlock(&b->lock);
-	return whole ? LC_OK : write_shard(workers, i, path);
+	return whole ? LC_OK : take_or_write(workers, i, path);
 }
 
 static lc_status
 do_shard(struct lc__workers *workers, uint64_t i)
 {
-	const struct building *b = workers->ctx;
-	char name[40], *path;
+	const struct lc__building *b = workers->ctx;
+	char *path = lc__path_join(b->dir.path,
+	    b->manifest.shards[i].relative_path);
 	lc_status status;
 
-	path = lc__path_join(b->dir.path, lc__shard_name(i, name));
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
-	status = reuse_or_write(workers, i, path);
+	status = keep_or_make(workers, i, path);
 	free(path);
 	return status;
 }
@@ -354,20 +242,22 @@ hash_hex(const struct lc__buf *text, char out[65])
 
 /* The content is known by its shards; with the options it makes the version. */
 static lc_status
-make_version(struct building *b)
+make_version(struct lc__building *b)
 {
+	const bool no_sha256 = b->build->no_sha256;
 	struct lc__manifest *m = &b->manifest;
 	struct lc__buf all = { 0 }, recipe = { 0 };
 	char content[65], version[65];
 	lc_status status;
 
 	for (size_t i = 0; i < m->n; i++)
-		lc__buf_append(&all, m->shards[i].sha256, 64);
+		lc__buf_append(&all, no_sha256 ? m->shards[i].xxh3 :
+		    m->shards[i].sha256, no_sha256 ? 32 : 64);
 	status = hash_hex(&all, content);
 	lc__buf_free(&all);
 	return_if_error(status);
-	lc__buf_printf(&recipe, "{\"options\":%s,\"content_sha256\":\"%s\"}",
-	    b->build->recipe, content);
+	lc__buf_printf(&recipe, "{\"options\":%s,\"content_%s\":\"%s\"}",
+	    b->build->recipe, no_sha256 ? "xxh3" : "sha256", content);
 	status = hash_hex(&recipe, version);
 	lc__buf_append(&recipe, "", 1);
 	m->version_recipe = (char *)recipe.data;
@@ -375,36 +265,54 @@ make_version(struct building *b)
 	m->version = strdup(version);
 	if (recipe.failed || m->version == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
-	m->created_at_ms = lc__clock_wall_ms();
 	return LC_OK;
 }
 
 static lc_status
-finish(struct building *b)
+sync_dirs(const struct lc__building *b)
+{
+	for (size_t i = 0; i < b->build->n_series; i++) {
+		char *path = lc__path_join(b->dir.path, b->build->series[i].path);
+		lc_status status;
+		if (path == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		status = lc__sync_dir(path);
+		free(path);
+		return_if_error(status);
+	}
+	return lc__sync_dir(b->dir.path);
+}
+
+static lc_status
+finish(struct lc__building *b)
 {
 	struct lc__buf text = { 0 };
 	lc_status status;
 
-	return_if_error(make_version(b));
-	return_if_error(sync_dir(b));
+	if (b->build->about->version == NULL)
+		return_if_error(make_version(b));
+	b->manifest.created_at_ms = lc__clock_wall_ms();
+	return_if_error(sync_dirs(b));
 	status = lc__manifest_format(&b->manifest, &text);
 	if (status == LC_OK)
 		status = lc__outdir_write(&b->dir, LC__MANIFEST_NAME, &text);
 	lc__buf_free(&text);
 	return_if_error(status);
 	return_if_error(lc__outdir_remove(&b->dir, LC__STATE_NAME));
-	return sync_dir(b);
+	return lc__sync_dir(b->dir.path);
 }
 
 static lc_status
-write_all(struct building *b)
+write_all(struct lc__building *b)
 {
 	struct lc__workers workers = { .job = do_shard, .ctx = b,
 		.jobs = b->plan.n, .total = b->plan.bytes,
 		.progress = b->build->progress };
 
+	if (b->build->reuse != NULL)
+		return_if_error(lc__reuse_open(b->build->reuse, &b->older));
 	return_if_error(lc__outdir_lock(b->build->dir, &b->dir));
-	return_if_error(prepare(b));
+	return_if_error(lc__build_prepare(b));
 	if (lc__workers_run(&workers, b->build->threads) != LC_OK)
 		return lc_last_error()->status == LC_CANCELLED ?
 		    lc__error(LC_CANCELLED, 0, "%s: export cancelled", b->dir.path) :
@@ -412,26 +320,45 @@ write_all(struct building *b)
 	return finish(b);
 }
 
+/* Each in a directory of its own, which a shard or a file of ours is not. */
+static lc_status
+check_series(const struct lc__build *build)
+{
+	for (size_t i = 0; i < build->n_series; i++) {
+		const char *path = build->series[i].path;
+		const char *dot = strrchr(path, '.');
+		bool good = *path == '\0' || (*path != '.' &&
+		    strchr(path, '/') == NULL &&
+		    (dot == NULL || strcmp(dot, LC__SHARD_SUFFIX) != 0) &&
+		    strcmp(path, LC__MANIFEST_NAME) != 0);
+		for (size_t k = 0; k < i; k++)
+			good = good && strcmp(build->series[k].path, path) != 0;
+		if (!good || build->series[i].samples == 0)
+			return lc__error(LC_INVALID, 0,
+			    "export: bad series of shards '%s'", path);
+	}
+	return LC_OK;
+}
+
 lc_status
 lc__build_run(const struct lc__build *build, lc_export_result *out)
 {
-	struct building b = { .build = build, .dir = { .fd = -1 } };
+	struct lc__building b = { .build = build, .dir = { .fd = -1 } };
 	lc_status status;
 
-	if (build->n_series != 1 || build->series[0].path[0] != '\0')
-		return lc__error(LC_UNSUPPORTED, 0, "export: one series only");
-	return_if_error(lc__plan_make(build->series[0].form, build->metadata,
-	    build->series[0].source, build->series[0].samples,
-	    build->shard_bytes, &b.plan));
+	return_if_error(check_series(build));
+	return_if_error(lc__plan_make(build, &b.plan));
 	pthread_mutex_init(&b.lock, NULL);
 	status = describe_all(&b);
 	if (status == LC_OK && !build->dry_run)
 		status = write_all(&b);
 	if (status == LC_OK)
-		*out = (lc_export_result){ b.plan.n, b.reused, build->series[0].samples,
+		*out = (lc_export_result){ b.plan.n, b.reused, b.plan.samples,
 			b.plan.bytes };
 	lc__outdir_close(&b.dir);
+	lc__reuse_close(&b.older);
 	forget_all(&b);
+	free(b.kept);
 	pthread_mutex_destroy(&b.lock);
 	lc__plan_free(&b.plan);
 	return status;

@@ -4,45 +4,88 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "base/sha256.h"
 
 #define BUFFER ((size_t)256 << 10)
 
+lc_status
+lc__digest_begin(struct lc__digest *digest, bool no_sha256)
+{
+	if (no_sha256)
+		digest->xxh3 = lc__hash128_new();
+	else
+		digest->sha256 = lc__sha256_new();
+	if (digest->xxh3 == NULL && digest->sha256 == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return LC_OK;
+}
+
+lc_status
+lc__digest_update(struct lc__digest *digest, const void *data, size_t size)
+{
+	if (digest->sha256 != NULL)
+		return lc__sha256_update(digest->sha256, data, size);
+	lc__hash128_update(digest->xxh3, data, size);
+	return LC_OK;
+}
+
+lc_status
+lc__digest_end(struct lc__digest *digest, struct lc__digest_text *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (digest->sha256 != NULL)
+		return lc__sha256_hex(digest->sha256, out->sha256);
+	lc__hash128_hex(digest->xxh3, out->xxh3);
+	return LC_OK;
+}
+
+void
+lc__digest_free(struct lc__digest *digest)
+{
+	lc__sha256_free(digest->sha256);
+	lc__hash128_free(digest->xxh3);
+	memset(digest, 0, sizeof(*digest));
+}
+
 static lc_status
-digest(int fd, const char *path, struct lc__workers *workers,
-    struct lc__sha256 *sha, unsigned char *buf, char out[65])
+read_all(int fd, const char *path, struct lc__workers *workers,
+    struct lc__digest *digest, unsigned char *buf)
 {
 	size_t got;
 
 	do {
 		return_if_error(lc__read_full(fd, buf, BUFFER, &got, path));
-		return_if_error(lc__sha256_update(sha, buf, got));
+		return_if_error(lc__digest_update(digest, buf, got));
 		return_if_error(lc__workers_step(workers, got));
 	} while (got == BUFFER);
-	return lc__sha256_hex(sha, out);
+	return LC_OK;
 }
 
 lc_status
-lc__file_sha256(const char *path, struct lc__workers *workers, char out[65])
+lc__file_digest(const char *path, bool no_sha256, struct lc__workers *workers,
+    struct lc__digest_text *out)
 {
-	struct lc__sha256 *sha = lc__sha256_new();
+	struct lc__digest digest = { NULL, NULL };
 	unsigned char *buf = malloc(BUFFER);
 	int fd = -1;
-	lc_status status;
+	lc_status status = lc__digest_begin(&digest, no_sha256);
 
-	if (sha == NULL || buf == NULL)
+	if (buf == NULL && status == LC_OK)
 		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	else if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
+	if (status == LC_OK &&
+	    (fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
 		status = lc__error_sys(errno, "%s: open", path);
-	else
-		status = digest(fd, path, workers, sha, buf, out);
+	if (status == LC_OK)
+		status = read_all(fd, path, workers, &digest, buf);
+	if (status == LC_OK)
+		status = lc__digest_end(&digest, out);
 	if (fd != -1)
 		close(fd);
 	free(buf);
-	lc__sha256_free(sha);
+	lc__digest_free(&digest);
 	return status;
 }

@@ -42,6 +42,13 @@ differs(const char *path, const char *what, uint64_t has, uint64_t said)
 }
 
 static lc_status
+dtype_differs(const char *path, const char *what, lc_dtype has, lc_dtype said)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: %s is %s, the manifest says %s", path,
+	    what, lc_dtype_name(has), lc_dtype_name(said));
+}
+
+static lc_status
 compare_header(const char *path, const lc_shard_info *has,
     const struct lc__manifest_shard *said)
 {
@@ -64,8 +71,10 @@ compare_header(const char *path, const lc_shard_info *has,
 			return differs(path, rows[i].what, rows[i].has,
 			    rows[i].said);
 	if (has->dtype != said->dtype)
-		return lc__error(LC_CORRUPT, 0, "%s: dtype is %s, the manifest says %s",
-		    path, lc_dtype_name(has->dtype), lc_dtype_name(said->dtype));
+		return dtype_differs(path, "dtype", has->dtype, said->dtype);
+	if (has->boxes_dtype != said->boxes_dtype && has->max_boxes > 0)
+		return dtype_differs(path, "boxes_dtype", has->boxes_dtype,
+		    said->boxes_dtype);
 	if (said->big_endian)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: is little-endian, the manifest says Big", path);
@@ -84,19 +93,58 @@ check_header(const char *path, const struct lc__manifest_shard *said)
 	return status;
 }
 
+/* Turns the bytes so far of one shard into steps of the work. */
+struct steps {
+	struct lc__workers *workers;
+	uint64_t counted;
+};
+
+static int
+count_steps(void *ctx, uint64_t done, uint64_t total)
+{
+	struct steps *steps = ctx;
+	const uint64_t more = done - steps->counted;
+
+	(void)total;
+	steps->counted = done;
+	return lc__workers_step(steps->workers, more) != LC_OK;
+}
+
+/* For a shard that the manifest has no checksum of. */
+static lc_status
+check_blocks(struct lc__workers *workers, const char *path)
+{
+	struct steps steps = { workers, 0 };
+	const lc_progress progress = { .step = count_steps, .ctx = &steps };
+	uint64_t size;
+	lc_shard *shard;
+	lc_status status;
+
+	return_if_error(lc_shard_open(path, &shard));
+	size = lc_shard_info_of(shard)->file_size;
+	status = lc_shard_verify(shard, &progress);
+	lc_shard_close(shard);
+	if (status == LC_UNSUPPORTED)
+		return lc__error(LC_CORRUPT, 0, "%s: neither the manifest nor the "
+		    "shard has checksums of it", path);
+	return_if_error(status);
+	return lc__workers_step(workers, size - steps.counted);
+}
+
 static lc_status
 check_digest(struct lc__workers *workers, const char *path,
     const struct lc__manifest_shard *said)
 {
-	char sha256[65];
+	const bool no_sha256 = said->sha256[0] == '\0';
+	struct lc__digest_text has;
 
-	if (said->sha256[0] == '\0')
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: the manifest has no checksum_sha256 for it", path);
-	return_if_error(lc__file_sha256(path, workers, sha256));
-	if (strcmp(sha256, said->sha256) != 0)
-		return lc__error(LC_CORRUPT, 0, "%s: SHA-256 differs from the manifest",
-		    path);
+	if (no_sha256 && said->xxh3[0] == '\0')
+		return check_blocks(workers, path);
+	return_if_error(lc__file_digest(path, no_sha256, workers, &has));
+	if (strcmp(no_sha256 ? has.xxh3 : has.sha256,
+	    no_sha256 ? said->xxh3 : said->sha256) != 0)
+		return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest",
+		    path, no_sha256 ? "XXH3" : "SHA-256");
 	return LC_OK;
 }
 
@@ -185,9 +233,13 @@ is_named(const struct lc__manifest *manifest, const char *name)
 static lc_status
 check_strangers(struct check *c)
 {
+	for (size_t i = 0; i < c->manifest.n; i++)
+		return_if_error(lc__outdir_know(&c->dir,
+		    c->manifest.shards[i].relative_path));
 	return_if_error(lc__outdir_scan(&c->dir));
 	for (size_t i = 0; i < c->dir.n; i++) {
 		if (c->dir.files[i].kind == LC__OUT_TMP ||
+		    c->dir.files[i].kind == LC__OUT_EXPORT ||
 		    is_named(&c->manifest, c->dir.files[i].name))
 			continue;
 		lc__error(LC_CORRUPT, 0, "%s/%s: a shard that the manifest does "

@@ -75,9 +75,12 @@ shard_number(const char *name, uint64_t *number)
 static bool
 classify(struct lc__outfile *file)
 {
-	const char *name = file->name;
+	const char *name = file->name + file->base;
 
-	if (shard_number(name, &file->number))
+	if (file->base > 0 && (strcmp(name, LC__MANIFEST_NAME) == 0 ||
+	    strcmp(name, LC__STATE_NAME) == 0))
+		file->kind = LC__OUT_EXPORT;
+	else if (shard_number(name, &file->number))
 		file->kind = LC__OUT_SHARD;
 	else if (ends_with(name, LC__SHARD_SUFFIX))
 		file->kind = LC__OUT_OTHER;
@@ -91,49 +94,118 @@ classify(struct lc__outfile *file)
 	return true;
 }
 
+/* A file that was found, with name malloc'ed, which is taken in any case. */
 static lc_status
-add_file(struct lc__outdir *dir, int fd, const char *name)
+keep_file(struct lc__outdir *dir, const struct lc__outfile *file)
 {
-	struct lc__outfile file = { .name = (char *)name };
-	struct lc__outfile *more;
-	struct stat st;
+	struct lc__outfile *more = realloc(dir->files,
+	    (dir->n + 1) * sizeof(*more));
 
-	if (!classify(&file) ||
-	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
-	    S_ISDIR(st.st_mode))
-		return LC_OK;
-	file.size = (uint64_t)st.st_size;
-	file.disk = st.st_nlink == 1 ? (uint64_t)st.st_blocks * 512 : 0;
-	more = realloc(dir->files, (dir->n + 1) * sizeof(*more));
-	if (more != NULL)
-		dir->files = more;
-	file.name = strdup(name);
-	if (more == NULL || file.name == NULL) {
-		free(file.name);
+	if (more == NULL) {
+		free(file->name);
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
 	}
-	dir->files[dir->n++] = file;
+	dir->files = more;
+	dir->files[dir->n++] = *file;
+	return LC_OK;
+}
+
+static lc_status
+add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
+{
+	struct lc__outfile file = { .base = *sub ? strlen(sub) + 1 : 0 };
+	struct stat st;
+
+	if (asprintf(&file.name, "%s%s%s", sub, *sub ? "/" : "", name) < 0)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+	if (!classify(&file) ||
+	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+	    S_ISDIR(st.st_mode)) {
+		free(file.name);
+		return LC_OK;
+	}
+	file.size = (uint64_t)st.st_size;
+	file.disk = st.st_nlink == 1 ? (uint64_t)st.st_blocks * 512 : 0;
+	return keep_file(dir, &file);
+}
+
+static lc_status
+list_stream(struct lc__outdir *dir, const char *sub, DIR *stream)
+{
+	const struct dirent *entry;
+
+	errno = 0;
+	while ((entry = readdir(stream)) != NULL) {
+		return_if_error(add_file(dir, dirfd(stream), sub, entry->d_name));
+		errno = 0;
+	}
+	if (errno != 0)
+		return lc__error_sys(errno, "%s/%s: read", dir->path, sub);
+	return LC_OK;
+}
+
+/* The directory itself has the name "". */
+static lc_status
+list_one(struct lc__outdir *dir, const char *sub)
+{
+	const bool top = *sub == '\0';
+	char *path = lc__path_join(dir->path, top ? "." : sub);
+	int fd;
+	DIR *stream;
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (top ? 0 : O_NOFOLLOW));
+	free(path);
+	if (fd == -1 && !top &&
+	    (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return LC_OK;
+	if (fd == -1)
+		return lc__error_sys(errno, "%s%s%s: open", dir->path,
+		    top ? "" : "/", sub);
+	stream = fdopendir(fd);
+	if (stream == NULL) {
+		status = lc__error_sys(errno, "%s: open", dir->path);
+		close(fd);
+		return status;
+	}
+	status = list_stream(dir, sub, stream);
+	closedir(stream);
+	return status;
+}
+
+lc_status
+lc__outdir_know(struct lc__outdir *dir, const char *relative_path)
+{
+	const size_t size = strcspn(relative_path, "/");
+	char **more;
+
+	if (relative_path[size] == '\0' ||
+	    strchr(relative_path + size + 1, '/') != NULL)
+		return LC_OK;
+	for (size_t i = 0; i < dir->n_subs; i++)
+		if (strncmp(dir->subs[i], relative_path, size) == 0 &&
+		    dir->subs[i][size] == '\0')
+			return LC_OK;
+	more = realloc(dir->subs, (dir->n_subs + 1) * sizeof(*more));
+	if (more != NULL) {
+		dir->subs = more;
+		more[dir->n_subs] = strndup(relative_path, size);
+	}
+	if (more == NULL || more[dir->n_subs] == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+	dir->n_subs++;
 	return LC_OK;
 }
 
 lc_status
 lc__outdir_scan(struct lc__outdir *dir)
 {
-	DIR *stream = opendir(dir->path);
-	const struct dirent *entry;
-	lc_status status = LC_OK;
-
-	if (stream == NULL)
-		return lc__error_sys(errno, "%s: open", dir->path);
-	errno = 0;
-	while (status == LC_OK && (entry = readdir(stream)) != NULL) {
-		status = add_file(dir, dirfd(stream), entry->d_name);
-		errno = 0;
-	}
-	if (status == LC_OK && errno != 0)
-		status = lc__error_sys(errno, "%s: read", dir->path);
-	closedir(stream);
-	return status;
+	return_if_error(list_one(dir, ""));
+	for (size_t i = 0; i < dir->n_subs; i++)
+		return_if_error(list_one(dir, dir->subs[i]));
+	return LC_OK;
 }
 
 lc_status
@@ -141,6 +213,23 @@ lc__outdir_remove(const struct lc__outdir *dir, const char *name)
 {
 	if (unlinkat(dir->fd, name, 0) == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s/%s: remove", dir->path, name);
+	return LC_OK;
+}
+
+lc_status
+lc__outdir_remove_sub(const struct lc__outdir *dir, const char *name)
+{
+	if (unlinkat(dir->fd, name, AT_REMOVEDIR) == -1 && errno != ENOENT &&
+	    errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR)
+		return lc__error_sys(errno, "%s/%s: remove", dir->path, name);
+	return LC_OK;
+}
+
+lc_status
+lc__outdir_rename(const struct lc__outdir *dir, const char *from, const char *to)
+{
+	if (renameat(dir->fd, from, dir->fd, to) == -1)
+		return lc__error_sys(errno, "%s/%s: rename", dir->path, from);
 	return LC_OK;
 }
 
@@ -178,6 +267,9 @@ lc__outdir_close(struct lc__outdir *dir)
 	for (size_t i = 0; i < dir->n; i++)
 		free(dir->files[i].name);
 	free(dir->files);
+	for (size_t i = 0; i < dir->n_subs; i++)
+		free(dir->subs[i]);
+	free(dir->subs);
 	if (dir->fd != -1)
 		close(dir->fd);
 	*dir = (struct lc__outdir){ .fd = -1 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A directory of shards: what stands in it, and one writer at a time. */
+/* A directory of shards and those in it that hold shards of one size each: what
+ * stands there, and one writer at a time. */
 #ifndef LC_SHARD_OUTDIR_H
 #define LC_SHARD_OUTDIR_H
 
@@ -18,12 +19,14 @@
 enum lc__outkind {
 	LC__OUT_SHARD,  /* shard-000000.twh1 */
 	LC__OUT_OTHER,  /* another *.twh1 */
-	LC__OUT_TMP     /* left by an export that was killed */
+	LC__OUT_TMP,    /* left by an export that was killed */
+	LC__OUT_EXPORT  /* manifest.json or state file of a subdirectory's own */
 };
 
 /** One file in the directory. */
 struct lc__outfile {
-	char *name;            /* without the directory */
+	char *name;            /* path from the directory */
+	size_t base;           /* where its last component starts in name */
 	enum lc__outkind kind; /* by its name */
 	uint64_t number;       /* of LC__OUT_SHARD */
 	uint64_t size;         /* bytes */
@@ -34,6 +37,8 @@ struct lc__outfile {
 struct lc__outdir {
 	const char *path;          /* borrowed */
 	int fd;                    /* holds the lock; -1 if there is none */
+	char **subs;               /* names of the subdirectories to look into */
+	size_t n_subs;             /* how many */
 	struct lc__outfile *files; /* in no order */
 	size_t n;                  /* how many */
 };
@@ -43,11 +48,22 @@ char *lc__shard_name(uint64_t number, char out[40]);
 
 /** Make the directory if it is missing and lock it; LC_BUSY if someone has. */
 LC_CHECKED lc_status lc__outdir_lock(const char *path, struct lc__outdir *out);
-/** List the files of a directory, locked or not. */
+/** Have the subdirectory looked into that this path of a shard leads through, if
+ *  there is exactly one. */
+LC_CHECKED lc_status lc__outdir_know(struct lc__outdir *dir,
+    const char *relative_path);
+/** List the files of a directory, locked or not, and of the known subdirectories
+ *  that are there. A symbolic link is not followed to one. */
 LC_CHECKED lc_status lc__outdir_scan(struct lc__outdir *dir);
 /** Remove a file; it is fine if it is not there. */
 LC_CHECKED lc_status lc__outdir_remove(const struct lc__outdir *dir,
     const char *name);
+/** Remove a subdirectory if nothing is left in it. */
+LC_CHECKED lc_status lc__outdir_remove_sub(const struct lc__outdir *dir,
+    const char *name);
+/** Rename a file of the directory. */
+LC_CHECKED lc_status lc__outdir_rename(const struct lc__outdir *dir,
+    const char *from, const char *to);
 /** Read a file of the directory, LC_NOT_FOUND if it is not there. */
 LC_CHECKED lc_status lc__outdir_read(const struct lc__outdir *dir,
     const char *name, struct lc__buf *out);

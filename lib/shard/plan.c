@@ -6,12 +6,72 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "format/twh1.h"
+
+/* A plan on its way. */
+struct planning {
+	const struct lc__build *build;
+	const struct lc__series *series; /* the one being filled */
+	uint64_t number;                 /* of its next shard */
+	struct lc__buf row;              /* scratch */
+	struct lc__plan plan;
+};
+
+/* What the samples' hashes are hashed behind: all else that makes the bytes. */
+static void
+hash_form(const struct planning *p, const lc_shard_info *info,
+    struct lc__hash128 *hash)
+{
+	unsigned char header[LC__TWH1_HEADER], metadata[4];
+
+	lc__twh1_put_header(info, header);
+	lc__set32(metadata, p->build->metadata);
+	lc__hash128_update(hash, header + 4, 36);
+	lc__hash128_update(hash, metadata, sizeof(metadata));
+}
+
+static lc_status
+hash_samples(const struct planning *p, const struct lc__plan_shard *shard,
+    struct lc__hash128 *hash)
+{
+	const struct lc__shard_source *source = p->series->source;
+
+	hash_form(p, &shard->info, hash);
+	for (uint64_t i = 0; i < shard->info.samples; i++) {
+		unsigned char bytes[16];
+		uint64_t sample[2];
+		return_if_error(source->hash(source->ctx, shard->first + i, sample));
+		lc__set64(bytes, sample[0]);
+		lc__set64(bytes + 8, sample[1]);
+		lc__hash128_update(hash, bytes, sizeof(bytes));
+	}
+	return LC_OK;
+}
+
+static lc_status
+name_samples(const struct planning *p, struct lc__plan_shard *shard)
+{
+	struct lc__hash128 *hash;
+	lc_status status;
+
+	if (p->series->source->hash == NULL)
+		return LC_OK;
+	hash = lc__hash128_new();
+	if (hash == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+	status = hash_samples(p, shard, hash);
+	lc__hash128_hex(hash, shard->samples_hash);
+	lc__hash128_free(hash);
+	return status;
+}
 
 /* Close a shard: it takes its place in the plan. */
 static lc_status
-add_shard(struct lc__plan *plan, const struct lc__plan_shard *shard)
+add_shard(struct planning *p, const struct lc__plan_shard *shard)
 {
+	struct lc__plan *plan = &p->plan;
+
 	/* Room is doubled whenever n is a power of two. */
 	if ((plan->n & (plan->n - 1)) == 0) {
 		struct lc__plan_shard *more = realloc(plan->shards,
@@ -20,73 +80,140 @@ add_shard(struct lc__plan *plan, const struct lc__plan_shard *shard)
 			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
 		plan->shards = more;
 	}
-	plan->shards[plan->n++] = *shard;
+	plan->shards[plan->n] = *shard;
+	plan->shards[plan->n].number = p->number++;
+	return_if_error(name_samples(p, &plan->shards[plan->n]));
+	plan->n++;
+	plan->samples += shard->info.samples;
 	if (!lc__add64(plan->bytes, shard->info.file_size, &plan->bytes))
 		return lc__error(LC_INVALID, 0, "export: size overflows");
 	return LC_OK;
 }
 
-/* Bytes of the metadata row of sample i. */
-static lc_status
-measure_row(const struct lc__shard_source *source, uint64_t i,
-    struct lc__buf *scratch)
+static struct lc__plan_shard
+empty_shard(const struct planning *p, uint64_t first)
 {
-	struct lc__twh1_row row;
+	struct lc__plan_shard shard = { .series = p->series,
+		.info = *p->series->form, .first = first };
 
-	scratch->size = 0;
-	return_if_error(source->row(source->ctx, i, &row));
-	lc__twh1_row_encode(&row, scratch);
-	if (scratch->failed)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
-	return LC_OK;
+	shard.info.samples = 0;
+	return shard;
 }
 
+/* A shard with sample i behind those that it has. */
 static lc_status
-fill(const lc_shard_info *form, bool metadata,
-    const struct lc__shard_source *source, uint64_t samples,
-    uint64_t shard_bytes, struct lc__buf *scratch, struct lc__plan *plan)
+grow(struct planning *p, const struct lc__plan_shard *shard, uint64_t i,
+    struct lc__plan_shard *out)
 {
-	struct lc__plan_shard open = { *form, 0, 0 }, more;
+	const struct lc__shard_source *source = p->series->source;
+	struct lc__twh1_row row;
 
-	open.info.samples = 0;
-	for (uint64_t i = 0; i < samples; i++) {
-		if (metadata)
-			return_if_error(measure_row(source, i, scratch));
-		more = open;
-		more.info.samples++;
-		more.row_bytes += scratch->size;
-		return_if_error(lc__twh1_layout(&more.info, metadata,
-		    more.row_bytes));
-		if (open.info.samples > 0 && more.info.file_size > shard_bytes) {
-			return_if_error(add_shard(plan, &open));
-			more.first = i;
-			more.info.samples = 1;
-			more.row_bytes = scratch->size;
-			return_if_error(lc__twh1_layout(&more.info, metadata,
-			    more.row_bytes));
+	*out = *shard;
+	out->info.samples++;
+	if (p->build->metadata) {
+		p->row.size = 0;
+		return_if_error(source->row(source->ctx, i, &row));
+		lc__twh1_row_encode(&row, &p->row);
+		if (p->row.failed)
+			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		out->row_bytes += p->row.size;
+	}
+	return lc__twh1_layout(&out->info, p->build->metadata, out->row_bytes);
+}
+
+/* Each as large as it may be. */
+static lc_status
+fill_up(struct planning *p)
+{
+	struct lc__plan_shard open = empty_shard(p, 0), more;
+
+	for (uint64_t i = 0; i < p->series->samples; i++) {
+		return_if_error(grow(p, &open, i, &more));
+		if (open.info.samples > 0 &&
+		    more.info.file_size > p->build->shard_bytes) {
+			return_if_error(add_shard(p, &open));
+			open = empty_shard(p, i);
+			return_if_error(grow(p, &open, i, &more));
 		}
 		open = more;
 	}
-	return open.info.samples > 0 ? add_shard(plan, &open) : LC_OK;
+	return add_shard(p, &open);
+}
+
+/* The place of sample i in the order that chooses where shards end. */
+static lc_status
+rank_of(const struct planning *p, uint64_t i, uint64_t *out)
+{
+	const struct lc__shard_source *source = p->series->source;
+	uint64_t hash[2];
+
+	return_if_error(source->hash(source->ctx, i, hash));
+	*out = lc__hash64(hash, sizeof(hash));
+	return LC_OK;
+}
+
+/* The shard that begins with sample first: of all that are large enough and not
+ * too large, the one before the sample of the lowest rank. */
+static lc_status
+choose_shard(struct planning *p, uint64_t first, struct lc__plan_shard *out)
+{
+	const uint64_t target = p->build->shard_bytes;
+	struct lc__plan_shard open = empty_shard(p, first), more;
+	uint64_t lowest = 0, rank;
+	bool chosen = false;
+
+	for (uint64_t i = first; i < p->series->samples; i++) {
+		return_if_error(grow(p, &open, i, &more));
+		if (open.info.samples > 0 &&
+		    more.info.file_size > target + target / 2) {
+			if (!chosen)
+				*out = open;
+			return LC_OK;
+		}
+		open = more;
+		if (open.info.file_size < target / 2 || i + 1 == p->series->samples)
+			continue;
+		return_if_error(rank_of(p, i + 1, &rank));
+		if (!chosen || rank < lowest) {
+			chosen = true;
+			lowest = rank;
+			*out = open;
+		}
+	}
+	*out = open;
+	return LC_OK;
+}
+
+static lc_status
+fill_by_hash(struct planning *p)
+{
+	struct lc__plan_shard shard;
+
+	for (uint64_t i = 0; i < p->series->samples; i += shard.info.samples) {
+		return_if_error(choose_shard(p, i, &shard));
+		return_if_error(add_shard(p, &shard));
+	}
+	return LC_OK;
 }
 
 lc_status
-lc__plan_make(const lc_shard_info *form, bool metadata,
-    const struct lc__shard_source *source, uint64_t samples,
-    uint64_t shard_bytes, struct lc__plan *out)
+lc__plan_make(const struct lc__build *build, struct lc__plan *out)
 {
-	struct lc__plan plan = { NULL, 0, 0 };
-	struct lc__buf scratch = { 0 };
-	const lc_status status = fill(form, metadata, source, samples,
-	    shard_bytes, &scratch, &plan);
+	struct planning p = { .build = build };
+	lc_status status = LC_OK;
 
-	lc__buf_free(&scratch);
-	if (status != LC_OK) {
-		lc__plan_free(&plan);
-		return status;
+	for (size_t i = 0; i < build->n_series && status == LC_OK; i++) {
+		p.series = &build->series[i];
+		p.number = 0;
+		status = p.series->source->hash != NULL ? fill_by_hash(&p) :
+		    fill_up(&p);
 	}
-	*out = plan;
-	return LC_OK;
+	lc__buf_free(&p.row);
+	if (status == LC_OK)
+		*out = p.plan;
+	else
+		lc__plan_free(&p.plan);
+	return status;
 }
 
 void

@@ -80,3 +80,11 @@ lc__workers_step(struct lc__workers *w, uint64_t bytes)
 	pthread_mutex_unlock(&w->lock);
 	return status;
 }
+
+void
+lc__workers_again(struct lc__workers *w, uint64_t bytes)
+{
+	pthread_mutex_lock(&w->lock);
+	w->total += bytes;
+	pthread_mutex_unlock(&w->lock);
+}

@@ -13,7 +13,7 @@ struct lc__workers {
 	lc_status (*job)(struct lc__workers *workers, uint64_t i); /* does job i */
 	void *ctx;                   /* the caller's */
 	uint64_t jobs;               /* how many, started in order */
-	uint64_t total;              /* bytes in all of them */
+	uint64_t total;              /* bytes in all of them; the lock guards it too */
 	const lc_progress *progress; /* or NULL; never called twice at once */
 
 	pthread_mutex_t lock;        /* guards what follows */
@@ -37,5 +37,8 @@ LC_CHECKED lc_status lc__workers_run(struct lc__workers *workers,
  */
 LC_CHECKED lc_status lc__workers_step(struct lc__workers *workers,
     uint64_t bytes);
+
+/** Have more bytes in all: some that were counted have to be done again. */
+void lc__workers_again(struct lc__workers *workers, uint64_t bytes);
 
 #endif

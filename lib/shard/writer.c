@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/hash.h"
-#include "base/sha256.h"
 #include "format/twh1.h"
 
 #define SINK_BYTES ((size_t)4 * LC__TWH1_BLOCK)
@@ -31,7 +30,7 @@ struct sink {
 	unsigned char *buf;     /* SINK_BYTES */
 	size_t used;            /* bytes in buf */
 	uint64_t offset;        /* bytes written before buf */
-	struct lc__sha256 *sha; /* of everything written */
+	struct lc__digest digest; /* of everything written */
 	unsigned char *table;   /* the checksum section, or NULL */
 	uint64_t blocks;        /* checksums in it so far */
 };
@@ -68,7 +67,7 @@ flush(struct sink *sink)
 		return LC_OK;
 	if (sink->table != NULL && sink->offset < job->info.checksum_offset)
 		hash_blocks(sink);
-	return_if_error(lc__sha256_update(sink->sha, sink->buf, size));
+	return_if_error(lc__digest_update(&sink->digest, sink->buf, size));
 	return_if_error(lc__write_full(sink->fd, sink->buf, size, sink->path));
 	sink->offset += size;
 	sink->used = 0;
@@ -213,12 +212,12 @@ open_sink(struct sink *sink)
 {
 	const lc_shard_info *info = &sink->job->info;
 
-	sink->sha = lc__sha256_new();
+	return_if_error(lc__digest_begin(&sink->digest, sink->job->no_sha256));
 	sink->buf = aligned_alloc(4096, SINK_BYTES);
 	if (info->checksum_offset != 0)
 		sink->table = malloc(lc__twh1_table_size(
 		    lc__twh1_blocks(info->checksum_offset, LC__TWH1_BLOCK)));
-	if (sink->sha == NULL || sink->buf == NULL ||
+	if (sink->buf == NULL ||
 	    (info->checksum_offset != 0 && sink->table == NULL))
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", sink->path);
 	if (unlink(sink->path) == -1 && errno != ENOENT)
@@ -236,9 +235,9 @@ open_sink(struct sink *sink)
 }
 
 static lc_status
-finish(struct sink *sink, char sha256[65])
+finish(struct sink *sink, struct lc__digest_text *out)
 {
-	return_if_error(lc__sha256_hex(sink->sha, sha256));
+	return_if_error(lc__digest_end(&sink->digest, out));
 	if (fdatasync(sink->fd) == -1)
 		return lc__error_sys(errno, "%s: fdatasync", sink->path);
 	if (rename(sink->path, sink->job->path) == -1)
@@ -247,7 +246,7 @@ finish(struct sink *sink, char sha256[65])
 }
 
 lc_status
-lc__shard_write(const struct lc__shard_job *job, char sha256[65])
+lc__shard_write(const struct lc__shard_job *job, struct lc__digest_text *out)
 {
 	struct sink sink = { .job = job, .fd = -1 };
 	char *path;
@@ -260,12 +259,12 @@ lc__shard_write(const struct lc__shard_job *job, char sha256[65])
 	if (status == LC_OK)
 		status = put_all(&sink);
 	if (status == LC_OK)
-		status = finish(&sink, sha256);
+		status = finish(&sink, out);
 	if (sink.fd != -1)
 		close(sink.fd);
 	if (sink.fd != -1 && status != LC_OK)
 		unlink(path);
-	lc__sha256_free(sink.sha);
+	lc__digest_free(&sink.digest);
 	free(sink.table);
 	free(sink.buf);
 	free(path);

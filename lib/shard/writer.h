@@ -8,6 +8,7 @@
 
 #include "format/twh1_row.h"
 #include "lmdbcache.h"
+#include "shard/digest.h"
 
 /** Where samples come from. Called from several threads at once. */
 struct lc__shard_source {
@@ -32,6 +33,7 @@ struct lc__shard_job {
 	uint64_t first;          /* the source's sample that becomes sample 0 */
 	uint64_t row_bytes;      /* that the layout was made with */
 	const struct lc__shard_source *source;
+	bool no_sha256;          /* XXH3 of 128 bits instead */
 	/** Told of bytes written; another status than LC_OK stops. */
 	lc_status (*step)(void *ctx, uint64_t bytes);
 	void *step_ctx;          /* its first argument */
@@ -41,10 +43,10 @@ struct lc__shard_job {
  * Write a shard beside its path under the name PATH.tmp, sync it and rename it.
  * The directory is not synced. On failure no temporary is left and what stood
  * at the path still stands.
- * @param sha256  gets the file's SHA-256 in hex
+ * @param out  gets the checksum of the file
  */
 LC_CHECKED lc_status lc__shard_write(const struct lc__shard_job *job,
-    char sha256[65]);
+    struct lc__digest_text *out);
 
 /** What lc__shard_write() appends to the path while it writes. */
 #define LC__SHARD_TMP ".tmp"

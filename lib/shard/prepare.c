@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What stands where a build is to be, and its way out. The old manifest becomes
+ * the state file: no manifest names what is about to go, and whoever comes after a
+ * kill still knows which subdirectories there were.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "shard/building.h"
+
+/* What was found besides the shards. */
+struct found {
+	struct lc__manifest manifest; /* the old one, or empty */
+	bool has_manifest;            /* it is there */
+	struct lc__manifest state;    /* of an unfinished build, or empty */
+};
+
+/* The manifest that stands there, if any. Someone else's manifest.json is not
+ * ours to replace. */
+static lc_status
+read_old_manifest(const struct lc__building *b, struct found *found)
+{
+	struct lc__buf text = { 0 };
+	lc_status status = lc__outdir_read(&b->dir, LC__MANIFEST_NAME, &text);
+
+	found->has_manifest = status == LC_OK;
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size,
+		    LC__MANIFEST_NAME, &found->manifest);
+	else if (status == LC_NOT_FOUND)
+		status = LC_OK;
+	if (status == LC_CORRUPT || status == LC_NOT_MODULE || status == LC_VERSION)
+		status = lc__error(LC_INVALID, 0,
+		    "%s: will not replace what is no manifest of shards: %s",
+		    b->dir.path, strdupa(lc_last_error()->text));
+	lc__buf_free(&text);
+	return status;
+}
+
+/* A state file that is damaged is as good as none. */
+static void
+read_state(const struct lc__building *b, struct found *found)
+{
+	struct lc__buf text = { 0 };
+
+	if (lc__outdir_read(&b->dir, LC__STATE_NAME, &text) == LC_OK)
+		(void)!lc__manifest_parse(text.data, text.size, LC__STATE_NAME,
+		    &found->state);
+	lc__buf_free(&text);
+}
+
+/* Take over what an interrupted run of this same build noted. */
+static void
+resume(struct lc__building *b, const struct lc__manifest *state)
+{
+	if (state->export_state == NULL ||
+	    strcmp(state->export_state, b->build->state) != 0)
+		return;
+	b->resumed = true;
+	for (size_t i = 0, j = 0; i < state->n; i++) {
+		/* Both are in the order of the shards. */
+		while (j < b->manifest.n && strcmp(b->manifest.shards[j].id,
+		    state->shards[i].id) != 0)
+			j++;
+		if (j == b->manifest.n)
+			return;
+		strcpy(b->manifest.shards[j].sha256, state->shards[i].sha256);
+		strcpy(b->manifest.shards[j].xxh3, state->shards[i].xxh3);
+	}
+}
+
+static lc_status
+know_all(struct lc__outdir *dir, const struct lc__manifest *manifest)
+{
+	for (size_t i = 0; i < manifest->n; i++)
+		return_if_error(lc__outdir_know(dir,
+		    manifest->shards[i].relative_path));
+	return LC_OK;
+}
+
+/* ---- the files ------------------------------------------------------------- */
+
+static bool
+names(const struct lc__manifest *manifest, const char *path)
+{
+	for (size_t i = 0; i < manifest->n; i++)
+		if (strcmp(manifest->shards[i].relative_path, path) == 0)
+			return true;
+	return false;
+}
+
+/* A shard of unknown origin would spoil the directory, and may be precious. */
+static lc_status
+check_strangers(const struct lc__building *b, const struct found *found)
+{
+	for (size_t i = 0; i < b->dir.n; i++) {
+		const struct lc__outfile *file = &b->dir.files[i];
+		if ((file->kind == LC__OUT_OTHER &&
+		    !names(&found->manifest, file->name) &&
+		    !names(&found->state, file->name)) ||
+		    file->kind == LC__OUT_EXPORT)
+			return lc__error(LC_INVALID, 0,
+			    "%s: holds %s, which no export here has written",
+			    b->dir.path, file->name);
+	}
+	return LC_OK;
+}
+
+/* Which shard of the plan has the name of a file; plan.n if none. */
+static size_t
+planned_as(const struct lc__building *b, const struct lc__outfile *file)
+{
+	if (file->kind != LC__OUT_SHARD)
+		return b->plan.n;
+	for (size_t i = 0; i < b->plan.n; i++)
+		if (b->plan.shards[i].number == file->number &&
+		    strcmp(b->manifest.shards[i].relative_path, file->name) == 0)
+			return i;
+	return b->plan.n;
+}
+
+/* Mark the shards that an earlier run of this build finished, forget others. */
+static void
+find_kept(struct lc__building *b)
+{
+	for (size_t f = 0; f < b->dir.n; f++) {
+		const size_t i = planned_as(b, &b->dir.files[f]);
+		if (i < b->plan.n && lc__shard_done(b, i) &&
+		    b->dir.files[f].size == b->plan.shards[i].info.file_size)
+			b->kept[i] = true;
+	}
+	for (size_t i = 0; i < b->plan.n; i++)
+		if (!b->kept[i])
+			b->manifest.shards[i].sha256[0] =
+			    b->manifest.shards[i].xxh3[0] = '\0';
+}
+
+static bool
+keeps(const struct lc__building *b, const struct lc__outfile *file)
+{
+	const size_t i = planned_as(b, file);
+
+	return i < b->plan.n && b->kept[i];
+}
+
+/* Bytes of shards that are there already, or will be by links. */
+static uint64_t
+bytes_at_hand(const struct lc__building *b)
+{
+	const bool links = lc__reuse_links(&b->older, b->dir.path);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < b->plan.n; i++)
+		if (b->kept[i] || (links && lc__reuse_find(&b->older,
+		    &b->manifest.shards[i], b->build->no_sha256) != NULL))
+			bytes += b->plan.shards[i].info.file_size;
+	return bytes;
+}
+
+/* Before anything is removed: an export that cannot fit leaves the old one. */
+static lc_status
+check_space(const struct lc__building *b)
+{
+	const uint64_t needed = b->plan.bytes - bytes_at_hand(b);
+	struct statvfs fs;
+	uint64_t room;
+
+	if (fstatvfs(b->dir.fd, &fs) == -1)
+		return lc__error_sys(errno, "%s: statvfs", b->dir.path);
+	room = (uint64_t)fs.f_bavail * fs.f_frsize;
+	for (size_t i = 0; i < b->dir.n; i++)
+		if (!keeps(b, &b->dir.files[i]))
+			room += b->dir.files[i].disk;
+	if (needed <= room)
+		return LC_OK;
+	return lc__error(LC_NO_SPACE, 0,
+	    "%s: the shards need %llu bytes, %llu are free", b->dir.path,
+	    (unsigned long long)needed, (unsigned long long)room);
+}
+
+/* ---- clearing -------------------------------------------------------------- */
+
+static lc_status
+retire_manifest(const struct lc__building *b, const struct found *found)
+{
+	if (b->resumed || !found->has_manifest)
+		return_if_error(lc__outdir_remove(&b->dir, LC__MANIFEST_NAME));
+	else
+		return_if_error(lc__outdir_rename(&b->dir, LC__MANIFEST_NAME,
+		    LC__STATE_NAME));
+	return lc__sync_dir(b->dir.path);
+}
+
+static lc_status
+remove_files(const struct lc__building *b)
+{
+	for (size_t i = 0; i < b->dir.n; i++)
+		if (!keeps(b, &b->dir.files[i]))
+			return_if_error(lc__outdir_remove(&b->dir,
+			    b->dir.files[i].name));
+	for (size_t i = 0; i < b->dir.n_subs; i++)
+		return_if_error(lc__outdir_remove_sub(&b->dir, b->dir.subs[i]));
+	return LC_OK;
+}
+
+static lc_status
+make_subs(const struct lc__building *b)
+{
+	for (size_t i = 0; i < b->build->n_series; i++) {
+		char *path = lc__path_join(b->dir.path, b->build->series[i].path);
+		lc_status status;
+		if (path == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
+			    b->dir.path);
+		status = lc__make_dirs(path);
+		free(path);
+		return_if_error(status);
+	}
+	return LC_OK;
+}
+
+static lc_status
+prepare(struct lc__building *b, struct found *found)
+{
+	return_if_error(read_old_manifest(b, found));
+	read_state(b, found);
+	return_if_error(know_all(&b->dir, &found->manifest));
+	return_if_error(know_all(&b->dir, &found->state));
+	return_if_error(know_all(&b->dir, &b->manifest));
+	return_if_error(lc__outdir_scan(&b->dir));
+	return_if_error(check_strangers(b, found));
+	resume(b, &found->state);
+	find_kept(b);
+	return_if_error(check_space(b));
+	return_if_error(retire_manifest(b, found));
+	return_if_error(remove_files(b));
+	return_if_error(lc__state_write(b));
+	return make_subs(b);
+}
+
+lc_status
+lc__build_prepare(struct lc__building *b)
+{
+	struct found found = { .has_manifest = false };
+	const lc_status status = prepare(b, &found);
+
+	lc__manifest_free(&found.manifest);
+	lc__manifest_free(&found.state);
+	return status;
+}

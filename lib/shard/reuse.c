@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "shard/reuse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "format/twh1.h"
+#include "shard/digest.h"
+#include "shard/outdir.h"
+#include "shard/writer.h"
+
+#define BUFFER ((size_t)256 << 10)
+
+lc_status
+lc__reuse_open(const char *dir, struct lc__reuse *out)
+{
+	const struct lc__outdir older = { .path = dir, .fd = -1 };
+	struct lc__buf text = { 0 };
+	lc_status status = lc__outdir_read(&older, LC__MANIFEST_NAME, &text);
+
+	out->dir = dir;
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size,
+		    LC__MANIFEST_NAME, &out->manifest);
+	lc__buf_free(&text);
+	return status == LC_NO_MEMORY ? status : LC_OK;
+}
+
+void
+lc__reuse_close(struct lc__reuse *older)
+{
+	lc__manifest_free(&older->manifest);
+}
+
+static bool
+same_form(const struct lc__manifest_shard *a, const struct lc__manifest_shard *b)
+{
+	return a->shard_version == b->shard_version && a->samples == b->samples &&
+	    a->width == b->width && a->height == b->height &&
+	    a->channels == b->channels && a->max_boxes == b->max_boxes &&
+	    a->dtype == b->dtype && a->boxes_dtype == b->boxes_dtype &&
+	    !a->big_endian && a->has_bytes && a->bytes == b->bytes;
+}
+
+const struct lc__manifest_shard *
+lc__reuse_find(const struct lc__reuse *older,
+    const struct lc__manifest_shard *wanted, bool no_sha256)
+{
+	for (size_t i = 0; i < older->manifest.n && wanted->samples_hash[0]; i++) {
+		const struct lc__manifest_shard *shard = &older->manifest.shards[i];
+		if (strcmp(shard->samples_hash, wanted->samples_hash) == 0 &&
+		    same_form(shard, wanted) &&
+		    (no_sha256 ? shard->xxh3 : shard->sha256)[0] != '\0')
+			return shard;
+	}
+	return NULL;
+}
+
+bool
+lc__reuse_links(const struct lc__reuse *older, const char *dir)
+{
+	struct stat a, b;
+
+	return older->dir != NULL && stat(older->dir, &a) == 0 &&
+	    stat(dir, &b) == 0 && a.st_dev == b.st_dev;
+}
+
+/* Whether a file is a shard with this header. Opening it also compares the
+ * checksum section with its own checksum, and the header with the section. */
+static bool
+looks_whole(const char *path, const lc_shard_info *info)
+{
+	unsigned char want[LC__TWH1_HEADER], have[LC__TWH1_HEADER];
+	lc_shard *shard;
+	bool same;
+
+	if (lc_shard_open(path, &shard) != LC_OK)
+		return false;
+	lc__twh1_put_header(info, want);
+	lc__twh1_put_header(lc_shard_info_of(shard), have);
+	same = memcmp(want, have, sizeof(want)) == 0 &&
+	    lc_shard_info_of(shard)->file_size == info->file_size;
+	lc_shard_close(shard);
+	return same;
+}
+
+/* Another file system, a limit of links, or a file system or a rule without. */
+static bool
+cannot_link(int sys)
+{
+	return sys == EXDEV || sys == EMLINK || sys == EPERM ||
+	    sys == EOPNOTSUPP || sys == ENOSYS;
+}
+
+static lc_status
+copy_bytes(int from, int to, const char *path, unsigned char *buf,
+    struct lc__workers *workers, struct lc__digest *digest)
+{
+	size_t got;
+
+	do {
+		return_if_error(lc__read_full(from, buf, BUFFER, &got, path));
+		return_if_error(lc__digest_update(digest, buf, got));
+		return_if_error(lc__write_full(to, buf, got, path));
+		return_if_error(lc__workers_step(workers, got));
+	} while (got == BUFFER);
+	if (fdatasync(to) == -1)
+		return lc__error_sys(errno, "%s: fdatasync", path);
+	return LC_OK;
+}
+
+static lc_status
+copy_file(int from, int to, const char *path,
+    const struct lc__manifest_shard *shard, bool no_sha256,
+    struct lc__workers *workers, bool *same)
+{
+	struct lc__digest digest = { NULL, NULL };
+	struct lc__digest_text text;
+	unsigned char *buf = malloc(BUFFER);
+	lc_status status = lc__digest_begin(&digest, no_sha256);
+
+	if (buf == NULL && status == LC_OK)
+		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	if (status == LC_OK)
+		status = copy_bytes(from, to, path, buf, workers, &digest);
+	if (status == LC_OK)
+		status = lc__digest_end(&digest, &text);
+	if (status == LC_OK)
+		*same = no_sha256 ? strcmp(text.xxh3, shard->xxh3) == 0 :
+		    strcmp(text.sha256, shard->sha256) == 0;
+	free(buf);
+	lc__digest_free(&digest);
+	return status;
+}
+
+/* By a temporary file, as a shard is written. */
+static lc_status
+copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
+    struct lc__workers *workers, bool *taken)
+{
+	char *tmp;
+	int to;
+	lc_status status;
+
+	if (asprintf(&tmp, "%s" LC__SHARD_TMP, path) < 0)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	to = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (to == -1)
+		status = lc__error_sys(errno, "%s: create", tmp);
+	else
+		status = copy_file(from, to, tmp, shard, shard->sha256[0] == '\0',
+		    workers, taken);
+	if (to != -1)
+		close(to);
+	if (status == LC_OK && *taken && rename(tmp, path) == -1)
+		status = lc__error_sys(errno, "%s: rename", path);
+	if (to != -1 && (status != LC_OK || !*taken))
+		unlink(tmp);
+	free(tmp);
+	return status;
+}
+
+static lc_status
+link_or_copy(const char *from, const struct lc__manifest_shard *shard,
+    const lc_shard_info *info, const char *path, struct lc__workers *workers,
+    bool *taken)
+{
+	lc_status status = LC_OK;
+	int fd;
+
+	/* Looked at behind the link: it is what was linked, whatever happens there. */
+	if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+		*taken = looks_whole(path, info);
+		if (*taken)
+			return lc__workers_step(workers, info->file_size);
+		if (unlink(path) == -1)
+			return lc__error_sys(errno, "%s: remove", path);
+		return LC_OK;
+	}
+	if (errno == ENOENT || errno == ELOOP)
+		return LC_OK;
+	if (!cannot_link(errno))
+		return lc__error_sys(errno, "%s: link to %s", path, from);
+	fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd == -1 || !looks_whole(from, info))
+		*taken = false;
+	else
+		status = copy_shard(fd, shard, path, workers, taken);
+	if (fd != -1)
+		close(fd);
+	return status;
+}
+
+lc_status
+lc__reuse_take(const struct lc__reuse *older,
+    const struct lc__manifest_shard *shard, const lc_shard_info *info,
+    const char *path, struct lc__workers *workers, bool *taken)
+{
+	char *from = lc__path_join(older->dir, shard->relative_path);
+	lc_status status;
+
+	*taken = false;
+	if (from == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	/* Renaming one link of a file to another would leave both. */
+	if (unlink(path) == -1 && errno != ENOENT)
+		status = lc__error_sys(errno, "%s: remove", path);
+	else
+		status = link_or_copy(from, shard, info, path, workers, taken);
+	free(from);
+	return status;
+}
