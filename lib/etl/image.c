@@ -16,14 +16,30 @@ lc__image_sniff(const void *bytes, size_t size)
 	return LC__IMAGE_NONE;
 }
 
-static lc_status
-read_any(const void *bytes, size_t size, struct lc__raster *raster)
+lc_status
+lc__sink_check(const struct lc__sink *sink, uint32_t width, uint32_t height)
+{
+	const uint64_t limit =
+	    sink->max_pixels ? sink->max_pixels : LC__IMAGE_MAX_PIXELS;
+
+	if (width == 0 || height == 0)
+		return lc__error(LC_CORRUPT, 0, "image of %u x %u pixels", width,
+		    height);
+	if ((uint64_t)width * height > limit)
+		return lc__error(LC_INVALID, 0,
+		    "%u x %u pixels are above the limit of %llu", width, height,
+		    (unsigned long long)limit);
+	return LC_OK;
+}
+
+lc_status
+lc__image_read(const void *bytes, size_t size, struct lc__sink *sink)
 {
 	switch (lc__image_sniff(bytes, size)) {
 	case LC__IMAGE_JPEG:
-		return lc__image_read_jpeg(bytes, size, raster);
+		return lc__image_read_jpeg(bytes, size, sink);
 	case LC__IMAGE_PNG:
-		return lc__image_read_png(bytes, size, raster);
+		return lc__image_read_png(bytes, size, sink);
 	default:
 		return lc__error(LC_INVALID, 0, "neither JPEG nor PNG");
 	}
@@ -34,9 +50,14 @@ lc__image_decode(const void *bytes, size_t size, const char *name,
     const struct lc__image_options *options, lc_tensor *out)
 {
 	static const struct lc__image_options defaults;
-	struct lc__raster raster = { .options = options ? options : &defaults };
+	struct lc__scratch band = { 0 };
+	struct lc__raster raster;
+	lc_status status;
 
-	if (read_any(bytes, size, &raster) != LC_OK) {
+	lc__raster_init(&raster, options ? options : &defaults, &band);
+	status = lc__image_read(bytes, size, &raster.sink);
+	lc__scratch_free(&band);
+	if (status != LC_OK) {
 		lc_tensor_free(&raster.tensor);
 		return lc__error_prefix("%s", name);
 	}

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "etl/exif.h"
-#include "etl/raster.h"
+#include "etl/sink.h"
 
 /* Scans of a progressive file. Encoders write about ten; a file of a few
  * kilobytes may hold thousands that each visit every pixel. */
@@ -25,8 +25,7 @@ struct reader {
 	jmp_buf escape;    /* out of a failing call of libjpeg */
 	bool header_done;  /* what comes now are pixels */
 	lc_status status;  /* why it escaped */
-	uint8_t *band;     /* decoded rows on their way to the raster */
-	struct lc__raster *raster;
+	struct lc__sink *sink;
 };
 
 static lc_status
@@ -137,33 +136,58 @@ read_rows(struct reader *reader)
 	const bool cmyk = info->out_color_space == JCS_CMYK;
 	const size_t row_bytes =
 	    (size_t)info->output_width * (unsigned)info->output_components;
-	JSAMPROW rows[LC__RASTER_BAND];
+	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND * row_bytes);
+	JSAMPROW rows[LC__BAND];
 
-	reader->band = malloc(LC__RASTER_BAND * row_bytes);
-	if (reader->band == NULL)
+	if (band == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
-	for (int i = 0; i < LC__RASTER_BAND; i++)
-		rows[i] = reader->band + (size_t)i * row_bytes;
+	for (int i = 0; i < LC__BAND; i++)
+		rows[i] = band + (size_t)i * row_bytes;
 	while (info->output_scanline < info->output_height) {
 		const JDIMENSION y = info->output_scanline;
 		JDIMENSION n = 0, left = info->output_height - y;
-		if (left > LC__RASTER_BAND)
-			left = LC__RASTER_BAND;
+		if (left > LC__BAND)
+			left = LC__BAND;
 		while (n < left)
 			n += jpeg_read_scanlines(info, rows + n, left - n);
 		if (cmyk)
-			convert_cmyk(reader->band, (size_t)n * info->output_width,
+			convert_cmyk(band, (size_t)n * info->output_width,
 			    info->saw_Adobe_marker);
-		lc__raster_store(reader->raster, y, n, reader->band);
+		reader->sink->rows(reader->sink, y, n, band);
 	}
 	return LC_OK;
+}
+
+/* The header is read: what is to come, at the size that the sink wants. */
+static lc_status
+begin(struct reader *reader)
+{
+	struct jpeg_decompress_struct *info = &reader->info;
+	struct lc__sink *sink = reader->sink;
+	struct lc__picture picture = {
+		.stored_width = info->image_width,
+		.stored_height = info->image_height,
+		.shrink = 1,
+		.orientation = find_orientation(info),
+	};
+
+	return_if_error(lc__sink_check(sink, info->image_width, info->image_height));
+	return_if_error(choose_colours(info));
+	if (sink->shrink != NULL)
+		picture.shrink = sink->shrink(sink, &picture);
+	info->scale_num = 1;
+	info->scale_denom = picture.shrink;
+	jpeg_calc_output_dimensions(info);
+	picture.width = info->output_width;
+	picture.height = info->output_height;
+	picture.channels = info->out_color_space == JCS_GRAYSCALE ? 1 : 3;
+	return sink->begin(sink, &picture);
 }
 
 static lc_status
 read_image(struct reader *reader, const void *bytes, size_t size)
 {
 	struct jpeg_decompress_struct *info = &reader->info;
-	unsigned channels;
 
 	jpeg_create_decompress(info);
 	info->progress = &reader->progress;
@@ -171,13 +195,10 @@ read_image(struct reader *reader, const void *bytes, size_t size)
 	jpeg_mem_src(info, bytes, size);
 	jpeg_read_header(info, TRUE);
 	reader->header_done = true;
-	return_if_error(lc__raster_check(reader->raster, info->image_width,
-	    info->image_height));
-	return_if_error(choose_colours(info));
+	return_if_error(begin(reader));
+	if (reader->sink->header_only)
+		return LC_OK;
 	jpeg_start_decompress(info);
-	channels = info->out_color_space == JCS_GRAYSCALE ? 1 : 3;
-	return_if_error(lc__raster_begin(reader->raster, info->output_width,
-	    info->output_height, channels, find_orientation(info)));
 	return_if_error(read_rows(reader));
 	/* Reads up to the end marker, and so finds one missing. */
 	jpeg_finish_decompress(info);
@@ -193,21 +214,20 @@ read_or_escape(struct reader *reader, const void *bytes, size_t size)
 }
 
 lc_status
-lc__image_read_jpeg(const void *bytes, size_t size, struct lc__raster *raster)
+lc__image_read_jpeg(const void *bytes, size_t size, struct lc__sink *sink)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	lc_status status;
 
 	if (reader == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
-	reader->raster = raster;
+	reader->sink = sink;
 	reader->info.err = jpeg_std_error(&reader->errors);
 	reader->errors.error_exit = on_error;
 	reader->errors.emit_message = on_message;
 	reader->progress.progress_monitor = on_progress;
 	status = read_or_escape(reader, bytes, size);
 	jpeg_destroy_decompress(&reader->info);
-	free(reader->band);
 	free(reader);
 	return status;
 }

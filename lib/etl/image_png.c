@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "etl/exif.h"
-#include "etl/raster.h"
+#include "etl/sink.h"
 
 /* Everything that must outlive a longjmp, so no local variable does. */
 struct reader {
@@ -17,8 +17,8 @@ struct reader {
 	size_t left;
 	bool no_memory;          /* an allocation failed */
 	lc_status status;        /* why libpng escaped */
-	uint8_t *pixels;         /* decoded rows on their way to the raster */
-	struct lc__raster *raster;
+	uint8_t *whole;          /* the pixels of an interlaced image */
+	struct lc__sink *sink;
 };
 
 static void
@@ -99,32 +99,49 @@ choose_transforms(struct reader *reader)
 	if (type == PNG_COLOR_TYPE_GRAY)
 		png_set_expand_gray_1_2_4_to_8(png);
 	png_set_strip_16(png);
-	if (!reader->raster->options->keep_alpha)
+	if (!reader->sink->keep_alpha)
 		png_set_strip_alpha(png);
 	else if (key)
 		png_set_tRNS_to_alpha(png);
 }
 
-/* Interlaced rows come in seven passes over the whole image, others in bands. */
-static lc_status
-read_rows(struct reader *reader, int passes)
+static void
+hand_over(struct reader *reader, uint32_t y, uint32_t rows, uint8_t *pixels)
 {
-	struct lc__raster *raster = reader->raster;
-	const size_t row_bytes = (size_t)raster->width * raster->channels;
-	const uint32_t band = passes > 1 ? raster->height : LC__RASTER_BAND;
+	reader->sink->rows(reader->sink, y, rows, pixels);
+}
 
-	reader->pixels = malloc(band * row_bytes);
-	if (reader->pixels == NULL)
+static lc_status
+read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
+{
+	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND * row_bytes);
+
+	if (band == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
-	for (uint32_t y = 0; y < raster->height; y += band) {
-		const uint32_t left = raster->height - y;
-		const uint32_t n = left < band ? left : band;
-		for (int pass = 0; pass < passes; pass++)
-			for (uint32_t i = 0; i < n; i++)
-				png_read_row(reader->png,
-				    reader->pixels + i * row_bytes, NULL);
-		lc__raster_store(raster, y, n, reader->pixels);
+	for (uint32_t y = 0; y < height; y += LC__BAND) {
+		const uint32_t left = height - y, n = left < LC__BAND ? left : LC__BAND;
+		for (uint32_t i = 0; i < n; i++)
+			png_read_row(reader->png, band + i * row_bytes, NULL);
+		hand_over(reader, y, n, band);
 	}
+	return LC_OK;
+}
+
+/* Rows come in seven passes over the whole image. It is too large to be kept for
+ * the next one. */
+static lc_status
+read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
+    int passes)
+{
+	reader->whole = malloc(height * row_bytes);
+	if (reader->whole == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+	for (int pass = 0; pass < passes; pass++)
+		for (uint32_t y = 0; y < height; y++)
+			png_read_row(reader->png, reader->whole + y * row_bytes, NULL);
+	for (uint32_t y = 0; y < height; y += LC__BAND)
+		hand_over(reader, y, height - y < LC__BAND ? height - y : LC__BAND,
+		    reader->whole + y * row_bytes);
 	return LC_OK;
 }
 
@@ -141,23 +158,36 @@ set_up(struct reader *reader)
 }
 
 static lc_status
+read_rows(struct reader *reader, int passes)
+{
+	const uint32_t height = png_get_image_height(reader->png, reader->info);
+	const size_t row_bytes = png_get_rowbytes(reader->png, reader->info);
+
+	if (passes > 1)
+		return read_interlaced(reader, height, row_bytes, passes);
+	return read_straight(reader, height, row_bytes);
+}
+
+static lc_status
 read_image(struct reader *reader, unsigned orientation)
 {
 	const png_structp png = reader->png;
+	struct lc__picture picture = { .shrink = 1, .orientation = orientation };
 	int passes;
 
 	set_up(reader);
 	png_read_info(png, reader->info);
-	return_if_error(lc__raster_check(reader->raster,
-	    png_get_image_width(png, reader->info),
-	    png_get_image_height(png, reader->info)));
+	picture.width = picture.stored_width = png_get_image_width(png, reader->info);
+	picture.height = picture.stored_height =
+	    png_get_image_height(png, reader->info);
+	return_if_error(lc__sink_check(reader->sink, picture.width, picture.height));
 	choose_transforms(reader);
 	passes = png_set_interlace_handling(png);
 	png_read_update_info(png, reader->info);
-	return_if_error(lc__raster_begin(reader->raster,
-	    png_get_image_width(png, reader->info),
-	    png_get_image_height(png, reader->info),
-	    png_get_channels(png, reader->info), orientation));
+	picture.channels = png_get_channels(png, reader->info);
+	return_if_error(reader->sink->begin(reader->sink, &picture));
+	if (reader->sink->header_only)
+		return LC_OK;
 	return_if_error(read_rows(reader, passes));
 	/* Reads up to IEND, and so finds it missing. */
 	png_read_end(png, NULL);
@@ -173,7 +203,7 @@ read_or_escape(struct reader *reader, unsigned orientation)
 }
 
 lc_status
-lc__image_read_png(const void *bytes, size_t size, struct lc__raster *raster)
+lc__image_read_png(const void *bytes, size_t size, struct lc__sink *sink)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	lc_status status = LC_NO_MEMORY;
@@ -182,7 +212,7 @@ lc__image_read_png(const void *bytes, size_t size, struct lc__raster *raster)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
 	reader->at = bytes;
 	reader->left = size;
-	reader->raster = raster;
+	reader->sink = sink;
 	reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader,
 	    on_error, on_warning, reader, on_malloc, on_free);
 	if (reader->png != NULL)
@@ -192,7 +222,7 @@ lc__image_read_png(const void *bytes, size_t size, struct lc__raster *raster)
 	else
 		status = lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
 	png_destroy_read_struct(&reader->png, &reader->info, NULL);
-	free(reader->pixels);
+	free(reader->whole);
 	free(reader);
 	return status;
 }

@@ -6,43 +6,13 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-
-/* How each EXIF orientation stores a picture: are rows the picture's columns,
- * and do the file's columns and rows run backwards in it. */
-static const struct {
-	bool turned, back_x, back_y;
-} orientations[9] = {
-	[2] = { false, true, false },
-	[3] = { false, true, true },
-	[4] = { false, false, true },
-	[5] = { true, false, false },
-	[6] = { true, false, true },
-	[7] = { true, true, true },
-	[8] = { true, true, false },
-};
-
-lc_status
-lc__raster_check(const struct lc__raster *raster, uint32_t width,
-    uint32_t height)
-{
-	const uint64_t limit = raster->options->max_pixels ?
-	    raster->options->max_pixels : LC__IMAGE_MAX_PIXELS;
-
-	if (width == 0 || height == 0)
-		return lc__error(LC_CORRUPT, 0, "image of %u x %u pixels", width,
-		    height);
-	if ((uint64_t)width * height > limit)
-		return lc__error(LC_INVALID, 0,
-		    "%u x %u pixels are above the limit of %llu", width, height,
-		    (unsigned long long)limit);
-	return LC_OK;
-}
+#include "etl/turn.h"
 
 /* Where the samples go, as one origin and a step for each direction. */
 static void
 plan_steps(struct lc__raster *r, unsigned orientation)
 {
-	const bool turned = orientations[orientation].turned;
+	const bool turned = lc__turns[orientation].turned;
 	const bool planes = r->options->layout == LC__IMAGE_CHW;
 	const ptrdiff_t width = turned ? r->height : r->width;
 	const ptrdiff_t pixel = planes ? 1 : (ptrdiff_t)r->channels;
@@ -52,11 +22,11 @@ plan_steps(struct lc__raster *r, unsigned orientation)
 	r->step_y = turned ? pixel : row;
 	r->step_c = planes ? (ptrdiff_t)r->width * r->height : 1;
 	r->origin = 0;
-	if (orientations[orientation].back_x) {
+	if (lc__turns[orientation].back_x) {
 		r->origin += (ptrdiff_t)(r->width - 1) * r->step_x;
 		r->step_x = -r->step_x;
 	}
-	if (orientations[orientation].back_y) {
+	if (lc__turns[orientation].back_y) {
 		r->origin += (ptrdiff_t)(r->height - 1) * r->step_y;
 		r->step_y = -r->step_y;
 	}
@@ -65,7 +35,7 @@ plan_steps(struct lc__raster *r, unsigned orientation)
 static lc_status
 allocate(struct lc__raster *r, unsigned orientation)
 {
-	const bool turned = orientations[orientation].turned;
+	const bool turned = lc__turns[orientation].turned;
 	const uint64_t width = turned ? r->height : r->width;
 	const uint64_t height = turned ? r->width : r->height;
 	const uint64_t hwc[3] = { height, width, r->channels };
@@ -80,16 +50,16 @@ allocate(struct lc__raster *r, unsigned orientation)
 	return LC_OK;
 }
 
-lc_status
-lc__raster_begin(struct lc__raster *raster, uint32_t width, uint32_t height,
-    unsigned channels, unsigned orientation)
+static lc_status
+begin(struct lc__sink *sink, const struct lc__picture *picture)
 {
-	if (raster->options->ignore_orientation)
-		orientation = 1;
-	return_if_error(lc__raster_check(raster, width, height));
-	raster->width = width;
-	raster->height = height;
-	raster->channels = channels;
+	struct lc__raster *raster = (struct lc__raster *)sink;
+	const unsigned orientation =
+	    raster->options->ignore_orientation ? 1 : picture->orientation;
+
+	raster->width = picture->width;
+	raster->height = picture->height;
+	raster->channels = picture->channels;
 	plan_steps(raster, orientation);
 	return allocate(raster, orientation);
 }
@@ -153,25 +123,37 @@ store_band(const struct lc__raster *r, uint8_t *to, const uint8_t *from,
 		    r->width - x < side ? r->width - x : side, rows);
 }
 
-void
-lc__raster_store(struct lc__raster *raster, uint32_t y, uint32_t rows,
-    const uint8_t *pixels)
+static void
+store(struct lc__sink *sink, uint32_t y, uint32_t rows, uint8_t *pixels)
 {
+	struct lc__raster *raster = (struct lc__raster *)sink;
 	const size_t row_bytes = (size_t)raster->width * raster->channels;
 	const bool straight = raster->step_x == 1 ||
 	    (raster->step_c == 1 && raster->step_x == (ptrdiff_t)raster->channels);
 	uint8_t *to = (uint8_t *)raster->tensor.data + raster->origin +
 	    (ptrdiff_t)y * raster->step_y;
 
-	while (rows > 0) {
-		const uint32_t n = straight ? 1 :
-		    rows < LC__RASTER_BAND ? rows : LC__RASTER_BAND;
-		if (straight)
-			store_row(raster, to, pixels);
-		else
-			store_band(raster, to, pixels, n);
-		to += (ptrdiff_t)n * raster->step_y;
-		pixels += n * row_bytes;
-		rows -= n;
+	if (!straight) {
+		store_band(raster, to, pixels, rows);
+		return;
 	}
+	for (uint32_t i = 0; i < rows; i++)
+		store_row(raster, to + (ptrdiff_t)i * raster->step_y,
+		    pixels + i * row_bytes);
+}
+
+void
+lc__raster_init(struct lc__raster *raster, const struct lc__image_options *options,
+    struct lc__scratch *band)
+{
+	*raster = (struct lc__raster){
+		.sink = {
+			.max_pixels = options->max_pixels,
+			.keep_alpha = options->keep_alpha,
+			.band = band,
+			.begin = begin,
+			.rows = store,
+		},
+		.options = options,
+	};
 }

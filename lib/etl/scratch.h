@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory that is used again; what it held before is of no interest. */
+#ifndef LC_ETL_SCRATCH_H
+#define LC_ETL_SCRATCH_H
+
+#include <stddef.h>
+
+/** Zero-initialised is empty. */
+struct lc__scratch {
+	void *data;  /* 64-byte aligned */
+	size_t room; /* bytes */
+};
+
+/** At least @p size bytes, contents undefined; NULL without memory. */
+void *lc__scratch_get(struct lc__scratch *scratch, size_t size);
+void lc__scratch_free(struct lc__scratch *scratch);
+
+#endif

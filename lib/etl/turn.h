@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How EXIF's orientations turn a stored picture into the upright one. */
+#ifndef LC_ETL_TURN_H
+#define LC_ETL_TURN_H
+
+#include <stdbool.h>
+
+/** Are the file's rows the picture's columns, and do the file's columns (x) and
+ *  rows (y) run backwards in it. */
+struct lc__turn {
+	bool turned, back_x, back_y;
+};
+
+/** By orientation, 1 to 8; 0 is as 1, upright. */
+extern const struct lc__turn lc__turns[9];
+
+#endif
