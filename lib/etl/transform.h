@@ -4,7 +4,7 @@
  * and placed, row by row, so that memory does not grow with the image's height.
  *
  * Resampling is the triangle filter over half-pixel centres, widened by the scale
- * where the picture shrinks, first along rows, then along columns, in integers:
+ * where the picture shrinks, first along columns, then along rows, in integers:
  * the same bits on every machine. lmdbcache_warehouse(5) has the formula.
  */
 #ifndef LC_ETL_TRANSFORM_H
@@ -43,6 +43,8 @@ struct lc__transformed {
 struct lc__workspace;
 struct lc__workspace *lc__workspace_new(void);
 void lc__workspace_free(struct lc__workspace *workspace);
+/** Bytes it holds now. */
+size_t lc__workspace_size(const struct lc__workspace *workspace);
 
 /** Size and orientation from the header alone. Errors as lc__image_decode(). */
 LC_CHECKED lc_status lc__image_probe(const void *bytes, size_t size,

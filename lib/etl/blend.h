@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Pixels with alpha over a colour. */
+#ifndef LC_ETL_BLEND_H
+#define LC_ETL_BLEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * count pixels of grey and alpha (2 channels) or RGB and alpha (4) over @p colour,
+ * to RGB: (value * alpha + colour * (255 - alpha)) / 255, rounded to nearest.
+ */
+void lc__blend(const uint8_t *pixels, size_t count, unsigned channels,
+    const uint8_t colour[3], uint8_t *out);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Decoding and resampling work on the picture as it is stored. The geometry of the
+ * upright picture is turned back for them, and their small result is turned.
+ */
+#include "etl/transform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "etl/blend.h"
+#include "etl/resize.h"
+#include "etl/sink.h"
+#include "etl/turn.h"
+
+struct lc__workspace {
+	struct lc__scratch band;    /* rows as the decoder makes them */
+	struct lc__scratch blended; /* the same without alpha */
+	struct lc__scratch resize;
+	struct lc__scratch turned;  /* the result, to be turned */
+};
+
+/* One image under way. */
+struct stream {
+	struct lc__sink sink; /* first: for the decoder */
+	const struct lc__transform *transform;
+	struct lc__workspace *workspace;
+	uint8_t *planes;
+	struct lc__transformed done;
+	unsigned channels;    /* of the decoder's rows */
+	uint32_t width;       /* of the decoder's rows */
+	uint32_t to_width, to_height; /* of the result as it is stored */
+	uint8_t *blended;     /* rows without alpha; NULL if there is none */
+	uint8_t *turned;      /* three planes to be turned; NULL if upright */
+	struct lc__resize resize;
+};
+
+struct lc__workspace *
+lc__workspace_new(void)
+{
+	return calloc(1, sizeof(struct lc__workspace));
+}
+
+void
+lc__workspace_free(struct lc__workspace *workspace)
+{
+	if (workspace == NULL)
+		return;
+	lc__scratch_free(&workspace->band);
+	lc__scratch_free(&workspace->blended);
+	lc__scratch_free(&workspace->resize);
+	lc__scratch_free(&workspace->turned);
+	free(workspace);
+}
+
+size_t
+lc__workspace_size(const struct lc__workspace *workspace)
+{
+	return workspace->band.room + workspace->blended.room +
+	    workspace->resize.room + workspace->turned.room;
+}
+
+/* ---- the result ------------------------------------------------------------------- */
+
+static size_t
+plane_size(const struct stream *s)
+{
+	return (size_t)s->transform->width * s->transform->height;
+}
+
+/* Where the picture begins in plane c. */
+static uint8_t *
+place_of(const struct stream *s, int c)
+{
+	const struct lc__geometry *g = &s->done.geometry;
+
+	return s->planes + (size_t)c * plane_size(s) +
+	    (size_t)g->to_y * g->target_width + g->to_x;
+}
+
+/* What the picture does not fill: rows above and below, columns beside. */
+static void
+fill_padding(const struct stream *s)
+{
+	const struct lc__geometry *g = &s->done.geometry;
+	const size_t width = g->target_width;
+	const size_t right = g->to_x + g->to_width, bottom = g->to_y + g->to_height;
+
+	for (int c = 0; c < 3; c++) {
+		uint8_t *plane = s->planes + (size_t)c * plane_size(s);
+		const int pad = s->transform->pad[c];
+		memset(plane, pad, g->to_y * width);
+		memset(plane + bottom * width, pad, (g->target_height - bottom) * width);
+		for (size_t y = g->to_y; y < bottom && g->to_width < width; y++) {
+			memset(plane + y * width, pad, g->to_x);
+			memset(plane + y * width + right, pad, width - right);
+		}
+	}
+}
+
+/* Tiles keep the cache lines few that columns are written to. */
+static void
+turn_plane(const struct stream *s, const uint8_t *from, uint8_t *to,
+    ptrdiff_t step_x, ptrdiff_t step_y)
+{
+	const uint32_t side = 32;
+
+	for (uint32_t top = 0; top < s->to_height; top += side)
+		for (uint32_t left = 0; left < s->to_width; left += side)
+			for (uint32_t y = top; y < s->to_height && y < top + side; y++)
+				for (uint32_t x = left;
+				    x < s->to_width && x < left + side; x++)
+					to[x * step_x + y * step_y] =
+					    from[(size_t)y * s->to_width + x];
+}
+
+static void
+turn_result(const struct stream *s)
+{
+	const struct lc__turn *turn = &lc__turns[s->done.orientation];
+	const ptrdiff_t row = s->done.geometry.target_width;
+	ptrdiff_t step_x = turn->turned ? row : 1, step_y = turn->turned ? 1 : row;
+	ptrdiff_t origin = 0;
+
+	if (turn->back_x) {
+		origin += (s->to_width - 1) * step_x;
+		step_x = -step_x;
+	}
+	if (turn->back_y) {
+		origin += (s->to_height - 1) * step_y;
+		step_y = -step_y;
+	}
+	for (int c = 0; c < 3; c++)
+		turn_plane(s, s->turned + (size_t)c * s->to_width * s->to_height,
+		    place_of(s, c) + origin, step_x, step_y);
+}
+
+/* ---- the decoder's sink ----------------------------------------------------------- */
+
+static void
+plan_geometry(struct stream *s, const struct lc__picture *picture)
+{
+	const struct lc__transform *t = s->transform;
+	bool turned;
+
+	s->done.stored_width = picture->stored_width;
+	s->done.stored_height = picture->stored_height;
+	s->done.orientation = t->ignore_orientation ? 1 : picture->orientation;
+	turned = lc__turns[s->done.orientation].turned;
+	lc__geometry_plan(t->fit,
+	    turned ? picture->stored_height : picture->stored_width,
+	    turned ? picture->stored_width : picture->stored_height,
+	    t->width, t->height, &s->done.geometry);
+}
+
+/* The most that leaves twice the target along both axes. */
+static unsigned
+choose_shrink(struct lc__sink *sink, const struct lc__picture *picture)
+{
+	struct stream *s = (struct stream *)sink;
+	const struct lc__geometry *g = &s->done.geometry;
+	unsigned shrink = 8;
+
+	plan_geometry(s, picture);
+	while (shrink > 1 && (g->from_width < 2.0 * shrink * g->to_width ||
+	    g->from_height < 2.0 * shrink * g->to_height))
+		shrink /= 2;
+	return shrink;
+}
+
+/* One axis of the stored picture. Where it runs backwards in the upright one, what
+ * is taken from it begins at the other end. */
+static lc_status
+plan_axis(double from, double width, uint32_t size, uint32_t decoded,
+    unsigned shrink, bool back, uint32_t target, struct lc__filter *out)
+{
+	if (back)
+		from = size - from - width;
+	return lc__filter_plan(from / shrink, width / shrink, decoded, target, out);
+}
+
+static lc_status
+plan_axes(struct stream *s, const struct lc__picture *picture,
+    struct lc__resize_plan *plan)
+{
+	const struct lc__turn *turn = &lc__turns[s->done.orientation];
+	const struct lc__geometry *g = &s->done.geometry;
+
+	s->to_width = turn->turned ? g->to_height : g->to_width;
+	s->to_height = turn->turned ? g->to_width : g->to_height;
+	return_if_error(plan_axis(turn->turned ? g->from_y : g->from_x,
+	    turn->turned ? g->from_height : g->from_width, picture->stored_width,
+	    picture->width, picture->shrink, turn->back_x, s->to_width, &plan->x));
+	return plan_axis(turn->turned ? g->from_x : g->from_y,
+	    turn->turned ? g->from_width : g->from_height, picture->stored_height,
+	    picture->height, picture->shrink, turn->back_y, s->to_height, &plan->y);
+}
+
+/* Where the result goes: into its place, or where it is turned from. */
+static lc_status
+plan_result(struct stream *s, struct lc__resize_plan *plan)
+{
+	const size_t size = (size_t)s->to_width * s->to_height;
+
+	s->turned = NULL;
+	plan->stride = s->done.geometry.target_width;
+	if (s->done.orientation != 1) {
+		s->turned = lc__scratch_get(&s->workspace->turned, 3 * size);
+		if (s->turned == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "no memory for %zu bytes",
+			    3 * size);
+		plan->stride = s->to_width;
+	}
+	for (int c = 0; c < 3; c++)
+		plan->planes[c] = s->turned != NULL ? s->turned + (size_t)c * size :
+		    place_of(s, c);
+	return LC_OK;
+}
+
+static lc_status
+plan_blending(struct stream *s)
+{
+	const size_t size = (size_t)s->width * 3 * LC__BAND;
+
+	s->blended = NULL;
+	if (s->channels % 2 != 0)
+		return LC_OK;
+	s->blended = lc__scratch_get(&s->workspace->blended, size);
+	return s->blended != NULL ? LC_OK :
+	    lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+}
+
+static lc_status
+begin(struct lc__sink *sink, const struct lc__picture *picture)
+{
+	struct stream *s = (struct stream *)sink;
+	struct lc__resize_plan plan = { .sums = lc__sums_best() };
+
+	plan_geometry(s, picture);
+	s->channels = picture->channels;
+	s->width = picture->width;
+	plan.channels = picture->channels == 1 ? 1 : 3;
+	return_if_error(plan_axes(s, picture, &plan));
+	return_if_error(plan_result(s, &plan));
+	return_if_error(plan_blending(s));
+	fill_padding(s);
+	return lc__resize_begin(&s->resize, &plan, &s->workspace->resize);
+}
+
+static void
+rows(struct lc__sink *sink, uint32_t y, uint32_t count, uint8_t *pixels)
+{
+	struct stream *s = (struct stream *)sink;
+	const uint64_t start = lc__clock_ns();
+	size_t channels = s->channels;
+
+	if (s->blended != NULL) {
+		lc__blend(pixels, (size_t)count * s->width, s->channels,
+		    s->transform->pad, s->blended);
+		pixels = s->blended;
+		channels = 3;
+	}
+	lc__resize_rows(&s->resize, y, count, pixels, s->width * channels);
+	s->done.resize_ns += lc__clock_ns() - start;
+}
+
+/* ---- one image --------------------------------------------------------------------- */
+
+static lc_status
+run(struct stream *s, const void *bytes, size_t size)
+{
+	const uint64_t start = lc__clock_ns();
+	uint64_t turning;
+
+	if (s->transform->width == 0 || s->transform->height == 0)
+		return lc__error(LC_INVALID, 0, "a target of %u x %u pixels",
+		    s->transform->width, s->transform->height);
+	return_if_error(lc__image_read(bytes, size, &s->sink));
+	turning = lc__clock_ns();
+	s->done.decode_ns = turning - start - s->done.resize_ns;
+	if (s->turned != NULL)
+		turn_result(s);
+	s->done.resize_ns += lc__clock_ns() - turning;
+	return LC_OK;
+}
+
+lc_status
+lc__transform_image(const struct lc__transform *transform, const void *bytes,
+    size_t size, const char *name, struct lc__workspace *workspace,
+    uint8_t *planes, struct lc__transformed *out)
+{
+	struct stream stream = {
+		.sink = {
+			.max_pixels = transform->max_pixels,
+			.keep_alpha = transform->alpha == LC__ALPHA_OVER,
+			.band = &workspace->band,
+			.shrink = transform->dct_scale ? choose_shrink : NULL,
+			.begin = begin,
+			.rows = rows,
+		},
+		.transform = transform,
+		.workspace = workspace,
+		.planes = planes,
+	};
+
+	if (run(&stream, bytes, size) != LC_OK)
+		return lc__error_prefix("%s", name);
+	*out = stream.done;
+	return LC_OK;
+}
