@@ -11,8 +11,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "format/twh1.h"
-#include "format/twh1_row.h"
+#include "format/twh1_sample.h"
+#include "shard/reader.h"
 
 struct lc_shard {
 	struct lc__twh1 twh1; /* its bytes are the map */
@@ -93,6 +93,12 @@ lc_shard_info_of(const lc_shard *shard)
 	return &shard->twh1.info;
 }
 
+const struct lc__twh1 *
+lc__shard_twh1(const lc_shard *shard)
+{
+	return &shard->twh1;
+}
+
 /* ---- samples --------------------------------------------------------------- */
 
 static lc_status
@@ -103,71 +109,12 @@ no_such_sample(const lc_shard *shard, uint64_t i)
 	    (unsigned long long)shard->twh1.info.samples);
 }
 
-static lc_status
-bad_row(const lc_shard *shard, uint64_t i)
-{
-	return lc__error(LC_CORRUPT, 0, "%s: metadata of sample %llu is damaged",
-	    shard->path, (unsigned long long)i);
-}
-
-/* The shape before it became CHW, if it becomes this shard's CHW again. */
-static bool
-restore_shape(const lc_shard_info *info, const struct lc__twh1_row *row,
-    lc_tensor *image)
-{
-	const void *data = image->data;
-	uint32_t chw[3];
-
-	return lc_tensor_init(image, info->dtype, row->ndim, row->shape, data) ==
-	    LC_OK && lc__twh1_chw(image, chw) == LC_OK &&
-	    chw[0] == info->channels && chw[1] == info->height &&
-	    chw[2] == info->width;
-}
-
-static lc_status
-read_row(const lc_shard *shard, uint64_t i, lc_sample *sample)
-{
-	struct lc__twh1_row row;
-
-	if (!lc__twh1_row_at(&shard->twh1, i, &sample->meta) ||
-	    !lc__twh1_row_decode(sample->meta, &row))
-		return bad_row(shard, i);
-	sample->id = row.cache_id;
-	if (row.has_shape &&
-	    !restore_shape(&shard->twh1.info, &row, &sample->image))
-		return bad_row(shard, i);
-	return LC_OK;
-}
-
-/* Sample i of a region; one without bytes has no address. */
-static const void *
-address(const lc_shard *shard, uint64_t offset, uint64_t each, uint64_t i)
-{
-	return each > 0 ? shard->twh1.file + offset + i * each : NULL;
-}
-
 lc_status
 lc_shard_sample(const lc_shard *shard, uint64_t i, lc_sample *out)
 {
-	const lc_shard_info *info = &shard->twh1.info;
-	const struct lc__twh1_sizes *sizes = &shard->twh1.sizes;
-	const uint64_t image[3] = { info->channels, info->height, info->width };
-	const uint64_t boxes[2] = { info->max_boxes, 4 };
-	lc_sample sample;
-
-	if (i >= info->samples)
+	if (i >= shard->twh1.info.samples)
 		return no_such_sample(shard, i);
-	memset(&sample, 0, sizeof(sample));
-	return_if_error(lc_tensor_init(&sample.image, info->dtype, 3, image,
-	    address(shard, info->image_offset, sizes->image, i)));
-	return_if_error(lc_tensor_init(&sample.boxes, info->boxes_dtype, 2, boxes,
-	    address(shard, info->boxes_offset, sizes->boxes, i)));
-	return_if_error(lc_tensor_init(&sample.mask, info->boxes_dtype, 1, boxes,
-	    address(shard, info->mask_offset, sizes->mask, i)));
-	if (shard->twh1.rows != NULL)
-		return_if_error(read_row(shard, i, &sample));
-	*out = sample;
-	return LC_OK;
+	return lc__twh1_sample(&shard->twh1, shard->path, i, out);
 }
 
 /* ---- verifying ------------------------------------------------------------- */
@@ -249,6 +196,13 @@ verify_blocks(const lc_shard *shard, const lc_progress *progress,
 			    shard->path);
 	}
 	return LC_OK;
+}
+
+static lc_status
+bad_row(const lc_shard *shard, uint64_t i)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: metadata of sample %llu is damaged",
+	    shard->path, (unsigned long long)i);
 }
 
 static lc_status

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LC_SHARD_READER_H
+#define LC_SHARD_READER_H
+
+#include "format/twh1.h"
+
+/** The parts of an open shard, in the map; valid until lc_shard_close(). */
+const struct lc__twh1 *lc__shard_twh1(const lc_shard *shard);
+
+#endif
