@@ -92,6 +92,9 @@ size_t lc__dataset_dirs(const struct lc__dataset *dataset,
 size_t lc__dataset_shared(const struct lc__dataset *dataset,
     const char *const **out);
 
+/** A label file larger than this is no label: unparsable. */
+#define LC__LABEL_MAX_BYTES ((uint64_t)64 << 20)
+
 /**
  * Parse a frame's label from the bytes of its label file (NULL, 0 where the
  * frame has none). Any thread. A bad label is a reason in @p out, not a failure.

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "labels/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "format/utf8.h"
+#include "labels/label.h"
+
+/* More would be no list of classes. */
+#define MAX_BYTES ((uint64_t)16 << 20)
+
+static lc_status
+add_line(struct lc__dataset *dataset, const char *line, size_t size)
+{
+	char *name;
+	lc_status status;
+
+	while (size > 0 && strchr(" \t\r", line[size - 1]) != NULL)
+		size--;
+	while (size > 0 && strchr(" \t", *line) != NULL)
+		line++, size--;
+	name = strndup(line, size);
+	if (name == NULL)
+		return lc__label_no_memory(dataset->root);
+	status = lc__strings_add(&dataset->classes, name);
+	free(name);
+	return status;
+}
+
+/* An empty line takes a number, unless nothing follows. */
+static lc_status
+add_lines(struct lc__dataset *dataset, const char *text, size_t size)
+{
+	while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
+		size--;
+	while (size > 0) {
+		const char *stop = memchr(text, '\n', size);
+		const size_t n = stop != NULL ? (size_t)(stop - text) : size;
+		return_if_error(add_line(dataset, text, n));
+		text += n + (stop != NULL);
+		size -= n + (stop != NULL);
+	}
+	return LC_OK;
+}
+
+static lc_status
+read_list(struct lc__dataset *dataset, const char *name, const char *path)
+{
+	struct lc__buf text = { 0 };
+	lc_status status = lc__read_file(path, MAX_BYTES, &text);
+
+	if (status == LC_OK && (!lc__utf8_valid(text.data, text.size) ||
+	    memchr(text.data, '\0', text.size) != NULL))
+		status = lc__error(LC_CORRUPT, 0, "%s: not UTF-8", path);
+	if (status == LC_OK)
+		status = add_lines(dataset, (char *)text.data, text.size);
+	if (status == LC_OK)
+		status = lc__strings_add(&dataset->shared, name);
+	lc__buf_free(&text);
+	return status;
+}
+
+lc_status
+lc__classes_read(struct lc__dataset *dataset)
+{
+	static const char *const names[] = { "classes.txt", "labels.txt" };
+	lc_status status = LC_NOT_FOUND;
+
+	for (size_t i = 0; i < 2 && status == LC_NOT_FOUND; i++) {
+		char *path = lc__path_join(dataset->root, names[i]);
+		if (path == NULL)
+			return lc__label_no_memory(dataset->root);
+		status = read_list(dataset, names[i], path);
+		free(path);
+	}
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+int64_t
+lc__classes_find(const struct lc__dataset *dataset, const char *name)
+{
+	for (size_t i = 0; i < dataset->classes.n; i++)
+		if (dataset->classes.items[i] != NULL &&
+		    strcmp(dataset->classes.items[i], name) == 0)
+			return (int64_t)i;
+	return -1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of classes that stand in files of their own. */
+#ifndef LC_LABELS_CLASSES_H
+#define LC_LABELS_CLASSES_H
+
+#include "labels/dataset_private.h"
+
+/**
+ * Fill dataset->classes from classes.txt or labels.txt in the root, a name a line
+ * from class 0 on. Nothing happens without such a file; it becomes one of the
+ * shared files.
+ * @return LC_OK; LC_CORRUPT for what is not UTF-8; LC_IO, LC_NO_MEMORY
+ */
+LC_CHECKED lc_status lc__classes_read(struct lc__dataset *dataset);
+
+/** The class of this name, -1 if there is none. */
+int64_t lc__classes_find(const struct lc__dataset *dataset, const char *name);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "labels/dataset_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "labels/label.h"
+#include "labels/names.h"
+#include "labels/order.h"
+#include "labels/printable.h"
+
+static const struct lc__layout_row *const layouts[] = {
+	&lc__layout_capture, &lc__layout_yolo, &lc__layout_coco, &lc__layout_voc,
+	&lc__layout_unlabelled,
+};
+
+static const struct lc__layout_row *
+find_layout(enum lc__layout layout)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i]->layout == layout)
+			return layouts[i];
+	return NULL;
+}
+
+const char *
+lc__layout_name(enum lc__layout layout)
+{
+	const struct lc__layout_row *row = find_layout(layout);
+
+	return row != NULL ? row->name : "auto";
+}
+
+/* ---- filling ---------------------------------------------------------------- */
+
+lc_status
+lc__strings_add(struct lc__strings *strings, const char *text)
+{
+	const size_t n = strings->n;
+
+	if ((n & (n - 1)) == 0) {
+		char **items = realloc(strings->items,
+		    (n > 0 ? 2 * n : 1) * sizeof(*items));
+		if (items == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		strings->items = items;
+	}
+	strings->items[n] = text != NULL ? strdup(text) : NULL;
+	if (text != NULL && strings->items[n] == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	strings->n++;
+	return LC_OK;
+}
+
+void
+lc__strings_free(struct lc__strings *strings)
+{
+	for (size_t i = 0; i < strings->n; i++)
+		free(strings->items[i]);
+	free(strings->items);
+	memset(strings, 0, sizeof(*strings));
+}
+
+/* A string's offset in text. */
+static uint64_t
+keep(struct lc__dataset *dataset, const char *string)
+{
+	const uint64_t at = dataset->text.size;
+
+	if (string == NULL)
+		return 0;
+	lc__buf_append(&dataset->text, string, strlen(string) + 1);
+	return at;
+}
+
+static uint64_t
+keep_printable(struct lc__dataset *dataset, const char *string)
+{
+	const uint64_t at = dataset->text.size;
+	const size_t room = 4 * strlen(string) + 1;
+	char *place = lc__buf_append(&dataset->text, NULL, room);
+
+	if (place != NULL)
+		dataset->text.size -= room - 1 - lc__printable(string, place, room);
+	return at;
+}
+
+/* Frames of one run come one after another: its name is kept once. */
+static uint64_t
+keep_run(struct lc__dataset *dataset, const char *run)
+{
+	const size_t start = dataset->text.size;
+	uint64_t last, at = keep_printable(dataset, run);
+
+	if (dataset->n == 0 || dataset->text.failed)
+		return at;
+	last = dataset->rows[dataset->n - 1].run;
+	if (strcmp((char *)dataset->text.data + last,
+	    (char *)dataset->text.data + at) != 0)
+		return at;
+	dataset->text.size = start;
+	return last;
+}
+
+static bool
+reserve_row(struct lc__dataset *dataset)
+{
+	const size_t room = dataset->room > 0 ? 2 * dataset->room : 64;
+	struct lc__frame_row *rows;
+
+	if (dataset->n < dataset->room)
+		return true;
+	rows = realloc(dataset->rows, room * sizeof(*rows));
+	if (rows == NULL)
+		return false;
+	dataset->rows = rows;
+	dataset->room = room;
+	return true;
+}
+
+lc_status
+lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
+{
+	struct lc__frame_row *row;
+
+	if (dataset->text.size == 0)
+		lc__buf_append(&dataset->text, "", 1);
+	if (!reserve_row(dataset))
+		return lc__label_no_memory(dataset->root);
+	row = &dataset->rows[dataset->n];
+	row->run = keep_run(dataset, frame->run);
+	row->name = keep_printable(dataset, frame->name);
+	row->label = keep(dataset, frame->label_path);
+	row->image = keep(dataset, frame->image_path);
+	row->hash = frame->label_hash;
+	row->number = frame->number;
+	if (dataset->text.failed)
+		return lc__label_no_memory(dataset->root);
+	dataset->n++;
+	return LC_OK;
+}
+
+lc_status
+lc__dataset_add_files(struct lc__dataset *dataset, const char *run,
+    const char *label, const char *image)
+{
+	char *name = lc__name_stem(image != NULL ? image : label);
+	const struct lc__frame frame = { .run = run, .name = name,
+		.label_path = label, .image_path = image };
+	lc_status status;
+
+	if (name == NULL)
+		return lc__label_no_memory(dataset->root);
+	status = lc__dataset_add(dataset, &frame);
+	free(name);
+	return status;
+}
+
+/* ---- order ------------------------------------------------------------------ */
+
+static int
+compare_rows(const void *a, const void *b, void *dataset)
+{
+	const char *text = (char *)((struct lc__dataset *)dataset)->text.data;
+	const struct lc__frame_row *x = a, *y = b;
+	int order = 0;
+
+	if (x->run != y->run)
+		order = lc__order_names(text + x->run, text + y->run);
+	return order != 0 ? order : lc__order_names(text + x->name,
+	    text + y->name);
+}
+
+static void
+sort_rows(struct lc__dataset *dataset)
+{
+	qsort_r(dataset->rows, dataset->n, sizeof(*dataset->rows), compare_rows,
+	    dataset);
+}
+
+static bool
+is_same(struct lc__dataset *dataset, size_t i, size_t k)
+{
+	return compare_rows(&dataset->rows[i], &dataset->rows[k], dataset) == 0;
+}
+
+/* Let names of rows from i to end be those of the images with extension. */
+static bool
+name_by_image(struct lc__dataset *dataset, size_t i, size_t end)
+{
+	for (; i < end; i++) {
+		struct lc__frame_row *row = &dataset->rows[i];
+		char *base;
+		if (row->image == 0)
+			return false;
+		base = strdup(lc__name_base((char *)dataset->text.data +
+		    row->image));
+		if (base == NULL)
+			dataset->text.failed = true;
+		else
+			row->name = keep_printable(dataset, base);
+		free(base);
+	}
+	return true;
+}
+
+/* "a.jpg" and "a.png" are both "a": such keep their extension. */
+static bool
+name_apart(struct lc__dataset *dataset)
+{
+	bool changed = false;
+	size_t end;
+
+	/* What is found before anything is renamed decides: a pass over all. */
+	for (size_t i = 0; i < dataset->n; i = end) {
+		for (end = i + 1; end < dataset->n && is_same(dataset, i, end);)
+			end++;
+		if (end > i + 1 && name_by_image(dataset, i, end))
+			changed = true;
+	}
+	return changed;
+}
+
+static lc_status
+refuse_same(struct lc__dataset *dataset, size_t i)
+{
+	struct lc__frame a, b;
+
+	lc__dataset_frame(dataset, i, &a);
+	lc__dataset_frame(dataset, i + 1, &b);
+	return lc__error(LC_INVALID, 0, "%s: two frames are named '%s%s%s': %s and "
+	    "%s", dataset->root, a.run, *a.run ? "/" : "", a.name,
+	    a.image_path != NULL ? a.image_path : a.label_path,
+	    b.image_path != NULL ? b.image_path : b.label_path);
+}
+
+static lc_status
+order_frames(struct lc__dataset *dataset)
+{
+	sort_rows(dataset);
+	if (name_apart(dataset))
+		sort_rows(dataset);
+	if (dataset->text.failed)
+		return lc__label_no_memory(dataset->root);
+	for (size_t i = 0; i + 1 < dataset->n; i++)
+		if (is_same(dataset, i, i + 1))
+			return refuse_same(dataset, i);
+	return LC_OK;
+}
+
+static int
+compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void
+sort_strings(struct lc__strings *strings)
+{
+	size_t kept = 0;
+
+	if (strings->n == 0)
+		return;
+	qsort(strings->items, strings->n, sizeof(*strings->items),
+	    compare_strings);
+	for (size_t i = 1; i < strings->n; i++)
+		if (strcmp(strings->items[kept], strings->items[i]) == 0)
+			free(strings->items[i]);
+		else
+			strings->items[++kept] = strings->items[i];
+	strings->n = kept + 1;
+}
+
+/* ---- opening ---------------------------------------------------------------- */
+
+static lc_status
+fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
+{
+	if (layout == LC__LAYOUT_AUTO && labels != NULL)
+		layout = LC__LAYOUT_COCO;
+	dataset->layout = find_layout(layout);
+	if (layout == LC__LAYOUT_AUTO)
+		return_if_error(lc__layout_detect(dataset->root,
+		    &dataset->layout));
+	if (dataset->layout == NULL)
+		return lc__error(LC_INVALID, 0, "%s: no layout has the number %d",
+		    dataset->root, (int)layout);
+	return_if_error(dataset->layout->list(dataset, labels));
+	if (dataset->n == 0)
+		return lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'",
+		    dataset->root, dataset->layout->name);
+	sort_strings(&dataset->dirs);
+	return order_frames(dataset);
+}
+
+lc_status
+lc__dataset_open(const char *root, enum lc__layout layout, const char *labels,
+    struct lc__dataset **out)
+{
+	struct lc__dataset *dataset = calloc(1, sizeof(*dataset));
+	lc_status status;
+
+	if (dataset != NULL)
+		dataset->root = strdup(root);
+	if (dataset == NULL || dataset->root == NULL)
+		status = lc__label_no_memory(root);
+	else
+		status = fill(dataset, layout, labels);
+	if (status == LC_OK)
+		*out = dataset;
+	else
+		lc__dataset_close(dataset);
+	return status;
+}
+
+void
+lc__dataset_close(struct lc__dataset *dataset)
+{
+	if (dataset == NULL)
+		return;
+	if (dataset->layout != NULL && dataset->layout->close != NULL)
+		dataset->layout->close(dataset);
+	lc__strings_free(&dataset->dirs);
+	lc__strings_free(&dataset->shared);
+	lc__strings_free(&dataset->classes);
+	lc__buf_free(&dataset->text);
+	free(dataset->rows);
+	free(dataset->root);
+	free(dataset);
+}
+
+/* ---- looking ---------------------------------------------------------------- */
+
+enum lc__layout
+lc__dataset_layout(const struct lc__dataset *dataset)
+{
+	return dataset->layout->layout;
+}
+
+uint64_t
+lc__dataset_frames(const struct lc__dataset *dataset)
+{
+	return dataset->n;
+}
+
+void
+lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
+    struct lc__frame *out)
+{
+	const struct lc__frame_row *row = &dataset->rows[i];
+	const char *text = (const char *)dataset->text.data;
+
+	out->run = text + row->run;
+	out->name = text + row->name;
+	out->label_path = row->label != 0 ? text + row->label : NULL;
+	out->image_path = row->image != 0 ? text + row->image : NULL;
+	out->label_hash = row->hash;
+	out->number = row->number;
+}
+
+size_t
+lc__dataset_dirs(const struct lc__dataset *dataset, const char *const **out)
+{
+	*out = (const char *const *)dataset->dirs.items;
+	return dataset->dirs.n;
+}
+
+size_t
+lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out)
+{
+	*out = (const char *const *)dataset->shared.items;
+	return dataset->shared.n;
+}
+
+lc_status
+lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
+    const void *bytes, size_t size, struct lc__label *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (dataset->classes.n > 0) {
+		out->classes = dataset->classes.items;
+		out->n_classes = dataset->classes.n;
+	}
+	return dataset->layout->read(dataset, frame, bytes, size, out);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the layouts share: the table of frames that they fill. */
+#ifndef LC_LABELS_DATASET_PRIVATE_H
+#define LC_LABELS_DATASET_PRIVATE_H
+
+#include "base/buf.h"
+#include "labels/dataset.h"
+#include "labels/tree.h"
+
+/** A layout: how its frames are found and how a label of it is read. */
+struct lc__layout_row {
+	enum lc__layout layout;
+	const char *name;
+	/** Add the frames, in any order, and the directories that were listed.
+	 *  @p labels is lc__dataset_open()'s. */
+	lc_status (*list)(struct lc__dataset *dataset, const char *labels);
+	/** lc__label_read() with @p out zeroed. */
+	lc_status (*read)(const struct lc__dataset *dataset,
+	    const struct lc__frame *frame, const void *bytes, size_t size,
+	    struct lc__label *out);
+	/** Free dataset->own; may be NULL. */
+	void (*close)(struct lc__dataset *dataset);
+};
+
+extern const struct lc__layout_row lc__layout_capture, lc__layout_yolo,
+    lc__layout_coco, lc__layout_voc, lc__layout_unlabelled;
+
+/** A frame in memory: strings are offsets in text, 0 for none. */
+struct lc__frame_row {
+	uint64_t name, label, image;
+	uint64_t hash, number;
+	uint64_t run;
+};
+
+/** A list of malloc'ed strings. */
+struct lc__strings {
+	char **items;
+	size_t n;
+};
+
+struct lc__dataset {
+	const struct lc__layout_row *layout;
+	char *root;
+	struct lc__buf text;        /* of all frames; begins with a NUL */
+	struct lc__frame_row *rows;
+	size_t n, room;
+	struct lc__strings dirs, shared;
+	struct lc__strings classes; /* by class id; NULL where an id has no name */
+	void *own;                  /* the layout's */
+};
+
+/**
+ * Add a frame. Its strings are copied; run and name become printable UTF-8; hash
+ * and number are as they stand.
+ */
+LC_CHECKED lc_status lc__dataset_add(struct lc__dataset *dataset,
+    const struct lc__frame *frame);
+
+/** lc__dataset_add() with the stem of the label, or without one of the image. */
+LC_CHECKED lc_status lc__dataset_add_files(struct lc__dataset *dataset,
+    const char *run, const char *label, const char *image);
+
+/** Append a copy of @p text (NULL stays NULL). */
+LC_CHECKED lc_status lc__strings_add(struct lc__strings *strings,
+    const char *text);
+void lc__strings_free(struct lc__strings *strings);
+
+/** List a directory from the root and remember that it was listed. */
+LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset,
+    const char *dir, struct lc__listing *out);
+
+/**
+ * Call @p found for the root and for every directory in it that have a directory
+ * named @p name, with the listing of that. @p run is the directory, "" or "a".
+ */
+typedef lc_status (*lc__run_found)(struct lc__dataset *dataset, const char *run,
+    const char *dir, const struct lc__listing *listing);
+LC_CHECKED lc_status lc__dataset_runs(struct lc__dataset *dataset,
+    const char *name, lc__run_found found);
+
+/** The layout that @p root has, by a look at it. */
+LC_CHECKED lc_status lc__layout_detect(const char *root,
+    const struct lc__layout_row **out);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "labels/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "labels/names.h"
+#include "labels/order.h"
+
+static int
+compare_entries(const void *a, const void *b)
+{
+	const struct lc__entry *x = a, *y = b;
+
+	return lc__order_names(x->name, y->name);
+}
+
+/* Is it for the listing, and is it a directory? */
+static bool
+look(int dirfd, const struct dirent *found, bool *dir)
+{
+	struct stat st;
+
+	*dir = found->d_type == DT_DIR;
+	if (found->d_name[0] == '.')
+		return false;
+	if (found->d_type == DT_DIR || found->d_type == DT_REG)
+		return true;
+	if (fstatat(dirfd, found->d_name, &st, 0) == -1)
+		return found->d_type == DT_LNK;
+	*dir = S_ISDIR(st.st_mode);
+	return S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
+}
+
+static bool
+add(struct lc__listing *listing, const char *name, bool dir)
+{
+	const size_t n = listing->n;
+
+	if ((n & (n - 1)) == 0) {
+		struct lc__entry *entries = realloc(listing->entries,
+		    (n > 0 ? 2 * n : 1) * sizeof(*entries));
+		if (entries == NULL)
+			return false;
+		listing->entries = entries;
+	}
+	listing->entries[n] = (struct lc__entry){ strdup(name), dir, false };
+	if (listing->entries[n].name == NULL)
+		return false;
+	listing->n++;
+	return true;
+}
+
+static lc_status
+read_entries(DIR *stream, const char *path, struct lc__listing *out)
+{
+	const struct dirent *found;
+	bool dir;
+
+	while (errno = 0, (found = readdir(stream)) != NULL)
+		if (look(dirfd(stream), found, &dir) &&
+		    !add(out, found->d_name, dir))
+			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	if (errno != 0)
+		return lc__error_sys(errno, "%s: read", path);
+	return LC_OK;
+}
+
+static lc_status
+list_path(const char *path, struct lc__listing *out)
+{
+	DIR *stream = opendir(path);
+	lc_status status;
+
+	if (stream == NULL)
+		return lc__error_sys(errno, "%s", path);
+	status = read_entries(stream, path, out);
+	closedir(stream);
+	if (out->n > 0)
+		qsort(out->entries, out->n, sizeof(*out->entries),
+		    compare_entries);
+	return status;
+}
+
+lc_status
+lc__listing_read(const char *root, const char *dir, struct lc__listing *out)
+{
+	char *path = *dir != '\0' ? lc__path_join(root, dir) : strdup(root);
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	status = list_path(path, out);
+	free(path);
+	return status;
+}
+
+void
+lc__listing_free(struct lc__listing *listing)
+{
+	for (size_t i = 0; i < listing->n; i++)
+		free(listing->entries[i].name);
+	free(listing->entries);
+	memset(listing, 0, sizeof(*listing));
+}
+
+const struct lc__entry *
+lc__listing_find(const struct lc__listing *listing, const char *name)
+{
+	const struct lc__entry key = { .name = (char *)name };
+
+	if (listing->n == 0)
+		return NULL;
+	return bsearch(&key, listing->entries, listing->n,
+	    sizeof(*listing->entries), compare_entries);
+}
+
+/* ---- walking ---------------------------------------------------------------- */
+
+/* A directory being walked, and those that it is in. */
+struct level {
+	const struct level *parent;
+	dev_t dev;
+	ino_t ino;
+	unsigned depth;
+};
+
+struct walk {
+	const char *root;
+	lc__tree_visit visit;
+	void *ctx;
+};
+
+static lc_status walk_dir(const struct walk *w, const char *dir,
+    const struct level *parent);
+
+static bool
+is_inside(const struct level *level)
+{
+	for (const struct level *l = level->parent; l != NULL; l = l->parent)
+		if (l->dev == level->dev && l->ino == level->ino)
+			return true;
+	return false;
+}
+
+static lc_status
+enter(const struct walk *w, const char *dir, struct level *level)
+{
+	char *path = *dir != '\0' ? lc__path_join(w->root, dir) : strdup(w->root);
+	lc_status status = LC_OK;
+	struct stat st;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	if (stat(path, &st) == -1)
+		status = lc__error_sys(errno, "%s", path);
+	else if (level->depth > LC__TREE_DEPTH)
+		status = lc__error(LC_INVALID, 0, "%s: directories nested deeper "
+		    "than %d", path, LC__TREE_DEPTH);
+	free(path);
+	if (status == LC_OK) {
+		level->dev = st.st_dev;
+		level->ino = st.st_ino;
+	}
+	return status;
+}
+
+static lc_status
+walk_entries(const struct walk *w, const char *dir,
+    const struct lc__listing *listing, const struct level *level)
+{
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; i < listing->n && status == LC_OK; i++) {
+		const struct lc__entry *entry = &listing->entries[i];
+		char *below;
+		if (!entry->dir || entry->skip)
+			continue;
+		below = lc__name_join(dir, entry->name);
+		if (below == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		status = walk_dir(w, below, level);
+		free(below);
+	}
+	return status;
+}
+
+static lc_status
+walk_dir(const struct walk *w, const char *dir, const struct level *parent)
+{
+	struct level level = { .parent = parent,
+		.depth = parent != NULL ? parent->depth + 1 : 0 };
+	struct lc__listing listing;
+	lc_status status;
+
+	return_if_error(enter(w, dir, &level));
+	if (is_inside(&level))
+		return LC_OK;
+	status = lc__listing_read(w->root, dir, &listing);
+	if (status == LC_OK)
+		status = w->visit(w->ctx, dir, &listing);
+	if (status == LC_OK)
+		status = walk_entries(w, dir, &listing, &level);
+	lc__listing_free(&listing);
+	return status;
+}
+
+lc_status
+lc__tree_walk(const char *root, lc__tree_visit visit, void *ctx)
+{
+	const struct walk w = { root, visit, ctx };
+
+	return walk_dir(&w, "", NULL);
+}

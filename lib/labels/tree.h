@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What stands in directories, in order. Knows names, not their meaning. */
+#ifndef LC_LABELS_TREE_H
+#define LC_LABELS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lmdbcache.h"
+
+/** How deep lc__tree_walk() follows directories. */
+#define LC__TREE_DEPTH 64
+
+struct lc__entry {
+	char *name;
+	bool dir;  /* a directory or a link to one, else a file */
+	bool skip; /* set by a visitor: do not walk into it */
+};
+
+/** One directory, ordered by lc__order_names(). */
+struct lc__listing {
+	struct lc__entry *entries;
+	size_t n;
+};
+
+/**
+ * List @p dir, from @p root, "" for the root itself. Names that begin with a dot
+ * and what is neither file nor directory are left out; a link is what it leads to,
+ * a file if it leads nowhere.
+ * @return LC_OK; LC_NOT_FOUND if it is no directory; LC_PERMISSION, LC_IO,
+ * LC_NO_MEMORY. Free with lc__listing_free(), also on failure.
+ */
+LC_CHECKED lc_status lc__listing_read(const char *root, const char *dir,
+    struct lc__listing *out);
+void lc__listing_free(struct lc__listing *listing);
+/** The entry of this name, or NULL. */
+const struct lc__entry *lc__listing_find(const struct lc__listing *listing,
+    const char *name);
+
+typedef lc_status (*lc__tree_visit)(void *ctx, const char *dir,
+    struct lc__listing *listing);
+
+/**
+ * Visit the root and every directory below it, each before those in it. A link
+ * back to a directory that is being walked is passed over.
+ * @return what @p visit returned first that is not LC_OK; LC_INVALID for nesting
+ * deeper than LC__TREE_DEPTH; what lc__listing_read() returns
+ */
+LC_CHECKED lc_status lc__tree_walk(const char *root, lc__tree_visit visit,
+    void *ctx);
+
+#endif

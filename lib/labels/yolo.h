@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One label of the YOLO layout. */
+#ifndef LC_LABELS_YOLO_H
+#define LC_LABELS_YOLO_H
+
+#include "labels/dataset.h"
+
+/** lc__label_read() of the layout; @p out is zeroed but for its classes. */
+LC_CHECKED lc_status lc__yolo_read(const struct lc__dataset *dataset,
+    const struct lc__frame *frame, const void *bytes, size_t size,
+    struct lc__label *out);
+
+#endif
