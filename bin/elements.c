@@ -6,54 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-
-/* A small float from its bits: `exponent` and `fraction` bits wide, IEEE. */
-static double
-small_float(unsigned bits, int exponent, int fraction)
-{
-	const int top = (1 << exponent) - 1, bias = top / 2;
-	const int e = (int)(bits >> fraction) & top;
-	const unsigned f = bits & ((1u << fraction) - 1);
-	const double sign = bits >> (exponent + fraction) & 1 ? -1 : 1;
-
-	if (e == top)
-		return f ? (double)NAN : sign * (double)INFINITY;
-	if (e == 0)
-		return sign * ldexp(f, 1 - bias - fraction);
-	return sign * ldexp((double)f + (double)(1u << fraction),
-	    e - bias - fraction);
-}
-
-/* OCP E4M3 has no infinity; its top exponent holds numbers, all ones is NaN. */
-static double
-e4m3(unsigned bits)
-{
-	if ((bits & 0x7f) == 0x7f)
-		return (double)NAN;
-	if ((bits >> 3 & 15) == 15)
-		return (bits & 0x80 ? -1 : 1) * ldexp(8 + (bits & 7), 5);
-	return small_float(bits, 4, 3);
-}
-
-static double
-f32(const unsigned char *p)
-{
-	const uint32_t bits = lc__get32(p);
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return (double)value;
-}
-
-static double
-f64(const unsigned char *p)
-{
-	const uint64_t bits = lc__get64(p);
-	double value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
+#include "value/element.h"
 
 /* The fewest digits, from `least` on, that read back as the same number. */
 static void
@@ -92,14 +45,14 @@ put_pair(FILE *out, lc_dtype dtype, const unsigned char *p)
 {
 	putc('[', out);
 	if (dtype == LC_C64)
-		put_single(out, f32(p));
+		put_single(out, lc__element_real(LC_F32, p));
 	else
-		put_double(out, f64(p));
+		put_double(out, lc__element_real(LC_F64, p));
 	putc(',', out);
 	if (dtype == LC_C64)
-		put_single(out, f32(p + 4));
+		put_single(out, lc__element_real(LC_F32, p + 4));
 	else
-		put_double(out, f64(p + 8));
+		put_double(out, lc__element_real(LC_F64, p + 8));
 	putc(']', out);
 }
 
@@ -126,12 +79,12 @@ static void
 put_element(FILE *out, lc_dtype dtype, const unsigned char *p)
 {
 	switch (dtype) {
-	case LC_F16: put_single(out, small_float(lc__get16(p), 5, 10)); break;
-	case LC_BF16: put_single(out, small_float(lc__get16(p), 8, 7)); break;
-	case LC_F8_E5M2: put_single(out, small_float(*p, 5, 2)); break;
-	case LC_F8_E4M3: put_single(out, e4m3(*p)); break;
-	case LC_F32: put_single(out, f32(p)); break;
-	case LC_F64: put_double(out, f64(p)); break;
+	case LC_F16:
+	case LC_BF16:
+	case LC_F8_E5M2:
+	case LC_F8_E4M3:
+	case LC_F32: put_single(out, lc__element_real(dtype, p)); break;
+	case LC_F64: put_double(out, lc__element_real(dtype, p)); break;
 	case LC_C64:
 	case LC_C128: put_pair(out, dtype, p); break;
 	default: put_integer(out, dtype, p);
