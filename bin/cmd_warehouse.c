@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse.h"
+
+static struct opt options[] = { { .kind = OPT_END } };
+
+static const struct command *const subcommands[] = {
+	NULL
+};
+
+const struct command cmd_warehouse = {
+	.name = "warehouse",
+	.operands = "WORD WAREHOUSE...",
+	.summary = "look into, verify and compare warehouses",
+	.text =
+	    "A warehouse holds versions of a labelled dataset as TWH1 shards. "
+	    "WAREHOUSE is its directory, which stands for the version that its "
+	    "`current` points to, or the directory of one version.",
+	.examples =
+	    "cachex warehouse inspect warehouse",
+	.completes = "",
+	.least = 1,
+	.most = -1,
+	.subcommands = subcommands,
+	.options = options
+};
