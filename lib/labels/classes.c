@@ -34,6 +34,9 @@ add_line(struct lc__dataset *dataset, const char *line, size_t size)
 static lc_status
 add_lines(struct lc__dataset *dataset, const char *text, size_t size)
 {
+	/* The mark that some editors put before UTF-8. */
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3, size -= 3;
 	while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
 		size--;
 	while (size > 0) {

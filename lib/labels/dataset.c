@@ -382,5 +382,9 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		out->classes = dataset->classes.items;
 		out->n_classes = dataset->classes.n;
 	}
+	if (size > LC__LABEL_MAX_BYTES)
+		return lc__label_reject(out, LC__REJECT_UNPARSABLE,
+		    frame->label_path != NULL ? frame->label_path : frame->name,
+		    "larger than %llu bytes", LC__LABEL_MAX_BYTES);
 	return dataset->layout->read(dataset, frame, bytes, size, out);
 }

@@ -93,7 +93,7 @@ size_t lc__dataset_shared(const struct lc__dataset *dataset,
     const char *const **out);
 
 /** A label file larger than this is no label: unparsable. */
-#define LC__LABEL_MAX_BYTES ((uint64_t)64 << 20)
+#define LC__LABEL_MAX_BYTES (64ull << 20)
 
 /**
  * Parse a frame's label from the bytes of its label file (NULL, 0 where the

@@ -121,6 +121,30 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 	    sizeof(*listing->entries), compare_entries);
 }
 
+static mode_t
+mode_of(const char *root, const char *name)
+{
+	char *path = *name != '\0' ? lc__path_join(root, name) : strdup(root);
+	struct stat st;
+
+	if (path == NULL || stat(path, &st) == -1)
+		st.st_mode = 0;
+	free(path);
+	return st.st_mode;
+}
+
+bool
+lc__tree_is_dir(const char *root, const char *dir)
+{
+	return S_ISDIR(mode_of(root, dir));
+}
+
+bool
+lc__tree_is_file(const char *root, const char *path)
+{
+	return S_ISREG(mode_of(root, path));
+}
+
 /* ---- walking ---------------------------------------------------------------- */
 
 /* A directory being walked, and those that it is in. */

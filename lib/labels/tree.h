@@ -37,6 +37,11 @@ void lc__listing_free(struct lc__listing *listing);
 const struct lc__entry *lc__listing_find(const struct lc__listing *listing,
     const char *name);
 
+/** True if @p dir, from @p root, is a directory or a link to one. */
+bool lc__tree_is_dir(const char *root, const char *dir);
+/** True if @p path, from @p root, is a file or a link to one. */
+bool lc__tree_is_file(const char *root, const char *path);
+
 typedef lc_status (*lc__tree_visit)(void *ctx, const char *dir,
     struct lc__listing *listing);
 

@@ -10,8 +10,11 @@
 
 #include "base/error.h"
 #include "labels/label.h"
+#include "labels/number.h"
 
 #define TOLERANCE 0.01
+/* No number needs more bytes. */
+#define WORD 63
 
 /* What is being read. */
 struct reader {
@@ -42,32 +45,22 @@ is_blank(char c)
 
 /* The next word of the line, copied; false at the end of the line. */
 static bool
-next_word(struct reader *r, char word[64])
+next_word(struct reader *r, char word[WORD + 1])
 {
 	size_t n = 0;
 
 	while (r->at < r->end && is_blank(*r->at))
 		r->at++;
 	while (r->at < r->end && !is_blank(*r->at)) {
-		/* What is longer is no number, and is not taken for one. */
-		if (n < 63)
-			word[n++] = *r->at != '\0' ? *r->at : '?';
+		/* What is longer is no number, and cut is not taken for one. */
+		word[n] = *r->at != '\0' ? *r->at : '?';
+		n += n < WORD;
 		r->at++;
 	}
+	if (n == WORD)
+		word[n - 1] = '?';
 	word[n] = '\0';
 	return n > 0;
-}
-
-/* Decimal numbers, and nan and inf, which writers of labels write. */
-static bool
-parse_number(const char *word, double *out)
-{
-	char *end;
-
-	if (strpbrk(word, "xXpP") != NULL || strlen(word) >= 63)
-		return false;
-	*out = strtod(word, &end);
-	return end != word && *end == '\0';
 }
 
 static void
@@ -97,11 +90,11 @@ static lc_status
 read_numbers(struct reader *r, struct lc__label_box *box)
 {
 	double v, first[4] = { 0 };
-	char word[64];
+	char word[WORD + 1];
 	size_t n = 0;
 
 	for (; next_word(r, word); n++) {
-		if (!parse_number(word, &v))
+		if (!lc__number_parse(word, &v))
 			return unparsable(r, "%s is no number",
 			    lc__quote_id(word, strlen(word)));
 		if (n < 4)
@@ -123,7 +116,7 @@ parse_class(const char *word, int64_t *out)
 {
 	double v;
 
-	if (!parse_number(word, &v) || !(v >= 0 && v <= INT32_MAX) || v != floor(v))
+	if (!lc__number_parse(word, &v) || !(v >= 0 && v <= INT32_MAX) || v != floor(v))
 		return false;
 	*out = (int64_t)v;
 	return true;
@@ -133,7 +126,7 @@ static lc_status
 read_line(struct reader *r)
 {
 	struct lc__label_box *box;
-	char word[64];
+	char word[WORD + 1];
 
 	if (!next_word(r, word))
 		return LC_OK;
