@@ -20,6 +20,7 @@
 static uint64_t shard_size = 192ull << 20;
 static int shard_version;
 static int metadata = 1;
+static int sha256 = 1;
 static uint64_t threads = 0;
 static int order;
 static const char *dataset_root;
@@ -34,6 +35,8 @@ static struct opt options[] = {
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
 	{ "", "metadata", OPT_FLAG, &metadata,
 	    .help = "leave out cache_ids and block checksums" },
+	{ "", "sha256", OPT_FLAG, &sha256,
+	    .help = "leave SHA-256 of the shards out of the manifest: faster" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
 	    .help = "shards written at once; 0 for the number of processors" },
 	{ "", "order", OPT_CHOICE, &order, .value = "commit|key",
@@ -161,6 +164,7 @@ fill_options(lc_export_options *out)
 	out->shard_bytes = shard_size;
 	out->shard_version = (uint32_t)shard_version;
 	out->metadata = metadata;
+	out->no_sha256 = !sha256;
 	out->threads = threads < 1024 ? (unsigned)threads : 1024;
 	out->order = order ? LC_BY_KEY : LC_BY_COMMIT;
 	out->dataset_root = dataset_root;

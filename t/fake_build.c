@@ -6,17 +6,31 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "run.h"
+
+#define BOXES 2u /* rows of them, with several series */
+
+const char *const fake_paths[FAKE_SERIES] = { "a", "10x300", "c" };
+
+static uint64_t
+number_of(const struct fake_variant *v, uint64_t i)
+{
+	return v != NULL && v->numbers != NULL ? v->numbers[i] : i;
+}
 
 lc_status
 fake_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 {
 	static _Thread_local char id[32];
+	const struct fake_variant *v = ctx;
+	const unsigned long long number = number_of(v, i);
 
-	(void)ctx;
 	memset(out, 0, sizeof(*out));
-	snprintf(id, sizeof(id), "sample-%llu", (unsigned long long)i * i);
+	snprintf(id, sizeof(id), "sample-%llu", number * number);
 	out->cache_id = lc_id_of(id);
+	if (v != NULL && v->series > 0)
+		return LC_OK;
 	out->has_shape = true;
 	out->ndim = 2;
 	out->shape[0] = 1000;
@@ -24,16 +38,15 @@ fake_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 	return LC_OK;
 }
 
-/* ctx is NULL, or the number of a sample that is damaged. */
 lc_status
 fake_image(void *ctx, uint64_t i, void *room, const void **out)
 {
 	static _Thread_local unsigned char image[FAKE_IMAGE];
-	const uint64_t *damaged = ctx;
-	uint64_t seed = i;
+	const struct fake_variant *v = ctx;
+	uint64_t seed = number_of(v, i);
 
 	(void)room;
-	if (damaged != NULL && *damaged == i)
+	if (v != NULL && v->damaged != NULL && *v->damaged == i)
 		return lc__error(LC_CORRUPT, 0, "key 'x': checksum mismatch");
 	for (size_t k = 0; k < FAKE_IMAGE; k++)
 		image[k] = (unsigned char)run_random(&seed);
@@ -41,23 +54,68 @@ fake_image(void *ctx, uint64_t i, void *room, const void **out)
 	return LC_OK;
 }
 
+static lc_status
+fake_boxes(void *ctx, uint64_t i, const void **boxes, const void **mask)
+{
+	static _Thread_local float room[BOXES * 4];
+	static const float marks[BOXES] = { 1, 0 };
+	const uint64_t number = number_of(ctx, i);
+
+	for (unsigned k = 0; k < 4; k++)
+		room[k] = (float)(number + k) / 4096;
+	*boxes = room;
+	*mask = marks;
+	return LC_OK;
+}
+
+static lc_status
+fake_hash(void *ctx, uint64_t i, uint64_t hash[2])
+{
+	const uint64_t number = number_of(ctx, i);
+
+	hash[0] = lc__hash64(&number, sizeof(number));
+	hash[1] = number;
+	return LC_OK;
+}
+
+static void
+fill_series(const struct fake_variant *v, const struct lc__shard_source *source,
+    lc_shard_info *forms, struct lc__series *series)
+{
+	for (size_t i = 0; i < FAKE_SERIES; i++) {
+		forms[i] = (lc_shard_info){ .version = 2, .dtype = LC_U8,
+			.channels = 1, .height = 1000, .width = 3 };
+		if (v->series > 0) {
+			forms[i].height = i == 1 ? 10 : 1;
+			forms[i].width = i == 1 ? 300 : 3000;
+			forms[i].max_boxes = BOXES;
+			forms[i].boxes_dtype = LC_F32;
+		}
+		series[i] = (struct lc__series){ v->series ? fake_paths[i] : "",
+			&forms[i], source, v->samples ? v->samples : 100 };
+	}
+}
+
 lc_status
 fake_build(const char *dir, const struct fake_variant *v, lc_export_result *out)
 {
-	const lc_shard_info form = { .version = 2, .dtype = LC_U8,
-		.channels = 1, .height = 1000, .width = 3 };
-	const struct lc__shard_source source = { .ctx = v->damaged,
-		.row = fake_row, .image = fake_image };
-	const struct lc__series series = { "", &form, &source,
-		v->samples ? v->samples : 100 };
+	const struct lc__shard_source source = { .ctx = (void *)v,
+		.row = fake_row, .image = fake_image, .boxes = fake_boxes,
+		.hash = v->hashed ? fake_hash : NULL };
 	const struct lc__manifest about = { .dataset_root = (char *)"fake",
 		.transform = (char *)"null", .code_version = (char *)"test",
 		.thresholds = (char *)"{}", .summary = (char *)"{}" };
-	const struct lc__build b = { .dir = dir, .series = &series, .n_series = 1,
-		.metadata = true, .shard_bytes = FAKE_SHARD_BYTES, .threads = v->threads ? v->threads : 1,
-		.dry_run = v->dry_run, .progress = &v->progress, .about = &about,
-		.recipe = "{}", .state = v->state ? v->state : "same" };
+	lc_shard_info forms[FAKE_SERIES];
+	struct lc__series series[FAKE_SERIES];
+	const struct lc__build b = { .dir = dir, .series = series,
+		.n_series = v->series ? v->series : 1, .metadata = true,
+		.no_sha256 = v->no_sha256, .shard_bytes = FAKE_SHARD_BYTES,
+		.threads = v->threads ? v->threads : 1, .dry_run = v->dry_run,
+		.progress = &v->progress, .about = v->about ? v->about : &about,
+		.recipe = "{}", .state = v->state ? v->state : "same",
+		.reuse = v->reuse };
 
+	fill_series(v, &source, forms, series);
 	return lc__build_run(&b, out);
 }
 

@@ -4,8 +4,11 @@
 #include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fileio.h"
@@ -77,7 +80,29 @@ outdir_count_files(const char *dir, const char *end)
 	return n;
 }
 
-/* The same names with the same bytes. */
+static bool
+is_dir(const char *dir, const char *name)
+{
+	char *path = outdir_join(dir, name);
+	struct stat st;
+
+	ck_assert_int_eq(stat(path, &st), 0);
+	free(path);
+	return S_ISDIR(st.st_mode);
+}
+
+static void
+assert_same_file(const char *a, const char *b, const char *name)
+{
+	struct lc__buf x = outdir_get_file(a, name), y = outdir_get_file(b, name);
+
+	ck_assert_msg(x.size == y.size && memcmp(x.data, y.data, x.size) == 0,
+	    "%s differs", name);
+	lc__buf_free(&x);
+	lc__buf_free(&y);
+}
+
+/* The same names with the same bytes, in subdirectories too. */
 void
 outdir_assert_same_dirs(const char *a, const char *b)
 {
@@ -87,16 +112,17 @@ outdir_assert_same_dirs(const char *a, const char *b)
 	ck_assert_ptr_nonnull(stream);
 	ck_assert_int_eq(outdir_count_files(a, ""), outdir_count_files(b, ""));
 	while ((entry = readdir(stream)) != NULL) {
-		struct lc__buf x, y;
 		if (entry->d_name[0] == '.')
 			continue;
-		x = outdir_get_file(a, entry->d_name);
-		y = outdir_get_file(b, entry->d_name);
-		ck_assert_msg(x.size == y.size &&
-		    memcmp(x.data, y.data, x.size) == 0, "%s differs",
-		    entry->d_name);
-		lc__buf_free(&x);
-		lc__buf_free(&y);
+		if (is_dir(a, entry->d_name)) {
+			char *x = outdir_join(a, entry->d_name);
+			char *y = outdir_join(b, entry->d_name);
+			outdir_assert_same_dirs(x, y);
+			free(x);
+			free(y);
+		} else {
+			assert_same_file(a, b, entry->d_name);
+		}
 	}
 	closedir(stream);
 }
@@ -113,4 +139,12 @@ outdir_flip(const char *dir, const char *name, off_t at)
 	ck_assert_int_eq(pwrite(fd, &byte, 1, at), 1);
 	close(fd);
 	free(path);
+}
+
+bool
+outdir_mount(const char *dir, const char *options)
+{
+	return unshare(CLONE_NEWNS) == 0 &&
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
+	    mount("tmpfs", dir, "tmpfs", 0, options) == 0;
 }

@@ -16,8 +16,10 @@ struct lc__buf outdir_get_file(const char *dir, const char *name);
 void outdir_remove_file(const char *dir, const char *name);
 /** Entries of a directory whose name ends so; dot files count. */
 int outdir_count_files(const char *dir, const char *end);
-/** The same names with the same bytes. */
+/** The same names with the same bytes, in subdirectories too. */
 void outdir_assert_same_dirs(const char *a, const char *b);
+/** Mount a file system of its own there, if the test may. */
+bool outdir_mount(const char *dir, const char *options);
 /** Change one bit of a file. */
 void outdir_flip(const char *dir, const char *name, off_t at);
 

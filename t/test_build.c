@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,8 +269,9 @@ START_TEST(killed_anywhere)
 		if (pid == 0) {
 			for (uint64_t i = (uint64_t)round;; i++) {
 				const struct fake_variant mine = { .threads = 2,
-					.samples = i / 2 % 2 ? 60 : 100,
-					.state = i / 2 % 2 ? "sixty" : "same" };
+					.samples = i / 2 % 2 ? 30 : 100,
+					.series = i / 2 % 2 ? 2 : 0,
+					.state = i / 2 % 2 ? "two" : "same" };
 				if (fake_build(dir, &mine, &result) != LC_OK ||
 				    lc_manifest_verify(dir, NULL) != LC_OK)
 					_exit(1);
@@ -311,15 +311,6 @@ START_TEST(file_size_limit)
 }
 END_TEST
 
-/* A small file system of our own, if we may have one. */
-static bool
-mount_small(const char *dir)
-{
-	return unshare(CLONE_NEWNS) == 0 &&
-	    mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
-	    mount("tmpfs", dir, "tmpfs", 0, "size=640k") == 0;
-}
-
 START_TEST(no_room_leaves_the_old_export)
 {
 	const char *dir = run_scratch();
@@ -327,7 +318,7 @@ START_TEST(no_room_leaves_the_old_export)
 		.state = "large" };
 	lc_export_result result;
 
-	if (!mount_small(dir))
+	if (!outdir_mount(dir, "size=640k"))
 		return;
 	ck_assert_int_eq(fake_build(dir, &small, &result), LC_OK);
 	ck_assert_int_eq(fake_build(dir, &large, &result), LC_NO_SPACE);
@@ -364,7 +355,7 @@ START_TEST(disk_fills_on_the_way)
 		(void *)dir } }, again = { 0 };
 	lc_export_result result;
 
-	if (!mount_small(dir))
+	if (!outdir_mount(dir, "size=640k"))
 		return;
 	ck_assert_int_eq(fake_build(dir, &full, &result), LC_NO_SPACE);
 	ck_assert(!outdir_exists(dir, "manifest.json"));

@@ -251,6 +251,63 @@ START_TEST(interrupted_module_export_resumes)
 }
 END_TEST
 
+/* Replace a text by one of its length. */
+static void
+edit_manifest(const char *dir, const char *from, const char *to)
+{
+	struct lc__buf text = outdir_get_file(dir, "manifest.json");
+	char *at;
+
+	lc__buf_append(&text, "", 1);
+	while ((at = strstr((char *)text.data, from)) != NULL)
+		memcpy(at, to, strlen(to));
+	outdir_put_file(dir, "manifest.json", (const char *)text.data);
+	lc__buf_free(&text);
+}
+
+/* Without SHA-256 damage is found by what the manifest has instead, without that by
+ * the shard's blocks, and without those it is not taken for good. */
+static const struct {
+	int metadata;
+	uint32_t shard_version;
+	const char *damaged, *bare; /* what verify says of them */
+} unhashed_rows[] = {
+	{ 1, 0, "XXH3 differs from the manifest", NULL },
+	{ 0, 1, "XXH3 differs from the manifest",
+	    "neither the manifest nor the shard has checksums of it" },
+	{ 0, 2, "XXH3 differs from the manifest",
+	    "neither the manifest nor the shard has checksums of it" },
+};
+
+START_TEST(without_sha256)
+{
+	lc_cache *cache = open_module(run_scratch());
+	const char *dir = run_scratch();
+	lc_export_options options;
+
+	put_noise(cache, LC_F16, 9);
+	lc_export_options_init(&options);
+	options.no_sha256 = 1;
+	options.metadata = unhashed_rows[_i].metadata;
+	options.shard_version = unhashed_rows[_i].shard_version;
+	ck_assert_int_eq(lc_export(cache, dir, &options, NULL), LC_OK);
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_OK);
+	outdir_flip(dir, "shard-000000.twh1", 4100);
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    unhashed_rows[_i].damaged));
+	edit_manifest(dir, "checksum_xxh3", "checksum_none");
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_CORRUPT);
+	outdir_flip(dir, "shard-000000.twh1", 4100);
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL),
+	    unhashed_rows[_i].bare ? LC_CORRUPT : LC_OK);
+	if (unhashed_rows[_i].bare != NULL)
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+		    unhashed_rows[_i].bare));
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
 static const struct {
 	uint64_t shard_bytes;
 	uint32_t shard_version;
@@ -351,6 +408,7 @@ main(void)
 	tcase_add_test(tc, same_records_same_bytes);
 	tcase_add_loop_test(tc, version_1_is_plain, 0, 2);
 	tcase_add_test(tc, interrupted_module_export_resumes);
+	tcase_add_loop_test(tc, without_sha256, 0, COUNT(unhashed_rows));
 	tcase_add_loop_test(tc, bad_options, 0, COUNT(option_rows));
 	tcase_add_test(tc, what_cannot_be_exported);
 	tcase_add_test(tc, damaged_record);

@@ -9,6 +9,7 @@
 #include "format/manifest.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
+#define XXH3 "00112233445566778899aabbccddeeff"
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 /* The reference's fields in the reference's order, ours behind them. */
@@ -39,7 +40,10 @@ static const char text[] =
 "      \"dtype\": \"BF16\",\n"
 "      \"endianness\": \"Little\",\n"
 "      \"checksum_sha256\": \"" SHA "\",\n"
-"      \"bytes\": 12345\n"
+"      \"bytes\": 12345,\n"
+"      \"boxes_dtype\": \"F32\",\n"
+"      \"checksum_xxh3\": \"" XXH3 "\",\n"
+"      \"samples_hash\": \"fedcba9876543210fedcba9876543210\"\n"
 "    },\n"
 "    {\n"
 "      \"id\": \"b\",\n"
@@ -55,6 +59,9 @@ static const char text[] =
 "      \"checksum_sha256\": null\n"
 "    }\n"
 "  ],\n"
+"  \"warehouse\": {\n"
+"    \"layout\": \"yolo\"\n"
+"  },\n"
 "  \"manifest_version\": 1\n"
 "}\n";
 
@@ -77,6 +84,14 @@ START_TEST(round_trip)
 	ck_assert_int_eq(m.shards[0].dtype, LC_BF16);
 	ck_assert_str_eq(m.shards[0].sha256, SHA);
 	ck_assert_uint_eq(m.shards[0].bytes, 12345);
+	ck_assert_int_eq(m.shards[0].boxes_dtype, LC_F32);
+	ck_assert_str_eq(m.shards[0].xxh3, XXH3);
+	ck_assert_str_eq(m.shards[0].samples_hash,
+	    "fedcba9876543210fedcba9876543210");
+	ck_assert_int_eq(m.shards[1].boxes_dtype, LC_F8_E4M3);
+	ck_assert_str_eq(m.shards[1].xxh3, "");
+	ck_assert_str_eq(m.shards[1].samples_hash, "");
+	ck_assert_str_eq(m.warehouse, "{\"layout\":\"yolo\"}");
 	ck_assert(!m.shards[0].big_endian);
 	ck_assert(m.shards[1].big_endian);
 	ck_assert(!m.shards[1].has_bytes);
@@ -138,6 +153,16 @@ static const struct {
 	    "m: shards[0]: checksum_sha256 is not 64 hex digits" },
 	{ "\"checksum_sha256\": \"0", "\"checksum_sha256\": \"", LC_CORRUPT,
 	    "m: shards[0]: checksum_sha256 is not 64 hex digits" },
+	{ "\"checksum_xxh3\": \"0", "\"checksum_xxh3\": \"", LC_CORRUPT,
+	    "m: shards[0]: checksum_xxh3 is not 32 hex digits" },
+	{ "\"samples_hash\": \"f", "\"samples_hash\": \"g", LC_CORRUPT,
+	    "m: shards[0]: samples_hash is not 32 hex digits" },
+	{ "\"samples_hash\": \"fe", "\"samples_hash\": \"feed", LC_CORRUPT,
+	    "m: shards[0]: samples_hash is not 32 hex digits" },
+	{ "\"boxes_dtype\": \"F32\"", "\"boxes_dtype\": 1", LC_CORRUPT,
+	    "m: shards[0]: boxes_dtype is not a string" },
+	{ "\"boxes_dtype\": \"F32\"", "\"boxes_dtype\": \"F33\"", LC_CORRUPT,
+	    "m: shards[0]: boxes_dtype is not a known dtype" },
 	{ "\"id\": \"b\"", "\"id\": 5", LC_CORRUPT,
 	    "m: shards[1]: id is not a string" },
 	{ "\"sub/b.twh1\"", "\"../b.twh1\"", LC_CORRUPT,
@@ -145,11 +170,11 @@ static const struct {
 	{ "\"sub/b.twh1\"", "\"shard-000000.twh1\"", LC_CORRUPT,
 	    "m: shard shard-000000.twh1 stands twice" },
 	{ "\"id\": \"b\"", "\"id\": \"b\", \"id\": \"b\"", LC_CORRUPT,
-	    "m: line 30: " },
+	    "m: line 33: " },
 	{ "\"id\": \"b\"", "\"id\": \"\\u0000\"", LC_CORRUPT,
-	    "m: line 30: " },
+	    "m: line 33: " },
 	{ "\"id\": \"b\"", "\"id\": \"\xff\"", LC_CORRUPT,
-	    "m: line 30: " },
+	    "m: line 33: " },
 };
 
 START_TEST(malformed)

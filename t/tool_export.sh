@@ -46,6 +46,10 @@ also "counts" grep -q '^would write 20 samples in [2-9] shards, ' "$out"
 also "and writes nothing" test ! -e dry
 check "--no-metadata" 0 cachex export m plain --no-metadata
 is "is version 1 for f32" "$(cachex shard inspect plain/*.twh1 | sed -n 's/^  version *//p')" 1
+check "--no-sha256" 0 cachex export m fast --no-sha256
+also "leaves it out" grep -q '"checksum_sha256": null' fast/manifest.json
+also "and changes no shard" cmp out/shard-000000.twh1 fast/shard-000000.twh1
+check "it is good all the same" 0 cachex shard verify fast
 check "--shard-version 2 --no-metadata" 0 cachex export m plain2 --no-metadata --shard-version 2
 is "is version 2" "$(cachex shard inspect plain2/*.twh1 | sed -n 's/^  version *//p')" 2
 check "--order key" 0 cachex export m keys --order key
@@ -109,7 +113,7 @@ check "inspect --ids 0" 0 cachex shard inspect out/shard-000000.twh1 --ids 0
 is "shows none" "$(tail -n 1 "$out" | tr -s ' ')" " file_size $size"
 check "inspect --json" 0 cachex shard inspect out/shard-000000.twh1 --ids 1 --json
 is "JSON" "$(sed 's/_offset":[0-9]*/_offset":N/g' "$out")" \
-'{"file":"out/shard-000000.twh1","version":2,"dtype":"f32","channels":1,"height":2,"width":32,"max_boxes":0,"samples":20,"image_offset":N,"boxes_offset":N,"mask_offset":N,"meta_offset":N,"checksum_offset":N,"file_size":'"$size"',"first":[{"sample":0,"id":"id19","dtype":"f32","shape":[2,32]}]}'
+'{"file":"out/shard-000000.twh1","version":2,"dtype":"f32","boxes_dtype":"f32","channels":1,"height":2,"width":32,"max_boxes":0,"samples":20,"image_offset":N,"boxes_offset":N,"mask_offset":N,"meta_offset":N,"checksum_offset":N,"file_size":'"$size"',"first":[{"sample":0,"id":"id19","dtype":"f32","shape":[2,32]}]}'
 check "a sample that is not there" 1 cachex shard inspect out/shard-000000.twh1 --sample 20
 is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
 refuse "an unknown word" 2 "cachex: shard: unknown word verfy; did you mean verify?" \

@@ -241,7 +241,7 @@ choose_form(const lc_export_options *options, const lc_tensor *type,
 	uint32_t chw[3];
 
 	memset(form, 0, sizeof(*form));
-	form->dtype = type->dtype;
+	form->dtype = form->boxes_dtype = type->dtype;
 	form->version = options->shard_version;
 	if (form->version == 0)
 		form->version = plain && !options->metadata ? 1 : 2;
@@ -331,6 +331,7 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 	lc_shard_info form;
 	const struct lc__series series = { "", &form, &source, list->n };
 	struct lc__build build = { .dir = dir, .series = &series, .n_series = 1,
+		.no_sha256 = options->no_sha256 != 0,
 		.shard_bytes = options->shard_bytes,
 		.threads = count_threads(options->threads),
 		.dry_run = options->dry_run != 0, .progress = &options->progress,
