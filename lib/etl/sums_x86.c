@@ -19,27 +19,53 @@ pair(const int16_t *weights)
 	return both;
 }
 
-static inline __m128i
-add_pairs_128(__m128i sum, __m128i bytes, __m128i weights)
+/* The sums of sixteen samples. Without a loop over them: registers. */
+struct sums_128 {
+	__m128i a, b, c, d;
+};
+
+static inline struct sums_128
+begin_128(const int32_t *before)
 {
-	return _mm_add_epi32(sum, _mm_madd_epi16(bytes, weights));
+	const __m128i *from = (const __m128i *)before, zero = _mm_setzero_si128();
+
+	if (before == NULL)
+		return (struct sums_128){ zero, zero, zero, zero };
+	return (struct sums_128){ _mm_load_si128(from), _mm_load_si128(from + 1),
+		_mm_load_si128(from + 2), _mm_load_si128(from + 3) };
 }
 
-/* Sixteen samples of two rows; four samples a vector. */
+static inline void
+store_sums_128(int32_t *after, const struct sums_128 *sums)
+{
+	__m128i *to = (__m128i *)after;
+
+	_mm_store_si128(to, sums->a);
+	_mm_store_si128(to + 1, sums->b);
+	_mm_store_si128(to + 2, sums->c);
+	_mm_store_si128(to + 3, sums->d);
+}
+
+static inline __m128i
+add_pairs_128(__m128i sum, __m128i samples, __m128i weights)
+{
+	return _mm_add_epi32(sum, _mm_madd_epi16(samples, weights));
+}
+
 static inline __attribute__((always_inline)) void
-add_two_rows_128(const uint8_t *a, const uint8_t *b, __m128i weights,
-    __m128i sums[4])
+add_two_rows_128(const uint8_t *first, const uint8_t *second, __m128i weights,
+    struct sums_128 *sums)
 {
 	const __m128i zero = _mm_setzero_si128();
-	const __m128i row_a = _mm_loadu_si128((const void *)a);
-	const __m128i row_b = _mm_loadu_si128((const void *)b);
-	const __m128i low = _mm_unpacklo_epi8(row_a, row_b);
-	const __m128i high = _mm_unpackhi_epi8(row_a, row_b);
+	const __m128i one = _mm_loadu_si128((const void *)first);
+	const __m128i two = _mm_loadu_si128((const void *)second);
+	const __m128i low = _mm_unpacklo_epi8(one, two);
+	const __m128i high = _mm_unpackhi_epi8(one, two);
 
-	sums[0] = add_pairs_128(sums[0], _mm_unpacklo_epi8(low, zero), weights);
-	sums[1] = add_pairs_128(sums[1], _mm_unpackhi_epi8(low, zero), weights);
-	sums[2] = add_pairs_128(sums[2], _mm_unpacklo_epi8(high, zero), weights);
-	sums[3] = add_pairs_128(sums[3], _mm_unpackhi_epi8(high, zero), weights);
+	sums->a = add_pairs_128(sums->a, _mm_unpacklo_epi8(low, zero), weights);
+	sums->b = add_pairs_128(sums->b, _mm_unpackhi_epi8(low, zero), weights);
+	sums->c = add_pairs_128(sums->c, _mm_unpacklo_epi8(high, zero), weights);
+	sums->d = add_pairs_128(sums->d, _mm_unpackhi_epi8(high, zero), weights);
 }
 
 static inline __m128i
@@ -49,6 +75,15 @@ rounded_128(__m128i sums)
 	    _mm_set1_epi32(LC__SUMS_DOWN_HALF)), LC__SUMS_DOWN_SHIFT);
 }
 
+static inline void
+store_rounded_128(int16_t *out, const struct sums_128 *sums)
+{
+	_mm_store_si128((__m128i *)out,
+	    _mm_packs_epi32(rounded_128(sums->a), rounded_128(sums->b)));
+	_mm_store_si128((__m128i *)out + 1,
+	    _mm_packs_epi32(rounded_128(sums->c), rounded_128(sums->d)));
+}
+
 static void
 down_sse2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
     size_t n, const int32_t *before, int32_t *after, int16_t *out)
@@ -56,19 +91,14 @@ down_sse2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
 	size_t x = 0;
 
 	for (; x + 16 <= n; x += 16) {
-		__m128i sums[4];
-		for (int i = 0; i < 4; i++)
-			sums[i] = before == NULL ? _mm_setzero_si128() :
-			    _mm_load_si128((const __m128i *)(before + x) + i);
+		struct sums_128 sums = begin_128(before != NULL ? before + x : NULL);
 		for (unsigned k = 0; k < count; k += 2)
 			add_two_rows_128(rows[k] + x, rows[k + 1] + x,
-			    _mm_set1_epi32(pair(weights + k)), sums);
-		for (int i = 0; after != NULL && i < 4; i++)
-			_mm_store_si128((__m128i *)(after + x) + i, sums[i]);
-		for (int i = 0; after == NULL && i < 2; i++)
-			_mm_store_si128((__m128i *)(out + x) + i,
-			    _mm_packs_epi32(rounded_128(sums[2 * i]),
-			    rounded_128(sums[2 * i + 1])));
+			    _mm_set1_epi32(pair(weights + k)), &sums);
+		if (after != NULL)
+			store_sums_128(after + x, &sums);
+		else
+			store_rounded_128(out + x, &sums);
 	}
 	lc__sums_down_from(rows, weights, count, x, n, before, after, out);
 }
@@ -200,27 +230,54 @@ static const struct lc__sums sse2 = { "SSE2", down_sse2, split_sse2, across_sse2
 
 #define AVX2 __attribute__((target("avx2")))
 
-AVX2 static inline __m256i
-add_pairs_256(__m256i sum, __m256i bytes, __m256i weights)
+/* The sums of 32 samples. */
+struct sums_256 {
+	__m256i a, b, c, d;
+};
+
+AVX2 static inline struct sums_256
+begin_256(const int32_t *before)
 {
-	return _mm256_add_epi32(sum, _mm256_madd_epi16(bytes, weights));
+	const __m256i *from = (const __m256i *)before, zero = _mm256_setzero_si256();
+
+	if (before == NULL)
+		return (struct sums_256){ zero, zero, zero, zero };
+	return (struct sums_256){ _mm256_load_si256(from), _mm256_load_si256(from + 1),
+		_mm256_load_si256(from + 2), _mm256_load_si256(from + 3) };
+}
+
+AVX2 static inline void
+store_sums_256(int32_t *after, const struct sums_256 *sums)
+{
+	__m256i *to = (__m256i *)after;
+
+	_mm256_store_si256(to, sums->a);
+	_mm256_store_si256(to + 1, sums->b);
+	_mm256_store_si256(to + 2, sums->c);
+	_mm256_store_si256(to + 3, sums->d);
+}
+
+AVX2 static inline __m256i
+add_pairs_256(__m256i sum, __m256i samples, __m256i weights)
+{
+	return _mm256_add_epi32(sum, _mm256_madd_epi16(samples, weights));
 }
 
 /* As with 16, in both halves of the vectors. */
 AVX2 static inline __attribute__((always_inline)) void
-add_two_rows_256(const uint8_t *a, const uint8_t *b, __m256i weights,
-    __m256i sums[4])
+add_two_rows_256(const uint8_t *first, const uint8_t *second, __m256i weights,
+    struct sums_256 *sums)
 {
 	const __m256i zero = _mm256_setzero_si256();
-	const __m256i row_a = _mm256_loadu_si256((const void *)a);
-	const __m256i row_b = _mm256_loadu_si256((const void *)b);
-	const __m256i low = _mm256_unpacklo_epi8(row_a, row_b);
-	const __m256i high = _mm256_unpackhi_epi8(row_a, row_b);
+	const __m256i one = _mm256_loadu_si256((const void *)first);
+	const __m256i two = _mm256_loadu_si256((const void *)second);
+	const __m256i low = _mm256_unpacklo_epi8(one, two);
+	const __m256i high = _mm256_unpackhi_epi8(one, two);
 
-	sums[0] = add_pairs_256(sums[0], _mm256_unpacklo_epi8(low, zero), weights);
-	sums[1] = add_pairs_256(sums[1], _mm256_unpackhi_epi8(low, zero), weights);
-	sums[2] = add_pairs_256(sums[2], _mm256_unpacklo_epi8(high, zero), weights);
-	sums[3] = add_pairs_256(sums[3], _mm256_unpackhi_epi8(high, zero), weights);
+	sums->a = add_pairs_256(sums->a, _mm256_unpacklo_epi8(low, zero), weights);
+	sums->b = add_pairs_256(sums->b, _mm256_unpackhi_epi8(low, zero), weights);
+	sums->c = add_pairs_256(sums->c, _mm256_unpacklo_epi8(high, zero), weights);
+	sums->d = add_pairs_256(sums->d, _mm256_unpackhi_epi8(high, zero), weights);
 }
 
 AVX2 static inline __m256i
@@ -232,16 +289,16 @@ rounded_256(__m256i sums)
 
 /* Samples 0 to 7 and 16 to 23, 8 to 15 and 24 to 31: back in order. */
 AVX2 static inline void
-store_rounded_256(int16_t *out, const __m256i sums[4])
+store_rounded_256(int16_t *out, const struct sums_256 *sums)
 {
-	const __m256i a = _mm256_packs_epi32(rounded_256(sums[0]),
-	    rounded_256(sums[1]));
-	const __m256i b = _mm256_packs_epi32(rounded_256(sums[2]),
-	    rounded_256(sums[3]));
+	const __m256i ab =
+	    _mm256_packs_epi32(rounded_256(sums->a), rounded_256(sums->b));
+	const __m256i cd =
+	    _mm256_packs_epi32(rounded_256(sums->c), rounded_256(sums->d));
 
-	_mm256_store_si256((__m256i *)out, _mm256_permute2x128_si256(a, b, 0x20));
+	_mm256_store_si256((__m256i *)out, _mm256_permute2x128_si256(ab, cd, 0x20));
 	_mm256_store_si256((__m256i *)out + 1,
-	    _mm256_permute2x128_si256(a, b, 0x31));
+	    _mm256_permute2x128_si256(ab, cd, 0x31));
 }
 
 AVX2 static void
@@ -251,17 +308,14 @@ down_avx2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
 	size_t x = 0;
 
 	for (; x + 32 <= n; x += 32) {
-		__m256i sums[4];
-		for (int i = 0; i < 4; i++)
-			sums[i] = before == NULL ? _mm256_setzero_si256() :
-			    _mm256_load_si256((const __m256i *)(before + x) + i);
+		struct sums_256 sums = begin_256(before != NULL ? before + x : NULL);
 		for (unsigned k = 0; k < count; k += 2)
 			add_two_rows_256(rows[k] + x, rows[k + 1] + x,
-			    _mm256_set1_epi32(pair(weights + k)), sums);
-		for (int i = 0; after != NULL && i < 4; i++)
-			_mm256_store_si256((__m256i *)(after + x) + i, sums[i]);
-		if (after == NULL)
-			store_rounded_256(out + x, sums);
+			    _mm256_set1_epi32(pair(weights + k)), &sums);
+		if (after != NULL)
+			store_sums_256(after + x, &sums);
+		else
+			store_rounded_256(out + x, &sums);
 	}
 	lc__sums_down_from(rows, weights, count, x, n, before, after, out);
 }
