@@ -9,6 +9,7 @@
 
 #include <jerror.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "etl/exif.h"
 #include "etl/sink.h"
@@ -129,20 +130,24 @@ convert_cmyk(uint8_t *pixels, size_t count, bool inverted)
 	}
 }
 
+/* libjpeg-turbo writes rows that are aligned for vectors around the caches, and
+ * reading them again costs more than the whole resampling. */
+#define ASKEW 8
+
 static lc_status
 read_rows(struct reader *reader)
 {
 	struct jpeg_decompress_struct *info = &reader->info;
-	const bool cmyk = info->out_color_space == JCS_CMYK;
-	const size_t row_bytes =
-	    (size_t)info->output_width * (unsigned)info->output_components;
-	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND * row_bytes);
+	const size_t stride = lc__round_up((size_t)info->output_width *
+	    (unsigned)info->output_components, 64);
+	uint8_t *band = lc__scratch_get(reader->sink->band,
+	    LC__BAND * stride + ASKEW);
 	JSAMPROW rows[LC__BAND];
 
 	if (band == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
 	for (int i = 0; i < LC__BAND; i++)
-		rows[i] = band + (size_t)i * row_bytes;
+		rows[i] = band + ASKEW + (size_t)i * stride;
 	while (info->output_scanline < info->output_height) {
 		const JDIMENSION y = info->output_scanline;
 		JDIMENSION n = 0, left = info->output_height - y;
@@ -150,10 +155,10 @@ read_rows(struct reader *reader)
 			left = LC__BAND;
 		while (n < left)
 			n += jpeg_read_scanlines(info, rows + n, left - n);
-		if (cmyk)
-			convert_cmyk(band, (size_t)n * info->output_width,
+		for (JDIMENSION i = 0; i < n && info->out_color_space == JCS_CMYK; i++)
+			convert_cmyk(rows[i], info->output_width,
 			    info->saw_Adobe_marker);
-		reader->sink->rows(reader->sink, y, n, band);
+		reader->sink->rows(reader->sink, y, n, rows[0], stride);
 	}
 	return LC_OK;
 }

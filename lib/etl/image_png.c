@@ -105,12 +105,6 @@ choose_transforms(struct reader *reader)
 		png_set_tRNS_to_alpha(png);
 }
 
-static void
-hand_over(struct reader *reader, uint32_t y, uint32_t rows, uint8_t *pixels)
-{
-	reader->sink->rows(reader->sink, y, rows, pixels);
-}
-
 static lc_status
 read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 {
@@ -122,7 +116,7 @@ read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 		const uint32_t left = height - y, n = left < LC__BAND ? left : LC__BAND;
 		for (uint32_t i = 0; i < n; i++)
 			png_read_row(reader->png, band + i * row_bytes, NULL);
-		hand_over(reader, y, n, band);
+		reader->sink->rows(reader->sink, y, n, band, row_bytes);
 	}
 	return LC_OK;
 }
@@ -140,8 +134,9 @@ read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
 		for (uint32_t y = 0; y < height; y++)
 			png_read_row(reader->png, reader->whole + y * row_bytes, NULL);
 	for (uint32_t y = 0; y < height; y += LC__BAND)
-		hand_over(reader, y, height - y < LC__BAND ? height - y : LC__BAND,
-		    reader->whole + y * row_bytes);
+		reader->sink->rows(reader->sink, y,
+		    height - y < LC__BAND ? height - y : LC__BAND,
+		    reader->whole + y * row_bytes, row_bytes);
 	return LC_OK;
 }
 

@@ -97,11 +97,11 @@ store_row(const struct lc__raster *r, uint8_t *to, const uint8_t *from)
 /* Pixels of a few rows and columns, in any direction. */
 static void
 store_tile(const struct lc__raster *r, uint8_t *to, const uint8_t *from,
-    uint32_t columns, uint32_t rows)
+    size_t stride, uint32_t columns, uint32_t rows)
 {
 	for (uint32_t y = 0; y < rows; y++) {
 		uint8_t *place = to + (ptrdiff_t)y * r->step_y;
-		const uint8_t *pixel = from + (size_t)y * r->width * r->channels;
+		const uint8_t *pixel = from + y * stride;
 		for (uint32_t x = 0; x < columns; x++) {
 			for (unsigned c = 0; c < r->channels; c++)
 				place[(ptrdiff_t)c * r->step_c] = *pixel++;
@@ -113,33 +113,33 @@ store_tile(const struct lc__raster *r, uint8_t *to, const uint8_t *from,
 /* Tiles keep the cache lines and pages few that columns are written to. */
 static void
 store_band(const struct lc__raster *r, uint8_t *to, const uint8_t *from,
-    uint32_t rows)
+    size_t stride, uint32_t rows)
 {
 	const uint32_t side = 32;
 
 	for (uint32_t x = 0; x < r->width; x += side)
 		store_tile(r, to + (ptrdiff_t)x * r->step_x,
-		    from + (size_t)x * r->channels,
+		    from + (size_t)x * r->channels, stride,
 		    r->width - x < side ? r->width - x : side, rows);
 }
 
 static void
-store(struct lc__sink *sink, uint32_t y, uint32_t rows, uint8_t *pixels)
+store(struct lc__sink *sink, uint32_t y, uint32_t rows, const uint8_t *pixels,
+    size_t stride)
 {
 	struct lc__raster *raster = (struct lc__raster *)sink;
-	const size_t row_bytes = (size_t)raster->width * raster->channels;
 	const bool straight = raster->step_x == 1 ||
 	    (raster->step_c == 1 && raster->step_x == (ptrdiff_t)raster->channels);
 	uint8_t *to = (uint8_t *)raster->tensor.data + raster->origin +
 	    (ptrdiff_t)y * raster->step_y;
 
 	if (!straight) {
-		store_band(raster, to, pixels, rows);
+		store_band(raster, to, pixels, stride, rows);
 		return;
 	}
 	for (uint32_t i = 0; i < rows; i++)
 		store_row(raster, to + (ptrdiff_t)i * raster->step_y,
-		    pixels + i * row_bytes);
+		    pixels + i * stride);
 }
 
 void

@@ -31,10 +31,10 @@ struct lc__sink {
 	/** May the decoder shrink? Called before begin() with the stored size; NULL: no. */
 	unsigned (*shrink)(struct lc__sink *sink, const struct lc__picture *picture);
 	lc_status (*begin)(struct lc__sink *sink, const struct lc__picture *picture);
-	/** The next rows, from @p y, channels interleaved, back to back. All rows of
-	 *  the picture come, in order. The sink may write into them. */
+	/** The next rows, from @p y, channels interleaved, @p stride bytes from one to
+	 *  the next. All rows of the picture come, in order. */
 	void (*rows)(struct lc__sink *sink, uint32_t y, uint32_t rows,
-	    uint8_t *pixels);
+	    const uint8_t *pixels, size_t stride);
 };
 
 /** Refuse a picture that is empty or above the limit. */

@@ -250,19 +250,20 @@ begin(struct lc__sink *sink, const struct lc__picture *picture)
 }
 
 static void
-rows(struct lc__sink *sink, uint32_t y, uint32_t count, uint8_t *pixels)
+rows(struct lc__sink *sink, uint32_t y, uint32_t count, const uint8_t *pixels,
+    size_t stride)
 {
 	struct stream *s = (struct stream *)sink;
 	const uint64_t start = lc__clock_ns();
-	size_t channels = s->channels;
+	const size_t blended = (size_t)3 * s->width;
 
-	if (s->blended != NULL) {
-		lc__blend(pixels, (size_t)count * s->width, s->channels,
-		    s->transform->pad, s->blended);
-		pixels = s->blended;
-		channels = 3;
-	}
-	lc__resize_rows(&s->resize, y, count, pixels, s->width * channels);
+	for (uint32_t i = 0; i < count && s->blended != NULL; i++)
+		lc__blend(pixels + i * stride, s->width, s->channels,
+		    s->transform->pad, s->blended + i * blended);
+	if (s->blended != NULL)
+		lc__resize_rows(&s->resize, y, count, s->blended, blended);
+	else
+		lc__resize_rows(&s->resize, y, count, pixels, stride);
 	s->done.resize_ns += lc__clock_ns() - start;
 }
 
