@@ -173,9 +173,14 @@ find_below(const struct lc__sources *s, const char *dir, size_t *begin, size_t *
 	}
 }
 
-/* Names in a directory that the list knows of. */
+/* What the list knows of the names in a directory. */
+struct known {
+	struct lc__dir_names names;  /* that were there */
+	struct lc__dir_names absent; /* that were looked for; they tell of themselves */
+};
+
 static lc_status
-add_known(const struct lc__sources *s, const char *dir, struct lc__dir_names *names)
+know(const struct lc__sources *s, const char *dir, struct known *known)
 {
 	const size_t skip = *dir != '\0' ? strlen(dir) + 1 : 0;
 	size_t i, end;
@@ -184,23 +189,29 @@ add_known(const struct lc__sources *s, const char *dir, struct lc__dir_names *na
 		const struct lc__source_file *f = &s->files[i];
 		const char *name = f->path + skip;
 		const size_t n = strcspn(name, "/");
-		if (!f->missing && f->path[0] != '/')
-			return_if_error(lc__dir_names_add(names, name, n,
-			    f->directory || name[n] == '/'));
+		if (f->path[0] == '/' || (f->missing && name[n] == '/'))
+			continue;
+		return_if_error(lc__dir_names_add(
+		    f->missing ? &known->absent : &known->names, name, n,
+		    f->directory || name[n] == '/'));
 	}
-	lc__dir_names_sort(names);
+	lc__dir_names_sort(&known->names);
+	lc__dir_names_sort(&known->absent);
 	return LC_OK;
 }
 
+/* Add those that are there now and were not absent. */
 static lc_status
-add_all(const struct lc__dir_names *from, struct lc__dir_names *to)
+add_present(const struct lc__dir_names *now, struct known *known)
 {
-	for (size_t i = 0; i < from->n; i++) {
-		const size_t n = strcspn(from->names[i], "/");
-		return_if_error(lc__dir_names_add(to, from->names[i], n,
-		    from->names[i][n] == '/'));
+	for (size_t i = 0; i < now->n; i++) {
+		const char *name = now->names[i];
+		const size_t n = strcspn(name, "/");
+		if (!lc__dir_names_has(&known->absent, name))
+			return_if_error(lc__dir_names_add(&known->names, name, n,
+			    name[n] == '/'));
 	}
-	lc__dir_names_sort(to);
+	lc__dir_names_sort(&known->names);
 	return LC_OK;
 }
 
@@ -216,10 +227,11 @@ has_hash(const struct lc__dir_names *names, const uint64_t want[2], bool *out)
 
 static lc_status
 tell_added(struct comparison *c, const struct lc__source_file *dir,
-    const struct lc__dir_names *now, const struct lc__dir_names *known)
+    const struct lc__dir_names *now, const struct known *known)
 {
 	for (size_t i = 0; i < now->n; i++)
-		if (!lc__dir_names_has(known, now->names[i]))
+		if (!lc__dir_names_has(&known->names, now->names[i]) &&
+		    !lc__dir_names_has(&known->absent, now->names[i]))
 			return_if_error(tell(c, dir->path, now->names[i], "added"));
 	return LC_OK;
 }
@@ -231,16 +243,16 @@ tell_added(struct comparison *c, const struct lc__source_file *dir,
  */
 static lc_status
 tell_names(struct comparison *c, const struct lc__source_file *dir,
-    const struct lc__dir_names *now, struct lc__dir_names *known)
+    const struct lc__dir_names *now, struct known *known)
 {
 	bool same;
 
-	return_if_error(add_known(c->sources, dir->path, known));
-	return_if_error(has_hash(known, dir->hash, &same));
+	return_if_error(know(c->sources, dir->path, known));
+	return_if_error(has_hash(&known->names, dir->hash, &same));
 	if (same)
 		return tell_added(c, dir, now, known);
-	return_if_error(add_all(now, known));
-	return_if_error(has_hash(known, dir->hash, &same));
+	return_if_error(add_present(now, known));
+	return_if_error(has_hash(&known->names, dir->hash, &same));
 	return same ? LC_OK : tell(c, dir->path, "", "changed");
 }
 
@@ -248,7 +260,7 @@ static lc_status
 compare_names(struct comparison *c, const struct lc__source_file *dir,
     const struct lc__dir_names *now)
 {
-	struct lc__dir_names known = { 0 };
+	struct known known = { 0 };
 	bool same = false;
 	lc_status status;
 
@@ -256,7 +268,8 @@ compare_names(struct comparison *c, const struct lc__source_file *dir,
 	if (same)
 		return LC_OK;
 	status = tell_names(c, dir, now, &known);
-	lc__dir_names_free(&known);
+	lc__dir_names_free(&known.names);
+	lc__dir_names_free(&known.absent);
 	return status;
 }
 
