@@ -83,12 +83,21 @@ end(const struct sums *sums, struct lc__drift_row *row)
 	}
 }
 
+/* What another program counted may not add up. */
+static uint64_t
+at_most(uint64_t a, uint64_t n)
+{
+	return a < n ? a : n;
+}
+
 static void
 compare_shares(uint64_t a, uint64_t n, uint64_t b, uint64_t m,
     struct lc__drift_row *row)
 {
 	struct sums sums;
 
+	a = at_most(a, n);
+	b = at_most(b, m);
 	begin(&sums, row, n, m);
 	if (n > 0 && m > 0) {
 		add_category(&sums, a, b);

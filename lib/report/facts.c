@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "report/rejects.h"
+
+/* The largest manifest that is read. */
+#define MANIFEST_MOST (UINT64_C(1) << 30)
+
+static lc_status
+read_manifest(const char *dir, struct lc__manifest *out)
+{
+	char *path = lc__path_join(dir, "manifest.json");
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	status = lc__read_file(path, MANIFEST_MOST, &text);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, path, out);
+	lc__buf_free(&text);
+	free(path);
+	return status;
+}
+
+static lc_status
+read_series(const lc_warehouse *warehouse, struct lc__facts *out)
+{
+	out->series = calloc((size_t)out->info->series + 1, sizeof(*out->series));
+	if (out->series == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	for (uint32_t s = 0; s < out->info->series; s++)
+		return_if_error(lc_warehouse_series(warehouse, s, &out->series[s]));
+	return LC_OK;
+}
+
+static lc_status
+read_rejects(struct lc__facts *out)
+{
+	struct lc__rejects rejects;
+	lc_status status = lc__rejects_open(out->info->path, &rejects);
+
+	if (status != LC_OK)
+		return status == LC_NOT_FOUND ? LC_OK : status;
+	while (status == LC_OK && out->n_rejects < LC__FACTS_REJECTS) {
+		status = lc__rejects_next(&rejects, &out->rejects[out->n_rejects]);
+		out->n_rejects += status == LC_OK;
+	}
+	lc__rejects_close(&rejects);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+lc_status
+lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
+{
+	memset(out, 0, sizeof(*out));
+	lc__distributions_init(&out->seen);
+	out->info = lc_warehouse_info_of(warehouse);
+	return_if_error(read_manifest(out->info->path, &out->manifest));
+	return_if_error(lc__summary_parse(out->info->summary, out->info->path,
+	    &out->summary));
+	return_if_error(lc__thresholds_parse(out->info->thresholds,
+	    out->info->path, &out->thresholds));
+	return_if_error(lc__fields_read(out->info->recipe, &out->recipe));
+	return_if_error(read_series(warehouse, out));
+	for (size_t i = 0; i < out->summary.n_runs; i++)
+		lc__distributions_add_run(&out->seen,
+		    out->summary.runs[i].counts.total);
+	return read_rejects(out);
+}
+
+void
+lc__facts_free(struct lc__facts *facts)
+{
+	free(facts->series);
+	lc__manifest_free(&facts->manifest);
+	lc__summary_free(&facts->summary);
+	lc__fields_free(&facts->recipe);
+	for (size_t i = 0; i < facts->n_rejects; i++)
+		lc__fields_free(&facts->rejects[i]);
+	lc__distributions_free(&facts->seen);
+	for (size_t i = 0; i < facts->n_thumbnails; i++) {
+		lc__buf_free(&facts->thumbnails[i].png);
+		free(facts->thumbnails[i].id);
+	}
+	memset(facts, 0, sizeof(*facts));
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "format/base64.h"
+#include "report/csv.h"
+#include "report/html_parts.h"
+#include "report/page.h"
+#include "report/plot.h"
+
+static void
+write_head(FILE *out, const struct lc__facts *facts)
+{
+	const lc_warehouse_info *info = facts->info;
+
+	fputs("<header>\n<p class=\"dim\">Tensor warehouse</p>\n<h1>", out);
+	lc__page_str(out, info->dataset_root);
+	fputs("</h1>\n<p>Built ", out);
+	lc__page_time(out, info->created_at_ms);
+	fputs(" as <code>", out);
+	lc__page_str(out, lc__html_name(info->path));
+	fputs("</code></p>\n</header>\n", out);
+}
+
+static void
+tile(FILE *out, uint64_t n, const char *what)
+{
+	fputs("<li><b>", out);
+	lc__page_count(out, n);
+	fprintf(out, "</b><span>%s</span></li>\n", what);
+}
+
+static void
+tile_size(FILE *out, const struct lc__facts *facts)
+{
+	const lc_series_info *first = facts->series;
+
+	fputs("<li><b>", out);
+	if (facts->info->series == 1)
+		fprintf(out, "%u \xc3\x97 %u", first->width, first->height);
+	else
+		fprintf(out, "%u sizes", facts->info->series);
+	fprintf(out, "</b><span>pixels, %s</span></li>\n",
+	    lc_dtype_name(facts->info->dtype));
+}
+
+static void
+write_strip(FILE *out, const struct lc__facts *facts)
+{
+	fputs("<ul class=\"strip\">\n", out);
+	tile(out, facts->summary.totals.total, "frames");
+	tile(out, facts->info->samples, "samples");
+	tile(out, facts->seen.boxes, "boxes");
+	tile(out, facts->summary.n_runs, "runs");
+	tile(out, facts->info->shards, "shards");
+	fputs("<li><b>", out);
+	lc__page_bytes(out, facts->info->bytes);
+	fputs("</b><span>of shards</span></li>\n", out);
+	tile_size(out, facts);
+	tile(out, facts->info->max_boxes, "boxes a sample at most");
+	fputs("</ul>\n", out);
+}
+
+/* ---- frames and limits ----------------------------------------------------- */
+
+static const char *const outcome_names[] = {
+	"with boxes", "without a box", "no image named", "image file missing",
+	"invalid"
+};
+
+static void
+write_outcomes(FILE *out, const struct lc__counts *counts)
+{
+	const uint64_t parts[] = { counts->non_empty, counts->empty,
+		counts->missing_image, counts->missing_file, counts->invalid };
+
+	fputs("<div class=\"share\">", out);
+	for (int i = 0; i < 5; i++)
+		if (parts[i] > 0)
+			fprintf(out, "<i class=\"c%d\" style=\"flex:%llu\"></i>", i,
+			    (unsigned long long)parts[i]);
+	fputs("</div>\n", out);
+	lc__page_table(out, "Frames|#Count|#Share");
+	for (int i = 0; i < 5; i++) {
+		fprintf(out, "<tr><td><i class=\"key c%d\"></i>%s</td>", i,
+		    outcome_names[i]);
+		lc__page_cell_count(out, parts[i]);
+		lc__page_cell_share(out, parts[i], counts->total);
+		fputs("</tr>\n", out);
+	}
+	fputs("<tr class=\"sum\"><td>all</td>", out);
+	lc__page_cell_count(out, counts->total);
+	fputs("<td></td></tr>\n", out);
+	lc__page_table_end(out);
+}
+
+static void
+write_boxes(FILE *out, const struct lc__summary *summary)
+{
+	fputs("<p>", out);
+	lc__page_count(out, summary->written);
+	fputs(" samples were written with ", out);
+	lc__page_count(out, summary->boxes);
+	fputs(" boxes; ", out);
+	lc__page_count(out, summary->clipped);
+	fputs(" were clipped at the edge of the image, ", out);
+	lc__page_count(out, summary->dropped);
+	fputs(" dropped because too little of them was left, ", out);
+	lc__page_count(out, summary->overflow_boxes);
+	fputs(" left out of ", out);
+	lc__page_count(out, summary->overflow_samples);
+	fputs(" samples that had too many.</p>\n", out);
+}
+
+/* The verdict on one limit is the library's own: all others are left out. */
+static void
+write_limit(FILE *out, const char *name, const struct lc__limit *limit,
+    const struct lc__thresholds *alone, const struct lc__counts *counts,
+    uint64_t n)
+{
+	const bool any = limit->has_count || limit->has_ratio;
+
+	fprintf(out, "<tr><td>%s</td>", name);
+	lc__page_cell_count(out, n);
+	lc__page_cell_share(out, n, counts->total);
+	fputs("<td class=\"n\">", out);
+	if (limit->has_count)
+		lc__page_count(out, limit->count);
+	fputs("</td><td class=\"n\">", out);
+	if (limit->has_ratio)
+		fprintf(out, "%.6g %%", limit->ratio * 100);
+	fputs("</td>", out);
+	if (!any)
+		fputs("<td class=\"dim\">no limit</td></tr>\n", out);
+	else if (lc__thresholds_check(alone, counts) == LC_OK)
+		fputs("<td class=\"good\">kept</td></tr>\n", out);
+	else
+		fputs("<td class=\"bad\">exceeded</td></tr>\n", out);
+}
+
+static void
+write_limits(FILE *out, const struct lc__thresholds *limits,
+    const struct lc__counts *counts)
+{
+	const struct lc__thresholds invalid = { .invalid = limits->invalid };
+	const struct lc__thresholds missing = { .missing = limits->missing };
+	const struct lc__thresholds empty = { .empty = limits->empty };
+
+	fputs("<h3>Limits</h3>\n", out);
+	lc__page_table(out, "Frames|#Count|#Share|#Most|#Most of all|Verdict");
+	write_limit(out, "invalid", &limits->invalid, &invalid, counts,
+	    counts->invalid);
+	write_limit(out, "missing", &limits->missing, &missing, counts,
+	    counts->missing_image + counts->missing_file);
+	write_limit(out, "empty", &limits->empty, &empty, counts, counts->empty);
+	lc__page_table_end(out);
+	fprintf(out, "<p class=\"dim\">An exceeded limit %s.</p>\n",
+	    limits->warn ? "is reported and stops nothing" :
+	    "makes the build fail and readers refuse the warehouse");
+}
+
+static void
+write_validation(FILE *out, const struct lc__facts *facts)
+{
+	lc__page_section(out, "Frames");
+	write_outcomes(out, &facts->summary.totals);
+	write_boxes(out, &facts->summary);
+	write_limits(out, &facts->thresholds, &facts->summary.totals);
+	lc__page_section_end(out);
+}
+
+/* ---- what was passed over --------------------------------------------------- */
+
+static void
+cell_of(FILE *out, const struct lc__fields *fields, const char *name)
+{
+	const char *text = lc__fields_find(fields, name);
+
+	lc__page_cell_id(out, text ? text : "");
+}
+
+static void
+write_rejects(FILE *out, const struct lc__facts *facts, uint64_t all)
+{
+	fputs("<h3>The first of them</h3>\n", out);
+	lc__page_table(out, "Run|Frame|Reason|Detail");
+	for (size_t i = 0; i < facts->n_rejects; i++) {
+		const struct lc__fields *row = &facts->rejects[i];
+		const char *detail = lc__fields_find(row, "detail");
+		fputs("<tr>", out);
+		cell_of(out, row, "run_id");
+		cell_of(out, row, "name");
+		cell_of(out, row, "reason");
+		lc__page_cell_str(out, detail ? detail : "");
+		fputs("</tr>\n", out);
+	}
+	lc__page_table_end(out);
+	lc__page_more(out, facts->n_rejects, all, "in rejected.jsonl");
+}
+
+static void
+write_reasons(FILE *out, const struct lc__facts *facts)
+{
+	const struct lc__summary *summary = &facts->summary;
+	uint64_t all = 0;
+
+	lc__page_section(out, "Passed over");
+	if (summary->n_reasons == 0)
+		fputs("<p>Every frame became a sample.</p>\n", out);
+	else
+		lc__page_table(out, "Reason|#Frames|#Share of all");
+	for (size_t i = 0; i < summary->n_reasons; i++) {
+		fputs("<tr>", out);
+		lc__page_cell_id(out, summary->reasons[i].name);
+		lc__page_cell_count(out, summary->reasons[i].count);
+		lc__page_cell_share(out, summary->reasons[i].count,
+		    summary->totals.total);
+		fputs("</tr>\n", out);
+		all += summary->reasons[i].count;
+	}
+	if (summary->n_reasons > 0)
+		lc__page_table_end(out);
+	if (facts->n_rejects > 0)
+		write_rejects(out, facts, all);
+	lc__page_section_end(out);
+}
+
+static void
+write_run(FILE *out, const struct lc__summary *summary, const char *run_id,
+    const struct lc__counts *counts)
+{
+	const uint64_t numbers[] = { counts->total, counts->non_empty,
+		counts->empty, counts->missing_image, counts->missing_file,
+		counts->invalid, lc__summary_written(summary, counts) };
+
+	fputs(run_id ? "<tr>" : "<tr class=\"sum\"><td>all</td>", out);
+	if (run_id != NULL && *run_id == '\0')
+		fputs("<td class=\"dim\">(no run)</td>", out);
+	else if (run_id != NULL)
+		lc__page_cell_id(out, run_id);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		lc__page_cell_count(out, numbers[i]);
+	lc__page_cell_share(out, counts->total - numbers[6], counts->total);
+	fputs("</tr>\n", out);
+}
+
+static void
+write_runs(FILE *out, const struct lc__summary *summary)
+{
+	const size_t rows = summary->n_runs < LC__HTML_ROWS ? summary->n_runs :
+	    LC__HTML_ROWS;
+
+	lc__page_section(out, "Runs");
+	lc__page_table(out, "Run|#Frames|#With boxes|#Without|#No image named|"
+	    "#File missing|#Invalid|#Samples|#Passed over");
+	for (size_t i = 0; i < rows; i++)
+		write_run(out, summary, summary->runs[i].run_id,
+		    &summary->runs[i].counts);
+	write_run(out, summary, NULL, &summary->totals);
+	lc__page_table_end(out);
+	lc__page_more(out, rows, summary->n_runs, "runs");
+	lc__page_section_end(out);
+}
+
+/* ---- samples ---------------------------------------------------------------- */
+
+static void
+write_series(FILE *out, const struct lc__facts *facts)
+{
+	if (facts->info->series < 2)
+		return;
+	lc__page_section(out, "Sizes of image");
+	lc__page_table(out, "#Width|#Height|#Samples|#Share");
+	for (uint32_t s = 0; s < facts->info->series; s++) {
+		fputs("<tr>", out);
+		lc__page_cell_count(out, facts->series[s].width);
+		lc__page_cell_count(out, facts->series[s].height);
+		lc__page_cell_count(out, facts->series[s].samples);
+		lc__page_cell_share(out, facts->series[s].samples,
+		    facts->info->samples);
+		fputs("</tr>\n", out);
+	}
+	lc__page_table_end(out);
+	lc__page_section_end(out);
+}
+
+static void
+write_plots(FILE *out, const struct lc__distributions *seen)
+{
+	lc__page_section(out, "Distributions");
+	fputs("<div class=\"plots\">\n", out);
+	for (int i = 0; i < LC__METRICS; i++)
+		if (seen->histograms[i].n > 0)
+			lc__plot(out, &lc__metrics[i], &seen->histograms[i]);
+	fputs("</div>\n<p class=\"dim\">Boxes are those of the samples, as shares of "
+	    "the stored image. Brightness and contrast are of ", out);
+	lc__page_count(out, seen->histograms[LC__METRIC_BRIGHTNESS].n);
+	fputs(" samples, spread evenly, padding included.</p>\n", out);
+	lc__page_section_end(out);
+}
+
+static int
+by_boxes(const void *a, const void *b)
+{
+	const struct lc__class_count *x = a, *y = b;
+
+	if (x->boxes != y->boxes)
+		return x->boxes < y->boxes ? 1 : -1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static void
+write_class(FILE *out, const struct lc__class_count *row,
+    const struct lc__classes *classes, uint64_t most)
+{
+	if (row->id == -1)
+		fputs("<tr><td class=\"n dim\">none</td>", out);
+	else
+		fprintf(out, "<tr><td class=\"n\">%lld</td>", (long long)row->id);
+	lc__page_cell_count(out, row->boxes);
+	lc__page_cell_share(out, row->boxes, classes->boxes);
+	fprintf(out, "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i>"
+	    "</span></td></tr>\n", 100 * (double)row->boxes / (double)most);
+}
+
+static lc_status
+write_classes(FILE *out, const struct lc__classes *classes)
+{
+	const size_t shown = classes->n < LC__HTML_CLASSES ? classes->n :
+	    LC__HTML_CLASSES;
+	struct lc__class_count *rows;
+
+	if (classes->n == 0)
+		return LC_OK;
+	rows = malloc(classes->n * sizeof(*rows));
+	if (rows == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	memcpy(rows, classes->rows, classes->n * sizeof(*rows));
+	qsort(rows, classes->n, sizeof(*rows), by_boxes);
+	lc__page_section(out, "Classes");
+	lc__page_table(out, "#Class id|#Boxes|#Share|");
+	for (size_t i = 0; i < shown; i++)
+		write_class(out, &rows[i], classes, rows[0].boxes);
+	lc__page_table_end(out);
+	lc__page_more(out, shown, classes->n, "classes");
+	lc__page_more(out, classes->boxes - classes->others, classes->boxes,
+	    "boxes of still other classes");
+	lc__page_section_end(out);
+	free(rows);
+	return LC_OK;
+}
+
+static void
+write_thumbnail(FILE *out, const struct lc__thumbnail *thumbnail)
+{
+	fprintf(out, "<figure><img width=\"%u\" height=\"%u\" alt=\"sample %llu\" "
+	    "src=\"data:image/png;base64,", thumbnail->width, thumbnail->height,
+	    (unsigned long long)thumbnail->sample);
+	lc__base64_write(out, thumbnail->png.data, thumbnail->png.size);
+	fputs("\"/><figcaption>", out);
+	if (thumbnail->id != NULL)
+		lc__page_id(out, thumbnail->id, strlen(thumbnail->id));
+	fputs("<span>sample ", out);
+	lc__page_count(out, thumbnail->sample);
+	fprintf(out, ", %llu box%s</span></figcaption></figure>\n",
+	    (unsigned long long)thumbnail->boxes,
+	    thumbnail->boxes == 1 ? "" : "es");
+}
+
+static void
+write_thumbnails(FILE *out, const struct lc__facts *facts)
+{
+	if (facts->n_thumbnails == 0)
+		return;
+	lc__page_section(out, "Samples");
+	fputs("<div class=\"thumbs\">\n", out);
+	for (size_t i = 0; i < facts->n_thumbnails; i++)
+		write_thumbnail(out, &facts->thumbnails[i]);
+	fputs("</div>\n", out);
+	lc__page_more(out, facts->n_thumbnails, facts->info->samples,
+	    "samples; these are spread evenly");
+	lc__page_section_end(out);
+}
+
+/* ---- what it is made of ------------------------------------------------------ */
+
+static void
+write_shards(FILE *out, const struct lc__manifest *manifest)
+{
+	const size_t rows = manifest->n < LC__HTML_ROWS ? manifest->n :
+	    LC__HTML_ROWS;
+
+	lc__page_section(out, "Shards");
+	lc__page_table(out, "File|#Samples|#Image|#Bytes|SHA-256");
+	for (size_t i = 0; i < rows; i++) {
+		const struct lc__manifest_shard *shard = &manifest->shards[i];
+		fputs("<tr>", out);
+		lc__page_cell_id(out, shard->relative_path);
+		lc__page_cell_count(out, shard->samples);
+		fprintf(out, "<td class=\"n\">%u \xc3\x97 %u</td><td class=\"n\">",
+		    shard->width, shard->height);
+		if (shard->has_bytes)
+			lc__page_count(out, shard->bytes);
+		fputs("</td>", out);
+		lc__page_cell_id(out, shard->sha256);
+		fputs("</tr>\n", out);
+	}
+	lc__page_table_end(out);
+	lc__page_more(out, rows, manifest->n, "shards");
+	lc__page_section_end(out);
+}
+
+lc_status
+lc__html_write(FILE *out, const struct lc__facts *facts)
+{
+	lc__page_begin(out, facts->info->dataset_root);
+	write_head(out, facts);
+	write_strip(out, facts);
+	write_validation(out, facts);
+	write_reasons(out, facts);
+	write_thumbnails(out, facts);
+	write_plots(out, &facts->seen);
+	return_if_error(write_classes(out, &facts->seen.classes));
+	write_runs(out, &facts->summary);
+	write_series(out, facts);
+	lc__html_recipe(out, facts);
+	write_shards(out, &facts->manifest);
+	lc__page_end(out);
+	return LC_OK;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parts that both pages have. */
+#ifndef LC_REPORT_HTML_PARTS_H
+#define LC_REPORT_HTML_PARTS_H
+
+#include <stdio.h>
+
+#include "report/facts.h"
+
+/** The last part of a version's path, its name. */
+const char *lc__html_name(const char *path);
+/** The section of the version key, the fingerprint and the recipe's fields. */
+void lc__html_recipe(FILE *out, const struct lc__facts *facts);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/page.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "format/utf8.h"
+
+/* Characters of a name that are shown at its beginning and end. */
+#define ID_WHOLE 56
+#define ID_HEAD 36
+#define ID_TAIL 16
+
+static const char style[] =
+    ":root{color-scheme:light dark;--ink:#1d2430;--dim:#5c6675;--line:#d8dde4;"
+    "--paper:#fff;--soft:#f3f5f8;--bar:#3a6fb0;--other:#c9781c;--good:#1c7a43;"
+    "--bad:#b3261e;--warn:#8a5a00}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e3e7ee;--dim:#9aa5b5;"
+    "--line:#343c49;--paper:#14181f;--soft:#1d232d;--bar:#6fa8e8;"
+    "--other:#eba552;--good:#5cc98a;--bad:#ff8a80;--warn:#e5b454}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;padding:1.5rem 1.25rem 3rem;max-width:76rem;"
+    "background:var(--paper);color:var(--ink);"
+    "font:15px/1.45 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}\n"
+    "h1{font-size:1.6rem;line-height:1.2;margin:0 0 .3rem;"
+    "overflow-wrap:anywhere}\n"
+    "h2{font-size:1.15rem;margin:2.2rem 0 .7rem;padding-bottom:.25rem;"
+    "border-bottom:1px solid var(--line)}\n"
+    "h3{font-size:1rem;margin:1.4rem 0 .5rem}\n"
+    "p{margin:.4rem 0;max-width:60rem}\n"
+    ".dim{color:var(--dim)}\n"
+    "code,.id{font-family:ui-monospace,'DejaVu Sans Mono',monospace;"
+    "font-size:.87em;overflow-wrap:anywhere}\n"
+    ".strip{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));"
+    "gap:.6rem;margin:1.2rem 0;padding:0;list-style:none}\n"
+    ".strip li{background:var(--soft);border-radius:.4rem;padding:.55rem .75rem}\n"
+    ".strip b{display:block;font-size:1.3rem;line-height:1.25;font-weight:600;"
+    "font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    ".strip span{color:var(--dim);font-size:.85rem}\n"
+    ".scroll{overflow-x:auto}\n"
+    "table{border-collapse:collapse;font-size:.9rem;margin:.3rem 0 .6rem}\n"
+    "th,td{padding:.25rem .7rem;text-align:left;vertical-align:top;"
+    "border-bottom:1px solid var(--line)}\n"
+    "th:first-child,td:first-child{padding-left:.2rem}\n"
+    "thead th{color:var(--dim);font-weight:600;white-space:nowrap}\n"
+    "td{max-width:34rem;overflow-wrap:anywhere}\n"
+    "th.n,td.n{text-align:right;white-space:nowrap;"
+    "font-variant-numeric:tabular-nums}\n"
+    "tr.sum td{font-weight:600;border-top:2px solid var(--line)}\n"
+    ".good{color:var(--good)}.bad{color:var(--bad);font-weight:600}"
+    ".warn{color:var(--warn);font-weight:600}\n"
+    ".share{display:flex;height:.9rem;border-radius:.25rem;overflow:hidden;"
+    "margin:.5rem 0;background:var(--soft)}\n"
+    ".share i{display:block;min-width:1px}\n"
+    ".c0{background:var(--bar)}.c1{background:#8aa0bd}.c2{background:#d9a441}"
+    ".c3{background:#c9781c}.c4{background:var(--bad)}\n"
+    ".key{display:inline-block;width:.7rem;height:.7rem;border-radius:.15rem;"
+    "margin-right:.4rem}\n"
+    ".meter{display:inline-block;width:9rem;height:.6rem;"
+    "background:var(--soft);border-radius:.2rem;overflow:hidden}\n"
+    ".meter i{display:block;height:100%;background:var(--bar)}\n"
+    ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(20rem,1fr));"
+    "gap:1.1rem 1.4rem}\n"
+    "figure{margin:0;break-inside:avoid}\n"
+    "figcaption{font-size:.9rem;margin-bottom:.15rem}\n"
+    "figcaption span{color:var(--dim);font-size:.82rem;display:block}\n"
+    "svg{display:block;width:100%;height:auto}\n"
+    "svg text{fill:var(--dim);font-size:10px}\n"
+    ".axis{stroke:var(--dim);stroke-width:1}.grid{stroke:var(--line);"
+    "stroke-width:1}\n"
+    ".bar{fill:var(--bar)}.old{fill:var(--bar);opacity:.45}"
+    ".new{fill:none;stroke:var(--other);stroke-width:1.8}\n"
+    ".k0{background:var(--bar);opacity:.45}.k1{background:var(--other)}\n"
+    ".thumbs{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));"
+    "gap:1rem}\n"
+    ".thumbs img{display:block;max-width:100%;height:auto;"
+    "background:var(--soft);border-radius:.25rem}\n"
+    ".thumbs figcaption{margin-top:.25rem;overflow-wrap:anywhere}\n"
+    "@media print{body{max-width:none;padding:0;font-size:11px}"
+    ":root{color-scheme:light;--ink:#000;--dim:#444;--line:#bbb;--paper:#fff;"
+    "--soft:#eee;--bar:#3a6fb0;--other:#c9781c;--good:#1c7a43;--bad:#b3261e;"
+    "--warn:#8a5a00}"
+    "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
+    "h2,h3{break-after:avoid}tr,li{break-inside:avoid}"
+    ".scroll{overflow:visible}}\n";
+
+void
+lc__page_begin(FILE *out, const char *title)
+{
+	fputs("<!DOCTYPE html>\n"
+	    "<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+	    "<meta charset=\"utf-8\"/>\n"
+	    "<meta name=\"viewport\" content=\"width=device-width,"
+	    "initial-scale=1\"/>\n<title>", out);
+	lc__page_str(out, title);
+	fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
+}
+
+void
+lc__page_end(FILE *out)
+{
+	fputs("</body>\n</html>\n", out);
+}
+
+/* Bytes of the character that begins the text; 0 if XML cannot have it. */
+static size_t
+length_of(const unsigned char *text, size_t size)
+{
+	const size_t n = lc__utf8_length(text, size);
+
+	if (*text < 0x20 && *text != '\t' && *text != '\n')
+		return 0;
+	if (*text == 0x7f)
+		return 0;
+	/* U+0080 to U+009F are controls; U+FFFE and U+FFFF are no characters. */
+	if (n == 2 && text[0] == 0xc2 && text[1] < 0xa0)
+		return 0;
+	if (n == 3 && text[0] == 0xef && text[1] == 0xbf && text[2] > 0xbd)
+		return 0;
+	return n;
+}
+
+static void
+put_character(FILE *out, const unsigned char *text, size_t size)
+{
+	if (size == 0)
+		fputs("\xef\xbf\xbd", out);
+	else if (*text == '&')
+		fputs("&amp;", out);
+	else if (*text == '<')
+		fputs("&lt;", out);
+	else if (*text == '>')
+		fputs("&gt;", out);
+	else if (*text == '"')
+		fputs("&quot;", out);
+	else if (*text == '\'')
+		fputs("&#39;", out);
+	else
+		fwrite(text, 1, size, out);
+}
+
+void
+lc__page_text(FILE *out, const void *data, size_t size)
+{
+	const unsigned char *text = data;
+
+	for (size_t at = 0; at < size;) {
+		const size_t n = length_of(text + at, size - at);
+		put_character(out, text + at, n);
+		at += n ? n : 1;
+	}
+}
+
+void
+lc__page_str(FILE *out, const char *text)
+{
+	lc__page_text(out, text, strlen(text));
+}
+
+/* The offset behind @p n characters, or behind all but the last @p n. */
+static size_t
+skip(const unsigned char *text, size_t size, size_t n)
+{
+	size_t at = 0;
+
+	for (; at < size && n > 0; n--) {
+		const size_t length = length_of(text + at, size - at);
+		at += length ? length : 1;
+	}
+	return at;
+}
+
+static size_t
+characters(const unsigned char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t at = 0; at < size; n++) {
+		const size_t length = length_of(text + at, size - at);
+		at += length ? length : 1;
+	}
+	return n;
+}
+
+void
+lc__page_id(FILE *out, const void *text, size_t size)
+{
+	const size_t n = characters(text, size);
+	size_t tail;
+
+	if (n <= ID_WHOLE) {
+		fputs("<bdi class=\"id\">", out);
+		lc__page_text(out, text, size);
+		fputs("</bdi>", out);
+		return;
+	}
+	tail = skip(text, size, n - ID_TAIL);
+	fputs("<bdi class=\"id\" title=\"", out);
+	lc__page_text(out, text, size);
+	fputs("\">", out);
+	lc__page_text(out, text, skip(text, size, ID_HEAD));
+	fputs("\xe2\x80\xa6", out);
+	lc__page_text(out, (const char *)text + tail, size - tail);
+	fputs("</bdi>", out);
+}
+
+void
+lc__page_count(FILE *out, uint64_t n)
+{
+	char text[32];
+	const int digits = snprintf(text, sizeof(text), "%llu",
+	    (unsigned long long)n);
+
+	for (int i = 0; i < digits; i++) {
+		if (i > 0 && (digits - i) % 3 == 0)
+			putc(',', out);
+		putc(text[i], out);
+	}
+}
+
+void
+lc__page_share(FILE *out, uint64_t n, uint64_t all)
+{
+	const double percent = all ? 100 * (double)n / (double)all : 0;
+
+	if (all == 0)
+		return;
+	if (n > 0 && percent < 0.01)
+		fputs("&lt; 0.01 %", out);
+	else
+		fprintf(out, "%.*f %%", percent < 1 && n > 0 ? 2 : 1, percent);
+}
+
+void
+lc__page_bytes(FILE *out, uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB",
+		"EiB" };
+	double size = (double)bytes;
+	size_t unit = 0;
+
+	if (bytes < 1024) {
+		fprintf(out, "%u B", (unsigned)bytes);
+		return;
+	}
+	for (size /= 1024; size >= 999.5 && unit < 5; unit++)
+		size /= 1024;
+	fprintf(out, "%.*f %s", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, size,
+	    units[unit]);
+}
+
+void
+lc__page_time(FILE *out, uint64_t ms)
+{
+	const time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+	char text[64];
+
+	if (gmtime_r(&seconds, &tm) != NULL &&
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm) > 0)
+		fputs(text, out);
+	else
+		fprintf(out, "%llu ms since 1970", (unsigned long long)ms);
+}
+
+void
+lc__page_section(FILE *out, const char *title)
+{
+	fprintf(out, "<section>\n<h2>%s</h2>\n", title);
+}
+
+void
+lc__page_section_end(FILE *out)
+{
+	fputs("</section>\n", out);
+}
+
+void
+lc__page_table(FILE *out, const char *titles)
+{
+	fputs("<div class=\"scroll\">\n<table>\n<thead><tr>", out);
+	while (*titles != '\0') {
+		const size_t n = strcspn(titles, "|");
+		const size_t mark = *titles == '#';
+		fprintf(out, "<th scope=\"col\"%s>%.*s</th>",
+		    mark ? " class=\"n\"" : "", (int)(n - mark), titles + mark);
+		titles += n + (titles[n] == '|');
+	}
+	fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void
+lc__page_table_end(FILE *out)
+{
+	fputs("</tbody>\n</table>\n</div>\n", out);
+}
+
+void
+lc__page_cell_count(FILE *out, uint64_t n)
+{
+	fputs("<td class=\"n\">", out);
+	lc__page_count(out, n);
+	fputs("</td>", out);
+}
+
+void
+lc__page_cell_share(FILE *out, uint64_t n, uint64_t all)
+{
+	fputs("<td class=\"n\">", out);
+	lc__page_share(out, n, all);
+	fputs("</td>", out);
+}
+
+void
+lc__page_cell_str(FILE *out, const char *text)
+{
+	fputs("<td>", out);
+	lc__page_str(out, text);
+	fputs("</td>", out);
+}
+
+void
+lc__page_cell_id(FILE *out, const char *text)
+{
+	fputs("<td>", out);
+	lc__page_id(out, text, strlen(text));
+	fputs("</td>", out);
+}
+
+void
+lc__page_more(FILE *out, uint64_t shown, uint64_t all, const char *what)
+{
+	if (shown >= all)
+		return;
+	fputs("<p class=\"dim\">and ", out);
+	lc__page_count(out, all - shown);
+	fprintf(out, " more %s</p>\n", what);
+}

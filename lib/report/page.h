@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The frame of an HTML page that needs nothing but itself, and what goes into it.
+ * It is well-formed XML too. Whatever is text of a dataset goes through here:
+ * markup is escaped, bytes that are no UTF-8 or no character of XML become U+FFFD.
+ */
+#ifndef LC_REPORT_PAGE_H
+#define LC_REPORT_PAGE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+void lc__page_begin(FILE *out, const char *title);
+void lc__page_end(FILE *out);
+
+/** Text, escaped: also fit for an attribute in double quotes. */
+void lc__page_text(FILE *out, const void *text, size_t size);
+void lc__page_str(FILE *out, const char *text);
+/**
+ * A name that may be long or of any direction of writing: cut in its middle
+ * beyond 56 characters, the whole shown when pointed at.
+ */
+void lc__page_id(FILE *out, const void *text, size_t size);
+
+/** 1,234,567 */
+void lc__page_count(FILE *out, uint64_t n);
+/** "2.5 %" of all; nothing if there is none. */
+void lc__page_share(FILE *out, uint64_t n, uint64_t all);
+/** "1.5 GiB" */
+void lc__page_bytes(FILE *out, uint64_t bytes);
+/** "2026-11-21 15:04:05 UTC" */
+void lc__page_time(FILE *out, uint64_t ms);
+
+/** A section with a heading. */
+void lc__page_section(FILE *out, const char *title);
+void lc__page_section_end(FILE *out);
+/**
+ * A table and its head: titles separated by '|'; a title that begins with '#' is of
+ * a column of numbers. Rows are the caller's; cells of numbers have class "n".
+ */
+void lc__page_table(FILE *out, const char *titles);
+void lc__page_table_end(FILE *out);
+/** Cells of a row. */
+void lc__page_cell_count(FILE *out, uint64_t n);
+void lc__page_cell_share(FILE *out, uint64_t n, uint64_t all);
+void lc__page_cell_str(FILE *out, const char *text);
+void lc__page_cell_id(FILE *out, const char *text);
+/** "and 1,234 more" if not all were shown. */
+void lc__page_more(FILE *out, uint64_t shown, uint64_t all, const char *what);
+
+#endif

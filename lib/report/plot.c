@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/plot.h"
+
+#include <math.h>
+
+#include "report/page.h"
+
+/* The picture and, in it, the plane of the bars, in units of SVG. */
+#define WIDTH 360
+#define HEIGHT 190
+#define LEFT 44.0
+#define RIGHT 352.0
+#define TOP 8.0
+#define BOTTOM 148.0
+
+/* The bins that are drawn, and the highest value upwards. */
+struct plane {
+	const struct lc__metric_row *row;
+	uint32_t first, end; /* bins [first, end) */
+	double low, high;    /* their edges */
+	double most;         /* upper end of the vertical axis, a tick */
+	double step;         /* between ticks of it */
+};
+
+/* 1, 2 or 5 times a power of ten, so that @p span has @p ticks of it at most. */
+static double
+nice_step(double span, double ticks)
+{
+	const double power = pow(10, floor(log10(span / ticks)));
+	const double lead = span / ticks / power;
+
+	return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
+}
+
+static bool
+is_empty(const struct lc__histogram *a, const struct lc__histogram *b, uint32_t i)
+{
+	return a->counts[i] == 0 && (b == NULL || b->counts[i] == 0);
+}
+
+/*
+ * Only bins with something in them and a few around; but all where the range
+ * itself says something, as 0 to 1 does.
+ */
+static void
+choose_bins(struct plane *plane, const struct lc__histogram *a,
+    const struct lc__histogram *b)
+{
+	uint32_t first = 0, end = a->bins;
+
+	if (plane->row->log2 || plane->row->high > 1) {
+		while (first < end && is_empty(a, b, first))
+			first++;
+		while (end > first && is_empty(a, b, end - 1))
+			end--;
+		first = first > 1 ? first - 2 : 0;
+		end = end + 2 < a->bins ? end + 2 : a->bins;
+		while (end - first < 10 && end - first < a->bins) {
+			first -= first > 0;
+			end += end < a->bins;
+		}
+	}
+	plane->first = first;
+	plane->end = end;
+	plane->low = lc__histogram_edge(a, first);
+	plane->high = lc__histogram_edge(a, end);
+}
+
+static void
+choose_height(struct plane *plane, double most, double least_step)
+{
+	plane->step = most > 0 ? fmax(nice_step(most, 4), least_step) : 1;
+	plane->most = ceil(most / plane->step * (1 - 1e-9)) * plane->step;
+	if (!(plane->most > 0))
+		plane->most = 1;
+}
+
+static double
+x_of(const struct plane *plane, double value)
+{
+	return LEFT + (RIGHT - LEFT) * (value - plane->low) /
+	    (plane->high - plane->low);
+}
+
+static double
+y_of(const struct plane *plane, double value)
+{
+	return BOTTOM - (BOTTOM - TOP) * value / plane->most;
+}
+
+/* A number of an axis or of a bin's edge, as short as it can be told apart. */
+static void
+put_value(FILE *out, const struct lc__metric_row *row, double value)
+{
+	if (row->log2 && value < 0 && value == floor(value))
+		fprintf(out, "1/%.0f", exp2(-value));
+	else if (row->log2)
+		fprintf(out, "%.4g", exp2(value));
+	else
+		fprintf(out, "%.6g", fabs(value) < 1e-9 ? 0 : value);
+}
+
+static void
+put_tick(FILE *out, double value)
+{
+	if (value >= 1e6)
+		fprintf(out, "%.4gM", value / 1e6);
+	else if (value >= 1e4)
+		fprintf(out, "%.4gk", value / 1e3);
+	else
+		fprintf(out, "%.4g", value);
+}
+
+static void
+draw_x_axis(FILE *out, const struct plane *plane)
+{
+	const double span = plane->high - plane->low;
+	double step = nice_step(span, 6);
+
+	if (plane->row->log2)
+		step = fmax(1, ceil(span / 7));
+	fprintf(out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+	    "y2=\"%.1f\"/>\n", LEFT, BOTTOM, RIGHT, BOTTOM);
+	for (double i = ceil(plane->low / step - 1e-9);
+	    i * step <= plane->high + step * 1e-9; i++) {
+		const double x = x_of(plane, i * step);
+		fprintf(out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" "
+		    "x2=\"%.1f\" y2=\"%.1f\"/><text x=\"%.1f\" y=\"%.1f\" "
+		    "text-anchor=\"middle\">", x, BOTTOM, x, BOTTOM + 4, x,
+		    BOTTOM + 15);
+		put_value(out, plane->row, i * step);
+		fputs("</text>\n", out);
+	}
+	fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+	    (LEFT + RIGHT) / 2, HEIGHT - 8);
+	lc__page_str(out, plane->row->axis);
+	fputs("</text>\n", out);
+}
+
+static void
+draw_y_axis(FILE *out, const struct plane *plane, const char *unit)
+{
+	const double ticks = round(plane->most / plane->step);
+
+	for (double i = 0; i <= ticks; i++) {
+		const double y = y_of(plane, i * plane->step);
+		if (i > 0)
+			fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" "
+			    "x2=\"%.1f\" y2=\"%.1f\"/>", LEFT, y, RIGHT, y);
+		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">",
+		    LEFT - 5, y + 3.5);
+		put_tick(out, i * plane->step);
+		fprintf(out, "%s</text>\n", unit);
+	}
+}
+
+/* "0.1 to 0.12: 34 boxes (2.1 %)", shown when a bar is pointed at. */
+static void
+put_bin(FILE *out, const struct plane *plane, const struct lc__histogram *of,
+    uint32_t i)
+{
+	put_value(out, plane->row, lc__histogram_edge(of, i));
+	fputs(" to ", out);
+	put_value(out, plane->row, lc__histogram_edge(of, i + 1));
+	fputs(": ", out);
+	lc__page_count(out, of->counts[i]);
+	fprintf(out, " %s (", lc__subject_name(plane->row->subject));
+	lc__page_share(out, of->counts[i], of->n);
+	fputs(")", out);
+}
+
+/* Bars of counts times @p scale. */
+static void
+draw_bars(FILE *out, const struct plane *plane, const struct lc__histogram *of,
+    double scale, const char *class)
+{
+	for (uint32_t i = plane->first; i < plane->end; i++) {
+		const double x = x_of(plane, lc__histogram_edge(of, i));
+		const double end = x_of(plane, lc__histogram_edge(of, i + 1));
+		const double y = y_of(plane, (double)of->counts[i] * scale);
+		if (of->counts[i] == 0)
+			continue;
+		fprintf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" "
+		    "width=\"%.2f\" height=\"%.2f\"><title>", class, x + 0.3, y,
+		    end - x - 0.6, BOTTOM - y);
+		put_bin(out, plane, of, i);
+		fputs("</title></rect>\n", out);
+	}
+}
+
+/* The outline of the bars. */
+static void
+draw_steps(FILE *out, const struct plane *plane, const struct lc__histogram *of,
+    double scale)
+{
+	fprintf(out, "<path class=\"new\" d=\"M%.2f %.2f", LEFT, BOTTOM);
+	for (uint32_t i = plane->first; i < plane->end; i++)
+		fprintf(out, "V%.2fH%.2f",
+		    y_of(plane, (double)of->counts[i] * scale),
+		    x_of(plane, lc__histogram_edge(of, i + 1)));
+	fprintf(out, "V%.2f\"/>\n", BOTTOM);
+}
+
+static double
+highest(const struct lc__histogram *histogram)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < histogram->bins; i++)
+		if (histogram->counts[i] > most)
+			most = histogram->counts[i];
+	return (double)most;
+}
+
+static void
+begin_figure(FILE *out, const struct lc__metric_row *row)
+{
+	fputs("<figure>\n<figcaption><b>", out);
+	lc__page_str(out, row->title);
+	fputs("</b>", out);
+}
+
+static void
+begin_picture(FILE *out, const struct lc__metric_row *row)
+{
+	fprintf(out, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" "
+	    "aria-label=\"", WIDTH, HEIGHT);
+	lc__page_str(out, row->title);
+	fputs("\">\n", out);
+}
+
+static void
+end_figure(FILE *out)
+{
+	fputs("</svg>\n</figure>\n", out);
+}
+
+static void
+put_outside(FILE *out, uint64_t n, const char *where)
+{
+	if (n == 0)
+		return;
+	fputs(", ", out);
+	lc__page_count(out, n);
+	fprintf(out, " %s the range", where);
+}
+
+static void
+put_numbers(FILE *out, const struct lc__metric_row *row,
+    const struct lc__histogram *histogram)
+{
+	fputs("<span>", out);
+	lc__page_count(out, histogram->n);
+	fprintf(out, " %s", lc__subject_name(row->subject));
+	if (histogram->n > 0) {
+		fputs(", median ", out);
+		fprintf(out, "%.3g", row->log2 ?
+		    exp2(lc__histogram_quantile(histogram, 0.5)) :
+		    lc__histogram_quantile(histogram, 0.5));
+		fprintf(out, ", %.3g to %.3g", row->log2 ?
+		    exp2(histogram->least) : histogram->least, row->log2 ?
+		    exp2(histogram->most) : histogram->most);
+	}
+	put_outside(out, histogram->below, "below");
+	put_outside(out, histogram->above, "above");
+	fputs("</span>", out);
+}
+
+void
+lc__plot(FILE *out, const struct lc__metric_row *row,
+    const struct lc__histogram *histogram)
+{
+	struct plane plane = { .row = row };
+
+	begin_figure(out, row);
+	put_numbers(out, row, histogram);
+	begin_picture(out, row);
+	choose_bins(&plane, histogram, NULL);
+	choose_height(&plane, highest(histogram), 1);
+	draw_y_axis(out, &plane, "");
+	draw_bars(out, &plane, histogram, 1, "bar");
+	draw_x_axis(out, &plane);
+	end_figure(out);
+}
+
+static double
+percent_of_one(const struct lc__histogram *histogram)
+{
+	return histogram->n > 0 ? 100 / (double)histogram->n : 0;
+}
+
+void
+lc__plot_pair(FILE *out, const struct lc__metric_row *row,
+    const struct lc__histogram *old, const struct lc__histogram *new,
+    const char *note)
+{
+	const double a = percent_of_one(old), b = percent_of_one(new);
+	struct plane plane = { .row = row };
+
+	begin_figure(out, row);
+	fprintf(out, "<span>%s</span>", note);
+	begin_picture(out, row);
+	choose_bins(&plane, old, new);
+	choose_height(&plane, fmax(highest(old) * a, highest(new) * b), 0);
+	draw_y_axis(out, &plane, " %");
+	draw_bars(out, &plane, old, a, "old");
+	draw_steps(out, &plane, new, b);
+	draw_x_axis(out, &plane);
+	end_figure(out);
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "format/utf8.h"
+#include "report/csv.h"
+#include "report/rejects.h"
+
+#define HEADER 100 /* bytes of a database's header */
+
+/* No journal: the file is a temporary one, which nobody reads before the end. */
+static const char schema[] =
+    "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+    "PRAGMA cache_size=-16384; PRAGMA application_id=1129862984;"
+    "PRAGMA user_version=1; BEGIN;"
+    "CREATE TABLE warehouse(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "CREATE TABLE runs(run_id TEXT PRIMARY KEY, total INTEGER NOT NULL,"
+    " non_empty INTEGER NOT NULL, empty INTEGER NOT NULL,"
+    " missing_image INTEGER NOT NULL, missing_file INTEGER NOT NULL,"
+    " invalid INTEGER NOT NULL, written INTEGER NOT NULL);"
+    "CREATE TABLE reasons(reason TEXT PRIMARY KEY,"
+    " frames INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE rejected(run_id TEXT, name TEXT, reason TEXT, detail TEXT);"
+    "CREATE TABLE series(series INTEGER PRIMARY KEY, width INTEGER NOT NULL,"
+    " height INTEGER NOT NULL, channels INTEGER NOT NULL,"
+    " first_sample INTEGER NOT NULL, samples INTEGER NOT NULL);"
+    "CREATE TABLE shards(path TEXT PRIMARY KEY, samples INTEGER NOT NULL,"
+    " width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER,"
+    " sha256 TEXT);"
+    "CREATE TABLE histograms(name TEXT NOT NULL, bin INTEGER NOT NULL,"
+    " low REAL, high REAL, count INTEGER NOT NULL,"
+    " PRIMARY KEY(name, bin)) WITHOUT ROWID;"
+    "CREATE TABLE classes(class_id INTEGER PRIMARY KEY,"
+    " boxes INTEGER NOT NULL);"
+    "CREATE TABLE samples(sample INTEGER PRIMARY KEY, cache_id, run_id TEXT,"
+    " frame_id INTEGER, width INTEGER, height INTEGER,"
+    " boxes INTEGER NOT NULL, boxes_total INTEGER NOT NULL,"
+    " series INTEGER NOT NULL REFERENCES series,"
+    " brightness REAL, contrast REAL);"
+    "CREATE TABLE boxes(sample INTEGER NOT NULL REFERENCES samples,"
+    " box INTEGER NOT NULL, class_id INTEGER, x0 REAL, y0 REAL, x1 REAL,"
+    " y1 REAL, PRIMARY KEY(sample, box)) WITHOUT ROWID;";
+
+/* The statements, in the order of their tables. */
+enum insert { WAREHOUSE, RUNS, REASONS, REJECTED, SERIES, SHARDS, HISTOGRAMS,
+	CLASSES, SAMPLES, BOXES, INSERTS };
+
+static const char *const inserts[INSERTS] = {
+	[WAREHOUSE] = "INSERT INTO warehouse VALUES(?,?)",
+	[RUNS] = "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?)",
+	[REASONS] = "INSERT INTO reasons VALUES(?,?)",
+	[REJECTED] = "INSERT INTO rejected VALUES(?,?,?,?)",
+	[SERIES] = "INSERT INTO series VALUES(?,?,?,?,?,?)",
+	[SHARDS] = "INSERT INTO shards VALUES(?,?,?,?,?,?)",
+	[HISTOGRAMS] = "INSERT INTO histograms VALUES(?,?,?,?,?)",
+	[CLASSES] = "INSERT INTO classes VALUES(?,?)",
+	[SAMPLES] = "INSERT INTO samples VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BOXES] = "INSERT INTO boxes VALUES(?,?,?,?,?,?,?)",
+};
+
+struct lc__sqlite {
+	sqlite3 *db;
+	sqlite3_stmt *insert[INSERTS];
+	char *path;
+};
+
+/* ---- which file may be replaced ---------------------------------------------- */
+
+static lc_status
+check_header(int fd, const char *path)
+{
+	unsigned char header[HEADER];
+	static const unsigned char application[4] = { 'C', 'X', 'W', 'H' };
+	size_t got;
+
+	return_if_error(lc__read_full(fd, header, sizeof(header), &got, path));
+	if (got == 0 || (got == HEADER &&
+	    memcmp(header, "SQLite format 3", 16) == 0 &&
+	    memcmp(header + 68, application, 4) == 0))
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: is no database of a warehouse and "
+	    "stays", path);
+}
+
+/* SQLite would play the old file's journal back into the new one. */
+static lc_status
+check_journals(const char *path)
+{
+	static const char *const suffixes[] = { "-journal", "-wal" };
+	struct stat st;
+
+	for (size_t i = 0; i < 2; i++) {
+		char *name;
+		int found;
+		if (asprintf(&name, "%s%s", path, suffixes[i]) < 0)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		found = stat(name, &st) == 0;
+		free(name);
+		if (found)
+			return lc__error(LC_BUSY, 0, "%s: somebody writes it: "
+			    "%s%s is there", path, path, suffixes[i]);
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__sqlite_may_replace(const char *path)
+{
+	struct stat st;
+	lc_status status;
+	int fd;
+
+	return_if_error(check_journals(path));
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: is no file", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return lc__error_sys(errno, "%s", path);
+	status = check_header(fd, path);
+	close(fd);
+	return status;
+}
+
+/* ---- rows --------------------------------------------------------------------- */
+
+static lc_status
+failure(const struct lc__sqlite *db)
+{
+	const int code = sqlite3_errcode(db->db);
+	const lc_status status = code == SQLITE_FULL ? LC_NO_SPACE :
+	    code == SQLITE_NOMEM ? LC_NO_MEMORY : code == SQLITE_CONSTRAINT ?
+	    LC_CORRUPT : LC_IO;
+
+	return lc__error(status, 0, "%s: %s", db->path, sqlite3_errmsg(db->db));
+}
+
+/* What binding could not do (no memory) fails here too. */
+static lc_status
+put_row(struct lc__sqlite *db, enum insert which)
+{
+	sqlite3_stmt *insert = db->insert[which];
+	const int code = sqlite3_step(insert);
+	const lc_status status = code == SQLITE_DONE ? LC_OK : failure(db);
+
+	(void)sqlite3_reset(insert);
+	(void)sqlite3_clear_bindings(insert);
+	return status;
+}
+
+/* Numbers of 2^63 and more have no integer in SQLite. */
+static int
+bind_count(sqlite3_stmt *insert, int at, uint64_t n)
+{
+	if (n > INT64_MAX)
+		return sqlite3_bind_double(insert, at, (double)n);
+	return sqlite3_bind_int64(insert, at, (sqlite3_int64)n);
+}
+
+static int
+bind_str(sqlite3_stmt *insert, int at, const char *text)
+{
+	return text ? sqlite3_bind_text(insert, at, text, -1, SQLITE_STATIC) :
+	    sqlite3_bind_null(insert, at);
+}
+
+static int
+bind_real(sqlite3_stmt *insert, int at, double value)
+{
+	return isfinite(value) ? sqlite3_bind_double(insert, at, value) :
+	    sqlite3_bind_null(insert, at);
+}
+
+/* Text if it is text; a blob with a NUL or what is not UTF-8. */
+static int
+bind_id(sqlite3_stmt *insert, int at, lc_id id)
+{
+	if (id.size == 0)
+		return sqlite3_bind_null(insert, at);
+	if (memchr(id.data, 0, id.size) != NULL || !lc__utf8_valid(id.data, id.size))
+		return sqlite3_bind_blob(insert, at, id.data, (int)id.size,
+		    SQLITE_STATIC);
+	return sqlite3_bind_text(insert, at, id.data, (int)id.size, SQLITE_STATIC);
+}
+
+static lc_status
+bound(const struct lc__sqlite *db, int code)
+{
+	return code == SQLITE_OK ? LC_OK : failure(db);
+}
+
+static lc_status
+put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
+{
+	sqlite3_stmt *insert = db->insert[BOXES];
+
+	for (uint32_t i = 0; i < seen->n; i++) {
+		int code = bind_count(insert, 1, seen->sample);
+		code |= sqlite3_bind_int64(insert, 2, i);
+		if (seen->class_ids[i] != -1)
+			code |= sqlite3_bind_int64(insert, 3, seen->class_ids[i]);
+		for (int k = 0; k < 4; k++)
+			code |= bind_real(insert, 4 + k, seen->boxes[i][k]);
+		return_if_error(bound(db, code));
+		return_if_error(put_row(db, BOXES));
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
+{
+	sqlite3_stmt *insert = db->insert[SAMPLES];
+	const lc_sample_origin *origin = &seen->origin;
+	int code = bind_count(insert, 1, seen->sample);
+
+	code |= bind_id(insert, 2, seen->cache_id);
+	code |= bind_id(insert, 3, origin->run_id);
+	if (origin->has_frame_id)
+		code |= bind_count(insert, 4, origin->frame_id);
+	if (origin->original_width > 0)
+		code |= bind_count(insert, 5, origin->original_width);
+	if (origin->original_height > 0)
+		code |= bind_count(insert, 6, origin->original_height);
+	code |= bind_count(insert, 7, seen->n);
+	code |= bind_count(insert, 8, origin->boxes_total > seen->n ?
+	    origin->boxes_total : seen->n);
+	code |= bind_count(insert, 9, seen->series);
+	if (seen->lit) {
+		code |= bind_real(insert, 10, seen->brightness);
+		code |= bind_real(insert, 11, seen->contrast);
+	}
+	return_if_error(bound(db, code));
+	return_if_error(put_row(db, SAMPLES));
+	return put_boxes(db, seen);
+}
+
+/* ---- tables -------------------------------------------------------------------- */
+
+static lc_status
+put_text(struct lc__sqlite *db, const char *key, const char *value)
+{
+	int code = bind_str(db->insert[WAREHOUSE], 1, key);
+
+	code |= bind_str(db->insert[WAREHOUSE], 2, value);
+	return_if_error(bound(db, code));
+	return put_row(db, WAREHOUSE);
+}
+
+static lc_status
+put_number(struct lc__sqlite *db, const char *key, uint64_t value)
+{
+	int code = bind_str(db->insert[WAREHOUSE], 1, key);
+
+	code |= bind_count(db->insert[WAREHOUSE], 2, value);
+	return_if_error(bound(db, code));
+	return put_row(db, WAREHOUSE);
+}
+
+static lc_status
+put_warehouse(struct lc__sqlite *db, const struct lc__facts *facts)
+{
+	const lc_warehouse_info *info = facts->info;
+	const struct {
+		const char *key, *value;
+	} texts[] = {
+		{ "dataset_root", info->dataset_root },
+		{ "version", info->version },
+		{ "fingerprint", info->fingerprint },
+		{ "recipe", info->recipe },
+		{ "transform", info->transform },
+		{ "thresholds", info->thresholds },
+		{ "summary", info->summary },
+		{ "dtype", lc_dtype_name(info->dtype) },
+		{ "boxes_dtype", lc_dtype_name(info->boxes_dtype) },
+	};
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "created_at_ms", info->created_at_ms },
+		{ "samples", info->samples },
+		{ "boxes", facts->seen.boxes },
+		{ "shards", info->shards },
+		{ "bytes", info->bytes },
+		{ "series", info->series },
+		{ "max_boxes", info->max_boxes },
+		{ "clipped", facts->summary.clipped },
+		{ "dropped", facts->summary.dropped },
+		{ "overflow_boxes", facts->summary.overflow_boxes },
+		{ "overflow_samples", facts->summary.overflow_samples },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		return_if_error(put_text(db, texts[i].key, texts[i].value));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		return_if_error(put_number(db, numbers[i].key, numbers[i].value));
+	return LC_OK;
+}
+
+static lc_status
+put_numbers(struct lc__sqlite *db, enum insert which, int code, int at,
+    const uint64_t *numbers, int n)
+{
+	for (int i = 0; i < n; i++)
+		code |= bind_count(db->insert[which], at + i, numbers[i]);
+	return_if_error(bound(db, code));
+	return put_row(db, which);
+}
+
+static lc_status
+put_summary(struct lc__sqlite *db, const struct lc__summary *summary)
+{
+	for (size_t i = 0; i < summary->n_runs; i++) {
+		const struct lc__counts *c = &summary->runs[i].counts;
+		const uint64_t numbers[] = { c->total, c->non_empty, c->empty,
+			c->missing_image, c->missing_file, c->invalid,
+			lc__summary_written(summary, c) };
+		return_if_error(put_numbers(db, RUNS, bind_str(db->insert[RUNS],
+		    1, summary->runs[i].run_id), 2, numbers, 7));
+	}
+	for (size_t i = 0; i < summary->n_reasons; i++)
+		return_if_error(put_numbers(db, REASONS,
+		    bind_str(db->insert[REASONS], 1, summary->reasons[i].name),
+		    2, &summary->reasons[i].count, 1));
+	return LC_OK;
+}
+
+static lc_status
+put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
+{
+	for (uint32_t s = 0; s < facts->info->series; s++) {
+		const lc_series_info *series = &facts->series[s];
+		const uint64_t numbers[] = { s, series->width, series->height,
+			series->channels, series->first, series->samples };
+		return_if_error(put_numbers(db, SERIES, SQLITE_OK, 1, numbers, 6));
+	}
+	for (size_t i = 0; i < facts->manifest.n; i++) {
+		const struct lc__manifest_shard *shard = &facts->manifest.shards[i];
+		const uint64_t numbers[] = { shard->samples, shard->width,
+			shard->height, shard->bytes };
+		int code = bind_str(db->insert[SHARDS], 1, shard->relative_path);
+		if (shard->sha256[0] != '\0')
+			code |= bind_str(db->insert[SHARDS], 6, shard->sha256);
+		return_if_error(put_numbers(db, SHARDS, code, 2, numbers,
+		    shard->has_bytes ? 4 : 3));
+	}
+	return LC_OK;
+}
+
+/* Bin -1 is what lies below all bins, and the one behind the last what lies above. */
+static lc_status
+put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bin,
+    uint64_t count)
+{
+	sqlite3_stmt *insert = db->insert[HISTOGRAMS];
+	int code = bind_str(insert, 1, histogram->name);
+
+	code |= sqlite3_bind_int64(insert, 2, bin);
+	if (bin >= 0)
+		code |= bind_real(insert, 3, lc__histogram_edge(histogram,
+		    (uint32_t)bin));
+	if (bin < histogram->bins)
+		code |= bind_real(insert, 4, lc__histogram_edge(histogram,
+		    (uint32_t)(bin + 1)));
+	code |= bind_count(insert, 5, count);
+	return_if_error(bound(db, code));
+	return put_row(db, HISTOGRAMS);
+}
+
+static lc_status
+put_distributions(struct lc__sqlite *db, const struct lc__distributions *seen)
+{
+	for (int m = 0; m < LC__METRICS; m++) {
+		const struct lc__histogram *histogram = &seen->histograms[m];
+		return_if_error(put_bin(db, histogram, -1, histogram->below));
+		for (uint32_t i = 0; i < histogram->bins; i++)
+			return_if_error(put_bin(db, histogram, i,
+			    histogram->counts[i]));
+		return_if_error(put_bin(db, histogram, histogram->bins,
+		    histogram->above));
+	}
+	for (size_t i = 0; i < seen->classes.n; i++)
+		return_if_error(put_numbers(db, CLASSES,
+		    sqlite3_bind_int64(db->insert[CLASSES], 1,
+		    seen->classes.rows[i].id), 2, &seen->classes.rows[i].boxes, 1));
+	return LC_OK;
+}
+
+static lc_status
+put_rejected(struct lc__sqlite *db, const struct lc__fields *fields)
+{
+	static const char *const names[] = { "run_id", "name", "reason", "detail" };
+	int code = SQLITE_OK;
+
+	for (int i = 0; i < 4; i++)
+		code |= bind_str(db->insert[REJECTED], i + 1,
+		    lc__fields_find(fields, names[i]));
+	return_if_error(bound(db, code));
+	return put_row(db, REJECTED);
+}
+
+static lc_status
+put_all_rejected(struct lc__sqlite *db, const char *version_dir)
+{
+	struct lc__rejects rejects;
+	struct lc__fields fields;
+	lc_status status = lc__rejects_open(version_dir, &rejects);
+
+	if (status != LC_OK)
+		return status == LC_NOT_FOUND ? LC_OK : status;
+	while (status == LC_OK) {
+		status = lc__rejects_next(&rejects, &fields);
+		if (status != LC_OK)
+			break;
+		status = put_rejected(db, &fields);
+		lc__fields_free(&fields);
+	}
+	lc__rejects_close(&rejects);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* ---- beginning and end ----------------------------------------------------------- */
+
+static lc_status
+prepare(struct lc__sqlite *db)
+{
+	if (sqlite3_exec(db->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+		return failure(db);
+	for (int i = 0; i < INSERTS; i++)
+		if (sqlite3_prepare_v2(db->db, inserts[i], -1, &db->insert[i],
+		    NULL) != SQLITE_OK)
+			return failure(db);
+	return LC_OK;
+}
+
+lc_status
+lc__sqlite_begin(const char *path, struct lc__sqlite **out)
+{
+	struct lc__sqlite *db = calloc(1, sizeof(*db));
+	lc_status status;
+
+	if (db == NULL || (db->path = strdup(path)) == NULL) {
+		free(db);
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	}
+	if (sqlite3_open_v2(path, &db->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+		status = failure(db);
+	else
+		status = prepare(db);
+	if (status != LC_OK) {
+		lc__sqlite_discard(db);
+		return status;
+	}
+	*out = db;
+	return LC_OK;
+}
+
+lc_status
+lc__sqlite_end(struct lc__sqlite *db, const struct lc__facts *facts)
+{
+	lc_status status = put_warehouse(db, facts);
+
+	if (status == LC_OK)
+		status = put_summary(db, &facts->summary);
+	if (status == LC_OK)
+		status = put_parts(db, facts);
+	if (status == LC_OK)
+		status = put_distributions(db, &facts->seen);
+	if (status == LC_OK)
+		status = put_all_rejected(db, facts->info->path);
+	if (status == LC_OK &&
+	    sqlite3_exec(db->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+		status = failure(db);
+	lc__sqlite_discard(db);
+	return status;
+}
+
+void
+lc__sqlite_discard(struct lc__sqlite *db)
+{
+	if (db == NULL)
+		return;
+	for (int i = 0; i < INSERTS; i++)
+		(void)sqlite3_finalize(db->insert[i]);
+	(void)sqlite3_close(db->db);
+	free(db->path);
+	free(db);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is known of a warehouse as an SQLite database: its tables stand in
+ * cachex-warehouse(1). Nothing else includes sqlite3.h.
+ */
+#ifndef LC_REPORT_SQLITE_H
+#define LC_REPORT_SQLITE_H
+
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "report/facts.h"
+#include "report/observation.h"
+
+/** The database's application_id, "CXWH", and its user_version. */
+#define LC__SQLITE_APPLICATION 0x43585748
+#define LC__SQLITE_VERSION 1
+
+/** A database being written. */
+struct lc__sqlite;
+
+/**
+ * Whether a new database may take the place of @p path, which is not opened.
+ * @return LC_OK if a database of this kind stands there, or an empty file;
+ * LC_NOT_FOUND if there is nothing; LC_INVALID for anything else; LC_BUSY if
+ * a journal beside it says that somebody writes it or died of it; LC_IO.
+ */
+LC_CHECKED lc_status lc__sqlite_may_replace(const char *path);
+
+/** Begin, in an empty file that nobody else uses: the schema and a transaction. */
+LC_CHECKED lc_status lc__sqlite_begin(const char *path, struct lc__sqlite **out);
+/** Add a sample and its boxes. */
+LC_CHECKED lc_status lc__sqlite_sample(struct lc__sqlite *db,
+    const struct lc__observation *observation);
+/** Add everything else, commit and close. Frees @p db, also after a failure. */
+LC_CHECKED lc_status lc__sqlite_end(struct lc__sqlite *db,
+    const struct lc__facts *facts);
+/** Close without a commit; the file is left as it is. NULL is harmless. */
+void lc__sqlite_discard(struct lc__sqlite *db);
+
+#endif
