@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "made_image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint8_t
+smooth(uint32_t x, uint32_t y, uint32_t c)
+{
+	return (uint8_t)(x * (3 + c) + y * (7 - c) + 40 * c + (x / 9 + y / 5) % 3 * 20);
+}
+
+size_t
+make_exif(unsigned char out[38], bool big_endian, unsigned orientation)
+{
+	static const unsigned char little[38] = { 'I', 'I', 42, 0, 8, 0, 0, 0, 2, 0,
+		0x0f, 1, 2, 0, 4, 0, 0, 0, 'a', 'b', 'c', 0,
+		0x12, 1, 3, 0, 1, 0, 0, 0 };
+	static const unsigned char big[38] = { 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 2,
+		1, 0x0f, 0, 2, 0, 0, 0, 4, 'a', 'b', 'c', 0,
+		1, 0x12, 0, 3, 0, 0, 0, 1 };
+
+	memcpy(out, big_endian ? big : little, 38);
+	out[big_endian ? 31 : 30] = (unsigned char)orientation;
+	return 38;
+}
+
+const struct jpeg_kind jpeg_rows[JPEG_ROWS] = {
+	{ JCS_RGB, JCS_YCbCr, 3, 2, BASELINE, false, 0, 3 },
+	{ JCS_RGB, JCS_YCbCr, 3, 1, BASELINE, false, 3, 3 },
+	{ JCS_RGB, JCS_YCbCr, 3, 2, PROGRESSIVE, false, 0, 3 },
+	{ JCS_RGB, JCS_YCbCr, 3, 2, SEPARATE, false, 0, 3 },
+	{ JCS_RGB, JCS_RGB, 3, 1, BASELINE, true, 0, 3 },
+	{ JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, BASELINE, false, 0, 1 },
+	{ JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, PROGRESSIVE, false, 0, 1 },
+	{ JCS_CMYK, JCS_YCCK, 4, 2, BASELINE, true, 0, 3 },
+	{ JCS_CMYK, JCS_CMYK, 4, 1, BASELINE, true, 0, 3 },
+	{ JCS_CMYK, JCS_CMYK, 4, 1, PROGRESSIVE, false, 0, 3 },
+};
+
+void
+make_jpeg(const struct jpeg_kind *kind, uint32_t width, uint32_t height,
+    const void *exif, size_t exif_size, struct lc__buf *out)
+{
+	static const jpeg_scan_info separate[] = { { 1, { 0 }, 0, 63, 0, 0 },
+		{ 1, { 1 }, 0, 63, 0, 0 }, { 1, { 2 }, 0, 63, 0, 0 } };
+	struct jpeg_compress_struct info;
+	struct jpeg_error_mgr errors;
+	unsigned char *bytes = NULL, marker[64] = "Exif\0";
+	unsigned long size = 0;
+	uint8_t *row = malloc((size_t)width * 4);
+
+	info.err = jpeg_std_error(&errors);
+	jpeg_create_compress(&info);
+	jpeg_mem_dest(&info, &bytes, &size);
+	info.image_width = width;
+	info.image_height = height;
+	info.input_components = kind->samples;
+	info.in_color_space = kind->in;
+	jpeg_set_defaults(&info);
+	jpeg_set_colorspace(&info, kind->file);
+	info.write_Adobe_marker = kind->adobe;
+	info.comp_info[0].h_samp_factor = kind->subsampling;
+	info.comp_info[0].v_samp_factor = kind->subsampling;
+	info.restart_interval = (unsigned)kind->restart;
+	if (kind->scans == PROGRESSIVE) {
+		jpeg_simple_progression(&info);
+	} else if (kind->scans == SEPARATE) {
+		info.scan_info = separate;
+		info.num_scans = 3;
+	}
+	jpeg_start_compress(&info, TRUE);
+	if (exif != NULL) {
+		memcpy(marker + 6, exif, exif_size);
+		jpeg_write_marker(&info, JPEG_APP0 + 1, marker,
+		    (unsigned)exif_size + 6);
+	}
+	while (info.next_scanline < height) {
+		for (uint32_t x = 0; x < width; x++)
+			for (int c = 0; c < kind->samples; c++)
+				row[x * (uint32_t)kind->samples + (uint32_t)c] =
+				    smooth(x, info.next_scanline, (uint32_t)c);
+		jpeg_write_scanlines(&info, &row, 1);
+	}
+	jpeg_finish_compress(&info);
+	jpeg_destroy_compress(&info);
+	lc__buf_append(out, bytes, size);
+	free(bytes);
+	free(row);
+}
+
+uint8_t *
+plain_jpeg(const struct lc__buf *file, unsigned shrink, unsigned *samples)
+{
+	struct jpeg_decompress_struct info;
+	struct jpeg_error_mgr errors;
+	uint8_t *pixels, *row;
+
+	info.err = jpeg_std_error(&errors);
+	jpeg_create_decompress(&info);
+	jpeg_mem_src(&info, file->data, file->size);
+	jpeg_read_header(&info, TRUE);
+	info.scale_num = 1;
+	info.scale_denom = shrink;
+	jpeg_start_decompress(&info);
+	*samples = (unsigned)info.output_components;
+	pixels = malloc((size_t)info.output_width * info.output_height * *samples);
+	while (info.output_scanline < info.output_height) {
+		row = pixels + (size_t)info.output_scanline * info.output_width *
+		    *samples;
+		jpeg_read_scanlines(&info, &row, 1);
+	}
+	jpeg_finish_decompress(&info);
+	jpeg_destroy_decompress(&info);
+	return pixels;
+}
+
+unsigned
+jpeg_want(const struct jpeg_kind *kind, const uint8_t *pixel, unsigned c)
+{
+	double paper, black;
+
+	if (kind->samples != 4)
+		return pixel[c];
+	paper = kind->adobe ? pixel[c] / 255.0 : 1 - pixel[c] / 255.0;
+	black = kind->adobe ? pixel[3] / 255.0 : 1 - pixel[3] / 255.0;
+	return (unsigned)(paper * black * 255 + 0.5);
+}
+
+size_t
+next_marker(const struct lc__buf *file, size_t from)
+{
+	const unsigned char marker = file->data[from + 1];
+
+	if (marker == 0xd8)
+		return from + 2;
+	from += 2 + (size_t)(file->data[from + 2] << 8 | file->data[from + 3]);
+	while (marker == 0xda && (file->data[from] != 0xff ||
+	    file->data[from + 1] == 0))
+		from++;
+	return from;
+}
