@@ -71,6 +71,9 @@ extern const struct jpeg_kind jpeg_rows[JPEG_ROWS];
 /** Append a file; the pixels come from smooth(). @p exif may be NULL. */
 void make_jpeg(const struct jpeg_kind *kind, uint32_t width, uint32_t height,
     const void *exif, size_t exif_size, struct lc__buf *out);
+/** Append a file of these pixels, grey or RGB, nearly without loss. */
+void make_jpeg_of(const uint8_t *pixels, uint32_t width, uint32_t height,
+    unsigned channels, const void *exif, size_t exif_size, struct lc__buf *out);
 /** The pixels by libjpeg's plainest use, the size divided by @p shrink: RGB, grey,
  *  or CMYK as stored. */
 uint8_t *plain_jpeg(const struct lc__buf *file, unsigned shrink, unsigned *samples);

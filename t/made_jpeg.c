@@ -38,6 +38,36 @@ const struct jpeg_kind jpeg_rows[JPEG_ROWS] = {
 	{ JCS_CMYK, JCS_CMYK, 4, 1, PROGRESSIVE, false, 0, 3 },
 };
 
+/* Write the EXIF marker and the rows of a picture, or smooth() if it is NULL. */
+static void
+write_rows(struct jpeg_compress_struct *info, const void *exif, size_t exif_size,
+    const uint8_t *pixels)
+{
+	const size_t row_bytes =
+	    (size_t)info->image_width * (unsigned)info->input_components;
+	unsigned char marker[64] = "Exif\0";
+	uint8_t *row = malloc(row_bytes);
+
+	jpeg_start_compress(info, TRUE);
+	if (exif != NULL) {
+		memcpy(marker + 6, exif, exif_size);
+		jpeg_write_marker(info, JPEG_APP0 + 1, marker,
+		    (unsigned)exif_size + 6);
+	}
+	while (info->next_scanline < info->image_height) {
+		if (pixels != NULL)
+			memcpy(row, pixels + info->next_scanline * row_bytes, row_bytes);
+		else
+			for (size_t i = 0; i < row_bytes; i++)
+				row[i] = smooth((uint32_t)(i /
+				    (unsigned)info->input_components), info->next_scanline,
+				    (uint32_t)(i % (unsigned)info->input_components));
+		jpeg_write_scanlines(info, &row, 1);
+	}
+	jpeg_finish_compress(info);
+	free(row);
+}
+
 void
 make_jpeg(const struct jpeg_kind *kind, uint32_t width, uint32_t height,
     const void *exif, size_t exif_size, struct lc__buf *out)
@@ -46,9 +76,8 @@ make_jpeg(const struct jpeg_kind *kind, uint32_t width, uint32_t height,
 		{ 1, { 1 }, 0, 63, 0, 0 }, { 1, { 2 }, 0, 63, 0, 0 } };
 	struct jpeg_compress_struct info;
 	struct jpeg_error_mgr errors;
-	unsigned char *bytes = NULL, marker[64] = "Exif\0";
+	unsigned char *bytes = NULL;
 	unsigned long size = 0;
-	uint8_t *row = malloc((size_t)width * 4);
 
 	info.err = jpeg_std_error(&errors);
 	jpeg_create_compress(&info);
@@ -69,24 +98,36 @@ make_jpeg(const struct jpeg_kind *kind, uint32_t width, uint32_t height,
 		info.scan_info = separate;
 		info.num_scans = 3;
 	}
-	jpeg_start_compress(&info, TRUE);
-	if (exif != NULL) {
-		memcpy(marker + 6, exif, exif_size);
-		jpeg_write_marker(&info, JPEG_APP0 + 1, marker,
-		    (unsigned)exif_size + 6);
-	}
-	while (info.next_scanline < height) {
-		for (uint32_t x = 0; x < width; x++)
-			for (int c = 0; c < kind->samples; c++)
-				row[x * (uint32_t)kind->samples + (uint32_t)c] =
-				    smooth(x, info.next_scanline, (uint32_t)c);
-		jpeg_write_scanlines(&info, &row, 1);
-	}
-	jpeg_finish_compress(&info);
+	write_rows(&info, exif, exif_size, NULL);
 	jpeg_destroy_compress(&info);
 	lc__buf_append(out, bytes, size);
 	free(bytes);
-	free(row);
+}
+
+void
+make_jpeg_of(const uint8_t *pixels, uint32_t width, uint32_t height,
+    unsigned channels, const void *exif, size_t exif_size, struct lc__buf *out)
+{
+	struct jpeg_compress_struct info;
+	struct jpeg_error_mgr errors;
+	unsigned char *bytes = NULL;
+	unsigned long size = 0;
+
+	info.err = jpeg_std_error(&errors);
+	jpeg_create_compress(&info);
+	jpeg_mem_dest(&info, &bytes, &size);
+	info.image_width = width;
+	info.image_height = height;
+	info.input_components = (int)channels;
+	info.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+	jpeg_set_defaults(&info);
+	jpeg_set_quality(&info, 100, TRUE);
+	info.comp_info[0].h_samp_factor = 1;
+	info.comp_info[0].v_samp_factor = 1;
+	write_rows(&info, exif, exif_size, pixels);
+	jpeg_destroy_compress(&info);
+	lc__buf_append(out, bytes, size);
+	free(bytes);
 }
 
 uint8_t *
