@@ -71,16 +71,17 @@ is_plain_name(const char *name)
 
 /* ---- finding --------------------------------------------------------------- */
 
-static bool
-has_manifest(const char *dir)
+static lc_status
+look_for_manifest(const char *dir, bool *found)
 {
 	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
 	struct stat st;
-	const bool found = path != NULL && stat(path, &st) == 0 &&
-	    S_ISREG(st.st_mode);
 
+	if (path == NULL)
+		return no_memory(dir);
+	*found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
 	free(path);
-	return found;
+	return LC_OK;
 }
 
 /* What the link says, if it is one plain name. */
@@ -102,25 +103,34 @@ read_link(const char *link, char target[NAME_MAX + 1])
 	return LC_OK;
 }
 
+/* @p dir is where the link leads to. */
+static lc_status
+check_version(const char *link, const char *target, const char *dir)
+{
+	struct stat st;
+	bool found;
+
+	if (stat(dir, &st) == -1 && errno == EACCES)
+		return lc__error_sys(errno, "%s", dir);
+	if (stat(dir, &st) == -1)
+		return lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target);
+	return_if_error(look_for_manifest(dir, &found));
+	return found ? LC_OK : lc__error(LC_CORRUPT, 0,
+	    "%s: leads to %s, which has no %s", link, target, LC__MANIFEST_NAME);
+}
+
 /* The version that WAREHOUSE/current names. */
 static lc_status
 follow(const char *warehouse, const char *link, char **out)
 {
-	char target[NAME_MAX + 1];
-	struct stat st;
-	char *dir;
-	lc_status status = LC_OK;
+	char target[NAME_MAX + 1], *dir;
+	lc_status status;
 
 	return_if_error(read_link(link, target));
 	dir = lc__path_join(warehouse, target);
 	if (dir == NULL)
 		return no_memory(link);
-	if (stat(dir, &st) == -1)
-		status = errno == EACCES ? lc__error_sys(errno, "%s", dir) :
-		    lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target);
-	else if (!has_manifest(dir))
-		status = lc__error(LC_CORRUPT, 0, "%s: leads to %s, which has no %s",
-		    link, target, LC__MANIFEST_NAME);
+	status = check_version(link, target, dir);
 	if (status == LC_OK)
 		*out = dir;
 	else
@@ -152,31 +162,38 @@ find_by_link(const char *path, char **out)
 	return status;
 }
 
+static lc_status
+find_in_warehouse(const char *path, char **out)
+{
+	char *link = lc__path_join(path, LC__WAREHOUSE_CURRENT);
+	struct stat st;
+	lc_status status;
+
+	if (link == NULL)
+		return no_memory(path);
+	if (lstat(link, &st) == 0)
+		status = follow(path, link, out);
+	else if (errno == EACCES)
+		status = lc__error_sys(errno, "%s", link);
+	else
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: no warehouse: neither %s nor %s is there", path,
+		    LC__MANIFEST_NAME, LC__WAREHOUSE_CURRENT);
+	free(link);
+	return status;
+}
+
 /* WAREHOUSE itself, or a version. */
 static lc_status
 find_in_dir(const char *path, char **out)
 {
-	struct stat st;
-	char *link;
-	lc_status status;
+	bool found;
 
-	if (has_manifest(path)) {
-		*out = strdup(path);
-		return *out != NULL ? LC_OK : no_memory(path);
-	}
-	link = lc__path_join(path, LC__WAREHOUSE_CURRENT);
-	if (link == NULL)
-		return no_memory(path);
-	if (lstat(link, &st) == -1 && errno == EACCES)
-		status = lc__error_sys(errno, "%s", link);
-	else if (lstat(link, &st) == -1)
-		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: no warehouse: neither %s nor %s is there", path,
-		    LC__MANIFEST_NAME, LC__WAREHOUSE_CURRENT);
-	else
-		status = follow(path, link, out);
-	free(link);
-	return status;
+	return_if_error(look_for_manifest(path, &found));
+	if (!found)
+		return find_in_warehouse(path, out);
+	*out = strdup(path);
+	return *out != NULL ? LC_OK : no_memory(path);
 }
 
 static bool
