@@ -208,8 +208,8 @@ END_TEST
 START_TEST(list)
 {
 	/* In their order, V2 and V1 are there; then what is none. */
-	static const char *const others[] = { "v20260102-00000000000", "v2026010-"
-	    "000000000000", "v20260103-0000000000000", "v20260103-00000000000A",
+	static const char *const others[] = { "v20260102-00000000000",
+	    "v2026010-000000000000", "v20260103-0000000000000", "v20260103-00000000000A",
 	    "v20260103-00000000000a-2", "V20260103-00000000000a", "samples",
 	    ".v20260103-00000000000a", "v2026010x-00000000000a" };
 	char *warehouse = make_warehouse(run_scratch()), **names, *file;
