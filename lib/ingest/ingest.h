@@ -42,10 +42,11 @@ struct lc__ingest_state {
 	enum lc__phase phase;           /* SCAN, STORE (frames) or EXPORT */
 };
 
-/** Told of what happens, always from the calling thread. */
+/** Told of what happens; never by two threads at once, of the export by its own. */
 struct lc__ingest_watch {
 	void *ctx;
-	/** Some times a second; another value than 0 stops the build. */
+	/** After each frame and with each piece of a shard, and some times a second
+	 *  while neither ends; another value than 0 stops the build. */
 	int (*step)(void *ctx, const struct lc__ingest_state *state);
 	/** A frame that is no sample. */
 	void (*rejected)(void *ctx, const struct lc__frame *frame,
@@ -71,9 +72,12 @@ struct lc__ingest {
 
 struct lc__ingest_result {
 	bool up_to_date;         /* nothing had changed; nothing was written */
+	bool limits_changed;     /* the same but for the manifest's thresholds, or the
+	                            place of the sources */
 	char *version_dir;       /* malloc'ed: WAREHOUSE/v… */
 	char version[65], fingerprint[65];
 	uint64_t shards, shards_reused, bytes;
+	uint64_t forgotten;      /* frames that were stored and are gone from the dataset */
 	struct lc__summary summary;
 	struct lc__ingest_state state;
 };

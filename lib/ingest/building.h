@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A build on its way; shared by the files that do its steps. */
+#ifndef LC_INGEST_BUILDING_H
+#define LC_INGEST_BUILDING_H
+
+#include "ingest/counting.h"
+#include "ingest/ingest.h"
+#include "ingest/publish.h"
+#include "ingest/samples.h"
+#include "ingest/store.h"
+#include "labels/dataset.h"
+#include "warehouse/sources.h"
+
+struct lc__building {
+	const struct lc__ingest *ingest;
+	struct lc__recipe *recipe;       /* ingest's */
+	struct lc__ingest_result *out;
+	struct lc__ingest_state *state;  /* out's */
+	uint64_t start;                  /* ns, monotonic */
+	unsigned threads;
+
+	struct lc__dataset *dataset;
+	int root;                        /* its directory */
+	char *root_path;                 /* the same, absolute */
+	int lock;                        /* the file that is locked, -1 if none */
+	struct lc__store store;
+	struct lc__counting counting;
+	struct lc__samples samples;
+	struct lc__sources sources;
+	uint64_t space_next;             /* bytes_stored at the next look at the disk */
+	bool rebuild;                    /* nothing that stands there counts */
+	struct lc__edition edition;
+};
+
+/** Tell the watch where the build stands; LC_CANCELLED if it says so. */
+LC_CHECKED lc_status lc__building_step(struct lc__building *b);
+/** Count what was spent since @p start, which becomes now. */
+void lc__building_spent(struct lc__building *b, enum lc__phase phase,
+    uint64_t *start);
+
+/** List the frames, learn buckets, find the keys. */
+LC_CHECKED lc_status lc__building_scan(struct lc__building *b);
+/** All frames to the module, the summary and the sources. */
+LC_CHECKED lc_status lc__building_frames(struct lc__building *b);
+/** All samples to shards, unless that has been done already. */
+LC_CHECKED lc_status lc__building_export(struct lc__building *b);
+
+/** `--clear` was asked for and has not been finished. */
+LC_CHECKED lc_status lc__rebuild_note(const char *warehouse, bool wanted);
+bool lc__rebuild_noted(const char *warehouse);
+
+#endif

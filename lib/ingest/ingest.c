@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ingest/ingest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "ingest/building.h"
+#include "ingest/lock.h"
+
+#define MAX_THREADS 256
+
+const char *
+lc__phase_name(enum lc__phase phase)
+{
+	static const char *const names[LC__PHASES] = {
+		"scan", "read", "label", "decode", "resize", "store", "export"
+	};
+
+	return phase < LC__PHASES ? names[phase] : NULL;
+}
+
+lc_status
+lc__building_step(struct lc__building *b)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+
+	b->state->wall_ns = lc__clock_ns() - b->start;
+	if (watch == NULL || watch->step == NULL ||
+	    watch->step(watch->ctx, b->state) == 0)
+		return LC_OK;
+	return lc__error(LC_CANCELLED, 0, "%s: build cancelled",
+	    b->ingest->warehouse);
+}
+
+void
+lc__building_spent(struct lc__building *b, enum lc__phase phase, uint64_t *start)
+{
+	const uint64_t now = lc__clock_ns();
+
+	b->state->ns[phase] += now - *start;
+	*start = now;
+}
+
+static unsigned
+count_threads(unsigned asked)
+{
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (asked == 0)
+		asked = processors > 0 ? (unsigned)processors : 1;
+	return asked < MAX_THREADS ? asked : MAX_THREADS;
+}
+
+/* ---- the warehouse ---------------------------------------------------------------- */
+
+/* The part of a path that exists, without links. */
+static char *
+real_beginning(const char *path)
+{
+	char *copy = strdup(path), *real = NULL, *slash;
+
+	while (copy != NULL && (real = realpath(copy, NULL)) == NULL &&
+	    errno == ENOENT && strcmp(copy, ".") != 0 && strcmp(copy, "/") != 0) {
+		slash = strrchr(copy, '/');
+		if (slash == NULL)
+			strcpy(copy, ".");
+		else if (slash == copy)
+			copy[1] = '\0';
+		else
+			*slash = '\0';
+	}
+	free(copy);
+	return real;
+}
+
+/* In its dataset a warehouse would be one of the changes that make it stale. */
+static lc_status
+check_place(const struct lc__ingest *ingest)
+{
+	char *dataset = realpath(ingest->dataset, NULL);
+	char *warehouse = real_beginning(ingest->warehouse);
+	const size_t n = dataset != NULL ? strlen(dataset) : 0;
+	lc_status status = LC_OK;
+
+	if (dataset == NULL)
+		status = lc__error_sys(errno, "%s", ingest->dataset);
+	else if (warehouse != NULL && strncmp(warehouse, dataset, n) == 0 &&
+	    (warehouse[n] == '/' || warehouse[n] == '\0' || dataset[n - 1] == '/'))
+		status = lc__error(LC_INVALID, 0,
+		    "%s: is in the dataset %s; a warehouse must be elsewhere",
+		    ingest->warehouse, ingest->dataset);
+	free(dataset);
+	free(warehouse);
+	return status;
+}
+
+static lc_status
+open_warehouse(struct lc__building *b)
+{
+	const struct lc__ingest *ingest = b->ingest;
+
+	return_if_error(check_place(ingest));
+	if (ingest->dry_run)
+		return LC_OK;
+	return_if_error(lc__make_dirs(ingest->warehouse));
+	return lc__lock_take(ingest->warehouse, &b->lock);
+}
+
+static lc_status
+open_store(struct lc__building *b)
+{
+	const struct lc__ingest *ingest = b->ingest;
+	char key[65];
+
+	if (ingest->dry_run)
+		return LC_OK;
+	return_if_error(lc__recipe_sample_key(b->recipe, key));
+	return_if_error(lc__store_open(&b->store, ingest->warehouse, key,
+	    ingest->no_sync));
+	if (ingest->clear) {
+		return_if_error(lc__rebuild_note(ingest->warehouse, true));
+		return_if_error(lc_clear(b->store.cache));
+	}
+	b->rebuild = lc__rebuild_noted(ingest->warehouse);
+	return LC_OK;
+}
+
+/* ---- the run ------------------------------------------------------------------------ */
+
+static lc_status
+check_limits(struct lc__building *b)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	const struct lc__thresholds *limits = &b->ingest->thresholds;
+	const lc_status status = lc__thresholds_check(limits,
+	    &b->out->summary.totals);
+	char text[sizeof(lc_last_error()->text)];
+
+	if (status != LC_INVALID)
+		return status;
+	strcpy(text, lc_last_error()->text);
+	if (!limits->warn)
+		return lc__error(LC_FAILED, 0, "%s: %s", b->ingest->dataset, text);
+	if (watch != NULL && watch->warn != NULL)
+		watch->warn(watch->ctx, text);
+	return LC_OK;
+}
+
+static lc_status
+run(struct lc__building *b)
+{
+	return_if_error(open_warehouse(b));
+	return_if_error(lc__building_scan(b));
+	return_if_error(open_store(b));
+	return_if_error(lc__building_frames(b));
+	return_if_error(check_limits(b));
+	return_if_error(lc__building_export(b));
+	return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
+}
+
+/* What is stored so far is good, however the build ended. */
+static lc_status
+end(struct lc__building *b, lc_status status)
+{
+	const lc_error error = *lc_last_error();
+	uint64_t start = lc__clock_ns();
+	lc_status closed;
+
+	lc__samples_free(&b->samples);
+	closed = lc__store_close(&b->store);
+	lc__building_spent(b, LC__PHASE_STORE, &start);
+	lc__sources_free(&b->sources);
+	lc__dataset_close(b->dataset);
+	free(b->root_path);
+	if (b->root != -1)
+		close(b->root);
+	if (b->lock != -1)
+		close(b->lock);
+	b->state->wall_ns = lc__clock_ns() - b->start;
+	return status == LC_OK ? closed : lc__error_raise(&error);
+}
+
+lc_status
+lc__ingest_run(const struct lc__ingest *ingest, struct lc__ingest_result *out)
+{
+	struct lc__building b = { .ingest = ingest, .recipe = ingest->recipe,
+		.out = out, .state = &out->state, .start = lc__clock_ns(),
+		.threads = count_threads(ingest->threads), .root = -1, .lock = -1 };
+
+	*out = (struct lc__ingest_result){ .up_to_date = false };
+	b.counting = (struct lc__counting){ .recipe = ingest->recipe,
+		.summary = &out->summary };
+	b.samples = (struct lc__samples){ .recipe = ingest->recipe,
+		.store = &b.store };
+	return end(&b, run(&b));
+}
+
+void
+lc__ingest_result_free(struct lc__ingest_result *result)
+{
+	free(result->version_dir);
+	lc__summary_free(&result->summary);
+	*result = (struct lc__ingest_result){ .up_to_date = false };
+}

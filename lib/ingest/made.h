@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One frame of a dataset: taken from the module if its files are what they were,
+ * else read, checked, decoded and transformed. A thread's work.
+ */
+#ifndef LC_INGEST_MADE_H
+#define LC_INGEST_MADE_H
+
+#include "ingest/infile.h"
+#include "ingest/ingest.h"
+#include "ingest/ring.h"
+#include "ingest/store.h"
+#include "labels/dataset.h"
+
+/** Files that are larger are refused. */
+#define LC__LABEL_LIMIT ((uint64_t)64 << 20)
+#define LC__IMAGE_LIMIT ((uint64_t)1 << 30)
+
+/** What all threads read. */
+struct lc__making {
+	const struct lc__recipe *recipe;
+	const struct lc__dataset *dataset;
+	const struct lc__store *store;
+	int root;                 /* the dataset's directory */
+	bool rehash;              /* sizes and times are not trusted */
+	struct lc__ring *ring;    /* grants memory for files */
+};
+
+/** A thread's own. */
+struct lc__maker {
+	const struct lc__making *making;
+	struct lc__workspace *workspace;
+	struct lc__buf file;      /* the file that is being read */
+	uint64_t held;            /* bytes of it that the ring granted */
+};
+
+/** What became of a frame. Zero it before its first use; its memory is used again
+ *  for another frame. */
+struct lc__made {
+	uint64_t number;          /* of the frame, and of the ring's job */
+	struct lc__sample sample;
+	bool reused;              /* `sample` is what the module has */
+	bool put;                 /* it is to be stored */
+	bool touched;             /* `seen` is */
+	struct lc__seen seen;
+	uint64_t ns[LC__PHASES];
+	uint64_t bytes_read;
+	lc_error error;           /* what stops the build, status LC_OK if nothing does */
+
+	struct lc__buf key;       /* its cache_id, ended by a NUL */
+	lc_value *about;          /* of `reused`: what `sample` borrows */
+	struct lc__label label;   /* of a new one: the same */
+	char detail[600];
+	uint8_t *planes;
+	size_t planes_room;
+	struct lc__buf boxes, class_ids, clipped;
+};
+
+LC_CHECKED lc_status lc__maker_init(struct lc__maker *maker,
+    const struct lc__making *making);
+void lc__maker_free(struct lc__maker *maker);
+
+/** Make frame made->number. What stops the build is in made->error. */
+void lc__made_run(struct lc__maker *maker, struct lc__made *made);
+/** Forget the frame, keep the memory. */
+void lc__made_clear(struct lc__made *made);
+void lc__made_free(struct lc__made *made);
+
+/** Read and check the label of a frame; a reason is in made->sample. */
+LC_CHECKED lc_status lc__made_label(struct lc__maker *maker,
+    struct lc__made *made, const struct lc__frame *frame);
+/** Where the image of a frame is, if its label has been read. */
+const char *lc__frame_image(const struct lc__frame *frame,
+    const struct lc__label *label);
+
+#endif

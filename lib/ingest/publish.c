@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ingest/publish.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "ingest/tree.h"
+#include "shard/outdir.h"
+#include "warehouse/sources.h"
+
+#define HIDDEN ".building-"
+#define MANIFEST_LIMIT ((uint64_t)1 << 30)
+#define HASH_DIGITS 12
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+}
+
+/* ---- what stands there ---------------------------------------------------------- */
+
+static bool
+has_file(const char *dir, const char *name, bool sized, uint64_t size)
+{
+	char *path = lc__path_join(dir, name);
+	struct stat st;
+	const bool there = path != NULL && stat(path, &st) == 0 &&
+	    S_ISREG(st.st_mode) && (!sized || (uint64_t)st.st_size == size);
+
+	free(path);
+	return there;
+}
+
+static lc_status
+parse(struct lc__standing *standing)
+{
+	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (path == NULL)
+		return no_memory();
+	status = lc__read_file(path, MANIFEST_LIMIT, &text);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, path,
+		    &standing->manifest);
+	if (status == LC_OK)
+		status = lc__warehouse_about_parse(standing->manifest.warehouse,
+		    path, &standing->about);
+	lc__buf_free(&text);
+	free(path);
+	return status;
+}
+
+static bool
+is_edition(const struct lc__standing *standing,
+    const struct lc__edition *edition)
+{
+	const struct lc__manifest *m = &standing->manifest;
+
+	if (strcmp(m->version, edition->version) != 0 ||
+	    strcmp(standing->about.fingerprint, edition->fingerprint) != 0 ||
+	    strcmp(standing->about.rejected_sha256, edition->rejected_sha256) != 0)
+		return false;
+	for (size_t i = 0; i < m->n; i++)
+		if (!has_file(standing->dir, m->shards[i].relative_path,
+		        m->shards[i].has_bytes, m->shards[i].bytes))
+			return false;
+	return has_file(standing->dir, LC__SOURCES_NAME, false, 0) &&
+	    has_file(standing->dir, LC__WAREHOUSE_REJECTED, false, 0);
+}
+
+lc_status
+lc__standing_read(const char *dir, const struct lc__edition *edition,
+    struct lc__standing *out)
+{
+	struct lc__standing standing = { .dir = strdup(dir) };
+	const lc_status status = standing.dir != NULL ? parse(&standing) :
+	    no_memory();
+
+	if (status == LC_OK && is_edition(&standing, edition)) {
+		*out = standing;
+		return LC_OK;
+	}
+	lc__standing_free(&standing);
+	return status == LC_NO_MEMORY ? status :
+	    lc__error(LC_NOT_FOUND, 0, "%s: another version, or none", dir);
+}
+
+lc_status
+lc__standing_current(const char *warehouse, struct lc__standing *out)
+{
+	struct lc__standing standing = { .dir = NULL };
+	lc_status status = lc__version_find(warehouse, &standing.dir);
+
+	if (status == LC_OK)
+		status = parse(&standing);
+	if (status == LC_OK)
+		*out = standing;
+	else
+		lc__standing_free(&standing);
+	return status == LC_OK || status == LC_NO_MEMORY ? status : LC_NOT_FOUND;
+}
+
+uint64_t
+lc__standing_bytes(const struct lc__standing *standing)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < standing->manifest.n; i++)
+		bytes += standing->manifest.shards[i].bytes;
+	return bytes;
+}
+
+void
+lc__standing_free(struct lc__standing *standing)
+{
+	free(standing->dir);
+	lc__manifest_free(&standing->manifest);
+	lc__warehouse_about_free(&standing->about);
+	*standing = (struct lc__standing){ .dir = NULL };
+}
+
+/* The digits that a name ends with: of the edition, not of the day. */
+static const char *
+digits(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > HASH_DIGITS ? name + n - HASH_DIGITS : name;
+}
+
+static lc_status
+find_named(const char *warehouse, const struct lc__edition *edition,
+    struct lc__standing *out)
+{
+	char **names = NULL;
+	size_t n = 0;
+	lc_status found = LC_NOT_FOUND;
+
+	return_if_error(lc__version_list(warehouse, &names, &n));
+	for (size_t i = 0; i < n; i++) {
+		char *dir = NULL;
+		if (found == LC_NOT_FOUND &&
+		    strcmp(digits(names[i]), digits(edition->name)) == 0) {
+			dir = lc__path_join(warehouse, names[i]);
+			found = dir != NULL ?
+			    lc__standing_read(dir, edition, out) : no_memory();
+		}
+		free(dir);
+		free(names[i]);
+	}
+	free(names);
+	return found;
+}
+
+lc_status
+lc__standing_find(const char *warehouse, const struct lc__edition *edition,
+    struct lc__standing *out, bool *is_current)
+{
+	char *dir = NULL;
+	lc_status status = lc__version_find(warehouse, &dir);
+
+	if (status == LC_OK)
+		status = lc__standing_read(dir, edition, out);
+	free(dir);
+	*is_current = status == LC_OK;
+	if (status == LC_OK || status == LC_NO_MEMORY)
+		return status;
+	status = find_named(warehouse, edition, out);
+	if (status != LC_NOT_FOUND)
+		return status;
+	dir = lc__publish_place(warehouse, edition);
+	status = dir != NULL ? lc__standing_read(dir, edition, out) : no_memory();
+	free(dir);
+	return status;
+}
+
+/* ---- a new one ------------------------------------------------------------------- */
+
+char *
+lc__publish_place(const char *warehouse, const struct lc__edition *edition)
+{
+	char name[sizeof(HIDDEN) + HASH_DIGITS];
+
+	snprintf(name, sizeof(name), HIDDEN "%s", digits(edition->name));
+	return lc__path_join(warehouse, name);
+}
+
+lc_status
+lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
+{
+	char keep[sizeof(HIDDEN) + HASH_DIGITS];
+	DIR *stream = opendir(warehouse);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (stream == NULL)
+		return lc__error_sys(errno, "%s: open", warehouse);
+	snprintf(keep, sizeof(keep), HIDDEN "%s", digits(edition->name));
+	while (status == LC_OK && (entry = readdir(stream)) != NULL)
+		if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0 &&
+		    strcmp(entry->d_name, keep) != 0)
+			status = lc__tree_remove(dirfd(stream), entry->d_name,
+			    warehouse);
+	closedir(stream);
+	return status;
+}
+
+/* Put one directory in the place of another. */
+static lc_status
+exchange(const char *place, const char *final)
+{
+	char *aside;
+	int failed;
+
+	if (renameat2(AT_FDCWD, place, AT_FDCWD, final, RENAME_EXCHANGE) == 0)
+		return LC_OK;
+	if (errno != EINVAL && errno != ENOSYS)
+		return lc__error_sys(errno, "%s: exchange", final);
+	/* Not on this file system: for a moment nothing stands there. */
+	if (asprintf(&aside, "%s.old", place) < 0)
+		return no_memory();
+	failed = rename(final, aside) == -1 || rename(place, final) == -1 ||
+	    rename(aside, place) == -1;
+	free(aside);
+	return failed ? lc__error_sys(errno, "%s: rename", final) : LC_OK;
+}
+
+static lc_status
+move(const char *warehouse, const char *place, const char *final)
+{
+	bool old = false;
+
+	if (rename(place, final) == -1) {
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return lc__error_sys(errno, "%s: rename", final);
+		return_if_error(exchange(place, final));
+		old = true;
+	}
+	return_if_error(lc__sync_dir(warehouse));
+	return old ? lc__tree_remove(AT_FDCWD, place, "") : LC_OK;
+}
+
+lc_status
+lc__publish(const char *warehouse, const char *place,
+    const struct lc__edition *edition)
+{
+	char *final = lc__path_join(warehouse, edition->name);
+	lc_status status;
+
+	if (final == NULL)
+		return no_memory();
+	status = move(warehouse, place, final);
+	free(final);
+	return_if_error(status);
+	return lc__version_switch(warehouse, edition->name);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ingest/samples.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mpack.h"
+#include "ingest/boxes.h"
+
+/* Records asked for from the disk ahead of their turn, at a time. */
+#define AHEAD 8
+
+/* What one thread has read last. */
+struct scratch {
+	lc_view view;
+	bool held;
+	struct lc__buf key;
+	struct lc__buf transform; /* of the row */
+	struct lc__buf boxes;     /* and mask, as they stand in the shard */
+};
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+}
+
+/* ---- reading one -------------------------------------------------------------- */
+
+static void
+let_go(struct scratch *scratch)
+{
+	if (scratch->held)
+		lc_view_release(&scratch->view);
+	scratch->held = false;
+}
+
+static void
+free_scratch(void *arg)
+{
+	struct scratch *scratch = arg;
+
+	let_go(scratch);
+	lc__buf_free(&scratch->key);
+	lc__buf_free(&scratch->transform);
+	lc__buf_free(&scratch->boxes);
+	free(scratch);
+}
+
+static struct scratch *
+scratch_of(struct lc__samples *samples)
+{
+	struct scratch *scratch = pthread_getspecific(samples->scratch);
+
+	if (scratch != NULL)
+		return scratch;
+	scratch = calloc(1, sizeof(*scratch));
+	if (scratch != NULL &&
+	    pthread_setspecific(samples->scratch, scratch) != 0) {
+		free(scratch);
+		scratch = NULL;
+	}
+	return scratch;
+}
+
+static bool
+make_key(struct lc__samples *samples, uint64_t row, struct lc__frame *frame,
+    struct lc__buf *key)
+{
+	lc__dataset_frame(samples->dataset, samples->rows[row].frame, frame);
+	return lc__store_key(samples->store, frame->run, frame->name, key);
+}
+
+/* A record that was good when it was put and is not now: without it the next run
+ * makes the sample anew. */
+static lc_status
+damaged(struct lc__samples *samples, const struct scratch *scratch)
+{
+	const char *key = (const char *)scratch->key.data;
+	const lc_error error = *lc_last_error();
+
+	(void)lc_delete(samples->store->cache, key, strlen(key));
+	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again",
+	    error.text);
+}
+
+/* Hold the record of sample @p i of a series. */
+static lc_status
+hold(struct lc__samples_series *group, uint64_t i, struct lc__frame *frame,
+    struct scratch **out)
+{
+	struct lc__samples *samples = group->samples;
+	struct scratch *scratch = scratch_of(samples);
+	const char *key;
+	lc_status status;
+
+	if (scratch == NULL)
+		return no_memory();
+	let_go(scratch);
+	if (!make_key(samples, group->rows[i], frame, &scratch->key))
+		return no_memory();
+	key = (const char *)scratch->key.data;
+	status = lc_get(samples->store->cache, key, strlen(key),
+	    &scratch->view);
+	if (status == LC_CORRUPT)
+		return damaged(samples, scratch);
+	return_if_error(status);
+	scratch->held = true;
+	*out = scratch;
+	return LC_OK;
+}
+
+static lc_status
+part(struct lc__samples *samples, struct scratch *scratch, const char *path,
+    const lc_value **out)
+{
+	const lc_status status = lc_view_value(&scratch->view, path, out);
+
+	return status == LC_CORRUPT ? damaged(samples, scratch) : status;
+}
+
+/* A tensor of the record, which must have this type and shape. */
+static lc_status
+tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
+    const lc_tensor *like, lc_tensor *out)
+{
+	const lc_value *value;
+
+	return_if_error(part(samples, scratch, path, &value));
+	if (lc_value_as_tensor(value, out) == LC_OK &&
+	    out->dtype == like->dtype && out->ndim == like->ndim &&
+	    memcmp(out->shape, like->shape,
+	        like->ndim * sizeof(like->shape[0])) == 0)
+		return LC_OK;
+	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
+	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
+	return damaged(samples, scratch);
+}
+
+static lc_status
+about(struct lc__samples *samples, struct scratch *scratch,
+    struct lc__sample *out)
+{
+	const lc_value *value;
+
+	return_if_error(part(samples, scratch, LC__SAMPLE_ABOUT, &value));
+	if (lc__sample_read(value, out) && out->reason == LC__REJECT_NONE)
+		return LC_OK;
+	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
+	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
+	return damaged(samples, scratch);
+}
+
+/* ---- the source --------------------------------------------------------------- */
+
+static void
+put_pair(struct lc__buf *out, const char *name, const double pair[2])
+{
+	lc__mpack_str(out, name);
+	lc__mpack_array(out, 2);
+	lc__mpack_float(out, pair[0]);
+	lc__mpack_float(out, pair[1]);
+}
+
+static void
+describe_transform(const struct lc__sample *s, struct lc__buf *out)
+{
+	out->size = 0;
+	lc__mpack_map(out, 3);
+	lc__mpack_str(out, "orientation");
+	lc__mpack_uint(out, s->orientation);
+	put_pair(out, "scale", s->scale);
+	put_pair(out, "offset", s->offset);
+}
+
+static bool
+has_class(const int64_t *class_ids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (class_ids[i] >= 0)
+			return true;
+	return false;
+}
+
+static lc_status
+set_classes(struct lc__samples *samples, struct scratch *scratch, uint64_t n,
+    struct lc__twh1_row *row)
+{
+	const lc_tensor like = { .dtype = LC_I64, .ndim = 1, .shape = { n } };
+	const uint32_t most = samples->recipe->max_boxes;
+	lc_tensor classes;
+
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_CLASSES, &like,
+	    &classes));
+	row->n_classes = n < most ? (uint32_t)n : most;
+	row->class_ids = classes.data;
+	row->has_classes = has_class(row->class_ids, row->n_classes);
+	return LC_OK;
+}
+
+static lc_status
+source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
+{
+	struct lc__samples_series *group = ctx;
+	struct lc__samples *samples = group->samples;
+	struct scratch *scratch;
+	struct lc__sample s;
+	struct lc__frame frame;
+
+	memset(out, 0, sizeof(*out));
+	return_if_error(hold(group, i, &frame, &scratch));
+	return_if_error(about(samples, scratch, &s));
+	out->cache_id = (lc_id){ scratch->key.data, scratch->key.size - 1 };
+	out->run_id = *frame.run != '\0' ? frame.run : NULL;
+	out->has_frame_id = s.has_frame_id;
+	out->frame_id = s.frame_id;
+	out->original_width = s.width;
+	out->original_height = s.height;
+	out->labels = s.extra;
+	describe_transform(&s, &scratch->transform);
+	out->transform = (lc_id){ scratch->transform.data,
+		scratch->transform.size };
+	if (scratch->transform.failed)
+		return no_memory();
+	if (s.n > 0)
+		return_if_error(set_classes(samples, scratch, s.n, out));
+	out->boxes_total = s.boxes_total != out->n_classes ? s.boxes_total : 0;
+	return LC_OK;
+}
+
+/* The map is opened without read-ahead. */
+static void
+ask_ahead(struct lc__samples_series *group, uint64_t i)
+{
+	struct lc__samples *samples = group->samples;
+	struct lc__buf keys[AHEAD] = { { NULL, 0, 0, false } };
+	lc_id ids[AHEAD];
+	struct lc__frame frame;
+	size_t n = 0;
+
+	while (n < AHEAD && i + n < group->source_samples &&
+	    make_key(samples, group->rows[i + n], &frame, &keys[n])) {
+		ids[n] = (lc_id){ keys[n].data, keys[n].size - 1 };
+		n++;
+	}
+	/* A hint: it may fail. */
+	if (lc_prefetch(samples->store->cache, n, ids) != LC_OK)
+		n = AHEAD;
+	for (size_t k = 0; k < AHEAD; k++)
+		lc__buf_free(&keys[k]);
+}
+
+static lc_status
+source_image(void *ctx, uint64_t i, void *room, const void **out)
+{
+	struct lc__samples_series *group = ctx;
+	struct lc__samples *samples = group->samples;
+	const lc_tensor like = { .dtype = LC_U8, .ndim = 3,
+		.shape = { 3, group->form.height, group->form.width } };
+	struct scratch *scratch;
+	struct lc__frame frame;
+	lc_tensor pixels;
+	lc_status status;
+
+	if (i % AHEAD == 0)
+		ask_ahead(group, i + AHEAD);
+	return_if_error(hold(group, i, &frame, &scratch));
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_PIXELS, &like,
+	    &pixels));
+	*out = pixels.data;
+	if (group->form.dtype == LC_U8)
+		return LC_OK;
+	status = lc__planes_convert(pixels.data, pixels.nbytes,
+	    group->form.dtype, room);
+	let_go(scratch);
+	*out = room;
+	return status;
+}
+
+static lc_status
+source_boxes(void *ctx, uint64_t i, const void **boxes, const void **mask)
+{
+	struct lc__samples_series *group = ctx;
+	struct lc__samples *samples = group->samples;
+	lc_tensor like = { .dtype = LC_F64, .ndim = 2, .shape = { 0, 4 } };
+	struct scratch *scratch;
+	struct lc__sample s;
+	struct lc__frame frame;
+	lc_tensor stored;
+
+	return_if_error(hold(group, i, &frame, &scratch));
+	return_if_error(about(samples, scratch, &s));
+	like.shape[0] = s.n;
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_BOXES, &like,
+	    &stored));
+	return_if_error(lc__boxes_pad(stored.data, s.n, &group->form,
+	    &scratch->boxes, boxes, mask));
+	let_go(scratch);
+	return LC_OK;
+}
+
+static lc_status
+source_hash(void *ctx, uint64_t i, uint64_t hash[2])
+{
+	const struct lc__samples_series *group = ctx;
+	const struct lc__row *row = &group->samples->rows[group->rows[i]];
+
+	memcpy(hash, row->content, sizeof(row->content));
+	return LC_OK;
+}
+
+/* ---- all of them -------------------------------------------------------------- */
+
+static uint32_t
+series_of(const struct lc__recipe *recipe, const struct lc__sample *sample)
+{
+	for (size_t b = 0; b < recipe->n_buckets; b++)
+		if (recipe->buckets[b].width == sample->target_width &&
+		    recipe->buckets[b].height == sample->target_height)
+			return (uint32_t)b;
+	return 0;
+}
+
+lc_status
+lc__samples_add(struct lc__samples *samples, uint64_t frame,
+    const struct lc__sample *sample)
+{
+	if (samples->n == samples->room) {
+		const uint64_t room = samples->room > 0 ? 2 * samples->room : 1024;
+		struct lc__row *rows = realloc(samples->rows, room * sizeof(*rows));
+		if (rows == NULL)
+			return no_memory();
+		samples->rows = rows;
+		samples->room = room;
+	}
+	samples->rows[samples->n++] = (struct lc__row){ .frame = frame,
+		.content = { sample->content[0], sample->content[1] },
+		.series = series_of(samples->recipe, sample) };
+	return LC_OK;
+}
+
+static void
+set_form(const struct lc__recipe *recipe, uint32_t width, uint32_t height,
+    lc_shard_info *form)
+{
+	*form = (lc_shard_info){ .version = recipe->shard_version,
+		.dtype = recipe->dtype,
+		.boxes_dtype = recipe->shard_version > 1 ? LC_F32 : recipe->dtype,
+		.channels = 3, .height = height, .width = width,
+		.max_boxes = recipe->max_boxes };
+}
+
+uint64_t
+lc__samples_bytes(const struct lc__recipe *recipe, uint32_t width,
+    uint32_t height)
+{
+	lc_shard_info form;
+
+	set_form(recipe, width, height, &form);
+	return (uint64_t)3 * width * height * lc_dtype_size(form.dtype) +
+	    (uint64_t)5 * form.max_boxes * lc_dtype_size(form.boxes_dtype);
+}
+
+static void
+add_series(struct lc__samples *samples, size_t bucket, uint64_t first,
+    uint64_t n)
+{
+	const struct lc__recipe *recipe = samples->recipe;
+	struct lc__samples_series *group = &samples->groups[samples->n_series];
+	struct lc__bucket size = { recipe->transform.width,
+		recipe->transform.height };
+
+	if (recipe->n_buckets > 0) {
+		size = recipe->buckets[bucket];
+		snprintf(group->path, sizeof(group->path), "%ux%u", size.width,
+		    size.height);
+	}
+	group->samples = samples;
+	group->rows = samples->order + first;
+	group->source_samples = n;
+	set_form(recipe, size.width, size.height, &group->form);
+	group->source = (struct lc__shard_source){ .ctx = group,
+		.row = source_row, .image = source_image,
+		.boxes = source_boxes, .hash = source_hash };
+	samples->series[samples->n_series++] = (struct lc__series){ group->path,
+		&group->form, &group->source, n };
+}
+
+lc_status
+lc__samples_group(struct lc__samples *samples)
+{
+	const size_t buckets = samples->recipe->n_buckets > 0 ?
+	    samples->recipe->n_buckets : 1;
+	uint64_t at = 0;
+
+	samples->order = malloc(samples->n * sizeof(*samples->order) + 1);
+	samples->groups = calloc(buckets, sizeof(*samples->groups));
+	samples->series = calloc(buckets, sizeof(*samples->series));
+	if (samples->order == NULL || samples->groups == NULL ||
+	    samples->series == NULL)
+		return no_memory();
+	if (pthread_key_create(&samples->scratch, free_scratch) != 0)
+		return no_memory();
+	samples->has_scratch = true;
+	for (size_t b = 0; b < buckets; b++) {
+		const uint64_t first = at;
+		for (uint64_t i = 0; i < samples->n; i++)
+			if (samples->rows[i].series == b)
+				samples->order[at++] = i;
+		if (at > first)
+			add_series(samples, b, first, at - first);
+	}
+	return LC_OK;
+}
+
+void
+lc__samples_free(struct lc__samples *samples)
+{
+	if (samples->has_scratch) {
+		/* Other threads' is freed as they end; this one goes on. */
+		struct scratch *scratch = pthread_getspecific(samples->scratch);
+		if (scratch != NULL)
+			free_scratch(scratch);
+		pthread_key_delete(samples->scratch);
+	}
+	free(samples->rows);
+	free(samples->order);
+	free(samples->groups);
+	free(samples->series);
+	*samples = (struct lc__samples){ .n = 0 };
+}

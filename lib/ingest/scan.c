@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What there is to build: frames, directories, sizes, keys. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "ingest/building.h"
+#include "ingest/crew.h"
+#include "ingest/infile.h"
+#include "ingest/learn.h"
+
+static lc_status
+open_root(struct lc__building *b)
+{
+	const char *path = b->ingest->dataset;
+
+	b->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (b->root == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	b->root_path = realpath(path, NULL);
+	return b->root_path != NULL ? LC_OK :
+	    lc__error_sys(errno, "%s", path);
+}
+
+/* ---- buckets ------------------------------------------------------------------ */
+
+/* What the pass over the headers is told of. */
+struct learning {
+	struct lc__building *b;
+	struct lc__shapes shapes;
+};
+
+static lc_status
+take_shape(void *ctx, struct lc__made *made)
+{
+	struct learning *learning = ctx;
+	struct lc__ingest_state *state = learning->b->state;
+
+	state->ns[LC__PHASE_SCAN] += made->ns[LC__PHASE_SCAN] +
+	    made->ns[LC__PHASE_READ] + made->ns[LC__PHASE_LABEL];
+	state->bytes_read += made->bytes_read;
+	return_if_error(lc__shapes_add(&learning->shapes, &made->sample));
+	return lc__building_step(learning->b);
+}
+
+static lc_status
+still_learning(void *ctx)
+{
+	return lc__building_step(((struct learning *)ctx)->b);
+}
+
+static lc_status
+learn_buckets(struct lc__building *b)
+{
+	struct learning learning = { .b = b };
+	struct lc__crew crew = { .making = { .recipe = b->recipe,
+		.dataset = b->dataset, .store = &b->store, .root = b->root },
+		.work = lc__learn_probe, .threads = b->threads,
+		.take = take_shape, .idle = still_learning, .ctx = &learning };
+	lc_status status = lc__crew_walk(&crew);
+
+	if (status == LC_OK)
+		status = lc__shapes_choose(&learning.shapes,
+		    b->ingest->learn_buckets, b->recipe);
+	lc__shapes_free(&learning.shapes);
+	return status;
+}
+
+/* ---- what is no frame's own ---------------------------------------------------- */
+
+static lc_status
+add_source(struct lc__building *b, const char *path, bool directory)
+{
+	struct lc__source_file file = { .path = path, .directory = directory };
+	char *full = *path == '/' ? strdup(path) :
+	    *path == '\0' ? strdup(b->root_path) :
+	    lc__path_join(b->root_path, path);
+	struct stat st;
+	lc_status status = LC_OK;
+
+	if (full == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+	/* The time before the content: what changes in between shows. */
+	if (stat(full, &st) == -1)
+		status = lc__error_sys(errno, "%s", full);
+	else
+		file.mtime_ns = lc__infile_mtime(&st);
+	if (status == LC_OK)
+		status = directory ? lc__sources_hash_dir(full, file.hash) :
+		    lc__sources_hash_file(full, file.hash, &file.size);
+	if (status == LC_OK)
+		status = lc__sources_add(&b->sources, &file);
+	free(full);
+	return status;
+}
+
+static lc_status
+add_common(struct lc__building *b)
+{
+	const char *const *paths;
+	size_t n = lc__dataset_dirs(b->dataset, &paths);
+
+	for (size_t i = 0; i < n; i++)
+		return_if_error(add_source(b, paths[i], true));
+	n = lc__dataset_shared(b->dataset, &paths);
+	for (size_t i = 0; i < n; i++)
+		return_if_error(add_source(b, paths[i], false));
+	return LC_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+static lc_status
+find_keys(struct lc__building *b)
+{
+	char key[65];
+
+	return_if_error(lc__recipe_version(b->recipe, b->edition.version));
+	memcpy(b->out->version, b->edition.version, sizeof(b->out->version));
+	return_if_error(lc__recipe_sample_key(b->recipe, key));
+	memcpy(b->store.prefix, key, sizeof(b->store.prefix) - 1);
+	return LC_OK;
+}
+
+static lc_status
+scan(struct lc__building *b)
+{
+	const struct lc__ingest *in = b->ingest;
+	struct lc__recipe *recipe = b->recipe;
+
+	return_if_error(open_root(b));
+	return_if_error(lc__dataset_open(in->dataset, recipe->layout, in->labels,
+	    &b->dataset));
+	recipe->layout = lc__dataset_layout(b->dataset);
+	/* Where nothing has labels, nothing lacks them. */
+	if (recipe->layout == LC__LAYOUT_UNLABELLED)
+		recipe->skip_empty = false;
+	b->state->frames = lc__dataset_frames(b->dataset);
+	b->samples.dataset = b->dataset;
+	return add_common(b);
+}
+
+lc_status
+lc__building_scan(struct lc__building *b)
+{
+	uint64_t start = lc__clock_ns();
+	lc_status status = scan(b);
+
+	lc__building_spent(b, LC__PHASE_SCAN, &start);
+	return_if_error(status);
+	return_if_error(lc__building_step(b));
+	if (b->ingest->learn_buckets > 0)
+		return_if_error(learn_buckets(b));
+	return find_keys(b);
+}
