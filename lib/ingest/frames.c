@@ -61,7 +61,7 @@ static lc_status
 check_space(const struct lc__building *b)
 {
 	const uint64_t frames = b->state->frames;
-	uint64_t stored, pixels, shard, shards, have, needed;
+	uint64_t stored = 0, pixels, shard, shards, have, needed;
 	char what[64];
 
 	return_if_error(lc__store_count(&b->store, &stored));
@@ -78,7 +78,7 @@ check_space(const struct lc__building *b)
 static lc_status
 watch_space(struct lc__building *b)
 {
-	uint64_t left;
+	uint64_t left = 0;
 
 	if (b->state->bytes_stored < b->space_next)
 		return LC_OK;

@@ -202,8 +202,16 @@ reject(struct lc__made *made, enum lc__reject reason, const char *detail)
 {
 	made->sample.reason = reason;
 	if (detail != made->detail)
-		snprintf(made->detail, sizeof(made->detail), "%s", detail);
+		snprintf(made->detail, sizeof(made->detail), "%.*s",
+		    (int)sizeof(made->detail) - 1, detail);
 	made->sample.detail = made->detail;
+}
+
+/* For messages. */
+static const char *
+label_name(const struct lc__frame *frame)
+{
+	return frame->label_path != NULL ? frame->label_path : frame->name;
 }
 
 lc_status
@@ -230,7 +238,7 @@ lc__made_label(struct lc__maker *maker, struct lc__made *made,
 		return LC_OK;
 	}
 	if (made->label.reason == LC__REJECT_NONE)
-		lc__label_check(&made->label, frame->name, 0, 0);
+		lc__label_check(&made->label, label_name(frame), 0, 0);
 	if (made->label.reason != LC__REJECT_NONE)
 		reject(made, made->label.reason, made->label.detail);
 	made->ns[LC__PHASE_LABEL] += lc__clock_ns() - start;
@@ -256,21 +264,11 @@ check_label(const struct lc__maker *maker, struct lc__made *made,
 	const uint64_t start = lc__clock_ns();
 	struct lc__label *label = &made->label;
 	uint32_t width, height;
-	char detail[sizeof(made->detail)];
 
 	boxes_size(maker->making->recipe, seen, &width, &height);
-	if (label->width != 0 && label->height != 0 &&
-	    (label->width != width || label->height != height)) {
-		snprintf(detail, sizeof(detail),
-		    "%s: is %u x %u pixels, its label is of %u x %u",
-		    made->sample.image.path, width, height, label->width,
-		    label->height);
-		reject(made, LC__REJECT_SIZE_MISMATCH, detail);
-	} else {
-		lc__label_check(label, frame->name, width, height);
-		if (label->reason != LC__REJECT_NONE)
-			reject(made, label->reason, label->detail);
-	}
+	lc__label_check(label, label_name(frame), width, height);
+	if (label->reason != LC__REJECT_NONE)
+		reject(made, label->reason, label->detail);
 	made->ns[LC__PHASE_LABEL] += lc__clock_ns() - start;
 	return made->sample.reason == LC__REJECT_NONE;
 }

@@ -187,12 +187,20 @@ lc__standing_find(const char *warehouse, const struct lc__edition *edition,
 
 /* ---- a new one ------------------------------------------------------------------- */
 
+static void
+hidden_name(const struct lc__edition *edition,
+    char out[sizeof(HIDDEN) + HASH_DIGITS])
+{
+	snprintf(out, sizeof(HIDDEN) + HASH_DIGITS, HIDDEN "%.*s", HASH_DIGITS,
+	    digits(edition->name));
+}
+
 char *
 lc__publish_place(const char *warehouse, const struct lc__edition *edition)
 {
 	char name[sizeof(HIDDEN) + HASH_DIGITS];
 
-	snprintf(name, sizeof(name), HIDDEN "%s", digits(edition->name));
+	hidden_name(edition, name);
 	return lc__path_join(warehouse, name);
 }
 
@@ -206,7 +214,7 @@ lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 
 	if (stream == NULL)
 		return lc__error_sys(errno, "%s: open", warehouse);
-	snprintf(keep, sizeof(keep), HIDDEN "%s", digits(edition->name));
+	hidden_name(edition, keep);
 	while (status == LC_OK && (entry = readdir(stream)) != NULL)
 		if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0 &&
 		    strcmp(entry->d_name, keep) != 0)

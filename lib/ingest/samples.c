@@ -81,7 +81,8 @@ damaged(struct lc__samples *samples, const struct scratch *scratch)
 	const char *key = (const char *)scratch->key.data;
 	const lc_error error = *lc_last_error();
 
-	(void)lc_delete(samples->store->cache, key, strlen(key));
+	if (lc_delete(samples->store->cache, key, strlen(key)) != LC_OK)
+		return lc__error_raise(&error);
 	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again",
 	    error.text);
 }

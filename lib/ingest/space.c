@@ -20,7 +20,7 @@ lc__space_left(const char *path, uint64_t *out)
 lc_status
 lc__space_check(const char *path, uint64_t needed, const char *what)
 {
-	uint64_t left;
+	uint64_t left = 0;
 
 	return_if_error(lc__space_left(path, &left));
 	if (needed <= left)
