@@ -1,14 +1,68 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* COCO's file of annotations. */
+/* COCO's file of annotations: finding it, and what is known of it while the
+ * dataset is open. */
 #ifndef LC_LABELS_COCO_H
 #define LC_LABELS_COCO_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "labels/dataset_private.h"
 #include "lmdbcache.h"
+
+/** Where an annotation stands in the file. */
+struct lc__coco_place {
+	uint64_t offset;
+	uint32_t length;
+};
+
+/** An image: its row, and its annotations in the order of the file. */
+struct lc__coco_image {
+	struct lc__coco_place place;
+	uint32_t n;     /* annotations */
+	uint64_t first; /* of them */
+};
+
+/** dataset->own; a frame's number is its image. */
+struct lc__coco {
+	int fd;
+	char *path;      /* of the file, as it can be opened */
+	const char *name; /* of it for messages, from the root or absolute */
+	struct lc__coco_image *images;
+	size_t n_images;
+	struct lc__coco_place *annotations;
+	size_t n_annotations;
+};
 
 /**
  * The first JSON file of annotations/ or of the root that begins as COCO's do,
  * from the root, malloc'ed; NULL if there is none.
  */
 LC_CHECKED lc_status lc__coco_first(const char *root, char **out);
+/** The only one of them, or @p labels, which is from the root or absolute. Sets
+ *  path, and makes it dataset's shared file. */
+LC_CHECKED lc_status lc__coco_find(struct lc__dataset *dataset,
+    const char *labels, struct lc__coco *coco);
+
+/** Names of files of images, asked one after another; NULL behind the last. */
+typedef const char *(*lc__coco_names)(void *ctx);
+/**
+ * The directory that file names start from, malloc'ed: the first of "", images, that
+ * of the labels, SPLIT and images/SPLIT of "annotations/instances_SPLIT.json", and
+ * of directories in the root and in images that has one of the first few files; ""
+ * if none has.
+ */
+LC_CHECKED lc_status lc__coco_base(struct lc__dataset *dataset,
+    const struct lc__coco *coco, lc__coco_names next, void *ctx, char **out);
+
+/** Read a part of the file; false if it is not there any more. */
+LC_CHECKED lc_status lc__coco_part(const struct lc__coco *coco,
+    const struct lc__coco_place *place, struct lc__buf *out);
+
+/** lc__label_read() of the layout; @p out is zeroed but for its classes. */
+LC_CHECKED lc_status lc__coco_read(const struct lc__dataset *dataset,
+    const struct lc__frame *frame, const void *bytes, size_t size,
+    struct lc__label *out);
 
 #endif

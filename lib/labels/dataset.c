@@ -272,6 +272,23 @@ sort_strings(struct lc__strings *strings)
 	strings->n = kept + 1;
 }
 
+/* What was kept for growing goes back. */
+static void
+shrink(struct lc__dataset *dataset)
+{
+	void *rows = realloc(dataset->rows, dataset->n * sizeof(*dataset->rows));
+	unsigned char *text = realloc(dataset->text.data, dataset->text.size);
+
+	if (rows != NULL) {
+		dataset->rows = rows;
+		dataset->room = dataset->n;
+	}
+	if (text != NULL) {
+		dataset->text.data = text;
+		dataset->text.room = dataset->text.size;
+	}
+}
+
 /* ---- opening ---------------------------------------------------------------- */
 
 static lc_status
@@ -291,7 +308,9 @@ fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 		return lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'",
 		    dataset->root, dataset->layout->name);
 	sort_strings(&dataset->dirs);
-	return order_frames(dataset);
+	return_if_error(order_frames(dataset));
+	shrink(dataset);
+	return LC_OK;
 }
 
 lc_status

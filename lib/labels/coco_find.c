@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where COCO's file and its images are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "labels/coco.h"
+#include "labels/label.h"
+#include "labels/names.h"
+
+/* ---- the file ------------------------------------------------------------------ */
+
+static const char *
+skip_blanks(const char *p)
+{
+	return p + strspn(p, " \t\r\n");
+}
+
+/* Is it an object whose first member is one of COCO's? */
+static bool
+begins_as_coco(const char *text)
+{
+	static const char *const names[] = {
+		"info", "licenses", "images", "annotations", "categories", "type"
+	};
+	const char *p = skip_blanks(text);
+
+	if (*p++ != '{')
+		return false;
+	p = skip_blanks(p);
+	if (*p++ != '"')
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const size_t n = strlen(names[i]);
+		if (strncmp(p, names[i], n) == 0 && p[n] == '"')
+			return true;
+	}
+	return false;
+}
+
+/* A file that cannot be read is not looked at: it is none of many. */
+static bool
+looks_like_coco(const char *root, const char *name)
+{
+	char *path = lc__path_join(root, name), text[4096] = "";
+	const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	size_t got = 0;
+
+	free(path);
+	if (fd == -1)
+		return false;
+	if (lc__read_full(fd, text, sizeof(text) - 1, &got, name) != LC_OK)
+		got = 0;
+	close(fd);
+	text[got] = '\0';
+	return begins_as_coco(text);
+}
+
+static lc_status
+look_in(const char *root, const char *dir, struct lc__strings *out)
+{
+	struct lc__listing listing;
+	lc_status status = lc__listing_read(root, dir, &listing);
+
+	for (size_t i = 0; i < listing.n && status == LC_OK; i++) {
+		char *path;
+		if (listing.entries[i].dir ||
+		    !lc__name_has(listing.entries[i].name, ".json"))
+			continue;
+		path = lc__name_join(dir, listing.entries[i].name);
+		if (path == NULL)
+			status = lc__label_no_memory(dir);
+		else if (looks_like_coco(root, path))
+			status = lc__strings_add(out, path);
+		free(path);
+	}
+	lc__listing_free(&listing);
+	return status;
+}
+
+/* What may be the file, from the root. */
+static lc_status
+candidates(const char *root, struct lc__strings *out)
+{
+	if (lc__tree_is_dir(root, "annotations"))
+		return_if_error(look_in(root, "annotations", out));
+	return look_in(root, "", out);
+}
+
+lc_status
+lc__coco_first(const char *root, char **out)
+{
+	struct lc__strings found = { 0 };
+	lc_status status = candidates(root, &found);
+
+	if (status == LC_OK && found.n > 0) {
+		*out = found.items[0];
+		found.items[0] = NULL;
+	}
+	lc__strings_free(&found);
+	return status;
+}
+
+static lc_status
+the_only_one(const char *root, const struct lc__strings *found)
+{
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (found->n == 1)
+		return LC_OK;
+	if (found->n == 0)
+		return lc__error(LC_INVALID, 0, "%s: no COCO file among the JSON "
+		    "files of the root and of annotations", root);
+	for (size_t i = 0; i < found->n; i++)
+		lc__buf_printf(&text, "%s%s", i > 0 ? ", " : "", found->items[i]);
+	status = lc__error(LC_INVALID, 0, "%s: more than one COCO file: %.*s; say "
+	    "which with --labels", root, (int)text.size, (char *)text.data);
+	lc__buf_free(&text);
+	return status;
+}
+
+static lc_status
+use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
+{
+	coco->path = *labels == '/' ? strdup(labels) :
+	    lc__path_join(dataset->root, labels);
+	if (coco->path == NULL)
+		return lc__label_no_memory(labels);
+	return_if_error(lc__strings_add(&dataset->shared, labels));
+	coco->name = dataset->shared.items[dataset->shared.n - 1];
+	coco->fd = open(coco->path, O_RDONLY | O_CLOEXEC);
+	if (coco->fd == -1)
+		return lc__error_sys(errno, "%s: open", coco->path);
+	return LC_OK;
+}
+
+lc_status
+lc__coco_find(struct lc__dataset *dataset, const char *labels,
+    struct lc__coco *coco)
+{
+	struct lc__strings found = { 0 };
+	lc_status status;
+
+	if (labels != NULL)
+		return use(dataset, labels, coco);
+	status = candidates(dataset->root, &found);
+	if (status == LC_OK)
+		status = the_only_one(dataset->root, &found);
+	if (status == LC_OK)
+		status = use(dataset, found.items[0], coco);
+	lc__strings_free(&found);
+	return status;
+}
+
+/* ---- the images ------------------------------------------------------------------ */
+
+/* The directories in one, and what @p add makes of each. */
+static lc_status
+add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
+{
+	struct lc__listing listing;
+	lc_status status = lc__dataset_list(dataset, dir, &listing);
+
+	for (size_t i = 0; i < listing.n && status == LC_OK; i++) {
+		char *path;
+		if (!listing.entries[i].dir)
+			continue;
+		path = lc__name_join(dir, listing.entries[i].name);
+		status = path != NULL ? lc__strings_add(out, path) :
+		    lc__label_no_memory(dir);
+		free(path);
+	}
+	lc__listing_free(&listing);
+	return status;
+}
+
+/* "train2017" of "annotations/instances_train2017.json", and the directory. */
+static lc_status
+add_split(const char *labels, struct lc__strings *out)
+{
+	char *stem = lc__name_stem(labels), *dir = lc__name_dir(labels);
+	char *below = NULL;
+	const char *split = stem != NULL ? strrchr(stem, '_') : NULL;
+	lc_status status = LC_OK;
+
+	if (stem != NULL && dir != NULL)
+		below = lc__name_join("images", split != NULL ? split + 1 : stem);
+	if (below == NULL)
+		status = lc__label_no_memory(labels);
+	else if (*labels != '/')
+		status = lc__strings_add(out, dir);
+	if (status == LC_OK)
+		status = lc__strings_add(out, below + strlen("images/"));
+	if (status == LC_OK)
+		status = lc__strings_add(out, below);
+	free(stem);
+	free(dir);
+	free(below);
+	return status;
+}
+
+static lc_status
+bases(struct lc__dataset *dataset, const struct lc__coco *coco,
+    struct lc__strings *out)
+{
+	return_if_error(lc__strings_add(out, ""));
+	return_if_error(lc__strings_add(out, "images"));
+	return_if_error(add_split(coco->name, out));
+	return_if_error(add_dirs(dataset, "", out));
+	if (lc__tree_is_dir(dataset->root, "images"))
+		return_if_error(add_dirs(dataset, "images", out));
+	return LC_OK;
+}
+
+/* The one of @p bases that has the file, or NULL. */
+static const char *
+base_of(const char *root, const struct lc__strings *dirs, const char *name)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; found == NULL && i < dirs->n; i++) {
+		bool inside;
+		char *path = lc__path_below(dirs->items[i], name, &inside);
+		if (path != NULL && inside && lc__tree_is_file(root, path))
+			found = dirs->items[i];
+		free(path);
+	}
+	return found;
+}
+
+lc_status
+lc__coco_base(struct lc__dataset *dataset, const struct lc__coco *coco,
+    lc__coco_names next, void *ctx, char **out)
+{
+	enum { tried = 16 };
+	struct lc__strings dirs = { 0 };
+	const char *found = NULL, *name;
+	lc_status status = bases(dataset, coco, &dirs);
+
+	for (int i = 0; status == LC_OK && found == NULL && i < tried &&
+	    (name = next(ctx)) != NULL; i++)
+		found = base_of(dataset->root, &dirs, name);
+	if (status == LC_OK) {
+		*out = strdup(found != NULL ? found : "");
+		if (*out == NULL)
+			status = lc__label_no_memory(coco->name);
+	}
+	lc__strings_free(&dirs);
+	return status;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One image of a COCO file and its annotations. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mpack.h"
+#include "labels/coco.h"
+#include "labels/json_load.h"
+#include "labels/label.h"
+#include "labels/names.h"
+
+#define TOLERANCE_PX 1.0
+/* Longer text is no metadata of a box. */
+#define TEXT_MAX 256
+
+lc_status
+lc__coco_part(const struct lc__coco *coco, const struct lc__coco_place *place,
+    struct lc__buf *out)
+{
+	unsigned char *bytes = lc__buf_append(out, NULL, place->length);
+	size_t done = 0;
+
+	if (bytes == NULL)
+		return lc__label_no_memory(coco->path);
+	while (done < place->length) {
+		const ssize_t n = pread(coco->fd, bytes + done,
+		    place->length - done, (off_t)(place->offset + done));
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return lc__error_sys(errno, "%s: read", coco->path);
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	out->size -= place->length - done;
+	return LC_OK;
+}
+
+/* What is being read. */
+struct reader {
+	const struct lc__coco *coco;
+	struct lc__label *label;
+	int64_t image;          /* id */
+	struct lc__buf text;    /* of the part that is parsed */
+	struct lc__buf objects; /* metadata of the boxes: a map for each */
+	bool any_object;        /* one of them is not empty */
+	uint32_t crowds;        /* annotations that are of many objects */
+};
+
+static bool
+is_rejected(const struct reader *r)
+{
+	return r->label->reason != LC__REJECT_NONE;
+}
+
+static lc_status __attribute__((format(printf, 3, 4)))
+reject(const struct reader *r, enum lc__reject reason, const char *format, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return lc__label_reject(r->label, reason, r->coco->name, "%s", text);
+}
+
+/* An element of the file as it is now; NULL with a rejection if it is another. */
+static lc_status
+load(struct reader *r, const struct lc__coco_place *place, json_t **out)
+{
+	char why[256];
+	lc_status status;
+
+	r->text.size = 0;
+	*out = NULL;
+	status = lc__coco_part(r->coco, place, &r->text);
+	if (status == LC_OK)
+		status = lc__json_load(r->text.data, r->text.size, out, why);
+	if (status == LC_IO)
+		return reject(r, LC__REJECT_UNREADABLE, "%s",
+		    lc_last_error()->text);
+	if (status != LC_OK || json_is_object(*out))
+		return status;
+	json_decref(*out);
+	*out = NULL;
+	return reject(r, LC__REJECT_UNPARSABLE, "was changed since it was listed");
+}
+
+/* ---- metadata ----------------------------------------------------------------------- */
+
+typedef bool (*is_extra)(const char *name, const json_t *member);
+
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+	while (*names != NULL && strcmp(name, *names) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* `labels` and `crowds` are what is added to them. */
+static bool
+is_image_extra(const char *name, const json_t *member)
+{
+	static const char *const read[] = { "id", "file_name", "width", "height",
+		"labels", "crowds", NULL };
+
+	(void)member;
+	return !is_one_of(name, read);
+}
+
+/* Outlines and the like are data of their own, and not kept. */
+static bool
+is_object_extra(const char *name, const json_t *member)
+{
+	static const char *const read[] = { "image_id", "bbox", "iscrowd", NULL };
+
+	if (strcmp(name, "category_id") == 0)
+		return !json_is_integer(member) || json_integer_value(member) < 0;
+	return !is_one_of(name, read) && !json_is_object(member) &&
+	    !json_is_array(member) && json_string_length(member) <= TEXT_MAX;
+}
+
+static uint32_t
+count_extra(const json_t *object, is_extra extra)
+{
+	const char *name;
+	json_t *member;
+	uint32_t n = 0;
+
+	json_object_foreach((json_t *)object, name, member)
+		n += extra(name, member);
+	return n;
+}
+
+static bool
+pack_members(const json_t *object, is_extra extra, struct lc__buf *out)
+{
+	const char *name;
+	json_t *member;
+
+	json_object_foreach((json_t *)object, name, member) {
+		if (!extra(name, member))
+			continue;
+		lc__mpack_str(out, name);
+		if (!lc__json_pack(member, out))
+			return false;
+	}
+	return true;
+}
+
+static lc_status
+read_extra(struct reader *r, const json_t *image)
+{
+	struct lc__buf *const out = &r->label->extra;
+	const bool crowds = r->crowds > 0;
+	const uint32_t n = count_extra(image, is_image_extra) + r->any_object +
+	    crowds;
+
+	if (n == 0)
+		return LC_OK;
+	lc__mpack_map(out, n);
+	if (!pack_members(image, is_image_extra, out))
+		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: metadata nested "
+		    "too deep", (long long)r->image);
+	if (crowds) {
+		lc__mpack_str(out, "crowds");
+		lc__mpack_uint(out, r->crowds);
+	}
+	if (r->any_object) {
+		lc__mpack_str(out, "labels");
+		lc__mpack_array(out, (uint32_t)r->label->n);
+		lc__buf_append(out, r->objects.data, r->objects.size);
+	}
+	return out->failed || r->objects.failed ?
+	    lc__label_no_memory(r->coco->path) : LC_OK;
+}
+
+/* ---- annotations ------------------------------------------------------------------------ */
+
+static bool
+is_crowd(const json_t *object)
+{
+	const json_t *crowd = json_object_get(object, "iscrowd");
+
+	return json_is_true(crowd) || json_number_value(crowd) != 0;
+}
+
+static lc_status
+bad_object(const struct reader *r, enum lc__reject reason, const json_t *object,
+    const char *what)
+{
+	return reject(r, reason, "image %lld: label %zu: annotation %lld: %s",
+	    (long long)r->image, r->label->n,
+	    (long long)json_integer_value(json_object_get(object, "id")), what);
+}
+
+static lc_status
+read_object(struct reader *r, const json_t *object)
+{
+	struct lc__label_box *box = lc__label_add(r->label);
+	const json_t *bbox = json_object_get(object, "bbox");
+	const json_t *class = json_object_get(object, "category_id");
+	const uint32_t n = count_extra(object, is_object_extra);
+	double v[4];
+
+	if (box == NULL)
+		return lc__label_no_memory(r->coco->path);
+	if (bbox == NULL || json_is_null(bbox) ||
+	    (json_is_array(bbox) && json_array_size(bbox) == 0))
+		return bad_object(r, LC__REJECT_NO_BOX, object, "no bbox");
+	if (!lc__json_box(bbox, v))
+		return bad_object(r, LC__REJECT_UNPARSABLE, object,
+		    "bbox is no list of 4 numbers");
+	for (size_t i = 0; i < 2; i++) {
+		box->px[i] = v[i];
+		box->px[i + 2] = v[i] + v[i + 2];
+	}
+	box->has_px = true;
+	box->tolerance_px = TOLERANCE_PX;
+	if (json_is_integer(class) && json_integer_value(class) >= 0)
+		box->class_id = json_integer_value(class);
+	r->any_object |= n > 0;
+	lc__mpack_map(&r->objects, n);
+	/* Only scalars, which are never nested too deep. */
+	(void)pack_members(object, is_object_extra, &r->objects);
+	return LC_OK;
+}
+
+static lc_status
+read_annotation(struct reader *r, const struct lc__coco_place *place)
+{
+	json_t *object, *image;
+	lc_status status = load(r, place, &object);
+
+	if (status != LC_OK || is_rejected(r))
+		return status;
+	image = json_object_get(object, "image_id");
+	if (!json_is_integer(image) || json_integer_value(image) != r->image)
+		status = reject(r, LC__REJECT_UNPARSABLE,
+		    "was changed since it was listed");
+	else if (is_crowd(object))
+		r->crowds++;
+	else
+		status = read_object(r, object);
+	json_decref(object);
+	return status;
+}
+
+/* ---- the image --------------------------------------------------------------------------- */
+
+static lc_status
+read_side(const struct reader *r, const json_t *image, const char *name,
+    uint32_t *out)
+{
+	const json_t *json = json_object_get(image, name);
+	double v;
+
+	if (json == NULL || json_is_null(json))
+		return LC_OK;
+	if (!lc__json_float(json, &v) || !(v >= 0 && v <= INT32_MAX) ||
+	    v != (uint32_t)v)
+		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: %s is no number "
+		    "of pixels", (long long)r->image, name);
+	*out = (uint32_t)v;
+	return LC_OK;
+}
+
+static lc_status
+read_file(const struct reader *r, const struct lc__frame *frame,
+    const json_t *image)
+{
+	const json_t *name = json_object_get(image, "file_name");
+
+	if (lc__json_is_blank(name))
+		return reject(r, LC__REJECT_BLANK_IMAGE, "image %lld: no file_name",
+		    (long long)r->image);
+	if (frame->image_path == NULL)
+		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: file_name "
+		    "'%.200s' is outside of the dataset", (long long)r->image,
+		    json_string_value(name));
+	return lc__label_image(r->label, r->coco->name, "", frame->image_path);
+}
+
+static lc_status
+read_image(struct reader *r, const struct lc__frame *frame,
+    const struct lc__coco_image *place, const json_t *image)
+{
+	lc_status status = read_file(r, frame, image);
+
+	if (status == LC_OK && !is_rejected(r))
+		status = read_side(r, image, "width", &r->label->width);
+	if (status == LC_OK && !is_rejected(r))
+		status = read_side(r, image, "height", &r->label->height);
+	for (uint32_t i = 0; status == LC_OK && !is_rejected(r) && i < place->n; i++)
+		status = read_annotation(r,
+		    &r->coco->annotations[place->first + i]);
+	if (status == LC_OK && !is_rejected(r))
+		status = read_extra(r, image);
+	if (r->image >= 0) {
+		r->label->has_frame_id = true;
+		r->label->frame_id = (uint64_t)r->image;
+	}
+	return status;
+}
+
+lc_status
+lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
+    const void *bytes, size_t size, struct lc__label *out)
+{
+	const struct lc__coco *coco = dataset->own;
+	const struct lc__coco_image *place = &coco->images[frame->number];
+	struct reader r = { .coco = coco, .label = out };
+	json_t *image;
+	lc_status status = load(&r, &place->place, &image);
+
+	(void)bytes;
+	(void)size;
+	if (status == LC_OK && !is_rejected(&r)) {
+		r.image = json_integer_value(json_object_get(image, "id"));
+		status = read_image(&r, frame, place, image);
+	}
+	json_decref(image);
+	lc__buf_free(&r.text);
+	lc__buf_free(&r.objects);
+	return status;
+}
