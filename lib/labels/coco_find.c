@@ -42,22 +42,39 @@ begins_as_coco(const char *text)
 	return false;
 }
 
-/* A file that cannot be read is not looked at: it is none of many. */
+/* A file that cannot be read is none of many. */
 static bool
-looks_like_coco(const char *root, const char *name)
+looks_like_coco(const char *path)
 {
-	char *path = lc__path_join(root, name), text[4096] = "";
-	const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[4096];
 	size_t got = 0;
 
-	free(path);
 	if (fd == -1)
 		return false;
-	if (lc__read_full(fd, text, sizeof(text) - 1, &got, name) != LC_OK)
+	if (lc__read_full(fd, text, sizeof(text) - 1, &got, path) != LC_OK)
 		got = 0;
 	close(fd);
 	text[got] = '\0';
 	return begins_as_coco(text);
+}
+
+static lc_status
+look_at(const char *root, const char *dir, const char *name,
+    struct lc__strings *out)
+{
+	char *path = lc__name_join(dir, name), *full = NULL;
+	lc_status status = LC_OK;
+
+	if (path != NULL)
+		full = lc__path_join(root, path);
+	if (full == NULL)
+		status = lc__label_no_memory(dir);
+	else if (looks_like_coco(full))
+		status = lc__strings_add(out, path);
+	free(path);
+	free(full);
+	return status;
 }
 
 static lc_status
@@ -66,18 +83,10 @@ look_in(const char *root, const char *dir, struct lc__strings *out)
 	struct lc__listing listing;
 	lc_status status = lc__listing_read(root, dir, &listing);
 
-	for (size_t i = 0; i < listing.n && status == LC_OK; i++) {
-		char *path;
-		if (listing.entries[i].dir ||
-		    !lc__name_has(listing.entries[i].name, ".json"))
-			continue;
-		path = lc__name_join(dir, listing.entries[i].name);
-		if (path == NULL)
-			status = lc__label_no_memory(dir);
-		else if (looks_like_coco(root, path))
-			status = lc__strings_add(out, path);
-		free(path);
-	}
+	for (size_t i = 0; i < listing.n && status == LC_OK; i++)
+		if (!listing.entries[i].dir &&
+		    lc__name_has(listing.entries[i].name, ".json"))
+			status = look_at(root, dir, listing.entries[i].name, out);
 	lc__listing_free(&listing);
 	return status;
 }
@@ -159,7 +168,7 @@ lc__coco_find(struct lc__dataset *dataset, const char *labels,
 
 /* ---- the images ------------------------------------------------------------------ */
 
-/* The directories in one, and what @p add makes of each. */
+/* The directories in one. */
 static lc_status
 add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 {
@@ -217,20 +226,21 @@ bases(struct lc__dataset *dataset, const struct lc__coco *coco,
 	return LC_OK;
 }
 
-/* The one of @p bases that has the file, or NULL. */
-static const char *
-base_of(const char *root, const struct lc__strings *dirs, const char *name)
+/* The one of @p dirs that has the file, or NULL. */
+static lc_status
+base_of(const char *root, const struct lc__strings *dirs, const char *name,
+    const char **out)
 {
-	const char *found = NULL;
-
-	for (size_t i = 0; found == NULL && i < dirs->n; i++) {
+	for (size_t i = 0; *out == NULL && i < dirs->n; i++) {
 		bool inside;
 		char *path = lc__path_below(dirs->items[i], name, &inside);
-		if (path != NULL && inside && lc__tree_is_file(root, path))
-			found = dirs->items[i];
+		if (path == NULL)
+			return lc__label_no_memory(root);
+		if (inside && lc__tree_is_file(root, path))
+			*out = dirs->items[i];
 		free(path);
 	}
-	return found;
+	return LC_OK;
 }
 
 lc_status
@@ -244,7 +254,7 @@ lc__coco_base(struct lc__dataset *dataset, const struct lc__coco *coco,
 
 	for (int i = 0; status == LC_OK && found == NULL && i < tried &&
 	    (name = next(ctx)) != NULL; i++)
-		found = base_of(dataset->root, &dirs, name);
+		status = base_of(dataset->root, &dirs, name, &found);
 	if (status == LC_OK) {
 		*out = strdup(found != NULL ? found : "");
 		if (*out == NULL)

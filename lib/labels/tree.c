@@ -3,9 +3,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
@@ -124,12 +126,13 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 static mode_t
 mode_of(const char *root, const char *name)
 {
-	char *path = *name != '\0' ? lc__path_join(root, name) : strdup(root);
+	const int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
-	if (path == NULL || stat(path, &st) == -1)
+	if (fd == -1 || fstatat(fd, *name != '\0' ? name : ".", &st, 0) == -1)
 		st.st_mode = 0;
-	free(path);
+	if (fd != -1)
+		close(fd);
 	return st.st_mode;
 }
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Each allocation of opening a dataset and reading its labels fails once: the call
+ * says so, and what there is can be freed. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail_malloc.h"
+#include "label_files.h"
+
+static const struct {
+	struct label_file files[6];
+	enum lc__layout layout;
+	const char *label; /* of every frame */
+} datasets[] = {
+	{ { { "r/labels/f.json", "{\"image\":\"f.jpg\",\"a\":18446744073709551615,"
+	    "\"labels\":[{\"bbox_px\":[1,2,3,4],\"x\":[1]}]}" },
+	    { "r/labels/g.json", "{}" } }, LC__LAYOUT_CAPTURE, "r/labels/f.json" },
+	{ { { "images/t/a.jpg", "" }, { "images/t/a.png", "" },
+	    { "labels/t/a.txt", "1 .5 .5 1 1\n1 0 0 1 1 1 0" },
+	    { "classes.txt", "a\nb\n" } }, LC__LAYOUT_AUTO, "labels/t/a.txt" },
+	{ { { "annotations/i_s.json", "{\"images\":[{\"id\":1,\"file_name\":\"a.jpg\","
+	    "\"x\":1},{\"id\":2}],\"annotations\":[{\"id\":4,\"image_id\":1,\"bbox\":"
+	    "[1,2,3,4]}],\"categories\":[{\"id\":3,\"name\":\"c\"}]}" },
+	    { "images/s/a.jpg", "" } }, LC__LAYOUT_AUTO, NULL },
+	{ { { "VOC/Annotations/a.xml", "<annotation><filename>a.jpg</filename><folder>f"
+	    "</folder><object><name>b</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9"
+	    "</xmax><ymax>9</ymax></bndbox></object></annotation>" },
+	    { "VOC/f", NULL }, { "classes.txt", "a\nb\n" } }, LC__LAYOUT_AUTO,
+	  "VOC/Annotations/a.xml" },
+	{ { { "a/a.jpg", "" }, { "b/c/a.png", "" }, { "b/c/d.png", "" } },
+	  LC__LAYOUT_UNLABELLED, NULL },
+};
+
+enum { MAX_FRAMES = 4 };
+
+/* What a pass comes to. */
+struct outcome {
+	struct lc__dataset *dataset;
+	struct lc__label labels[MAX_FRAMES];
+	lc_status status;
+	long hits; /* allocations that failed */
+};
+
+/* Let the n-th allocation fail, 0 for none. check itself may not run meanwhile. */
+static struct outcome
+pass(int i, const char *root, const char *label, long n)
+{
+	struct outcome o = { 0 };
+	struct lc__frame frame;
+
+	fail_malloc(n, false);
+	o.status = lc__dataset_open(root, datasets[i].layout, NULL, &o.dataset);
+	for (uint64_t k = 0; o.status == LC_OK && k <
+	    lc__dataset_frames(o.dataset); k++) {
+		lc__dataset_frame(o.dataset, k, &frame);
+		o.status = lc__label_read(o.dataset, &frame, label, strlen(label),
+		    &o.labels[k]);
+	}
+	o.hits = fail_malloc_hits();
+	fail_malloc(0, false);
+	return o;
+}
+
+/* As text, and freed; NULL if it is none. */
+static char *
+finish(struct outcome *o)
+{
+	struct lc__frame frame;
+	char *text, *part;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_msg(o->status == LC_OK || o->status == LC_NO_MEMORY, "%s",
+	    lc_last_error()->text);
+	for (uint64_t k = 0; k < MAX_FRAMES; k++) {
+		if (o->status == LC_OK && k < lc__dataset_frames(o->dataset)) {
+			lc__dataset_frame(o->dataset, k, &frame);
+			part = label_text(&o->labels[k], frame.name, 10, 10);
+			fprintf(out, "%s|%s|%s\n", frame.run, frame.name, part);
+			free(part);
+		}
+		lc__label_free(&o->labels[k]);
+	}
+	lc__dataset_close(o->dataset);
+	fclose(out);
+	if (o->status == LC_OK)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static const char *
+label_of(int i)
+{
+	const struct label_file *file = datasets[i].files;
+
+	while (datasets[i].label != NULL && strcmp(file->path,
+	    datasets[i].label) != 0)
+		file++;
+	return datasets[i].label != NULL ? file->text : "";
+}
+
+START_TEST(every_allocation)
+{
+	const char *root = label_root(datasets[_i].files), *label = label_of(_i);
+	struct outcome o = pass(_i, root, label, 0);
+	char *want = finish(&o), *got;
+	long n = 0, hits;
+
+	ck_assert_ptr_nonnull(want);
+	ck_assert_ptr_null(strstr(want, "not JSON"));
+	do {
+		o = pass(_i, root, label, ++n);
+		hits = o.hits;
+		got = finish(&o);
+		/* Giving memory back is all that may fail unseen. */
+		if (got != NULL)
+			ck_assert_str_eq(got, want);
+		free(got);
+	} while (hits > 0);
+	printf("# %ld allocations\n", n - 1);
+	ck_assert_int_gt(n, 10);
+	free(want);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("labels_chaos");
+	TCase *tc = tcase_create("labels_chaos");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, every_allocation, 0,
+	    sizeof(datasets) / sizeof(datasets[0]));
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
