@@ -132,7 +132,7 @@ convert_cmyk(uint8_t *pixels, size_t count, bool inverted)
 
 /* libjpeg-turbo writes rows that are aligned for vectors around the caches, and
  * reading them again costs more than the whole resampling. */
-#define ASKEW 8
+#define ASKEW 8 /* less than the shortest stride */
 
 static lc_status
 read_rows(struct reader *reader)
@@ -140,8 +140,7 @@ read_rows(struct reader *reader)
 	struct jpeg_decompress_struct *info = &reader->info;
 	const size_t stride = lc__round_up((size_t)info->output_width *
 	    (unsigned)info->output_components, 64);
-	uint8_t *band = lc__scratch_get(reader->sink->band,
-	    LC__BAND * stride + ASKEW);
+	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND + 1, stride);
 	JSAMPROW rows[LC__BAND];
 
 	if (band == NULL)

@@ -108,7 +108,7 @@ choose_transforms(struct reader *reader)
 static lc_status
 read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 {
-	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND * row_bytes);
+	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND, row_bytes);
 
 	if (band == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
@@ -127,7 +127,8 @@ static lc_status
 read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
     int passes)
 {
-	reader->whole = malloc(height * row_bytes);
+	if (row_bytes <= SIZE_MAX / height)
+		reader->whole = malloc(height * row_bytes);
 	if (reader->whole == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
 	for (int pass = 0; pass < passes; pass++)

@@ -25,34 +25,34 @@
 
 /* A place in one block of memory, for vectors; counts when there is no block. */
 static void *
-take(uint8_t *block, size_t *used, size_t size)
+take(uint8_t *block, uint64_t *used, uint64_t size)
 {
-	const size_t at = *used;
+	const uint64_t at = *used;
 
 	*used = at + lc__round_up(size, 64);
 	return block == NULL ? NULL : block + at;
 }
 
 /* Give every array its place in the block; returns what they need. */
-static size_t
+static uint64_t
 lay_out(struct lc__resize *r, uint8_t *block)
 {
-	const size_t columns = lc__round_up(r->plan.x.target, GROUP);
-	const size_t margin = LC__SUMS_MARGIN + r->taps;
-	const size_t row = r->samples / r->plan.channels + margin;
-	size_t used = 0;
+	const uint64_t columns = lc__round_up(r->plan.x.target, GROUP);
+	const uint64_t margin = LC__SUMS_MARGIN + r->taps;
+	const uint64_t samples = r->samples, row = samples / r->plan.channels + margin;
+	uint64_t used = 0;
 
 	r->first = take(block, &used, columns * sizeof(*r->first));
 	r->weights = take(block, &used, columns * r->taps * sizeof(*r->weights));
-	r->mixed = take(block, &used, (r->samples + margin) * sizeof(*r->mixed));
+	r->mixed = take(block, &used, (samples + margin) * sizeof(*r->mixed));
 	for (int c = 0; c < 3; c++)
 		r->split[c] = take(block, &used, row * sizeof(**r->split));
 	for (int i = 0; i < LC__RESIZE_OPEN; i++) {
 		r->open[i].weights = take(block, &used,
-		    r->plan.y.taps * sizeof(int16_t));
-		r->open[i].sums = take(block, &used, r->samples * sizeof(int32_t));
+		    (uint64_t)r->plan.y.taps * sizeof(int16_t));
+		r->open[i].sums = take(block, &used, samples * sizeof(int32_t));
 	}
-	r->kept = take(block, &used, r->samples);
+	r->kept = take(block, &used, samples);
 	return used;
 }
 
@@ -79,7 +79,7 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 	struct lc__resize *r = resize;
 	uint32_t first, last, ignored;
 	uint8_t *block;
-	size_t size;
+	uint64_t size;
 
 	memset(r, 0, sizeof(*r));
 	r->plan = *plan;
@@ -90,9 +90,10 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 	r->taps = plan->x.taps <= 4 ? 4 :
 	    (unsigned)lc__round_up(plan->x.taps, GROUP);
 	size = lay_out(r, NULL);
-	block = lc__scratch_get(memory, size);
+	block = lc__scratch_get(memory, 1, size);
 	if (block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for %zu bytes", size);
+		return lc__error(LC_NO_MEMORY, 0, "no memory for %llu bytes",
+		    (unsigned long long)size);
 	lay_out(r, block);
 	plan_columns(r);
 	/* Margins are multiplied with weights of zero, but read. */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "etl/scratch.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
 
 void *
-lc__scratch_get(struct lc__scratch *scratch, size_t size)
+lc__scratch_get(struct lc__scratch *scratch, uint64_t count, uint64_t size)
 {
-	if (size <= scratch->room && scratch->data != NULL)
+	uint64_t room;
+
+	if (!lc__mul64(count, size, &room) || room > SIZE_MAX / 2)
+		return NULL;
+	if (room <= scratch->room && scratch->data != NULL)
 		return scratch->data;
 	lc__scratch_free(scratch);
-	if (size > SIZE_MAX / 2)
-		return NULL;
-	size = lc__round_up(size + (size == 0), 64);
-	scratch->data = aligned_alloc(64, size);
-	scratch->room = scratch->data != NULL ? size : 0;
+	room = lc__round_up(room + (room == 0), 64);
+	scratch->data = aligned_alloc(64, (size_t)room);
+	scratch->room = scratch->data != NULL ? (size_t)room : 0;
 	return scratch->data;
 }
 

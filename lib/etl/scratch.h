@@ -4,6 +4,7 @@
 #define LC_ETL_SCRATCH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /** Zero-initialised is empty. */
 struct lc__scratch {
@@ -11,8 +12,8 @@ struct lc__scratch {
 	size_t room; /* bytes */
 };
 
-/** At least @p size bytes, contents undefined; NULL without memory. */
-void *lc__scratch_get(struct lc__scratch *scratch, size_t size);
+/** Room for @p count times @p size bytes, contents undefined; NULL without memory. */
+void *lc__scratch_get(struct lc__scratch *scratch, uint64_t count, uint64_t size);
 void lc__scratch_free(struct lc__scratch *scratch);
 
 #endif

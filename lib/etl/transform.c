@@ -207,7 +207,7 @@ plan_result(struct stream *s, struct lc__resize_plan *plan)
 	s->turned = NULL;
 	plan->stride = s->done.geometry.target_width;
 	if (s->done.orientation != 1) {
-		s->turned = lc__scratch_get(&s->workspace->turned, 3 * size);
+		s->turned = lc__scratch_get(&s->workspace->turned, 3, size);
 		if (s->turned == NULL)
 			return lc__error(LC_NO_MEMORY, 0, "no memory for %zu bytes",
 			    3 * size);
@@ -222,12 +222,11 @@ plan_result(struct stream *s, struct lc__resize_plan *plan)
 static lc_status
 plan_blending(struct stream *s)
 {
-	const size_t size = (size_t)s->width * 3 * LC__BAND;
-
 	s->blended = NULL;
 	if (s->channels % 2 != 0)
 		return LC_OK;
-	s->blended = lc__scratch_get(&s->workspace->blended, size);
+	s->blended = lc__scratch_get(&s->workspace->blended, LC__BAND,
+	    (uint64_t)3 * s->width);
 	return s->blended != NULL ? LC_OK :
 	    lc__error(LC_NO_MEMORY, 0, "no memory for rows");
 }
