@@ -2,6 +2,8 @@
 #include "inspect.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ident.h"
 #include "json.h"
@@ -56,8 +58,56 @@ show_header_text(const char *path, const lc_shard_info *info)
 		    (unsigned long long)rows[i].value);
 }
 
+#define MOST_CLASSES 4096 /* of a sample that are shown */
+
 static void
-show_sample(struct json *json, uint64_t i, const lc_sample *found)
+show_classes(struct json *json, const lc_sample_origin *origin,
+    const int64_t *class_ids)
+{
+	jw_key(json, "class_ids");
+	putc('[', json->out);
+	for (uint32_t i = 0; i < origin->n_classes && i < MOST_CLASSES; i++)
+		fprintf(json->out, "%s%lld", i ? "," : "",
+		    (long long)class_ids[i]);
+	putc(']', json->out);
+}
+
+/* What the row says; nothing of what it does not. */
+static void
+show_origin_json(struct json *json, const lc_sample_origin *origin,
+    const int64_t *class_ids)
+{
+	char *run = strndup(origin->run_id.size ? origin->run_id.data : "",
+	    origin->run_id.size);
+
+	if (run != NULL && *run != '\0')
+		jw_text(json, "run_id", run);
+	free(run);
+	if (origin->has_frame_id)
+		jw_count(json, "frame_id", origin->frame_id);
+	if (origin->original_width > 0) {
+		jw_count(json, "original_width", origin->original_width);
+		jw_count(json, "original_height", origin->original_height);
+	}
+	if (origin->boxes_total > 0)
+		jw_count(json, "boxes_total", origin->boxes_total);
+	if (origin->n_classes > 0)
+		show_classes(json, origin, class_ids);
+}
+
+static void
+show_origin_text(const lc_sample_origin *origin)
+{
+	if (origin->original_width > 0)
+		printf("  of %ux%u", origin->original_width,
+		    origin->original_height);
+	if (origin->boxes_total > 0)
+		printf("  boxes %llu", (unsigned long long)origin->boxes_total);
+}
+
+static void
+show_sample(struct json *json, uint64_t i, const lc_sample *found,
+    const lc_sample_origin *origin, const int64_t *class_ids)
 {
 	char text[LC__TENSOR_TEXT];
 
@@ -67,12 +117,14 @@ show_sample(struct json *json, uint64_t i, const lc_sample *found)
 		if (found->id.size > 0)
 			jw_id(json, found->id);
 		jw_type(json, &found->image);
+		show_origin_json(json, origin, class_ids);
 		jw_close(json, '}');
 		return;
 	}
 	printf("  sample %-9llu %s  ", (unsigned long long)i,
 	    lc__tensor_describe(&found->image, text, sizeof(text)));
 	ident_print(stdout, found->id);
+	show_origin_text(origin);
 	putchar('\n');
 }
 
@@ -83,6 +135,8 @@ show_samples(const lc_shard *shard, uint64_t sample, uint64_t most,
 	const uint64_t samples = lc_shard_info_of(shard)->samples;
 	const uint64_t first = sample == OPT_UNSET ? 0 : sample;
 	const uint64_t count = sample == OPT_UNSET ? most : 1;
+	int64_t class_ids[MOST_CLASSES];
+	lc_sample_origin origin;
 	lc_sample found;
 
 	for (uint64_t i = first; i - first < count; i++) {
@@ -90,9 +144,12 @@ show_samples(const lc_shard *shard, uint64_t sample, uint64_t most,
 		if (i >= samples && sample == OPT_UNSET)
 			break;
 		status = lc_shard_sample(shard, i, &found);
+		if (status == LC_OK)
+			status = lc_sample_read_origin(&found, &origin, class_ids,
+			    MOST_CLASSES);
 		if (status != LC_OK)
 			return report_status(status);
-		show_sample(json, i, &found);
+		show_sample(json, i, &found, &origin, class_ids);
 	}
 	return EXIT_DONE;
 }

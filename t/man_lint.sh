@@ -47,7 +47,7 @@ fields() {
 	awk -v name="$1" '$0 == "typedef struct " name " {" { on = 1; next }
 	    /^}/ { on = 0 } on && /^\t[a-z]/' "$header" |
 	    sed 's/;.*//; s/\[.*//; s/^.[a-z]* (\*\([a-z]*\))(.*/\1/
-	        s/^.const //; s/^[^,]* \*\{0,1\}\([a-z_]*\)\(,.*\)\{0,1\}$/\1\2/' |
+	        s/^.const //; s/^[^,]* \*\{0,1\}\([a-z0-9_]*\)\(,.*\)\{0,1\}$/\1\2/' |
 	    tr -d ' ' | tr ',' '\n' | grep -vx struct_size | sort
 }
 for struct in lc_options lc_settings lc_stats lc_counters lc_schema_stats \
