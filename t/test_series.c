@@ -40,6 +40,24 @@ read_manifest(const char *dir, struct lc__manifest *out)
 	lc__buf_free(&text);
 }
 
+static void
+make_sub(const char *dir, const char *name)
+{
+	char *path = outdir_join(dir, name);
+
+	ck_assert_int_eq(mkdir(path, 0777), 0);
+	free(path);
+}
+
+static void
+remove_sub(const char *dir, const char *name)
+{
+	char *path = outdir_join(dir, name);
+
+	ck_assert_int_eq(rmdir(path), 0);
+	free(path);
+}
+
 /* ---- what is written ------------------------------------------------------- */
 
 /* The SHA-256 are those that sha256sum(1) has of the files, the samples' hashes those
@@ -301,7 +319,7 @@ START_TEST(stale_series_go)
 	ck_assert_int_eq(outdir_count_files(dir, ""), 4);
 	ck_assert(outdir_exists(dir, "c/notes.txt"));
 	outdir_remove_file(dir, "c/notes.txt");
-	ck_assert_int_eq(rmdir(outdir_join(dir, "c")), 0);
+	remove_sub(dir, "c");
 	outdir_assert_same_dirs(built(&flat), dir);
 }
 END_TEST
@@ -322,13 +340,32 @@ START_TEST(strangers_are_kept)
 	lc_export_result result;
 
 	for (int i = 0; i < FAKE_SERIES; i++)
-		ck_assert_int_eq(mkdir(outdir_join(dir, fake_paths[i]), 0777), 0);
+		make_sub(dir, fake_paths[i]);
 	outdir_put_file(dir, stranger_rows[_i].name, "x");
 	ck_assert_int_eq(fake_build(dir, &v, &result), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
 	    stranger_rows[_i].error));
 	ck_assert(outdir_exists(dir, stranger_rows[_i].name));
 	ck_assert_int_eq(outdir_count_files(dir, ""), 3);
+}
+END_TEST
+
+/* A file or a link where a directory is needed: the old export stays. */
+START_TEST(no_directory)
+{
+	const struct fake_variant flat = { .samples = 30 }, three = { .series = 3 };
+	const char *dir = built(&flat);
+	char *path = outdir_join(dir, "c");
+	lc_export_result result;
+
+	if (_i)
+		ck_assert_int_eq(symlink("/", path), 0);
+	else
+		outdir_put_file(dir, "c", "x");
+	ck_assert_int_eq(fake_build(dir, &three, &result), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "/c: is no directory"));
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_OK);
+	free(path);
 }
 END_TEST
 
@@ -440,6 +477,7 @@ main(void)
 	tcase_add_loop_test(tc, another_checksum_starts_afresh, 0, 2);
 	tcase_add_loop_test(tc, stale_series_go, 0, 2);
 	tcase_add_loop_test(tc, strangers_are_kept, 0, COUNT(stranger_rows));
+	tcase_add_loop_test(tc, no_directory, 0, 2);
 	tcase_add_loop_test(tc, bad_series, 0, COUNT(bad_paths));
 	tcase_add_loop_test(tc, verify_finds, 0, COUNT(verify_rows));
 	tcase_add_test(tc, without_sha256);

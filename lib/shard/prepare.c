@@ -5,8 +5,10 @@
  * kill still knows which subdirectories there were.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "base/error.h"
@@ -107,6 +109,22 @@ check_strangers(const struct lc__building *b, const struct found *found)
 			return lc__error(LC_INVALID, 0,
 			    "%s: holds %s, which no export here has written",
 			    b->dir.path, file->name);
+	}
+	return LC_OK;
+}
+
+/* What stands where a series is to have its directory; a link leads elsewhere. */
+static lc_status
+check_subs(const struct lc__building *b)
+{
+	for (size_t i = 0; i < b->build->n_series; i++) {
+		const char *path = b->build->series[i].path;
+		struct stat st;
+		if (*path != '\0' &&
+		    fstatat(b->dir.fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    !S_ISDIR(st.st_mode))
+			return lc__error(LC_INVALID, 0, "%s/%s: is no directory",
+			    b->dir.path, path);
 	}
 	return LC_OK;
 }
@@ -234,6 +252,7 @@ prepare(struct lc__building *b, struct found *found)
 	return_if_error(know_all(&b->dir, &b->manifest));
 	return_if_error(lc__outdir_scan(&b->dir));
 	return_if_error(check_strangers(b, found));
+	return_if_error(check_subs(b));
 	resume(b, &found->state);
 	find_kept(b);
 	return_if_error(check_space(b));
