@@ -86,12 +86,12 @@ list_missing(struct dataset *d, const char *name)
 	    &(struct lc__source_file){ .path = name, .missing = true }));
 }
 
-static const char *const dirs[] = { "", "empty", "run", "run/images", "run/labels",
-	"run.2" };
-static const char *const files[] = { "run/images/a.jpg", "run/images/b.jpg",
+static const char *const dirs[] = { "", "empty", "empty2", "run", "run/images",
+	"run/labels", "run.2" };
+static const char *const files[] = { "empty2/c.txt", "run/images/a.jpg", "run/images/b.jpg",
 	"run/labels/a.json", "run/labels/b.json", "run.2/c.txt" };
 
-/* All is listed but run/images/extra.jpg; two files were not there. */
+/* All is listed but run/images/extra.jpg; three files were not there. */
 static void
 make_dataset(struct dataset *d)
 {
@@ -114,6 +114,7 @@ make_dataset(struct dataset *d)
 		list_one(d, files[i], false);
 	list_missing(d, "run/images/m.jpg");
 	list_missing(d, "run.2/n/m.jpg");
+	list_missing(d, "run/labels/m.json");
 	lc__sources_sort(&d->list);
 }
 
@@ -259,6 +260,7 @@ static const struct {
 	    "run/images/a.jpg: removed\nrun/images/b.jpg: removed\n", NULL },
 	/* What was looked for came, and is told of once. */
 	{ "wrun/images/m.jpg", "run/images/m.jpg: added\n", NULL },
+	{ "wrun/labels/m.json", "run/labels/m.json: added\n", NULL },
 	{ "wrun/images/m.jpg rrun/images/a.jpg",
 	    "run/images/a.jpg: removed\nrun/images/m.jpg: added\n", NULL },
 	{ "drun.2/n", "run.2/n/: added\n", NULL },

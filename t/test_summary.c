@@ -406,6 +406,8 @@ static const struct {
 	    "invalid 12 of 100 frames, limit 11" },
 	{ { 100, 5, 0, 0, 0 }, { .invalid = { .has_ratio = true, .ratio = 0.05 } },
 	    NULL },
+	{ { 100, 29, 0, 0, 0 }, { .invalid = { .has_ratio = true, .ratio = 0.29 } },
+	    NULL },
 	{ { 1000, 7, 0, 0, 0 }, { .invalid = { .has_ratio = true, .ratio = 0.007 } },
 	    NULL },
 	{ { 1000, 8, 0, 0, 0 }, { .invalid = { .has_ratio = true, .ratio = 0.007 } },

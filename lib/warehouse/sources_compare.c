@@ -189,7 +189,8 @@ know(const struct lc__sources *s, const char *dir, struct known *known)
 		const struct lc__source_file *f = &s->files[i];
 		const char *name = f->path + skip;
 		const size_t n = strcspn(name, "/");
-		if (f->path[0] == '/' || (f->missing && name[n] == '/'))
+		/* Of an absolute path this is nothing, which is no name. */
+		if (f->missing && name[n] == '/')
 			continue;
 		return_if_error(lc__dir_names_add(
 		    f->missing ? &known->absent : &known->names, name, n,
