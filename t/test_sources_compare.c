@@ -88,8 +88,8 @@ list_missing(struct dataset *d, const char *name)
 
 static const char *const dirs[] = { "", "empty", "empty2", "run", "run/images",
 	"run/labels", "run.2" };
-static const char *const files[] = { "empty2/c.txt", "run/images/a.jpg", "run/images/b.jpg",
-	"run/labels/a.json", "run/labels/b.json", "run.2/c.txt" };
+static const char *const files[] = { "empty2/c.txt", "run/images/a.jpg",
+	"run/images/b.jpg", "run/labels/a.json", "run/labels/b.json", "run.2/c.txt" };
 
 /* All is listed but run/images/extra.jpg; three files were not there. */
 static void
