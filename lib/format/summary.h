@@ -70,8 +70,10 @@ struct lc__thresholds {
 LC_CHECKED lc_status lc__summary_format(const struct lc__summary *summary,
     struct lc__buf *out);
 /**
- * Read one. What other programs leave out is 0; "missing" counts as
- * missing_file. @p name is for messages.
+ * Read one; "null" is one of nothing. What other programs leave out is 0, but
+ * total and totals, which are the sums of what there is; "missing", where neither
+ * missing_image nor missing_file is there, counts as missing_file. What has
+ * "written" is ours and has to add up. @p name is for messages.
  * @return LC_OK; LC_CORRUPT, naming the member; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__summary_parse(const char *text, const char *name,

@@ -49,7 +49,8 @@ LC_CHECKED lc_status lc__recipe_format(const struct lc__recipe *recipe,
 LC_CHECKED lc_status lc__recipe_version(const struct lc__recipe *recipe,
     char out[65]);
 /** The SHA-256 of what decides one stored sample (pixels, boxes and metadata
- *  before max_boxes, dtype and shards do): under it samples are found again. */
+ *  before max_boxes, dtype and shards do): under it samples are found again.
+ *  skip_empty has no part in it: a frame without boxes is stored in either case. */
 LC_CHECKED lc_status lc__recipe_sample_key(const struct lc__recipe *recipe,
     char out[65]);
 /** The manifest's transform, as JSON text. */
