@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "shard/outdir.h"
+#include "warehouse/admission.h"
+#include "warehouse/place.h"
+#include "warehouse/series.h"
+
+#define LONGEST_MANIFEST ((uint64_t)1 << 30)
+
+void
+lc_warehouse_options_init(lc_warehouse_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+}
+
+static lc_status
+check_options(const lc_warehouse_options *o)
+{
+	if (o->struct_size != sizeof(*o))
+		return lc__error(LC_INVALID, 0, "warehouse: options were not made by "
+		    "lc_warehouse_options_init()");
+	if ((unsigned)o->mode > LC_WAREHOUSE_MEMORY)
+		return lc__error(LC_INVALID, 0, "warehouse: no mode %d",
+		    (int)o->mode);
+	if ((unsigned)o->verify > LC_VERIFY_NONE)
+		return lc__error(LC_INVALID, 0, "warehouse: no verify %d",
+		    (int)o->verify);
+	if ((unsigned)o->sources > LC_SOURCES_IGNORE)
+		return lc__error(LC_INVALID, 0, "warehouse: no sources %d",
+		    (int)o->sources);
+	return LC_OK;
+}
+
+/* ---- its manifest ----------------------------------------------------------- */
+
+static lc_status
+parse_manifest(struct lc_warehouse *w, const struct lc__buf *text)
+{
+	return_if_error(lc__manifest_parse(text->data, text->size,
+	    w->manifest_path, &w->manifest));
+	w->has_about = w->manifest.warehouse != NULL;
+	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
+	    w->manifest_path, &w->about) : LC_OK;
+}
+
+static lc_status
+read_manifest(struct lc_warehouse *w)
+{
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	w->manifest_path = lc__path_join(w->dir, LC__MANIFEST_NAME);
+	if (w->manifest_path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", w->dir);
+	status = lc__read_file(w->manifest_path, LONGEST_MANIFEST, &text);
+	if (status == LC_INVALID)
+		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
+		    w->manifest_path);
+	if (status == LC_OK)
+		status = parse_manifest(w, &text);
+	lc__buf_free(&text);
+	return status;
+}
+
+/* ---- what speaks against it ------------------------------------------------- */
+
+/* With somebody to tell, everything is looked at before it is refused. */
+struct refusal {
+	const lc_progress *progress;
+	lc_error first; /* of what was found */
+};
+
+static bool
+ends_opening(lc_status status)
+{
+	return status == LC_NO_MEMORY || status == LC_IO ||
+	    status == LC_PERMISSION || status == LC_CANCELLED;
+}
+
+/* Keep a finding, whose lines have been told. Another status than LC_OK is to end
+ * the opening now. */
+static lc_status
+keep(struct refusal *r, lc_status status)
+{
+	if (status == LC_OK)
+		return LC_OK;
+	if (r->first.status == LC_OK)
+		r->first = *lc_last_error();
+	return ends_opening(status) || r->progress->damage == NULL ? status : LC_OK;
+}
+
+/* The same, telling it first. */
+static lc_status
+tell(struct refusal *r, lc_status status)
+{
+	if (status != LC_OK && !ends_opening(status) &&
+	    r->progress->damage != NULL)
+		r->progress->damage(r->progress->ctx, lc_last_error()->text);
+	return keep(r, status);
+}
+
+static lc_status
+check_sources(struct lc_warehouse *w, const lc_warehouse_options *o,
+    struct refusal *r)
+{
+	const uint64_t start = lc__clock_ns();
+	const lc_status status = lc__admit_sources(w, o);
+
+	w->sources_ns = lc__clock_ns() - start;
+	return status == LC_STALE ? keep(r, status) : tell(r, status);
+}
+
+static lc_status
+check_all(struct lc_warehouse *w, const lc_warehouse_options *o,
+    struct refusal *r)
+{
+	return_if_error(tell(r, lc__admit_recipe(w)));
+	if (!o->ignore_thresholds)
+		return_if_error(tell(r, lc__admit_thresholds(w)));
+	return_if_error(check_sources(w, o, r));
+	if (o->verify == LC_VERIFY_FULL)
+		return_if_error(tell(r, lc__admit_texts(w, o)));
+	return keep(r, lc__shardset_open(&w->set, w->dir, &w->manifest,
+	    &o->progress));
+}
+
+/* ---- opening ---------------------------------------------------------------- */
+
+static lc_status
+open_version(struct lc_warehouse *w, const char *path,
+    const lc_warehouse_options *o)
+{
+	struct refusal r = { .progress = &o->progress };
+
+	w->set.mode = o->mode;
+	w->set.verify = o->verify;
+	return_if_error(lc__version_find(path, &w->dir));
+	return_if_error(read_manifest(w));
+	if (o->version != NULL)
+		return_if_error(lc__admit_version(w, o->version));
+	return_if_error(check_all(w, o, &r));
+	if (r.first.status != LC_OK)
+		return lc__error_raise(&r.first);
+	return lc__warehouse_describe(w);
+}
+
+lc_status
+lc_warehouse_open(const char *path, const lc_warehouse_options *options,
+    lc_warehouse **out)
+{
+	const uint64_t start = lc__clock_ns();
+	lc_warehouse_options defaults;
+	struct lc_warehouse *w;
+	lc_status status;
+
+	lc_warehouse_options_init(&defaults);
+	if (options == NULL)
+		options = &defaults;
+	return_if_error(check_options(options));
+	w = calloc(1, sizeof(*w));
+	if (w == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = open_version(w, path, options);
+	if (status != LC_OK) {
+		lc_warehouse_close(w);
+		return status;
+	}
+	w->open_ns = lc__clock_ns() - start;
+	*out = w;
+	return LC_OK;
+}
+
+void
+lc_warehouse_close(lc_warehouse *w)
+{
+	if (w == NULL)
+		return;
+	lc__stream_close(&w->stream);
+	lc__shardset_close(&w->set);
+	free(w->series);
+	lc__warehouse_about_free(&w->about);
+	lc__manifest_free(&w->manifest);
+	free(w->manifest_path);
+	free(w->dir);
+	free(w);
+}
+
+/* ---- what it is ------------------------------------------------------------- */
+
+const lc_warehouse_info *
+lc_warehouse_info_of(const lc_warehouse *w)
+{
+	return &w->info;
+}
+
+lc_status
+lc_warehouse_series(const lc_warehouse *w, uint32_t s, lc_series_info *out)
+{
+	if (s >= w->info.series)
+		return lc__error(LC_NOT_FOUND, 0, "%s: no series %u, there are %u",
+		    w->dir, s, w->info.series);
+	*out = w->series[s];
+	return LC_OK;
+}
+
+lc_status
+lc_warehouse_stat(const lc_warehouse *w, lc_warehouse_stats *out)
+{
+	const struct lc__cost *cost = &w->set.cost;
+	lc_warehouse_stats stats = { .struct_size = sizeof(stats),
+		.open_ns = w->open_ns, .sources_ns = w->sources_ns };
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0,
+		    "warehouse: struct_size of the statistics is not set");
+	stats.verify_ns = lc__cost_sum(cost, LC__COST_VERIFY_NS);
+	stats.bytes_mapped = w->set.mode == LC_WAREHOUSE_MAP ? w->info.bytes : 0;
+	stats.bytes_read = lc__cost_sum(cost, LC__COST_BYTES_READ);
+	stats.bytes_verified = lc__cost_sum(cost, LC__COST_BYTES_VERIFIED);
+	stats.samples_read = lc__cost_sum(cost, LC__COST_SAMPLES);
+	for (size_t i = 0; i < w->set.n; i++) {
+		const struct lc__wshard *shard = &w->set.shards[i];
+
+		if (i > 0 && shard->open_ns <= stats.slowest_shard_ns)
+			continue;
+		stats.slowest_shard_ns = shard->open_ns;
+		stats.slowest_shard = shard->path;
+	}
+	*out = stats;
+	return LC_OK;
+}

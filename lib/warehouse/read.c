@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse/read.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "format/twh1_sample.h"
+#include "warehouse/verify.h"
+
+/* The word: offset of the cache_id in its row, its size, and two flags. */
+#define KNOWN ((uint64_t)1 << 63)
+#define DECODE ((uint64_t)1 << 62) /* its row has to be read again: another shape */
+#define SIZE_SHIFT 40
+#define SIZE_MASK (((uint64_t)1 << 20) - 1)
+#define OFFSET_MASK (((uint64_t)1 << SIZE_SHIFT) - 1)
+
+lc_status
+lc__wshard_bad_row(const struct lc__wshard *shard, uint64_t i)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: metadata of sample %llu is damaged",
+	    shard->path, (unsigned long long)i);
+}
+
+void
+lc__sample_copy(const lc_sample *sample, void *const out[3])
+{
+	const lc_tensor *parts[3] = { &sample->image, &sample->boxes,
+		&sample->mask };
+
+	for (int i = 0; i < 3; i++)
+		if (out[i] != NULL && parts[i]->nbytes > 0)
+			memcpy(out[i], parts[i]->data, parts[i]->nbytes);
+}
+
+/* ---- what is known ---------------------------------------------------------- */
+
+static bool
+same_shape(const lc_tensor *a, const lc_tensor *b)
+{
+	bool same = a->ndim == b->ndim;
+
+	for (uint32_t i = 0; same && i < a->ndim; i++)
+		same = a->shape[i] == b->shape[i];
+	return same;
+}
+
+void
+lc__known_store(struct lc__wshard *shard, uint64_t i, const lc_sample *sample)
+{
+	uint64_t word = KNOWN, offset;
+
+	if (shard->known == NULL)
+		return;
+	if (sample->id.size > 0) {
+		offset = (uint64_t)((const char *)sample->id.data -
+		    (const char *)sample->meta.data);
+		if (offset > OFFSET_MASK || sample->id.size > SIZE_MASK)
+			word |= DECODE;
+		else
+			word |= offset | sample->id.size << SIZE_SHIFT;
+	}
+	if (!same_shape(&sample->image, &shard->form.image))
+		word |= DECODE;
+	atomic_store_explicit(&shard->known[i], word, memory_order_relaxed);
+}
+
+uint64_t
+lc__known_load(const struct lc__wshard *shard, uint64_t i)
+{
+	return shard->known == NULL ? KNOWN :
+	    atomic_load_explicit(&shard->known[i], memory_order_relaxed);
+}
+
+bool
+lc__known_decodes(uint64_t word)
+{
+	return (word & DECODE) != 0;
+}
+
+bool
+lc__known_id(uint64_t word, lc_id row, lc_id *out)
+{
+	const uint64_t offset = word & OFFSET_MASK;
+	const uint64_t size = word >> SIZE_SHIFT & SIZE_MASK;
+
+	if (offset > row.size || size > row.size - offset)
+		return false;
+	out->data = size > 0 ? (const char *)row.data + offset : NULL;
+	out->size = (size_t)size;
+	return true;
+}
+
+/* ---- reading ---------------------------------------------------------------- */
+
+static lc_status
+verify(struct lc__wshard *shard, struct lc__range range, uint64_t i,
+    struct lc__cost *cost)
+{
+	if (lc__range_good(shard, range))
+		return LC_OK;
+	return lc__range_verify(shard, range, shard->twh1.file + range.from, i,
+	    cost);
+}
+
+/* The offsets before what they say is believed. */
+static lc_status
+verify_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost)
+{
+	const struct lc__twh1 *t = &shard->twh1;
+	lc_id row;
+
+	return_if_error(verify(shard, lc__image_range(t, i), i, cost));
+	return_if_error(verify(shard, lc__boxes_range(t, i), i, cost));
+	return_if_error(verify(shard, lc__mask_range(t, i), i, cost));
+	if (t->rows == NULL)
+		return LC_OK;
+	return_if_error(verify(shard, lc__offsets_range(t, i), i, cost));
+	if (!lc__twh1_row_at(t, i, &row))
+		return lc__wshard_bad_row(shard, i);
+	return verify(shard, lc__row_range(t, row), i, cost);
+}
+
+static lc_status
+first_look(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
+    lc_sample *out)
+{
+	lc_sample sample;
+
+	if (shard->good != NULL)
+		return_if_error(verify_sample(shard, i, cost));
+	return_if_error(lc__twh1_sample(&shard->twh1, shard->path, i, &sample));
+	lc__known_store(shard, i, &sample);
+	*out = sample;
+	return LC_OK;
+}
+
+/* Its row is read again because of the shape that it gives the image. */
+static lc_status
+look_again(const struct lc__wshard *shard, uint64_t i, lc_id row, lc_sample *out)
+{
+	lc_sample sample = shard->form;
+
+	lc__twh1_place(&shard->twh1, i, &sample);
+	if (!lc__twh1_read_row(&shard->twh1.info, row, &sample))
+		return lc__wshard_bad_row(shard, i);
+	*out = sample;
+	return LC_OK;
+}
+
+lc_status
+lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
+    lc_sample *out)
+{
+	const uint64_t word = lc__known_load(shard, i);
+	lc_id row = { NULL, 0 }, id;
+
+	if (word == 0)
+		return first_look(shard, i, cost, out);
+	if (shard->twh1.rows != NULL && !lc__twh1_row_at(&shard->twh1, i, &row))
+		return lc__wshard_bad_row(shard, i);
+	if (lc__known_decodes(word))
+		return look_again(shard, i, row, out);
+	if (!lc__known_id(word, row, &id))
+		return lc__wshard_bad_row(shard, i);
+	*out = shard->form;
+	lc__twh1_place(&shard->twh1, i, out);
+	out->meta = row;
+	out->id = id;
+	return LC_OK;
+}

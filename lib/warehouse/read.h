@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples of shards whose bytes are in memory, in place. */
+#ifndef LC_WAREHOUSE_READ_H
+#define LC_WAREHOUSE_READ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "warehouse/shardset.h"
+
+/**
+ * Sample @p i of a shard in the modes MAP and MEMORY: verified when it is looked at
+ * for the first time, and at next to no cost after that.
+ */
+LC_CHECKED lc_status lc__wshard_sample(struct lc__wshard *shard, uint64_t i,
+    struct lc__cost *cost, lc_sample *out);
+
+/** Copy image, boxes and mask to where they are wanted: not where that is NULL. */
+void lc__sample_copy(const lc_sample *sample, void *const out[3]);
+
+/** LC_CORRUPT for a metadata row that makes no sense. */
+lc_status lc__wshard_bad_row(const struct lc__wshard *shard, uint64_t i);
+
+/*
+ * What is remembered of a sample that was good: a word that says where in its row
+ * the cache_id stands. 0 where nothing is known.
+ */
+
+/** Remember a sample, whose `meta` and `id` are set where there are rows. */
+void lc__known_store(struct lc__wshard *shard, uint64_t i,
+    const lc_sample *sample);
+/** The word of a sample. */
+uint64_t lc__known_load(const struct lc__wshard *shard, uint64_t i);
+/** Whether its row has to be decoded again, for the image's shape. */
+bool lc__known_decodes(uint64_t word);
+/** The cache_id in its row; false if the row is no longer what it was. */
+bool lc__known_id(uint64_t word, lc_id row, lc_id *out);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "warehouse/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "format/twh1_sample.h"
+#include "warehouse/load.h"
+#include "warehouse/read.h"
+#include "warehouse/verify.h"
+
+#define ALIGN 64u       /* of what is handed out, and of a buffer's bytes */
+#define MOST_KEPT 32u   /* free buffers; more are given back to the system */
+
+/* A buffer; its bytes stand ALIGN behind its beginning. */
+struct lc__stream_buf {
+	struct lc__stream_buf *next; /* in the list of free ones */
+	uint64_t room;               /* bytes */
+};
+
+/* A part of a sample: image, boxes, mask and row. */
+enum { IMAGE, BOXES, MASK, ROW, PARTS };
+
+struct part {
+	struct lc__range range; /* in the file */
+	struct lc__range read;  /* the same, or the blocks that it has to be verified
+	                           with */
+	unsigned char *at;      /* where the byte at range.from comes to stand */
+};
+
+/* A sample on its way. */
+struct reading {
+	struct lc__shardset *set;
+	struct lc__wshard *shard;
+	uint64_t i;             /* in the shard */
+	uint64_t known;         /* the word about it */
+	struct part parts[PARTS];
+};
+
+/* ---- buffers ---------------------------------------------------------------- */
+
+static struct lc__stream_buf *
+take_free(struct lc__stream *stream)
+{
+	struct lc__stream_buf *buf = NULL;
+
+	if (!lc__trylock(&stream->lock))
+		return NULL;
+	buf = stream->free;
+	if (buf != NULL) {
+		stream->free = buf->next;
+		stream->kept--;
+	}
+	lc__tryunlock(&stream->lock);
+	return buf;
+}
+
+static struct lc__stream_buf *
+take_buffer(struct lc__stream *stream, uint64_t room)
+{
+	struct lc__stream_buf *buf = take_free(stream);
+
+	if (buf != NULL && buf->room >= room)
+		return buf;
+	free(buf);
+	if (room > SIZE_MAX / 2)
+		return NULL;
+	room = lc__round_up(room, ALIGN);
+	buf = aligned_alloc(ALIGN, (size_t)(ALIGN + room));
+	if (buf != NULL)
+		buf->room = room;
+	return buf;
+}
+
+static void
+give_buffer(struct lc__stream *stream, struct lc__stream_buf *buf)
+{
+	if (lc__trylock(&stream->lock)) {
+		if (stream->kept < MOST_KEPT) {
+			buf->next = stream->free;
+			stream->free = buf;
+			stream->kept++;
+			buf = NULL;
+		}
+		lc__tryunlock(&stream->lock);
+	}
+	free(buf);
+}
+
+void
+lc__stream_close(struct lc__stream *stream)
+{
+	while (stream->free != NULL) {
+		struct lc__stream_buf *buf = stream->free;
+
+		stream->free = buf->next;
+		free(buf);
+	}
+}
+
+/* ---- what to read ----------------------------------------------------------- */
+
+static bool
+is_empty(struct lc__range range)
+{
+	return range.from == range.to;
+}
+
+static void
+want(struct reading *r, int part, struct lc__range range)
+{
+	r->parts[part].range = range;
+	r->parts[part].read = r->shard->good == NULL ||
+	    lc__range_good(r->shard, range) ? range :
+	    lc__range_blocks(r->shard, range);
+}
+
+/* The offsets are in memory, with their blocks. */
+static lc_status
+want_row(struct reading *r)
+{
+	const struct lc__twh1 *t = &r->shard->twh1;
+	const struct lc__range offsets = lc__offsets_range(t, r->i);
+	lc_id row;
+
+	if (r->shard->good != NULL && !lc__range_good(r->shard, offsets))
+		return_if_error(lc__range_verify(r->shard, offsets,
+		    t->file + offsets.from, r->i, &r->set->cost));
+	if (!lc__twh1_row_at(t, r->i, &row))
+		return lc__wshard_bad_row(r->shard, r->i);
+	want(r, ROW, lc__row_range(t, row));
+	return LC_OK;
+}
+
+static lc_status
+want_all(struct reading *r)
+{
+	const struct lc__twh1 *t = &r->shard->twh1;
+
+	want(r, IMAGE, lc__image_range(t, r->i));
+	want(r, BOXES, lc__boxes_range(t, r->i));
+	want(r, MASK, lc__mask_range(t, r->i));
+	return t->rows != NULL ? want_row(r) : LC_OK;
+}
+
+/* Place the parts one behind the other, each where its first byte is aligned and
+ * has ALIGN bytes before it. @p base NULL only counts. */
+static uint64_t
+lay_out(struct reading *r, unsigned char *base)
+{
+	uint64_t end = 0;
+
+	for (int i = 0; i < PARTS; i++) {
+		struct part *p = &r->parts[i];
+		const uint64_t before = p->range.from - p->read.from;
+		const uint64_t at = lc__round_up(end + ALIGN + before, ALIGN);
+
+		if (base != NULL)
+			p->at = base + at;
+		end = at + (p->read.to - p->range.from);
+	}
+	return end;
+}
+
+/* ---- reading ---------------------------------------------------------------- */
+
+static lc_status
+read_part(const struct reading *r, const struct part *p, int fd)
+{
+	const uint64_t before = p->range.from - p->read.from;
+
+	if (is_empty(p->read))
+		return LC_OK;
+	return_if_error(lc__load_range(fd, r->shard->path, p->read.from,
+	    p->read.to - p->read.from, p->at - before));
+	lc__cost_add(&r->set->cost, LC__COST_BYTES_READ,
+	    p->read.to - p->read.from);
+	if (r->shard->good == NULL || lc__range_good(r->shard, p->range))
+		return LC_OK;
+	return lc__range_verify(r->shard, p->range, p->at, r->i, &r->set->cost);
+}
+
+static lc_status
+read_parts(const struct reading *r)
+{
+	struct lc__wtaken file;
+	lc_status status;
+
+	return_if_error(lc__wfiles_take(&r->set->files, &r->shard->file,
+	    r->shard->path, &file));
+	status = LC_OK;
+	for (int i = 0; i < PARTS && status == LC_OK; i++)
+		status = read_part(r, &r->parts[i], file.fd);
+	lc__wfiles_give(&r->set->files, &file);
+	return status;
+}
+
+static const void *
+place_of(const struct part *p)
+{
+	return is_empty(p->range) ? NULL : p->at;
+}
+
+static lc_status
+take_row(const struct reading *r, lc_sample *sample)
+{
+	const struct part *p = &r->parts[ROW];
+	const lc_id row = { p->at, (size_t)(p->range.to - p->range.from) };
+
+	if (r->known == 0 || lc__known_decodes(r->known)) {
+		if (!lc__twh1_read_row(&r->shard->twh1.info, row, sample))
+			return lc__wshard_bad_row(r->shard, r->i);
+		return LC_OK;
+	}
+	sample->meta = row;
+	return lc__known_id(r->known, row, &sample->id) ? LC_OK :
+	    lc__wshard_bad_row(r->shard, r->i);
+}
+
+static lc_status
+fill_sample(const struct reading *r, lc_sample *sample)
+{
+	*sample = r->shard->form;
+	sample->image.data = place_of(&r->parts[IMAGE]);
+	sample->boxes.data = place_of(&r->parts[BOXES]);
+	sample->mask.data = place_of(&r->parts[MASK]);
+	if (r->shard->twh1.rows != NULL)
+		return_if_error(take_row(r, sample));
+	if (r->known == 0)
+		lc__known_store(r->shard, r->i, sample);
+	return LC_OK;
+}
+
+/* The first part that has bytes; its buffer stands before it. */
+static const unsigned char *
+anchor(const lc_sample *sample)
+{
+	const void *parts[] = { sample->image.data, sample->boxes.data,
+		sample->mask.data, sample->meta.data };
+
+	for (int i = 0; i < PARTS; i++)
+		if (parts[i] != NULL)
+			return parts[i];
+	return NULL;
+}
+
+static lc_status
+read_sample(struct lc__stream *stream, struct reading *r, lc_sample *out)
+{
+	struct lc__stream_buf *buf = take_buffer(stream, lay_out(r, NULL));
+	lc_sample sample;
+	lc_status status;
+
+	if (buf == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
+		    r->shard->path);
+	lay_out(r, (unsigned char *)buf + ALIGN);
+	status = read_parts(r);
+	if (status == LC_OK)
+		status = fill_sample(r, &sample);
+	if (status != LC_OK || anchor(&sample) == NULL)
+		give_buffer(stream, buf);
+	else
+		memcpy((unsigned char *)anchor(&sample) - sizeof(buf), &buf,
+		    sizeof(buf));
+	if (status == LC_OK)
+		*out = sample;
+	return status;
+}
+
+lc_status
+lc__stream_sample(struct lc__stream *stream, struct lc__shardset *set,
+    struct lc__wshard *shard, uint64_t i, lc_sample *out)
+{
+	struct reading r = { .set = set, .shard = shard, .i = i,
+		.known = lc__known_load(shard, i) };
+
+	return_if_error(want_all(&r));
+	return read_sample(stream, &r, out);
+}
+
+void
+lc__stream_release(struct lc__stream *stream, const lc_sample *sample)
+{
+	const unsigned char *at = anchor(sample);
+	struct lc__stream_buf *buf;
+
+	if (at == NULL)
+		return;
+	memcpy(&buf, at - sizeof(buf), sizeof(buf));
+	give_buffer(stream, buf);
+}
+
+/* ---- copying ---------------------------------------------------------------- */
+
+static lc_status
+copy_straight(struct reading *r, void *const out[3])
+{
+	for (int i = IMAGE; i <= MASK; i++) {
+		r->parts[i].at = out[i];
+		if (out[i] == NULL)
+			r->parts[i].range = r->parts[i].read =
+			    (struct lc__range){ 0, 0 };
+	}
+	return read_parts(r);
+}
+
+lc_status
+lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
+    struct lc__wshard *shard, uint64_t i, void *const out[3])
+{
+	struct reading r = { .set = set, .shard = shard, .i = i,
+		.known = lc__known_load(shard, i) };
+	lc_sample sample;
+
+	want(&r, IMAGE, lc__image_range(&shard->twh1, i));
+	want(&r, BOXES, lc__boxes_range(&shard->twh1, i));
+	want(&r, MASK, lc__mask_range(&shard->twh1, i));
+	if (r.known != 0)
+		return copy_straight(&r, out);
+	return_if_error(lc__stream_sample(stream, set, shard, i, &sample));
+	lc__sample_copy(&sample, out);
+	lc__stream_release(stream, &sample);
+	return LC_OK;
+}
