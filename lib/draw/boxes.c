@@ -7,37 +7,9 @@
 
 #include "draw/colour.h"
 #include "draw/font.h"
-#include "value/element.h"
 
 #define SHADE 0x101010u /* beside a frame, and the text of a tag */
 #define TAG_HEIGHT 11   /* of a class id with its ground */
-
-static double
-element(const lc_tensor *tensor, size_t i)
-{
-	return lc__element_real(tensor->dtype, (const char *)tensor->data +
-	    i * lc_dtype_size(tensor->dtype));
-}
-
-size_t
-lc__boxes_read(const lc_sample *sample, const int64_t *class_ids,
-    struct lc__box *out, size_t room)
-{
-	const size_t all = sample->mask.ndim == 1 ? sample->mask.shape[0] : 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < all && n < room; i++) {
-		if (!(element(&sample->mask, i) > 0))
-			continue;
-		out[n].x0 = element(&sample->boxes, 4 * i);
-		out[n].y0 = element(&sample->boxes, 4 * i + 1);
-		out[n].x1 = element(&sample->boxes, 4 * i + 2);
-		out[n].y1 = element(&sample->boxes, 4 * i + 3);
-		out[n].class_id = class_ids ? class_ids[i] : -1;
-		n++;
-	}
-	return n;
-}
 
 /* An edge on an axis of @p size pixels. */
 static int64_t
@@ -47,11 +19,11 @@ edge(double share, int64_t size)
 }
 
 struct lc__area
-lc__box_area(const struct lc__box *box, struct lc__area area)
+lc__box_area(const double box[4], struct lc__area area)
 {
-	const int64_t left = edge(box->x0, area.width), right = edge(box->x1, area.width);
-	const int64_t top = edge(box->y0, area.height),
-	    bottom = edge(box->y1, area.height);
+	const int64_t left = edge(box[0], area.width), top = edge(box[1], area.height);
+	const int64_t right = edge(box[2], area.width),
+	    bottom = edge(box[3], area.height);
 	const struct lc__area out = { area.x + left, area.y + top,
 	    right > left ? right - left : 1, bottom > top ? bottom - top : 1 };
 
@@ -59,10 +31,16 @@ lc__box_area(const struct lc__box *box, struct lc__area area)
 }
 
 static bool
-is_finite(const struct lc__box *box)
+is_finite(const double box[4])
 {
-	return isfinite(box->x0) && isfinite(box->y0) && isfinite(box->x1) &&
-	    isfinite(box->y1);
+	return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) &&
+	    isfinite(box[3]);
+}
+
+static int64_t
+class_of(const struct lc__boxes *boxes, size_t i)
+{
+	return boxes->class_ids ? boxes->class_ids[i] : -1;
 }
 
 static void
@@ -86,23 +64,31 @@ draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
 	lc__text_draw(canvas, tag.x + 2, tag.y + 2, pen, lc_id_of(text));
 }
 
+static void
+draw_shade(struct lc__canvas *canvas, struct lc__area area, const double box[4],
+    uint32_t line)
+{
+	const struct lc__area at = lc__box_area(box, area);
+	const struct lc__area around = { at.x - 1, at.y - 1, at.width + 2,
+	    at.height + 2 };
+
+	lc__canvas_frame(canvas, around, line + 2, SHADE);
+}
+
+/* Shades first, tags last: what tells most stays whole where boxes overlap. */
 void
 lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
-    const struct lc__box *boxes, size_t n, uint32_t line)
+    const struct lc__boxes *boxes, uint32_t line)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct lc__area at = lc__box_area(&boxes[i], area);
-		const struct lc__area around = { at.x - 1, at.y - 1, at.width + 2,
-		    at.height + 2 };
-		if (is_finite(&boxes[i]))
-			lc__canvas_frame(canvas, around, line + 2, SHADE);
-	}
-	for (size_t i = 0; i < n; i++)
-		if (is_finite(&boxes[i]))
-			lc__canvas_frame(canvas, lc__box_area(&boxes[i], area), line,
-			    lc__colour_class(boxes[i].class_id));
-	for (size_t i = 0; i < n; i++)
-		if (is_finite(&boxes[i]) && boxes[i].class_id != -1)
-			draw_tag(canvas, area, lc__box_area(&boxes[i], area),
-			    boxes[i].class_id);
+	for (size_t i = 0; i < boxes->n; i++)
+		if (is_finite(boxes->at[i]))
+			draw_shade(canvas, area, boxes->at[i], line);
+	for (size_t i = 0; i < boxes->n; i++)
+		if (is_finite(boxes->at[i]))
+			lc__canvas_frame(canvas, lc__box_area(boxes->at[i], area), line,
+			    lc__colour_class(class_of(boxes, i)));
+	for (size_t i = 0; i < boxes->n; i++)
+		if (is_finite(boxes->at[i]) && class_of(boxes, i) != -1)
+			draw_tag(canvas, area, lc__box_area(boxes->at[i], area),
+			    class_of(boxes, i));
 }

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Boxes of a sample, read and drawn. */
+/* Boxes on a picture. */
 #ifndef LC_DRAW_BOXES_H
 #define LC_DRAW_BOXES_H
 
 #include "draw/canvas.h"
 
-struct lc__box {
-	double x0, y0, x1, y1; /* 0 to 1 of the image's width and height */
-	int64_t class_id;      /* -1 if it has none */
+/** Boxes as a sample has them: x0, y0, x1, y1 in 0..1 of the width and the height. */
+struct lc__boxes {
+	const double (*at)[4];
+	const int64_t *class_ids; /* -1 for none; NULL if no box has one */
+	size_t n;
 };
 
-/**
- * The boxes that a sample's mask counts, in their order.
- * @param out  has room for @p room boxes; the others are left out
- * @return how many were read
- */
-size_t lc__boxes_read(const lc_sample *sample, const int64_t *class_ids,
-    struct lc__box *out, size_t room);
-
 /** Where a box is drawn on an image that takes @p area: edges rounded to pixels. */
-struct lc__area lc__box_area(const struct lc__box *box, struct lc__area area);
+struct lc__area lc__box_area(const double box[4], struct lc__area area);
 
 /**
  * Draw boxes as frames of @p line pixels inside their areas, each in the colour of
@@ -27,6 +21,6 @@ struct lc__area lc__box_area(const struct lc__box *box, struct lc__area area);
  * room. Boxes that are not finite are passed over.
  */
 void lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
-    const struct lc__box *boxes, size_t n, uint32_t line);
+    const struct lc__boxes *boxes, uint32_t line);
 
 #endif

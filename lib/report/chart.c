@@ -237,7 +237,7 @@ draw_notes(const struct lc__chart *chart, struct lc__canvas *canvas,
 
 	lc__ticks_text((double)histogram->n, text + strlen(text), LC__TICKS_TEXT);
 	x = draw_note(canvas, x, y, LC__INK, text);
-	if (histogram->n > 0)
+	if (histogram->n > 0 && !chart->names)
 		draw_middle(chart, canvas, plot, x, y);
 	if (outside > 0) {
 		lc__ticks_text((double)outside, text, LC__TICKS_TEXT);

@@ -13,6 +13,7 @@ struct lc__chart {
 	const struct lc__histogram *histogram;
 	bool log2;  /* values are logarithms of ratios: -1 reads 1:2, 0 1:1, 1 2:1 */
 	bool whole; /* values are whole numbers; a bin's middle is one */
+	bool names; /* values are names: without mean and median */
 };
 
 /** The least size of a chart, in pixels. */

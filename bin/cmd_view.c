@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "command.h"
+#include "draw/sheet.h"
+#include "output.h"
+#include "report.h"
+#include "settings.h"
+#include "view.h"
+
+static const char *output;
+static uint64_t samples = OPT_UNSET;
+static uint64_t from = OPT_UNSET;
+static uint64_t seed = OPT_UNSET;
+static struct opt_list ids;
+static uint64_t columns = OPT_UNSET;
+static uint64_t cell = OPT_UNSET;
+static int histogram;
+static const char *field;
+static int heat;
+static uint64_t side = 960;
+static int force;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "o", "output", OPT_FILE, &output, .value = "FILE",
+	    .help = "write the PNG here, at once when it is done; - is standard output" },
+	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000,
+	    .help = "a sheet of this many samples; 24 unless said otherwise" },
+	{ "", "from", OPT_COUNT, &from, .value = "I",
+	    .help = "a sheet from this sample on, counted from 0" },
+	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
+	    .help = "a sheet of samples chosen at random; the same ones for a SEED" },
+	{ "", "id", OPT_LIST, &ids, .value = "CACHE_ID",
+	    .help = "a sheet with this sample; given again, with more" },
+	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
+	    .help = "samples beside each other on a sheet" },
+	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS",
+	    .least = LC__SHEET_LEAST_CELL, .most = LC__SHEET_MOST_CELL,
+	    .help = "the longer side of a sample on a sheet; 192 unless said otherwise" },
+	{ "", "histogram", OPT_FLAG, &histogram,
+	    .help = "the sizes, numbers, aspects and classes of boxes, not a sheet" },
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "one tensor of a structured value: names and positions separated by "
+	    "dots" },
+	{ "", "heat", OPT_FLAG, &heat,
+	    .help = "a heat map also of a tensor that looks like an image" },
+	{ "", "side", OPT_COUNT, &side, .value = "PIXELS", .least = 64, .most = 8192,
+	    .help = "the longer side of the picture of a tensor, at most" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace a file that exists; write to a terminal" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "draw, write nothing" },
+	{ .kind = OPT_END }
+};
+
+/* ---- what there is to draw -------------------------------------------------------- */
+
+enum subject { OF_RECORD, OF_NPY, OF_SAMPLES };
+
+static bool
+begins_as_npy(const char *path)
+{
+	static const char magic[6] = { '\x93', 'N', 'U', 'M', 'P', 'Y' };
+	char bytes[sizeof(magic)];
+	FILE *file = fopen(path, "re");
+	bool found;
+
+	if (file == NULL)
+		return false;
+	found = fread(bytes, 1, sizeof(bytes), file) == sizeof(bytes) &&
+	    memcmp(bytes, magic, sizeof(magic)) == 0;
+	fclose(file);
+	return found;
+}
+
+/* Two operands are a module and a cache_id, one is a path: no name is both. */
+static enum subject
+find_subject(int argc, char **argv)
+{
+	if (argc == 2)
+		return OF_RECORD;
+	if (strcmp(argv[0], "-") == 0 || begins_as_npy(argv[0]))
+		return OF_NPY;
+	return OF_SAMPLES;
+}
+
+static int
+check_ways(void)
+{
+	if ((from != OPT_UNSET) + (seed != OPT_UNSET) + (ids.count > 0) > 1)
+		return report_usage("only one of --from, --random and --id chooses the "
+		    "samples");
+	if (samples != OPT_UNSET && ids.count > 0)
+		return report_usage("--samples counts what --id names already");
+	return EXIT_DONE;
+}
+
+static int
+check_options(enum subject subject)
+{
+	const bool sheet = samples != OPT_UNSET || from != OPT_UNSET ||
+	    seed != OPT_UNSET || ids.count > 0 || columns != OPT_UNSET ||
+	    cell != OPT_UNSET;
+
+	if (subject != OF_SAMPLES && (sheet || histogram))
+		return report_usage("a tensor is neither a sheet nor a histogram: only "
+		    "--field, --heat and --side are for it");
+	if (subject == OF_SAMPLES && (field != NULL || heat))
+		return report_usage("--field and --heat are for a tensor of a module");
+	if (subject == OF_NPY && field != NULL)
+		return report_usage("--field is for a tensor of a module");
+	if (histogram && sheet)
+		return report_usage("--histogram counts all samples and is no sheet");
+	if (settings.json && !dry_run && (output == NULL || strcmp(output, "-") == 0))
+		return report_usage("--json and the picture would both go to standard "
+		    "output; use -o FILE");
+	return check_ways();
+}
+
+static int
+draw(enum subject subject, char **argv, struct lc__canvas *canvas, struct json *json)
+{
+	const struct view_tensor how = { field, heat, (uint32_t)side };
+	const struct select select = {
+		.most = samples == OPT_UNSET ? 24 : samples,
+		.from = from == OPT_UNSET ? 0 : from,
+		.random = seed, .ids = &ids
+	};
+
+	if (subject == OF_RECORD)
+		return view_record(argv[0], argv[1], &how, canvas, json);
+	if (subject == OF_NPY)
+		return view_npy(argv[0], &how, canvas, json);
+	if (histogram)
+		return view_histograms(argv[0], canvas, json);
+	return view_sheet(argv[0], &select, columns,
+	    cell == OPT_UNSET ? 192 : (uint32_t)cell, canvas, json);
+}
+
+/* ---- where it goes ------------------------------------------------------------------- */
+
+static int
+check_output(void)
+{
+	if (output == NULL || strcmp(output, "-") == 0) {
+		if (!force && !dry_run && isatty(STDOUT_FILENO))
+			return report_usage("standard output is a terminal; use -o "
+			    "FILE, a pipe, or -f");
+		return EXIT_DONE;
+	}
+	if (!force && access(output, F_OK) == 0) {
+		report_error("%s: exists; -f replaces it", output);
+		return EXIT_SYSTEM;
+	}
+	return EXIT_DONE;
+}
+
+static int
+write_png(const struct lc__canvas *canvas)
+{
+	struct lc__buf png = { 0 };
+	struct output out;
+	const lc_status encoded = lc__canvas_png(canvas, &png);
+	int status;
+
+	if (encoded != LC_OK)
+		status = report_status(encoded);
+	else
+		status = output_open(&out, dry_run ? "/dev/null" : output);
+	if (status == EXIT_DONE) {
+		fwrite(png.data, 1, png.size, out.stream);
+		output_failed(&out);
+		status = output_end(&out, EXIT_DONE);
+	}
+	lc__buf_free(&png);
+	return status;
+}
+
+static void
+say(const struct lc__canvas *canvas, struct json *json, FILE *text, char **members)
+{
+	jw_count(json, "picture_width", canvas->width);
+	jw_count(json, "picture_height", canvas->height);
+	if (output != NULL)
+		jw_text(json, "file", output);
+	jw_flag(json, "dry_run", dry_run);
+	jw_end_line(json);
+	if (settings.json && fflush(text) == 0)
+		fputs(*members, stdout);
+	else if (dry_run)
+		report_note("would write %u x %u pixels to %s", canvas->width,
+		    canvas->height, output_name(output));
+}
+
+static int
+draw_and_write(enum subject subject, char **argv, FILE *text, char **members)
+{
+	struct json json = { text, false };
+	struct lc__canvas canvas = { 0 };
+	int status;
+
+	jw_open(&json, NULL, '{');
+	status = draw(subject, argv, &canvas, &json);
+	if (canvas.pixels != NULL) {
+		const int written = write_png(&canvas);
+		if (written == EXIT_DONE)
+			say(&canvas, &json, text, members);
+		status = report_worse(status, written);
+	}
+	lc__canvas_free(&canvas);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	const enum subject subject = find_subject(argc, argv);
+	char *members = NULL;
+	size_t size;
+	FILE *text;
+	int status = check_options(subject);
+
+	if (status == EXIT_DONE)
+		status = check_output();
+	if (status != EXIT_DONE)
+		return status;
+	text = open_memstream(&members, &size);
+	if (text == NULL)
+		return report_errno("memory");
+	status = draw_and_write(subject, argv, text, &members);
+	fclose(text);
+	free(members);
+	return status;
+}
+
+const struct command cmd_view = {
+	.name = "view",
+	.operands = "WAREHOUSE|SHARD|DIR|FILE.npy|MODULE [CACHE_ID]",
+	.summary = "draw samples, boxes or a tensor as a PNG picture",
+	.text =
+	    "Of one operand, a path: a warehouse, a TWH1 shard, or a directory with "
+	    "shards becomes a contact sheet of samples with their boxes, the class id "
+	    "above each; with --histogram, bar charts of its boxes. A .npy file, or - "
+	    "for one on standard input, becomes a picture of its tensor.\n"
+	    "Of two operands, a module and a cache_id: a picture of that tensor. u8, "
+	    "f16, bf16 and f32 with 1, 3 or 4 channels are an image, channels first "
+	    "(in u8 also last); any other tensor is a heat map, whose slices stand "
+	    "beside each other.\n"
+	    "A sample that is missing or damaged is drawn as a crossed cell with the "
+	    "reason, and the exit status is 1. The same input gives the same bytes.",
+	.examples =
+	    "cachex view warehouse -o sheet.png\n"
+	    "cachex view warehouse --random 1 --samples 60 --columns 10 -o some.png\n"
+	    "cachex view warehouse --histogram -o boxes.png\n"
+	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
+	    "cachex view faces img-000001 --field layers.2 -o layer.png",
+	.completes = "fi",
+	.least = 1,
+	.most = 2,
+	.options = options,
+	.run = run
+};

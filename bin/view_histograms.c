@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sizes, numbers, aspects and classes of boxes as bar charts. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "draw/font.h"
+#include "draw/look.h"
+#include "draw/ticks.h"
+#include "progress.h"
+#include "report.h"
+#include "report/chart.h"
+#include "report/observation.h"
+#include "view.h"
+
+#define CHART_WIDTH 560
+#define CHART_HEIGHT 300
+#define GAP 24
+#define HEAD 52
+#define BINS 40          /* about, where values are not whole */
+#define ASPECTS 4.0      /* from 1:16 to 16:1 */
+
+enum { SIDE, NUMBER, ASPECT, CLASS, CHARTS };
+
+/** What is counted, in two passes: first how far the values reach. */
+struct counting {
+	const struct samples *samples;
+	struct lc__observer observer;
+	struct lc__histogram histograms[CHARTS];
+	double largest_side;
+	uint32_t most_boxes;
+	int64_t largest_class; /* -1 if no box has one */
+	uint64_t boxes, empty; /* boxes, and samples without one */
+	uint64_t damaged;      /* samples that could not be read */
+};
+
+typedef void count_fn(struct counting *counting, const struct lc__observation *seen);
+
+static double
+side_of(const struct lc__observation *seen, uint32_t i)
+{
+	const double *box = seen->boxes[i];
+
+	return sqrt((box[2] - box[0]) * seen->width * ((box[3] - box[1]) * seen->height));
+}
+
+/* ---- first: how far ------------------------------------------------------------------ */
+
+static void
+find_reach(struct counting *counting, const struct lc__observation *seen)
+{
+	for (uint32_t i = 0; i < seen->n; i++) {
+		const double side = side_of(seen, i);
+		if (isfinite(side) && side > counting->largest_side)
+			counting->largest_side = side;
+		if (seen->class_ids[i] > counting->largest_class)
+			counting->largest_class = seen->class_ids[i];
+	}
+	if (seen->n > counting->most_boxes)
+		counting->most_boxes = seen->n;
+	counting->boxes += seen->n;
+	counting->empty += seen->n == 0;
+}
+
+/* Bins of a round width that begin at 0. */
+static void
+set_up_reals(struct lc__histogram *out, const char *name, const char *title,
+    double most)
+{
+	const struct lc__ticks ticks = lc__ticks_of(0, most > 0 ? most : 1, BINS, 0);
+	const uint32_t bins = (uint32_t)(most / ticks.step) + 1;
+
+	lc__histogram_init(out, name, title, 0, bins * ticks.step, bins);
+}
+
+/* A bin for each whole number, or for as few as there is room for. */
+static void
+set_up_wholes(struct lc__histogram *out, const char *name, const char *title,
+    uint64_t most)
+{
+	const uint64_t width = most / LC__HISTOGRAM_BINS + 1;
+	const uint32_t bins = (uint32_t)(most / width) + 1;
+
+	lc__histogram_init(out, name, title, -0.5, (double)(bins * width) - 0.5, bins);
+}
+
+static void
+set_up(struct counting *counting)
+{
+	struct lc__histogram *histograms = counting->histograms;
+
+	set_up_reals(&histograms[SIDE], "box_side",
+	    "side of a box: square root of its area, pixels", counting->largest_side);
+	set_up_wholes(&histograms[NUMBER], "boxes_per_sample", "boxes of a sample",
+	    counting->most_boxes);
+	lc__histogram_init(&histograms[ASPECT], "box_aspect",
+	    "aspect of a box: width to height in pixels", -ASPECTS, ASPECTS, 32);
+	set_up_wholes(&histograms[CLASS], "box_class", "boxes of a class, by class id",
+	    counting->largest_class > 0 ? (uint64_t)counting->largest_class : 0);
+}
+
+/* ---- then: how many ------------------------------------------------------------------- */
+
+static void
+count_values(struct counting *counting, const struct lc__observation *seen)
+{
+	struct lc__histogram *histograms = counting->histograms;
+
+	for (uint32_t i = 0; i < seen->n; i++) {
+		const double *box = seen->boxes[i];
+		const double aspect = (box[2] - box[0]) * seen->width /
+		    ((box[3] - box[1]) * seen->height);
+		lc__histogram_add(&histograms[SIDE], side_of(seen, i));
+		if (aspect > 0 && isfinite(aspect))
+			lc__histogram_add(&histograms[ASPECT], log2(aspect));
+		if (seen->class_ids[i] >= 0)
+			lc__histogram_add(&histograms[CLASS],
+			    (double)seen->class_ids[i]);
+	}
+	lc__histogram_add(&histograms[NUMBER], seen->n);
+}
+
+static lc_status
+read_sample(struct counting *counting, uint64_t i, count_fn *fn)
+{
+	struct lc__observation seen = { .sample = i };
+	lc_sample sample = { 0 };
+	lc_status status;
+
+	return_if_error(samples_get(counting->samples, i, &sample));
+	status = lc__observe(&counting->observer, &sample, &seen);
+	if (status == LC_OK && sample.image.ndim >= 2) {
+		seen.width = (uint32_t)sample.image.shape[sample.image.ndim - 1];
+		seen.height = (uint32_t)sample.image.shape[sample.image.ndim - 2];
+	}
+	if (status == LC_OK)
+		fn(counting, &seen);
+	samples_release(counting->samples, &sample);
+	return status;
+}
+
+/* A damaged sample is told of once, in the first pass. */
+static int
+read_all(struct counting *counting, count_fn *fn, bool first)
+{
+	const uint64_t n = counting->samples->count;
+	int status = EXIT_DONE;
+
+	progress_begin("view");
+	for (uint64_t i = 0; i < n && status == EXIT_DONE; i++) {
+		if (read_sample(counting, i, fn) != LC_OK && first) {
+			report_error("%s", lc_last_error()->text);
+			counting->damaged++;
+		}
+		progress_items(i + 1, n);
+		if (progress_step(NULL, 0, 0) != 0)
+			status = report_status(LC_CANCELLED);
+	}
+	progress_end();
+	return status;
+}
+
+/* ---- the page ---------------------------------------------------------------------------- */
+
+static void
+write_histogram(struct json *json, const struct lc__histogram *histogram, bool middle)
+{
+	jw_open(json, NULL, '{');
+	jw_text(json, "name", histogram->name);
+	jw_text(json, "title", histogram->title);
+	jw_count(json, "n", histogram->n);
+	if (histogram->n > 0 && middle) {
+		jw_real(json, "mean", histogram->sum / (double)histogram->n);
+		jw_real(json, "median", lc__histogram_quantile(histogram, 0.5));
+	}
+	jw_real(json, "low", histogram->low);
+	jw_real(json, "high", histogram->high);
+	jw_count(json, "below", histogram->below);
+	jw_count(json, "above", histogram->above);
+	jw_open(json, "counts", '[');
+	for (uint32_t i = 0; i < histogram->bins; i++)
+		jw_count(json, NULL, histogram->counts[i]);
+	jw_close(json, ']');
+	jw_close(json, '}');
+}
+
+static void
+write_json(const struct counting *counting, const char *path, int charts,
+    struct json *json)
+{
+	jw_text(json, "kind", "histograms");
+	jw_text(json, "source", path);
+	jw_count(json, "samples", counting->samples->count);
+	jw_count(json, "damaged", counting->damaged);
+	jw_count(json, "boxes", counting->boxes);
+	jw_open(json, "histograms", '[');
+	for (int i = 0; i < charts; i++)
+		write_histogram(json, &counting->histograms[i], i != CLASS);
+	jw_close(json, ']');
+}
+
+static void
+draw_head(const struct counting *counting, const char *path, struct lc__canvas *canvas)
+{
+	const struct lc__pen large = { LC__INK, 2 }, small = { LC__DIM_INK, 1 };
+	const size_t most = (canvas->width - 2 * LC__MARGIN) / (2 * LC__GLYPH_STEP);
+	char samples[LC__TICKS_TEXT], boxes[LC__TICKS_TEXT], empty[LC__TICKS_TEXT];
+	char line[4 * LC__TICKS_TEXT];
+
+	lc__ticks_text((double)counting->samples->count, samples, sizeof(samples));
+	lc__ticks_text((double)counting->boxes, boxes, sizeof(boxes));
+	lc__ticks_text((double)counting->empty, empty, sizeof(empty));
+	snprintf(line, sizeof(line), "%s samples, %s of them without a box; %s boxes",
+	    samples, empty, boxes);
+	lc__text_draw_cut(canvas, LC__MARGIN, LC__MARGIN, large, lc_id_of(path), most);
+	lc__text_draw(canvas, LC__MARGIN, LC__MARGIN + 25, small, lc_id_of(line));
+}
+
+static int
+draw_charts(struct counting *counting, const char *path, struct lc__canvas *out,
+    struct json *json)
+{
+	const int charts = counting->largest_class >= 0 ? CHARTS : CLASS;
+	struct lc__canvas canvas;
+	const lc_status status = lc__canvas_new(2 * (LC__MARGIN + CHART_WIDTH) + GAP,
+	    2 * (LC__MARGIN + CHART_HEIGHT) + GAP + HEAD, LC__PAPER, &canvas);
+
+	if (status != LC_OK)
+		return report_status(status);
+	draw_head(counting, path, &canvas);
+	for (int i = 0; i < charts; i++) {
+		const struct lc__area area = {
+			LC__MARGIN + i % 2 * (CHART_WIDTH + GAP),
+			LC__MARGIN + HEAD + i / 2 * (CHART_HEIGHT + GAP),
+			CHART_WIDTH, CHART_HEIGHT
+		};
+		const struct lc__chart chart = { &counting->histograms[i], i == ASPECT,
+		    i == NUMBER || i == CLASS, i == CLASS };
+		lc__chart_draw(&chart, &canvas, area);
+	}
+	write_json(counting, path, charts, json);
+	*out = canvas;
+	return counting->damaged > 0 ? EXIT_NO : EXIT_DONE;
+}
+
+static int
+count_all(struct counting *counting)
+{
+	const lc_status ready = lc__observer_init(&counting->observer,
+	    counting->samples->max_boxes);
+	int status;
+
+	if (ready != LC_OK)
+		return report_status(ready);
+	status = read_all(counting, find_reach, true);
+	if (status == EXIT_DONE) {
+		set_up(counting);
+		status = read_all(counting, count_values, false);
+	}
+	lc__observer_free(&counting->observer);
+	return status;
+}
+
+int
+view_histograms(const char *path, struct lc__canvas *out, struct json *json)
+{
+	struct samples samples;
+	struct counting counting = { .samples = &samples, .largest_class = -1 };
+	int status = samples_open(path, false, &samples);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (samples.max_boxes == 0) {
+		report_error("%s: its samples have no boxes", path);
+		status = EXIT_DATA;
+	} else {
+		status = count_all(&counting);
+	}
+	if (status == EXIT_DONE)
+		status = draw_charts(&counting, path, out, json);
+	samples_close(&samples);
+	return status;
+}
