@@ -10,6 +10,7 @@
 
 #define SHADE 0x101010u /* beside a frame, and the text of a tag */
 #define TAG_HEIGHT 11   /* of a class id with its ground */
+#define LEAST_TAGGED 96 /* pixels of the shorter side of an image with tags */
 
 /* An edge on an axis of @p size pixels. */
 static int64_t
@@ -75,6 +76,12 @@ draw_shade(struct lc__canvas *canvas, struct lc__area area, const double box[4],
 	lc__canvas_frame(canvas, around, line + 2, SHADE);
 }
 
+static bool
+has_tags(struct lc__area area)
+{
+	return area.width >= LEAST_TAGGED && area.height >= LEAST_TAGGED;
+}
+
 /* Shades first, tags last: what tells most stays whole where boxes overlap. */
 void
 lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
@@ -87,7 +94,7 @@ lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
 		if (is_finite(boxes->at[i]))
 			lc__canvas_frame(canvas, lc__box_area(boxes->at[i], area), line,
 			    lc__colour_class(class_of(boxes, i)));
-	for (size_t i = 0; i < boxes->n; i++)
+	for (size_t i = 0; i < boxes->n && has_tags(area); i++)
 		if (is_finite(boxes->at[i]) && class_of(boxes, i) != -1)
 			draw_tag(canvas, area, lc__box_area(boxes->at[i], area),
 			    class_of(boxes, i));

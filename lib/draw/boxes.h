@@ -17,8 +17,8 @@ struct lc__area lc__box_area(const double box[4], struct lc__area area);
 
 /**
  * Draw boxes as frames of @p line pixels inside their areas, each in the colour of
- * its class with a dark line on both sides, and above each its class id if there is
- * room. Boxes that are not finite are passed over.
+ * its class with a dark line on both sides, and above each its class id, unless the
+ * image is small. Boxes that are not finite are passed over.
  */
 void lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
     const struct lc__boxes *boxes, uint32_t line);

@@ -8,6 +8,7 @@
 #define A_BAND 8    /* glyphs beside each other below */
 #define OTHER 95    /* the last glyph */
 #define DOTS 3      /* characters of "..." */
+#define SHORT 12    /* characters of which none are spent on the beginning */
 
 /* Every glyph as it looks: capitals are 7 pixels high, 2 more go below the line. */
 static const char *const glyphs[] = {
@@ -209,7 +210,8 @@ lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y,
     struct lc__pen pen, lc_id text, size_t most)
 {
 	const size_t length = lc__text_length(text);
-	const size_t kept = most > DOTS ? most - DOTS : 0, head = kept / 3;
+	const size_t kept = most > DOTS ? most - DOTS : 0;
+	const size_t head = kept < SHORT ? 0 : kept / 3;
 
 	if (length <= most) {
 		lc__text_draw(canvas, x, y, pen, text);
@@ -222,39 +224,53 @@ lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y,
 	lc__text_draw(canvas, x, y, pen, text);
 }
 
-/* Characters of the first line, broken behind a blank if that is possible. */
+/* Characters of the first line, broken behind a blank or a slash if there is one. */
 static size_t
 line_length(lc_id text, size_t most)
 {
-	size_t n = 0, blank = 0;
+	size_t n = 0, end = 0;
 
 	while (text.size > 0 && n < most) {
+		const size_t glyph = next_glyph(&text);
 		n++;
-		if (next_glyph(&text) == 0)
-			blank = n;
+		if (glyph == 0 || glyph == '/' - ' ')
+			end = n;
 	}
-	return text.size > 0 && blank > 0 ? blank : n;
+	return text.size > 0 && end > 0 ? end : n;
+}
+
+size_t
+lc__text_lines(lc_id text, size_t most)
+{
+	size_t lines = 0;
+
+	for (; text.size > 0; lines++)
+		for (size_t n = line_length(text, most); n > 0; n--)
+			(void)next_glyph(&text);
+	return lines;
+}
+
+/* The last line that there is room for, with dots for what follows. */
+static void
+draw_last(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
+    lc_id text, size_t most)
+{
+	if (lc__text_length(text) > most) {
+		x = draw_run(canvas, x, y, pen, text, most > DOTS ? most - DOTS : 0);
+		text = lc_id_of("...");
+	}
+	lc__text_draw(canvas, x, y, pen, text);
 }
 
 void
-lc__text_draw_lines(struct lc__canvas *canvas, struct lc__area area,
-    struct lc__pen pen, lc_id text)
+lc__text_draw_lines(struct lc__canvas *canvas, int64_t x, int64_t y,
+    struct lc__pen pen, lc_id text, size_t most, size_t lines)
 {
-	const int64_t step = LC__GLYPH_STEP * (int64_t)pen.scale;
-	const int64_t line = LC__TEXT_LINE * (int64_t)pen.scale;
-	const size_t most = area.width > step ? (size_t)((area.width + 1) / step) : 1;
-
-	for (int64_t y = 0; text.size > 0 && y + line <= area.height; y += line) {
-		const bool last = y + 2 * line > area.height;
+	for (size_t i = 1; i < lines; i++, y += LC__TEXT_LINE * (int64_t)pen.scale) {
 		const size_t n = line_length(text, most);
-		if (last && lc__text_length(text) > most) {
-			const int64_t x = draw_run(canvas, area.x, area.y + y, pen,
-			    text, most > DOTS ? most - DOTS : 0);
-			lc__text_draw(canvas, x, area.y + y, pen, lc_id_of("..."));
-			return;
-		}
-		draw_run(canvas, area.x, area.y + y, pen, text, n);
-		for (size_t i = 0; i < n; i++)
+		draw_run(canvas, x, y, pen, text, n);
+		for (size_t k = 0; k < n; k++)
 			(void)next_glyph(&text);
 	}
+	draw_last(canvas, x, y, pen, text, most);
 }

@@ -28,11 +28,19 @@ uint32_t lc__text_width(size_t length, uint32_t scale);
 /** Draw a line whose capitals begin at (x, y). */
 void lc__text_draw(struct lc__canvas *canvas, int64_t x, int64_t y,
     struct lc__pen pen, lc_id text);
-/** The same with "..." in the middle if it has more than @p most characters. */
+/**
+ * The same with "..." in the middle if it has more than @p most characters; more of
+ * its end stays than of its beginning.
+ */
 void lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y,
     struct lc__pen pen, lc_id text, size_t most);
-/** Fill an area with lines, broken at blanks; what does not fit ends in "...". */
-void lc__text_draw_lines(struct lc__canvas *canvas, struct lc__area area,
-    struct lc__pen pen, lc_id text);
+/** Lines that a text takes if each has @p most characters at most, 1 at least. */
+size_t lc__text_lines(lc_id text, size_t most);
+/**
+ * Draw a text in so many lines, broken behind blanks and slashes; what the last one
+ * has no room for ends in "...".
+ */
+void lc__text_draw_lines(struct lc__canvas *canvas, int64_t x, int64_t y,
+    struct lc__pen pen, lc_id text, size_t most, size_t lines);
 
 #endif

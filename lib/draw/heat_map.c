@@ -16,15 +16,21 @@
 
 /* ---- where things go ------------------------------------------------------------- */
 
+static uint64_t
+divide_up(uint64_t n, uint64_t by)
+{
+	return (n + by - 1) / by;
+}
+
 /* A vector's rows are a power of two long, so that positions can be counted. */
 static void
 fold_vector(uint64_t n, struct lc__heat_map *map)
 {
 	map->columns = n;
 	if (n > ONE_ROW)
-		for (map->columns = 1; map->columns < n / map->columns; )
+		for (map->columns = 1; map->columns < divide_up(n, map->columns); )
 			map->columns *= 2;
-	map->rows = (n + map->columns - 1) / map->columns;
+	map->rows = divide_up(n, map->columns);
 }
 
 static void
@@ -78,12 +84,6 @@ choose_across(const struct lc__heat_map *map, uint32_t side)
 		    (best == 0 || scale_of(map, side, i) > scale_of(map, side, best)))
 			best = i;
 	return best ? best : most;
-}
-
-static uint64_t
-divide_up(uint64_t n, uint64_t by)
-{
-	return (n + by - 1) / by;
 }
 
 /* The zoom of an axis of n pixels: all that both axes can have, more if it is thin. */

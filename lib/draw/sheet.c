@@ -72,6 +72,18 @@ lc__sheet_place(const struct lc__sheet *sheet, uint32_t i, uint32_t width,
 	return area;
 }
 
+/* Facts are parted by two blanks; as many as fit, from the first on. */
+static lc_id
+fit_note(lc_id note, size_t most)
+{
+	const char *text = note.data;
+
+	for (size_t n = note.size; n > 0 && note.size > most; n--)
+		if (n + 2 <= note.size && text[n] == ' ' && text[n + 1] == ' ')
+			note.size = n;
+	return note;
+}
+
 static void
 draw_caption(struct lc__sheet *sheet, uint32_t i, struct lc__caption caption,
     uint32_t note_colour)
@@ -83,7 +95,7 @@ draw_caption(struct lc__sheet *sheet, uint32_t i, struct lc__caption caption,
 
 	lc__text_draw_cut(&sheet->canvas, cell.x, y, name, caption.name, most);
 	lc__text_draw_cut(&sheet->canvas, cell.x, y + LC__TEXT_LINE, note,
-	    caption.note, most);
+	    fit_note(caption.note, most), most);
 }
 
 void
@@ -103,22 +115,35 @@ lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
 	draw_caption(sheet, i, caption, LC__DIM_INK);
 }
 
+/* On a ground of its own, as high as its lines. */
+static void
+draw_reason(struct lc__sheet *sheet, struct lc__area cell, lc_id reason)
+{
+	const struct lc__pen pen = { LC__ALARM, 1 };
+	const int64_t inset = cell.width >= 96 ? 11 : 6;
+	const size_t most = (size_t)(cell.width - 2 * inset) / LC__GLYPH_STEP;
+	const size_t room = (size_t)cell.height / LC__TEXT_LINE - 1;
+	const size_t all = lc__text_lines(reason, most);
+	const size_t lines = all < room ? all : room;
+	const int64_t height = (int64_t)lines * LC__TEXT_LINE + 8;
+	const struct lc__area ground = { cell.x + inset - 5,
+	    cell.y + (cell.height - height) / 2, cell.width - 2 * inset + 10, height };
+
+	lc__canvas_fill(&sheet->canvas, ground, LC__PAPER);
+	lc__canvas_frame(&sheet->canvas, ground, 1, CROSS);
+	lc__text_draw_lines(&sheet->canvas, cell.x + inset, ground.y + 6, pen, reason,
+	    most, lines);
+}
+
 void
 lc__sheet_missing(struct lc__sheet *sheet, uint32_t i, lc_id reason,
     struct lc__caption caption)
 {
 	const struct lc__area cell = lc__sheet_cell(sheet, i);
-	const struct lc__pen pen = { LC__ALARM, 1 };
-	const struct lc__area ground = { cell.x + 6, cell.y + cell.height / 4,
-	    cell.width - 12, cell.height / 2 };
-	const struct lc__area text = { ground.x + 5, ground.y + 6, ground.width - 10,
-	    ground.height - 8 };
 
 	lc__canvas_fill(&sheet->canvas, cell, LC__WASH);
 	lc__canvas_cross(&sheet->canvas, cell, CROSS);
 	lc__canvas_frame(&sheet->canvas, cell, 1, CROSS);
-	lc__canvas_fill(&sheet->canvas, ground, LC__PAPER);
-	lc__canvas_frame(&sheet->canvas, ground, 1, CROSS);
-	lc__text_draw_lines(&sheet->canvas, text, pen, reason);
+	draw_reason(sheet, cell, reason);
 	draw_caption(sheet, i, caption, LC__ALARM);
 }

@@ -16,7 +16,7 @@ struct lc__sheet {
 /** The two lines below a cell; what does not fit is cut. */
 struct lc__caption {
 	lc_id name; /* what it is: its end matters most */
-	lc_id note; /* what there is to know */
+	lc_id note; /* what there is to know: facts parted by two blanks */
 };
 
 /** The smallest cell, in pixels, and the largest. */
