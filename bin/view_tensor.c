@@ -154,7 +154,7 @@ view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out
 	if (status != EXIT_DONE)
 		return status;
 	if (!npy_is(&decoded.file)) {
-		report_error("%s: neither a shard nor a .npy file", input_name(path));
+		report_error("%s: not a .npy file", input_name(path));
 		status = EXIT_DATA;
 	} else {
 		read = npy_decode(&decoded, input_name(path), LC__NPY_ANY_DTYPE);
