@@ -128,7 +128,7 @@ offer_value(const struct opt *opt, const char *typed)
 	puts(files ? "files" : opt->kind == OPT_DIR ? "dirs" : "words");
 	if (opt->kind == OPT_CHOICE)
 		offer_choices(opt->value, typed);
-	if (strcmp(opt->name, "dtype") == 0) {
+	if (opt->kind == OPT_TEXT && strcmp(opt->name, "dtype") == 0) {
 		for (int i = 0; i < LC_DTYPE_COUNT; i++)
 			offer(lc_dtype_name((lc_dtype)i), "", typed);
 	}

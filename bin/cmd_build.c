@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "buildtable.h"
+#include "command.h"
+#include "ingest/ingest.h"
+#include "interrupt.h"
+#include "limits.h"
+#include "metrics.h"
+#include "picture.h"
+#include "progress.h"
+#include "report.h"
+#include "resultjson.h"
+#include "settings.h"
+#include "size.h"
+#include "trace.h"
+
+/* Frames that are named on standard error; all are in rejected.jsonl. */
+#define NAMED 10
+
+static int layout;
+static int unlabelled;
+static const char *labels;
+static const char *dataset_root;
+static const char *size = "640x640";
+static int fit;
+static const char *pad = "000000";
+static int alpha;
+static int dtype;
+static uint64_t max_boxes = 16;
+static int skip_empty = 1;
+static double min_visible = 0.1;
+static int boxes_stored;
+static int ignore_orientation;
+static int dct_scale;
+static uint64_t max_pixels = LC__IMAGE_MAX_PIXELS;
+static const char *buckets;
+static uint64_t shard_size = 192ull << 20;
+static int shard_version = 1;
+static int metadata = 1;
+static uint64_t threads;
+static const char *max_invalid, *max_missing, *max_empty;
+static int thresholds;
+static int clear;
+static int rehash;
+static int dry_run;
+static const char *trace_file, *metrics_file;
+
+static struct opt options[] = {
+	{ "", "layout", OPT_CHOICE, &layout,
+	    .value = "auto|capture|yolo|coco|voc|unlabelled",
+	    .help = "how the labels stand; auto finds out" },
+	{ "", "unlabelled", OPT_FLAG, &unlabelled,
+	    .help = "the same as --layout unlabelled" },
+	{ "", "labels", OPT_FILE, &labels, .value = "FILE",
+	    .help = "COCO: the file of annotations, from DATASET or absolute" },
+	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
+	    .help = "dataset_root in the recipe; default DATASET" },
+	{ "", "size", OPT_TEXT, &size, .value = "WxH",
+	    .help = "pixels of a sample, 640 for a square" },
+	{ "", "fit", OPT_CHOICE, &fit, .value = "letterbox|stretch|cover",
+	    .help = "all of the picture and padding, all of it out of shape, or as "
+	    "much as fills the sample" },
+	{ "", "pad", OPT_TEXT, &pad, .value = "RRGGBB",
+	    .help = "colour of the padding" },
+	{ "", "alpha", OPT_CHOICE, &alpha, .value = "drop|over",
+	    .help = "transparency: ignored, or blended over the padding's colour" },
+	{ "", "dtype", OPT_CHOICE, &dtype, .value = "f16|f32|u8",
+	    .help = "of the samples' pixels" },
+	{ "", "max-boxes", OPT_COUNT, &max_boxes, .value = "N", .most = 65535,
+	    .help = "boxes of a sample; more are left out and counted" },
+	{ "", "skip-empty", OPT_FLAG, &skip_empty,
+	    .help = "write frames without a box, too" },
+	{ "", "min-visible", OPT_RATIO, &min_visible, .value = "R",
+	    .help = "drop boxes of which a smaller share is left in the sample" },
+	{ "", "boxes-stored", OPT_FLAG, &boxes_stored,
+	    .help = "boxes are of the picture before EXIF's orientation" },
+	{ "", "ignore-orientation", OPT_FLAG, &ignore_orientation,
+	    .help = "do not turn pictures as their EXIF data say" },
+	{ "", "dct-scale", OPT_FLAG, &dct_scale,
+	    .help = "let the JPEG decoder shrink: faster, other pixels" },
+	{ "", "max-pixels", OPT_COUNT, &max_pixels, .value = "N", .least = 1,
+	    .help = "refuse pictures of more pixels" },
+	{ "", "buckets", OPT_TEXT, &buckets, .value = "default|K|WxH,...",
+	    .help = "several sizes, of which each picture gets the nearest: seven of "
+	    "a megapixel, K of the data's shapes, or these" },
+	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
+	    .least = 4ull << 10, .most = 1ull << 40,
+	    .help = "target size of a shard, 4K to 1T; default 192M" },
+	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "1|2",
+	    .help = "1 has no metadata, and boxes in the dtype of the pixels" },
+	{ "", "metadata", OPT_FLAG, &metadata,
+	    .help = "leave out cache_ids, origins and block checksums" },
+	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
+	    .help = "threads that decode; 0 for the number of processors" },
+	{ "", "max-invalid", OPT_TEXT, &max_invalid, .value = "N|P%",
+	    .help = "limit on invalid frames: 12, 5% or 12,5%" },
+	{ "", "max-missing", OPT_TEXT, &max_missing, .value = "N|P%",
+	    .help = "limit on frames without an image" },
+	{ "", "max-empty", OPT_TEXT, &max_empty, .value = "N|P%",
+	    .help = "limit on frames without a box" },
+	{ "", "thresholds", OPT_CHOICE, &thresholds, .value = "fail|warn",
+	    .help = "what an exceeded limit does" },
+	{ "", "clear", OPT_FLAG, &clear,
+	    .help = "forget what is stored and build everything anew" },
+	{ "", "rehash", OPT_FLAG, &rehash,
+	    .help = "read every source, do not trust its size and time" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "read and check everything, write nothing" },
+	{ "", "trace", OPT_FILE, &trace_file, .value = "FILE",
+	    .help = "write what happens as JSON lines" },
+	{ "", "metrics", OPT_FILE, &metrics_file, .value = "FILE",
+	    .help = "write counts for Prometheus, some times a minute" },
+	{ .kind = OPT_END }
+};
+
+/* ---- options --------------------------------------------------------------------- */
+
+/* "--size: what is wrong" */
+static int
+wrong(const void *target, const char *why)
+{
+	char spelling[80];
+
+	return report_usage("%s: %s", opt_spelling(options, target,
+	    "build", spelling, sizeof(spelling)), why);
+}
+
+static int
+wrong_value(const void *target, const char *what, const char *text)
+{
+	char why[200];
+
+	snprintf(why, sizeof(why), "not a %s: '%.100s'", what, text);
+	return wrong(target, why);
+}
+
+/* Whether the command line or its own variable has decided an option: then the
+ * WAREHOUSE_ variables do not. */
+static bool
+is_given(const void *target)
+{
+	for (const struct opt *opt = options; opt->kind != OPT_END; opt++)
+		if (opt->target == target)
+			return opt->source >= FROM_ENVIRONMENT;
+	return false;
+}
+
+static int
+fill_limit(const char *const *text, const char *name, struct lc__limit *out)
+{
+	char why[OPT_TEXT_ROOM];
+
+	if (*text != NULL && !limit_parse(*text, out, why, sizeof(why)))
+		return wrong(text, why);
+	if (!is_given(text) && !limit_environment(name, out, why, sizeof(why)))
+		return report_usage("%s", why);
+	return EXIT_DONE;
+}
+
+/* WAREHOUSE_THRESHOLDS=fail|warn */
+static int
+fill_mode(bool *warn)
+{
+	const char *text = getenv("WAREHOUSE_THRESHOLDS");
+
+	*warn = thresholds == 1;
+	if (is_given(&thresholds) || text == NULL || *text == '\0')
+		return EXIT_DONE;
+	*warn = strcmp(text, "warn") == 0;
+	if (!*warn && strcmp(text, "fail") != 0)
+		return report_usage("WAREHOUSE_THRESHOLDS: '%s' is none of "
+		    "fail|warn", text);
+	return EXIT_DONE;
+}
+
+/* WAREHOUSE_CLEAR=1 */
+static int
+fill_clear(bool *out)
+{
+	const char *text = getenv("WAREHOUSE_CLEAR");
+
+	*out = clear;
+	if (is_given(&clear) || text == NULL || *text == '\0')
+		return EXIT_DONE;
+	*out = strcmp(text, "1") == 0;
+	if (!*out && strcmp(text, "0") != 0)
+		return report_usage("WAREHOUSE_CLEAR: not a switch: '%s' (1 or 0)",
+		    text);
+	return EXIT_DONE;
+}
+
+static int
+fill_limits(struct lc__ingest *in)
+{
+	struct lc__thresholds *limits = &in->thresholds;
+	int status = fill_limit(&max_invalid, "INVALID", &limits->invalid);
+
+	if (status == EXIT_DONE)
+		status = fill_limit(&max_missing, "MISSING", &limits->missing);
+	if (status == EXIT_DONE)
+		status = fill_limit(&max_empty, "EMPTY", &limits->empty);
+	if (status == EXIT_DONE)
+		status = fill_mode(&limits->warn);
+	if (status == EXIT_DONE)
+		status = fill_clear(&in->clear);
+	return status;
+}
+
+static int
+fill_buckets(struct lc__ingest *in)
+{
+	struct lc__recipe *recipe = in->recipe;
+	uint64_t k;
+
+	if (buckets == NULL)
+		return EXIT_DONE;
+	if (strcmp(buckets, "default") == 0) {
+		recipe->n_buckets = sizeof(lc__buckets_default) /
+		    sizeof(lc__buckets_default[0]);
+		memcpy(recipe->buckets, lc__buckets_default,
+		    sizeof(lc__buckets_default));
+		return EXIT_DONE;
+	}
+	if (count_parse(buckets, &k)) {
+		if (k < 1 || k > LC__BUCKETS_MAX)
+			return wrong_value(&buckets, "number of buckets from 1 to 64",
+			    buckets);
+		in->learn_buckets = (size_t)k;
+		return EXIT_DONE;
+	}
+	if (!picture_sizes(buckets, recipe->buckets, LC__BUCKETS_MAX,
+	    &recipe->n_buckets))
+		return wrong_value(&buckets, "list of sizes", buckets);
+	return EXIT_DONE;
+}
+
+static int
+fill_transform(struct lc__transform *transform)
+{
+	struct lc__bucket target;
+
+	if (!picture_size(size, &target))
+		return wrong_value(&size, "size, as in 640x480", size);
+	transform->width = target.width;
+	transform->height = target.height;
+	if (!picture_colour(pad, transform->pad))
+		return wrong_value(&pad, "colour, as in 727272", pad);
+	transform->fit = (enum lc__fit)fit;
+	transform->alpha = alpha ? LC__ALPHA_OVER : LC__ALPHA_DROP;
+	transform->ignore_orientation = ignore_orientation;
+	transform->dct_scale = dct_scale;
+	transform->max_pixels = max_pixels;
+	return EXIT_DONE;
+}
+
+/* As it was given, without slashes at the end. */
+static char *
+root_text(const char *dataset)
+{
+	char *text = strdup(dataset_root != NULL ? dataset_root : dataset);
+	size_t n = text != NULL ? strlen(text) : 0;
+
+	while (n > 1 && text[n - 1] == '/')
+		text[--n] = '\0';
+	return text;
+}
+
+static int
+fill_recipe(struct lc__recipe *recipe)
+{
+	static const lc_dtype dtypes[] = { LC_F16, LC_F32, LC_U8 };
+
+	if (unlabelled && layout != LC__LAYOUT_AUTO &&
+	    layout != LC__LAYOUT_UNLABELLED)
+		return report_usage("--unlabelled and another --layout");
+	recipe->layout = unlabelled ? LC__LAYOUT_UNLABELLED :
+	    (enum lc__layout)layout;
+	recipe->dtype = dtypes[dtype];
+	recipe->shard_version = (uint32_t)shard_version + 1;
+	recipe->metadata = metadata && recipe->shard_version > 1;
+	if (recipe->shard_version == 1 && recipe->dtype == LC_U8)
+		return report_usage("--shard-version 1 has no u8");
+	recipe->max_boxes = (uint32_t)max_boxes;
+	recipe->skip_empty = skip_empty;
+	recipe->min_visible = min_visible;
+	recipe->boxes_stored = boxes_stored;
+	recipe->shard_bytes = shard_size;
+	return fill_transform(&recipe->transform);
+}
+
+/* ---- what is told meanwhile -------------------------------------------------------- */
+
+static struct {
+	uint64_t told, untold;  /* frames that are no samples */
+	enum lc__phase phase;   /* of the last step */
+} watch;
+
+static int
+step(void *ctx, const struct lc__ingest_state *state)
+{
+	const bool export = state->phase == LC__PHASE_EXPORT;
+
+	(void)ctx;
+	if (export && watch.phase != LC__PHASE_EXPORT)
+		progress_begin("build: shards");
+	watch.phase = state->phase;
+	trace_progress(state);
+	metrics_progress(state);
+	if (export)
+		return progress_step(NULL, state->bytes_exported,
+		    state->bytes_to_export);
+	progress_items(state->frames_done, state->frames);
+	return progress_step(NULL, state->bytes_read, 0);
+}
+
+/* Frames without boxes are nothing to warn of. */
+static void
+rejected(void *ctx, const struct lc__frame *frame, enum lc__reject reason,
+    const char *detail)
+{
+	const char *name = lc__reject_name(reason);
+
+	(void)ctx;
+	trace_rejected(frame, name, detail);
+	if (reason == LC__REJECT_NO_LABELS)
+		return;
+	if (watch.told >= NAMED) {
+		watch.untold++;
+		return;
+	}
+	watch.told++;
+	report_note("%s: %s", name, detail);
+}
+
+static void
+warn(void *ctx, const char *line)
+{
+	(void)ctx;
+	trace_warning(line);
+	report_note("warning: %s", line);
+}
+
+/* ---- the result ---------------------------------------------------------------------- */
+
+static void
+show_json(const struct lc__ingest_result *result, const char *status)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "status", status);
+	jw_flag(&json, "dry_run", dry_run);
+	result_members(&json, result);
+	jw_end_line(&json);
+}
+
+static void
+show_text(const struct lc__ingest_result *result)
+{
+	char samples[SIZE_TEXT], shards[SIZE_TEXT];
+
+	if (result->up_to_date || result->limits_changed)
+		printf("%s: up to date, %s in %s%s\n", result->version_dir,
+		    count_human(result->state.samples, "sample", samples,
+		    sizeof(samples)), count_human(result->shards, "shard", shards,
+		    sizeof(shards)), result->limits_changed ?
+		    "; its limits and sources are noted anew" : "");
+	else
+		buildtable_print(result, dry_run);
+}
+
+static void
+tell_untold(const struct lc__ingest_result *result)
+{
+	if (watch.untold == 0)
+		return;
+	if (result->version_dir != NULL)
+		report_note("and %llu more: see %s/rejected.jsonl",
+		    (unsigned long long)watch.untold, result->version_dir);
+	else
+		report_note("and %llu more", (unsigned long long)watch.untold);
+}
+
+static int
+tell_failure(lc_status status, const struct lc__ingest *in,
+    const struct lc__ingest_result *result)
+{
+	char frames[SIZE_TEXT];
+
+	if (status == LC_FAILED) {
+		report_error("%s", lc_last_error()->text);
+		return EXIT_NO;
+	}
+	if (status != LC_CANCELLED)
+		return report_file(status);
+	if (!dry_run)
+		report_note("stopped after %s of %llu; the same command%s goes on "
+		    "from there", count_human(result->state.frames_done, "frame",
+		    frames, sizeof(frames)),
+		    (unsigned long long)result->state.frames,
+		    in->clear ? " without --clear" : "");
+	return interrupt_status();
+}
+
+/* Counts are shown also where a limit is exceeded: they say why. */
+static int
+show(lc_status status, const struct lc__ingest *in,
+    const struct lc__ingest_result *result)
+{
+	const bool counted = status == LC_OK || status == LC_FAILED;
+
+	tell_untold(result);
+	if (settings.json && counted)
+		show_json(result, lc_status_name(status));
+	else if (!settings.quiet && status == LC_OK)
+		show_text(result);
+	return status == LC_OK ? EXIT_DONE : tell_failure(status, in, result);
+}
+
+static int
+build(const struct lc__ingest *in)
+{
+	struct lc__ingest_result result;
+	lc_status done;
+	lc_error error;
+	int status;
+
+	progress_begin("build");
+	done = lc__ingest_run(in, &result);
+	error = *lc_last_error();
+	progress_end();
+	trace_end(&result, lc_status_name(done), done == LC_OK ? NULL : error.text);
+	status = show(done, in, &result);
+	status = report_worse(status, metrics_end(&result, done == LC_OK));
+	lc__ingest_result_free(&result);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	const struct lc__ingest_watch told = { NULL, step, rejected, warn };
+	struct lc__recipe recipe;
+	struct lc__ingest in = { .dataset = argv[0], .warehouse = argv[1],
+		.labels = labels, .recipe = &recipe, .watch = &told,
+		.rehash = rehash, .dry_run = dry_run };
+	char *root = root_text(argv[0]);
+	int status;
+
+	(void)argc;
+	lc__recipe_init(&recipe);
+	recipe.dataset_root = root != NULL ? root : argv[0];
+	in.threads = threads < 1024 ? (unsigned)threads : 1024;
+	status = fill_recipe(&recipe);
+	if (status == EXIT_DONE)
+		status = fill_buckets(&in);
+	if (status == EXIT_DONE)
+		status = fill_limits(&in);
+	if (status == EXIT_DONE)
+		status = trace_open(trace_file);
+	if (status == EXIT_DONE)
+		status = metrics_begin(metrics_file, argv[1]);
+	if (status == EXIT_DONE) {
+		trace_begin(argv[0], argv[1], options);
+		status = build(&in);
+	}
+	status = report_worse(status, trace_close());
+	free(root);
+	return status;
+}
+
+const struct command cmd_build = {
+	.name = "build",
+	.operands = "DATASET WAREHOUSE",
+	.summary = "make a warehouse of a labelled dataset",
+	.text =
+	    "Checks the labels of every frame below DATASET, decodes its image, brings "
+	    "it to one size and stores it in the module samples of WAREHOUSE. When all "
+	    "frames are there they are written as TWH1 shards into a version of their "
+	    "own, v<day>-<hash>, and `current` is pointed to it.\n"
+	    "The same files and options give the same bytes, for any number of "
+	    "threads. A build that was stopped, however, goes on where it was when the "
+	    "same command is run again; a later one takes over what has not changed.\n"
+	    "A frame that cannot become a sample is passed over and its reason is "
+	    "noted. The limits make too many of them an error: then nothing is "
+	    "written, `current` stays, and the exit status is 1.\n"
+	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
+	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "
+	    "limits, WAREHOUSE_THRESHOLDS what they do; options win.",
+	.examples =
+	    "cachex build photos warehouse --layout yolo --size 384\n"
+	    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
+	    "cachex build photos warehouse --buckets 5 --trace trace.jsonl",
+	.completes = "dd",
+	.least = 2,
+	.most = 2,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A build's counts for Prometheus, as a file that node_exporter's textfile collector
+ * reads. */
+#ifndef BIN_METRICS_H
+#define BIN_METRICS_H
+
+#include <stdbool.h>
+
+#include "ingest/ingest.h"
+
+/** Begin; @p path NULL: no metrics. Reports what cannot be written; an exit status. */
+int metrics_begin(const char *path, const char *warehouse);
+/** Replace the file, some times a minute. */
+void metrics_progress(const struct lc__ingest_state *state);
+/** Replace it for the last time; reports; an exit status. */
+int metrics_end(const struct lc__ingest_result *result, bool success);
+
+#endif

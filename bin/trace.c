@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "trace.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "json.h"
+#include "lmdbcache.h"
+#include "report.h"
+#include "resultjson.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct {
+	FILE *out;        /* NULL: no trace */
+	const char *path;
+	uint64_t start;   /* ns */
+	uint64_t next;    /* ns: when progress is due */
+	int sys;          /* errno of the first failed write */
+} trace;
+
+int
+trace_open(const char *path)
+{
+	trace.path = path;
+	trace.start = trace.next = lc__clock_ns();
+	if (path == NULL)
+		return EXIT_DONE;
+	trace.out = fopen(path, "we");
+	return trace.out != NULL ? EXIT_DONE : report_errno(path);
+}
+
+/* {"event":"begin","seconds":0.0 */
+static struct json
+begin(const char *event)
+{
+	struct json json = { trace.out, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "event", event);
+	jw_real(&json, "seconds", (double)(lc__clock_ns() - trace.start) / SECOND);
+	return json;
+}
+
+/* A line is there for who reads along. */
+static void
+end(struct json *json)
+{
+	jw_end_line(json);
+	if (fflush(trace.out) != 0 && trace.sys == 0)
+		trace.sys = errno;
+}
+
+static void
+put_options(struct json *json, const struct opt *options)
+{
+	char text[OPT_TEXT_ROOM];
+
+	jw_open(json, "options", '{');
+	for (; options->kind != OPT_END; options++)
+		jw_text(json, options->name, opt_render(options, text,
+		    sizeof(text)));
+	jw_close(json, '}');
+}
+
+void
+trace_begin(const char *dataset, const char *warehouse,
+    const struct opt *options)
+{
+	struct json json;
+
+	if (trace.out == NULL)
+		return;
+	json = begin("begin");
+	jw_text(&json, "cachex", lc_version());
+	jw_count(&json, "time_ms", lc__clock_wall_ms());
+	jw_text(&json, "dataset", dataset);
+	jw_text(&json, "warehouse", warehouse);
+	put_options(&json, options);
+	end(&json);
+}
+
+void
+trace_rejected(const struct lc__frame *frame, const char *reason,
+    const char *detail)
+{
+	struct json json;
+
+	if (trace.out == NULL)
+		return;
+	json = begin("rejected");
+	jw_text(&json, "run", frame->run);
+	jw_text(&json, "name", frame->name);
+	jw_text(&json, "reason", reason);
+	jw_text(&json, "detail", detail);
+	end(&json);
+}
+
+void
+trace_progress(const struct lc__ingest_state *state)
+{
+	struct json json;
+
+	if (trace.out == NULL || lc__clock_coarse_ns() < trace.next)
+		return;
+	trace.next = lc__clock_coarse_ns() + SECOND;
+	json = begin("progress");
+	jw_text(&json, "phase", lc__phase_name(state->phase));
+	result_counts(&json, state);
+	end(&json);
+}
+
+void
+trace_warning(const char *line)
+{
+	struct json json;
+
+	if (trace.out == NULL)
+		return;
+	json = begin("warning");
+	jw_text(&json, "text", line);
+	end(&json);
+}
+
+static void
+put_phase(const struct lc__ingest_state *state, enum lc__phase phase)
+{
+	struct json json = begin("phase");
+
+	jw_text(&json, "phase", lc__phase_name(phase));
+	jw_real(&json, "thread_seconds", (double)state->ns[phase] / SECOND);
+	end(&json);
+}
+
+void
+trace_end(const struct lc__ingest_result *result, const char *status,
+    const char *error)
+{
+	struct json json;
+
+	if (trace.out == NULL)
+		return;
+	for (int phase = 0; phase < LC__PHASES; phase++)
+		put_phase(&result->state, (enum lc__phase)phase);
+	json = begin("end");
+	jw_text(&json, "status", status);
+	if (error != NULL)
+		jw_text(&json, "error", error);
+	result_members(&json, result);
+	end(&json);
+}
+
+int
+trace_close(void)
+{
+	FILE *out = trace.out;
+
+	trace.out = NULL;
+	if (out == NULL)
+		return EXIT_DONE;
+	if (fclose(out) != 0 && trace.sys == 0)
+		trace.sys = errno;
+	if (trace.sys == 0)
+		return EXIT_DONE;
+	errno = trace.sys;
+	return report_errno(trace.path);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What happens in a build, a JSON object a line, as it happens. */
+#ifndef BIN_TRACE_H
+#define BIN_TRACE_H
+
+#include "ingest/ingest.h"
+#include "opt.h"
+
+/** Open the file, replacing it; reports; an exit status. @p path NULL: no trace. */
+int trace_open(const char *path);
+/** "begin": what is built, with the value of every option. */
+void trace_begin(const char *dataset, const char *warehouse,
+    const struct opt *options);
+/** "rejected". */
+void trace_rejected(const struct lc__frame *frame, const char *reason,
+    const char *detail);
+/** "progress", once a second at most. */
+void trace_progress(const struct lc__ingest_state *state);
+/** "warning". */
+void trace_warning(const char *line);
+/** "phase" for each, then "end". @p error is NULL if there was none. */
+void trace_end(const struct lc__ingest_result *result, const char *status,
+    const char *error);
+/** Close; reports what could not be written; an exit status. */
+int trace_close(void);
+
+#endif
