@@ -126,6 +126,35 @@ ingesting_assert_same(const char *a, const char *b)
 	outdir_assert_same_dirs(ingesting_path(a, ""), ingesting_path(b, ""));
 }
 
+static struct lc__manifest
+read_manifest(const char *dir)
+{
+	struct lc__buf text = outdir_get_file(dir, "manifest.json");
+	struct lc__manifest manifest;
+
+	assert_ok(lc__manifest_parse(text.data, text.size, dir, &manifest));
+	lc__buf_free(&text);
+	return manifest;
+}
+
+uint64_t
+ingesting_common_shards(const char *warehouse, const char *other)
+{
+	char *dir = outdir_join(warehouse, other);
+	struct lc__manifest now = read_manifest(ingesting_path(warehouse, ""));
+	struct lc__manifest then = read_manifest(dir);
+	uint64_t common = 0;
+
+	for (size_t i = 0; i < now.n; i++)
+		for (size_t k = 0; k < then.n; k++)
+			common += strcmp(now.shards[i].samples_hash,
+			    then.shards[k].samples_hash) == 0;
+	lc__manifest_free(&now);
+	lc__manifest_free(&then);
+	free(dir);
+	return common;
+}
+
 static uint64_t
 add_up(const struct lc__counts *c)
 {
@@ -165,14 +194,12 @@ void
 ingesting_assert_good(const char *warehouse)
 {
 	const char *dir = ingesting_path(warehouse, "");
-	struct lc__buf text = outdir_get_file(dir, "manifest.json");
 	struct lc__buf lines = outdir_get_file(dir, "rejected.jsonl");
-	struct lc__manifest manifest;
+	struct lc__manifest manifest = read_manifest(dir);
 	struct lc__summary summary;
 	uint64_t samples = 0;
 
 	assert_ok(lc_manifest_verify(dir, NULL));
-	assert_ok(lc__manifest_parse(text.data, text.size, dir, &manifest));
 	assert_ok(lc__summary_parse(manifest.summary, dir, &summary));
 	for (size_t i = 0; i < manifest.n; i++)
 		samples += manifest.shards[i].samples;
@@ -180,6 +207,5 @@ ingesting_assert_good(const char *warehouse)
 	ck_assert_uint_eq(count_lines(&lines), summary.totals.total - samples);
 	lc__summary_free(&summary);
 	lc__manifest_free(&manifest);
-	lc__buf_free(&text);
 	lc__buf_free(&lines);
 }

@@ -32,6 +32,8 @@ const char *ingesting_path(const char *warehouse, const char *name);
 const char *ingesting_current(const char *warehouse);
 /** Both warehouses' current versions have the same name and files, bytes and all. */
 void ingesting_assert_same(const char *a, const char *b);
+/** How many shards of the current version another version, by its name, has too. */
+uint64_t ingesting_common_shards(const char *warehouse, const char *other);
 /** That its shards are what its manifest says, and the summary's sums fit. */
 void ingesting_assert_good(const char *warehouse);
 

@@ -2,6 +2,7 @@
 /* Datasets to warehouses: the same bytes always, and what a second build takes over. */
 #include "run.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "need.h"
 #include "outdir_files.h"
 
+#define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
 #define FRAMES 20u /* a run; every fifth has no boxes */
 
 static const char *
@@ -88,18 +90,328 @@ START_TEST(second_run_is_up_to_date)
 }
 END_TEST
 
+/* Change the dataset, build again in the same warehouse, and compare with a new
+ * one: all but @p anew frames are taken over. */
+static void
+build_again(const char *root, const char *warehouse, uint64_t anew,
+    struct lc__ingest_result *out)
+{
+	const char *old = strdupa(ingesting_current(warehouse));
+	struct ingesting in;
+
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, out);
+	ck_assert(!out->up_to_date);
+	ck_assert_uint_eq(out->state.reused, out->state.frames - anew);
+	ck_assert_uint_eq(out->shards_reused,
+	    ingesting_common_shards(warehouse, old));
+	ck_assert_str_ne(old, ingesting_current(warehouse));
+	ingesting_assert_good(warehouse);
+	ingesting_assert_same(ingesting_reference(root), warehouse);
+}
+
+static void
+change_label(const char *root)
+{
+	const char *path = dataset_label(root, "a", 3);
+
+	dataset_file(path, "{\"frame_id\":3,\"image\":\"images/f3.png\","
+	    "\"labels\":[{\"bbox_norm\":[0,0,1,1]}]}");
+	dataset_settle(root);
+}
+
+static void
+change_image(const char *root)
+{
+	dataset_image(dataset_picture(root, "b", 7), 50, 20, 4711);
+	dataset_settle(root);
+}
+
+static void
+add_frame(const char *root)
+{
+	dataset_frame(root, "a", FRAMES, 40, 40, 1, 4711);
+	dataset_settle(root);
+}
+
+static void
+add_run(const char *root)
+{
+	dataset_frame(root, "c", 0, 40, 40, 1, 4711);
+	dataset_settle(root);
+}
+
+static void
+remove_frame(const char *root)
+{
+	need(unlink(dataset_label(root, "a", 2)) == 0);
+	need(unlink(dataset_picture(root, "a", 2)) == 0);
+	dataset_settle(root);
+}
+
+static void
+remove_image(const char *root)
+{
+	need(unlink(dataset_picture(root, "b", 2)) == 0);
+	dataset_settle(root);
+}
+
+static const struct {
+	void (*change)(const char *root);
+	uint64_t anew, gone;
+} change_rows[] = {
+	{ change_label, 1, 0 },
+	{ change_image, 1, 0 },
+	{ add_frame, 1, 0 },
+	{ add_run, 1, 0 },
+	{ remove_frame, 0, 1 },
+	{ remove_image, 1, 0 },
+};
+
+START_TEST(a_change_is_all_that_is_built)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	struct lc__ingest_result result;
+
+	change_rows[_i].change(root);
+	build_again(root, warehouse, change_rows[_i].anew, &result);
+	ck_assert_uint_eq(result.forgotten, change_rows[_i].gone);
+	ck_assert_uint_gt(result.shards_reused, 0);
+	ck_assert_uint_lt(result.shards_reused, result.shards);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
+START_TEST(an_image_that_comes_late)
+{
+	const char *root = make_dataset(), *warehouse = run_scratch();
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	remove_image(root);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert_uint_eq(result.state.rejected[LC__REJECT_NO_FILE], 1);
+	ck_assert_uint_eq(result.summary.totals.missing_file, 1);
+	lc__ingest_result_free(&result);
+
+	/* It is looked for each time, but nothing changes. */
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, 2 * FRAMES - 1);
+	lc__ingest_result_free(&result);
+
+	dataset_image(dataset_picture(root, "b", 2), 30, 30, 5);
+	dataset_settle(root);
+	build_again(root, warehouse, 1, &result);
+	ck_assert_uint_eq(result.summary.totals.missing_file, 0);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
+/* As a copy of the dataset has other times: read once more, then never again. */
+START_TEST(touched_files_are_the_same)
+{
+	const struct timespec times[2] = { { 1650000000, 5 }, { 1650000000, 5 } };
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	const char *current = ingesting_current(warehouse);
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	for (int i = 0; i < 3; i++) {
+		if (i == 1) {
+			need(utimensat(AT_FDCWD, dataset_picture(root, "a", 1),
+			    times, 0) == 0);
+			need(utimensat(AT_FDCWD, dataset_label(root, "b", 1),
+			    times, 0) == 0);
+		}
+		ingesting_init(&in, root, warehouse);
+		ingesting_run(&in, LC_OK, &result);
+		ck_assert(result.up_to_date);
+		ck_assert_uint_eq(result.state.reused, 2 * FRAMES);
+		ck_assert_int_eq(result.state.bytes_read > 0, i == 1);
+		ck_assert_uint_eq(result.state.ns[LC__PHASE_DECODE], 0);
+		ck_assert_str_eq(ingesting_current(warehouse), current);
+		lc__ingest_result_free(&result);
+	}
+}
+END_TEST
+
+/* Size and time as they were: only who reads it sees. */
+START_TEST(rehash_reads_everything)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	char *path = strdupa(dataset_label(root, "a", 1));
+	struct lc__ingest_result result;
+	struct lc__buf text = { 0 };
+	struct ingesting in;
+
+	assert_ok(lc__read_file(path, 1 << 20, &text));
+	lc__buf_append(&text, "", 1);
+	*strstr((char *)text.data, "seed") = 'S';
+	dataset_file(path, (char *)text.data);
+	lc__buf_free(&text);
+	dataset_settle(root);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(result.up_to_date);
+	lc__ingest_result_free(&result);
+	in.ingest.rehash = true;
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(!result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, 2 * FRAMES - 1);
+	ingesting_assert_same(ingesting_reference(root), warehouse);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
+/* ---- another recipe ---------------------------------------------------------------- */
+
+static void
+other_dtype(struct ingesting *in)
+{
+	in->recipe.dtype = LC_F32;
+}
+
+static void
+more_boxes(struct ingesting *in)
+{
+	in->recipe.max_boxes = 5;
+}
+
+static void
+keep_empty(struct ingesting *in)
+{
+	in->recipe.skip_empty = false;
+}
+
+static void
+larger_shards(struct ingesting *in)
+{
+	in->recipe.shard_bytes = 64 << 10;
+}
+
+static void
+old_shards(struct ingesting *in)
+{
+	in->recipe.shard_version = 1;
+	in->recipe.dtype = LC_F16;
+	in->recipe.metadata = false;
+}
+
+static void
+other_size(struct ingesting *in)
+{
+	in->recipe.transform.width = 20;
+}
+
+static const struct {
+	void (*change)(struct ingesting *in);
+	bool decoded; /* samples are others */
+} recipe_rows[] = {
+	{ other_dtype, false },
+	{ more_boxes, false },
+	{ keep_empty, false },
+	{ larger_shards, false },
+	{ old_shards, false },
+	{ other_size, true },
+};
+
+START_TEST(another_recipe)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	const char *fresh = run_scratch();
+	const char *old = strdupa(ingesting_current(warehouse));
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	ingesting_init(&in, root, warehouse);
+	recipe_rows[_i].change(&in);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(!result.up_to_date);
+	ck_assert_uint_eq(result.state.reused,
+	    recipe_rows[_i].decoded ? 0 : 2 * FRAMES);
+	ck_assert_int_eq(result.state.bytes_read > 0, recipe_rows[_i].decoded);
+	ingesting_assert_good(warehouse);
+	lc__ingest_result_free(&result);
+	ingesting_init(&in, root, fresh);
+	recipe_rows[_i].change(&in);
+	ingesting_run(&in, LC_OK, NULL);
+	ingesting_assert_same(fresh, warehouse);
+
+	/* Back again: that version still stands. */
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(!result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, 2 * FRAMES);
+	ck_assert_uint_eq(result.state.bytes_read, 0);
+	ck_assert_uint_eq(result.state.bytes_exported, 0);
+	ck_assert_uint_eq(result.shards_reused, result.shards);
+	ck_assert_str_eq(ingesting_current(warehouse), old);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
+START_TEST(clear_builds_everything)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	outdir_flip(ingesting_path(warehouse, ""), "shard-000001.twh1", 9000);
+	ingesting_init(&in, root, warehouse);
+	in.ingest.clear = true;
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(!result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, 0);
+	ck_assert_uint_eq(result.shards_reused, 0);
+	ingesting_assert_good(warehouse);
+	ingesting_assert_same(ingesting_reference(root), warehouse);
+	ck_assert_int_eq(outdir_count_files(warehouse, ""), 4);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
+START_TEST(missing_shard_is_built)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	outdir_remove_file(ingesting_path(warehouse, ""), "shard-000001.twh1");
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(!result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, 2 * FRAMES);
+	ck_assert_uint_eq(result.shards_reused, result.shards - 1);
+	ingesting_assert_same(ingesting_reference(root), warehouse);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
 	Suite *s = suite_create("ingest");
 	TCase *same = tcase_create("the same bytes");
 	TCase *again = tcase_create("a second run");
+	TCase *other = tcase_create("another recipe");
 
 	tcase_add_test(same, builds_a_version);
 	tcase_add_loop_test(same, same_bytes_for_any_threads, 0, 3);
 	suite_add_tcase(s, same);
 	tcase_add_test(again, second_run_is_up_to_date);
+	tcase_add_loop_test(again, a_change_is_all_that_is_built, 0,
+	    COUNT(change_rows));
+	tcase_add_test(again, an_image_that_comes_late);
+	tcase_add_test(again, touched_files_are_the_same);
+	tcase_add_test(again, rehash_reads_everything);
 	suite_add_tcase(s, again);
+	tcase_add_loop_test(other, another_recipe, 0, COUNT(recipe_rows));
+	tcase_add_test(other, clear_builds_everything);
+	tcase_add_test(other, missing_shard_is_built);
+	suite_add_tcase(s, other);
 	return s;
 }
 
