@@ -83,13 +83,15 @@ static lc_status
 check_place(const struct lc__ingest *ingest)
 {
 	char *dataset = realpath(ingest->dataset, NULL);
-	char *warehouse = real_beginning(ingest->warehouse);
-	const size_t n = dataset != NULL ? strlen(dataset) : 0;
+	char *warehouse;
+	size_t n;
 	lc_status status = LC_OK;
 
 	if (dataset == NULL)
-		status = lc__error_sys(errno, "%s", ingest->dataset);
-	else if (warehouse != NULL && strncmp(warehouse, dataset, n) == 0 &&
+		return lc__error_sys(errno, "%s", ingest->dataset);
+	n = strlen(dataset);
+	warehouse = real_beginning(ingest->warehouse);
+	if (warehouse != NULL && strncmp(warehouse, dataset, n) == 0 &&
 	    (warehouse[n] == '/' || warehouse[n] == '\0' || dataset[n - 1] == '/'))
 		status = lc__error(LC_INVALID, 0,
 		    "%s: is in the dataset %s; a warehouse must be elsewhere",
@@ -120,8 +122,7 @@ open_store(struct lc__building *b)
 	if (ingest->dry_run)
 		return LC_OK;
 	return_if_error(lc__recipe_sample_key(b->recipe, key));
-	return_if_error(lc__store_open(&b->store, ingest->warehouse, key,
-	    ingest->no_sync));
+	return_if_error(lc__store_open(&b->store, ingest, key));
 	if (ingest->clear) {
 		return_if_error(lc__rebuild_note(ingest->warehouse, true));
 		return_if_error(lc_clear(b->store.cache));

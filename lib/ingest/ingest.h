@@ -67,6 +67,7 @@ struct lc__ingest {
 	bool rehash;             /* read every file, do not trust size and time */
 	bool dry_run;            /* look, validate and count; write nothing */
 	bool no_sync;            /* tests: do not wait for the disk */
+	uint64_t flush_every;    /* tests: frames a commit; 0: by size and time */
 	const struct lc__ingest_watch *watch;
 };
 

@@ -18,20 +18,22 @@
 #define SEEN_MARK ".seen"
 
 lc_status
-lc__store_open(struct lc__store *store, const char *warehouse,
-    const char sample_key[65], bool no_sync)
+lc__store_open(struct lc__store *store, const struct lc__ingest *ingest,
+    const char sample_key[65])
 {
 	lc_options options;
 
 	snprintf(store->prefix, sizeof(store->prefix), "%.12s", sample_key);
 	lc_options_init(&options);
-	options.durability = no_sync ? LC_DURABLE_RELAXED : LC_DURABLE_FULL;
+	options.durability = ingest->no_sync ? LC_DURABLE_RELAXED : LC_DURABLE_FULL;
 	options.flush_interval_ms = FLUSH_MS;
 	options.chunk_bytes = CHUNK_BYTES;
+	if (ingest->flush_every > 0)
+		options.flush_every = ingest->flush_every;
 	options.lru_bytes = 0;
 	options.rank = 0;
 	options.writer_rank = LC_RANK_ANY;
-	return lc_open(warehouse, LC__WAREHOUSE_MODULE, &options, &store->cache);
+	return lc_open(ingest->warehouse, LC__WAREHOUSE_MODULE, &options, &store->cache);
 }
 
 lc_status

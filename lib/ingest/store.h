@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "ingest/ingest.h"
 #include "ingest/sample.h"
 #include "lmdbcache.h"
 
@@ -14,9 +15,9 @@ struct lc__store {
 	char prefix[13];  /* of the cache_ids: the sample key's first digits */
 };
 
-/** Open the module of @p warehouse, made if it is missing. */
+/** Open the module of a build's warehouse, made if it is missing. */
 LC_CHECKED lc_status lc__store_open(struct lc__store *store,
-    const char *warehouse, const char sample_key[65], bool no_sync);
+    const struct lc__ingest *ingest, const char sample_key[65]);
 /** Close; what is pending is committed. */
 lc_status lc__store_close(struct lc__store *store);
 
