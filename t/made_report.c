@@ -24,7 +24,7 @@ real(uint64_t *seed)
 }
 
 static void
-make_box(uint64_t *seed, double shift, double box[4])
+make_box(uint64_t *seed, double shift, struct lc__box *box)
 {
 	const double side = 0.04 + 0.4 * real(seed) * real(seed) * (1 - shift);
 	const double aspect = 0.6 + real(seed);
@@ -32,18 +32,19 @@ make_box(uint64_t *seed, double shift, double box[4])
 	    real(seed) - 0.5 - shift));
 	const double y = side + (1 - 2 * side) * real(seed);
 
-	box[0] = x - side * aspect / 2;
-	box[1] = y - side / 2;
-	box[2] = x + side * aspect / 2;
-	box[3] = y + side / 2;
+	box->x0 = x - side * aspect / 2;
+	box->y0 = y - side / 2;
+	box->x1 = x + side * aspect / 2;
+	box->y1 = y + side / 2;
+	box->class_id = (int64_t)(run_random(seed) % 7 *
+	    (run_random(seed) % 2)) - 1;
 }
 
 struct lc__observation
-made_observation(const double (*boxes)[4], uint32_t n, const int64_t *class_ids)
+made_observation(const struct lc__box *boxes, uint32_t n)
 {
 	const struct lc__observation observation = {
-		.width = SIDE, .height = SIDE, .n = n, .boxes = boxes,
-		.class_ids = class_ids
+		.width = SIDE, .height = SIDE, .n = n, .boxes = boxes
 	};
 
 	return observation;
@@ -57,18 +58,13 @@ make_samples(const struct made_report *how, struct lc__facts *out)
 	uint64_t seed = how->seed;
 
 	for (uint64_t i = 0; i < how->samples; i++) {
-		double boxes[MOST_BOXES][4];
-		int64_t ids[MOST_BOXES];
+		struct lc__box boxes[MOST_BOXES];
 		const uint32_t n = 1 + (uint32_t)(run_random(&seed) % 4 *
 		    (run_random(&seed) % 4));
-		struct lc__observation seen = made_observation(
-		    (const double (*)[4])boxes, n, ids);
+		struct lc__observation seen = made_observation(boxes, n);
 		const size_t size = run_random(&seed) % 8 / 3;
-		for (uint32_t k = 0; k < n; k++) {
-			make_box(&seed, how->shift, boxes[k]);
-			ids[k] = (int64_t)(run_random(&seed) % 7 *
-			    (run_random(&seed) % 2)) - 1;
-		}
+		for (uint32_t k = 0; k < n; k++)
+			make_box(&seed, how->shift, &boxes[k]);
 		seen.sample = i;
 		seen.origin.original_width = widths[size];
 		seen.origin.original_height = heights[size];
@@ -160,16 +156,16 @@ static void
 make_rejects(const struct made_report *how, struct lc__facts *out)
 {
 	static const char text[] =
-	    "{\"run_id\":\"run-000\",\"name\":\"<b>f1</b>\",\"reason\":\"no_file\","
-	    "\"detail\":\"run-000/\\\"f1\\\".jpg: No such file or directory\"}\n"
-	    "{\"run_id\":\"run-001\",\"name\":\"f2\",\"reason\":\"out_of_range\","
+	    "{\"run\":\"run-000\",\"name\":\"<b>f1</b>\",\"label\":null,"
+	    "\"image\":\"run-000/f1.jpg\",\"reason\":\"no_file\",\"detail\":\"run-000/\\\"f1\\\".jpg: No such file or directory\"}\n"
+	    "{\"run\":\"run-001\",\"name\":\"f2\",\"reason\":\"out_of_range\","
 	    "\"detail\":\"run-001/labels/f2.json: labels[0].bbox_norm: 1.25 is "
 	    "outside of 0 to 1\"}\n";
 	char *path = lc__path_join(how->dir, "rejected.jsonl");
 
 	ck_assert_int_eq(lc__write_file_atomic(path, text, sizeof(text) - 1), LC_OK);
 	free(path);
-	ck_assert_int_eq(lc__fields_read("{\"run_id\":\"run-000\","
+	ck_assert_int_eq(lc__fields_read("{\"run\":\"run-000\","
 	    "\"name\":\"<b>f1</b>\",\"reason\":\"no_file\",\"detail\":"
 	    "\"run-000/\\\"f1\\\".jpg: No such file or directory\"}",
 	    &out->rejects[0]), LC_OK);
@@ -200,7 +196,7 @@ make_info(const struct made_report *how, struct lc__facts *out)
 	out->info = info;
 	out->series = calloc(2, sizeof(*out->series));
 	out->series[0] = (lc_series_info){ 3, SIDE, SIDE, 0, how->samples / 2 };
-	out->series[1] = (lc_series_info){ 3, SIDE, 2 * SIDE, how->samples / 2,
+	out->series[1] = (lc_series_info){ 3, 2 * SIDE, SIDE, how->samples / 2,
 		how->samples - how->samples / 2 };
 }
 

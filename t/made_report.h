@@ -19,8 +19,7 @@ struct made_report {
 void made_report(const struct made_report *how, struct lc__facts *out);
 void made_report_free(struct lc__facts *facts);
 
-/** An observation of one sample with these boxes, all of class @p class_id. */
-struct lc__observation made_observation(const double (*boxes)[4], uint32_t n,
-    const int64_t *class_ids);
+/** An observation of a sample of 640 x 640 pixels with these boxes. */
+struct lc__observation made_observation(const struct lc__box *boxes, uint32_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/classes.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,22 +37,37 @@ insert(struct lc__classes *classes, size_t at, int64_t id)
 	}
 	memmove(classes->rows + at + 1, classes->rows + at,
 	    (classes->n - at) * sizeof(*classes->rows));
-	classes->rows[at] = (struct lc__class_count){ id, 1 };
+	classes->rows[at] = (struct lc__class_count){ .id = id };
 	classes->n++;
 	return LC_OK;
+}
+
+void
+lc__classes_begin(struct lc__classes *classes, uint64_t boxes)
+{
+	classes->samples++;
+	classes->in_sample = (double)boxes;
+	classes->n_squares += classes->in_sample * classes->in_sample;
 }
 
 lc_status
 lc__classes_add(struct lc__classes *classes, int64_t id)
 {
 	const size_t at = place_of(classes, id);
+	const bool there = at < classes->n && classes->rows[at].id == id;
+	const bool full = !there && classes->n == LC__CLASSES_MOST;
+	struct lc__class_count *row;
 
-	if (at < classes->n && classes->rows[at].id == id)
-		classes->rows[at].boxes++;
-	else if (classes->n == LC__CLASSES_MOST)
-		classes->others++;
-	else
+	if (!there && !full)
 		return_if_error(insert(classes, at, id));
+	row = full ? &classes->others : &classes->rows[at];
+	if (row->sample != classes->samples)
+		row->now = 0;
+	row->sample = classes->samples;
+	/* From c squared to c + 1 squared. */
+	row->squares += 2 * (double)row->now++ + 1;
+	row->products += classes->in_sample;
+	row->boxes++;
 	classes->boxes++;
 	return LC_OK;
 }

@@ -59,9 +59,17 @@ lc__distributions_init(struct lc__distributions *seen)
 	}
 }
 
+uint64_t
+lc__category(const struct lc__histogram *histogram, uint32_t i)
+{
+	if (i == 0)
+		return histogram->below;
+	return i <= histogram->bins ? histogram->counts[i - 1] : histogram->above;
+}
+
 /* The last bin holds its upper edge too: a box may fill the image. */
 static void
-count(struct lc__distributions *seen, enum lc__metric metric, double value)
+count_in(struct lc__histogram *histogram, enum lc__metric metric, double value)
 {
 	const struct lc__metric_row *row = &lc__metrics[metric];
 
@@ -70,19 +78,59 @@ count(struct lc__distributions *seen, enum lc__metric metric, double value)
 	if (value == row->high)
 		value = nextafter(row->high, row->low);
 	if (isfinite(value))
-		lc__histogram_add(&seen->histograms[metric], value);
+		lc__histogram_add(histogram, value);
 }
 
 static void
-count_box(struct lc__distributions *seen, const double box[4], double width,
+count(struct lc__distributions *seen, enum lc__metric metric, double value)
+{
+	count_in(&seen->histograms[metric], metric, value);
+}
+
+/* What a metric is of a box, on an image of this size. */
+static double
+value_of(enum lc__metric metric, const struct lc__box *box, double width,
     double height)
 {
-	const double w = box[2] - box[0], h = box[3] - box[1];
+	const double w = box->x1 - box->x0, h = box->y1 - box->y0;
 
-	count(seen, LC__METRIC_BOX_SIDE, sqrt(w * h));
-	count(seen, LC__METRIC_BOX_ASPECT, w * width / (h * height));
-	count(seen, LC__METRIC_BOX_X, (box[0] + box[2]) / 2);
-	count(seen, LC__METRIC_BOX_Y, (box[1] + box[3]) / 2);
+	switch (metric) {
+	case LC__METRIC_BOX_SIDE: return sqrt(w * h);
+	case LC__METRIC_BOX_ASPECT: return w * width / (h * height);
+	case LC__METRIC_BOX_X: return (box->x0 + box->x1) / 2;
+	default: return (box->y0 + box->y1) / 2;
+	}
+}
+
+static void
+note_likeness(struct lc__likeness *likeness, const struct lc__histogram *one)
+{
+	const double n = (double)one->n;
+
+	for (uint32_t i = 0; i < one->bins + 2; i++) {
+		const double c = (double)lc__category(one, i);
+		likeness->squares[i] += c * c;
+		likeness->products[i] += c * n;
+	}
+	likeness->n_squares += n * n;
+}
+
+static void
+count_boxes(struct lc__distributions *seen, enum lc__metric metric,
+    const struct lc__observation *observation)
+{
+	const struct lc__metric_row *row = &lc__metrics[metric];
+	struct lc__histogram one;
+
+	lc__histogram_init(&one, row->name, row->title, row->low, row->high,
+	    row->bins);
+	for (uint32_t i = 0; i < observation->n; i++) {
+		const double value = value_of(metric, &observation->boxes[i],
+		    observation->width, observation->height);
+		count(seen, metric, value);
+		count_in(&one, metric, value);
+	}
+	note_likeness(&seen->likeness[metric], &one);
 }
 
 static void
@@ -100,12 +148,13 @@ lc_status
 lc__distributions_add(struct lc__distributions *seen,
     const struct lc__observation *observation)
 {
-	for (uint32_t i = 0; i < observation->n; i++) {
-		count_box(seen, observation->boxes[i], observation->width,
-		    observation->height);
+	for (int m = 0; m < LC__METRICS && observation->n > 0; m++)
+		if (lc__metrics[m].subject == LC__OF_BOXES)
+			count_boxes(seen, (enum lc__metric)m, observation);
+	lc__classes_begin(&seen->classes, observation->n);
+	for (uint32_t i = 0; i < observation->n; i++)
 		return_if_error(lc__classes_add(&seen->classes,
-		    observation->class_ids[i]));
-	}
+		    observation->boxes[i].class_id));
 	count(seen, LC__METRIC_BOXES_PER_SAMPLE, observation->n);
 	count_source(seen, observation->origin.original_width,
 	    observation->origin.original_height);
@@ -115,7 +164,6 @@ lc__distributions_add(struct lc__distributions *seen,
 	}
 	seen->samples++;
 	seen->boxes += observation->n;
-	seen->with_boxes += observation->n > 0;
 	return LC_OK;
 }
 

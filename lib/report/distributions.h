@@ -49,15 +49,27 @@ extern const struct lc__metric_row lc__metrics[LC__METRICS];
 /** "samples", "boxes", "runs". */
 const char *lc__subject_name(enum lc__subject subject);
 
+/**
+ * How much alike the values of one sample are: sums over the samples, for each
+ * category of a histogram (below, the bins, above).
+ */
+struct lc__likeness {
+	double squares[LC__HISTOGRAM_BINS + 2];  /* of how many values it has there */
+	double products[LC__HISTOGRAM_BINS + 2]; /* that times how many it has in all */
+	double n_squares;                        /* of how many it has in all */
+};
+
 struct lc__distributions {
 	struct lc__histogram histograms[LC__METRICS];
+	struct lc__likeness likeness[LC__METRICS]; /* only of what boxes have */
 	struct lc__classes classes;
 	uint64_t samples;
 	uint64_t boxes;      /* of all samples */
-	uint64_t with_boxes; /* samples that have one at least */
 };
 
 void lc__distributions_init(struct lc__distributions *seen);
+/** Values in category @p i of a histogram: 0 below, bins + 1 above. */
+uint64_t lc__category(const struct lc__histogram *histogram, uint32_t i);
 /** Count a sample. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__distributions_add(struct lc__distributions *seen,
     const struct lc__observation *observation);

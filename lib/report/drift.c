@@ -40,12 +40,27 @@ lc__drift_find(const char *name)
 	return metric;
 }
 
+/* A category of one side: how many values, and how they lie in the samples, as in
+ * lc__likeness. */
+struct category {
+	double n, squares, products;
+};
+
 /* Distance and noise of two distributions, a category at a time. */
 struct sums {
-	double n, m;   /* values of both sides */
-	double old_units, new_units; /* of them that are independent */
+	double n, m;      /* values of both sides */
+	double n_squares; /* of both together, over the samples */
 	double distance, noise;
 };
+
+/* Values that have nothing to do with each other. */
+static struct category
+plain(uint64_t n)
+{
+	const struct category category = { (double)n, (double)n, (double)n };
+
+	return category;
+}
 
 static void
 begin(struct sums *sums, struct lc__drift_row *row, uint64_t n, uint64_t m)
@@ -53,23 +68,28 @@ begin(struct sums *sums, struct lc__drift_row *row, uint64_t n, uint64_t m)
 	memset(sums, 0, sizeof(*sums));
 	sums->n = (double)n;
 	sums->m = (double)m;
-	sums->old_units = sums->n;
-	sums->new_units = sums->m;
+	sums->n_squares = sums->n + sums->m;
 	row->old_n = n;
 	row->new_n = m;
 }
 
 static void
-add_category(struct sums *sums, uint64_t a, uint64_t b)
+add_category(struct sums *sums, struct category a, struct category b)
 {
-	const double share = ((double)a + (double)b) / (sums->n + sums->m);
-	const double rest = share * (1 - share);
-	const double sigma = sqrt(rest * (1 / sums->old_units + 1 / sums->new_units));
+	const double all = sums->n + sums->m;
+	const double share = (a.n + b.n) / all;
+	/* Mean over the values of (c - share * n) squared, of samples with c of n
+	 * values here: share * (1 - share) where every sample has one. */
+	const double variance = (a.squares + b.squares -
+	    2 * share * (a.products + b.products) +
+	    share * share * sums->n_squares) / all;
+	const double sigma = sqrt(fmax(variance, 0) * (1 / sums->n + 1 / sums->m));
 
-	sums->distance += fabs((double)a / sums->n - (double)b / sums->m) / 2;
-	/* The normal's mean deviation, which is too large for rare categories: two
-	 * draws of one value each differ by 2 s (1 - s). */
-	sums->noise += fmin(sigma * M_2_SQRTPI * M_SQRT1_2, 2 * rest) / 2;
+	sums->distance += fabs(a.n / sums->n - b.n / sums->m) / 2;
+	/* The normal's mean deviation; no two shares with this mean differ by more
+	 * than 2 s (1 - s) on average. */
+	sums->noise += fmin(sigma * M_2_SQRTPI * M_SQRT1_2,
+	    2 * share * (1 - share)) / 2;
 }
 
 static void
@@ -100,8 +120,8 @@ compare_shares(uint64_t a, uint64_t n, uint64_t b, uint64_t m,
 	b = at_most(b, m);
 	begin(&sums, row, n, m);
 	if (n > 0 && m > 0) {
-		add_category(&sums, a, b);
-		add_category(&sums, n - a, m - b);
+		add_category(&sums, plain(a), plain(b));
+		add_category(&sums, plain(n - a), plain(m - b));
 		row->is_share = true;
 		row->old_value = (double)a / (double)n;
 		row->new_value = (double)b / (double)m;
@@ -129,68 +149,80 @@ compare_outcomes(const struct lc__summary *old, const struct lc__summary *new,
 
 	begin(&sums, row, outcomes_of(old), outcomes_of(new));
 	if (sums.n > 0 && sums.m > 0)
-		add_category(&sums, old->written, new->written);
+		add_category(&sums, plain(old->written), plain(new->written));
 	while (sums.n > 0 && sums.m > 0 &&
 	    (i < old->n_reasons || j < new->n_reasons)) {
 		const int order = i == old->n_reasons ? 1 : j == new->n_reasons ?
 		    -1 : strcmp(old->reasons[i].name, new->reasons[j].name);
-		add_category(&sums, order <= 0 ? old->reasons[i].count : 0,
-		    order >= 0 ? new->reasons[j].count : 0);
+		add_category(&sums, plain(order <= 0 ? old->reasons[i].count : 0),
+		    plain(order >= 0 ? new->reasons[j].count : 0));
 		i += order <= 0;
 		j += order >= 0;
 	}
 	end(&sums, row);
 }
 
-static void
-use_samples(struct sums *sums, const struct lc__drift_side *old,
-    const struct lc__drift_side *new)
+static struct category
+of_class(const struct lc__class_count *row)
 {
-	sums->old_units = (double)old->seen->with_boxes;
-	sums->new_units = (double)new->seen->with_boxes;
+	const struct category category = { (double)row->boxes, row->squares,
+		row->products };
+
+	return category;
 }
 
 static void
-compare_classes(const struct lc__drift_side *old,
-    const struct lc__drift_side *new, struct lc__drift_row *row)
+compare_classes(const struct lc__classes *a, const struct lc__classes *b,
+    struct lc__drift_row *row)
 {
-	const struct lc__classes *a = &old->seen->classes, *b = &new->seen->classes;
+	const struct category none = { 0 };
 	struct sums sums;
 	size_t i = 0, j = 0;
 
 	begin(&sums, row, a->boxes, b->boxes);
-	use_samples(&sums, old, new);
+	sums.n_squares = a->n_squares + b->n_squares;
 	if (sums.n > 0 && sums.m > 0)
-		add_category(&sums, a->others, b->others);
+		add_category(&sums, of_class(&a->others), of_class(&b->others));
 	while (sums.n > 0 && sums.m > 0 && (i < a->n || j < b->n)) {
-		const bool in_a = i < a->n && (j == b->n || a->rows[i].id <= b->rows[j].id);
-		const bool in_b = j < b->n && (i == a->n || b->rows[j].id <= a->rows[i].id);
-		add_category(&sums, in_a ? a->rows[i].boxes : 0,
-		    in_b ? b->rows[j].boxes : 0);
+		const bool in_a = i < a->n &&
+		    (j == b->n || a->rows[i].id <= b->rows[j].id);
+		const bool in_b = j < b->n &&
+		    (i == a->n || b->rows[j].id <= a->rows[i].id);
+		add_category(&sums, in_a ? of_class(&a->rows[i]) : none,
+		    in_b ? of_class(&b->rows[j]) : none);
 		i += in_a;
 		j += in_b;
 	}
 	end(&sums, row);
 }
 
+static struct category
+of_bin(const struct lc__distributions *seen, enum lc__metric metric, uint32_t i)
+{
+	struct category category =
+	    plain(lc__category(&seen->histograms[metric], i));
+
+	if (lc__metrics[metric].subject == LC__OF_BOXES) {
+		category.squares = seen->likeness[metric].squares[i];
+		category.products = seen->likeness[metric].products[i];
+	}
+	return category;
+}
+
 static void
-compare_histograms(const struct lc__drift_side *old,
-    const struct lc__drift_side *new, enum lc__metric metric,
+compare_histograms(const struct lc__distributions *a,
+    const struct lc__distributions *b, enum lc__metric metric,
     struct lc__drift_row *row)
 {
-	const struct lc__histogram *a = &old->seen->histograms[metric];
-	const struct lc__histogram *b = &new->seen->histograms[metric];
+	const uint32_t categories = a->histograms[metric].bins + 2;
 	struct sums sums;
 
-	begin(&sums, row, a->n, b->n);
+	begin(&sums, row, a->histograms[metric].n, b->histograms[metric].n);
 	if (lc__metrics[metric].subject == LC__OF_BOXES)
-		use_samples(&sums, old, new);
-	if (a->n > 0 && b->n > 0) {
-		add_category(&sums, a->below, b->below);
-		add_category(&sums, a->above, b->above);
-		for (uint32_t i = 0; i < a->bins; i++)
-			add_category(&sums, a->counts[i], b->counts[i]);
-	}
+		sums.n_squares = a->likeness[metric].n_squares +
+		    b->likeness[metric].n_squares;
+	for (uint32_t i = 0; i < categories && sums.n > 0 && sums.m > 0; i++)
+		add_category(&sums, of_bin(a, metric, i), of_bin(b, metric, i));
 	end(&sums, row);
 }
 
@@ -216,10 +248,10 @@ compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
 		compare_outcomes(old->summary, new->summary, row);
 		break;
 	case LC__DRIFT_CLASSES:
-		compare_classes(old, new, row);
+		compare_classes(&old->seen->classes, &new->seen->classes, row);
 		break;
 	default:
-		compare_histograms(old, new,
+		compare_histograms(old->seen, new->seen,
 		    (enum lc__metric)(metric - LC__DRIFT_HISTOGRAMS), row);
 	}
 }

@@ -44,9 +44,9 @@ struct lc__drift_row {
 	/**
 	 * The distance to be expected if both sides were drawn at random from the
 	 * same source: E of half the sum of |p - q| over the categories, each
-	 * difference taken as normal with variance s (1 - s) (1/n + 1/m), s the share
-	 * of both together. Boxes of one sample are like each other, so that n is
-	 * the number of samples with boxes for what boxes have.
+	 * difference taken as normal with variance v (1/n + 1/m). v is s (1 - s), s the
+	 * share of both together; or where a sample has several values, boxes, which
+	 * may be like each other, as many times more as the samples show that.
 	 */
 	double noise;
 	double limit;      /* above it there is drift */

@@ -64,6 +64,9 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 	return_if_error(read_manifest(out->info->path, &out->manifest));
 	return_if_error(lc__summary_parse(out->info->summary, out->info->path,
 	    &out->summary));
+	/* Another program's summary may not say it. */
+	if (out->summary.written == 0)
+		out->summary.written = out->info->samples;
 	return_if_error(lc__thresholds_parse(out->info->thresholds,
 	    out->info->path, &out->thresholds));
 	return_if_error(lc__fields_read(out->info->recipe, &out->recipe));

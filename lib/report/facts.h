@@ -21,8 +21,9 @@
 /** A picture of a sample. */
 struct lc__thumbnail {
 	struct lc__buf png;
-	uint32_t width, height;
+	uint32_t width, height; /* of the picture */
 	char *id;               /* malloc'ed: the cache_id, NULL if there is none */
+	size_t id_size;
 	uint64_t sample, boxes; /* its number, and how many boxes it has */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/fields.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,11 @@ take_members(const lc_value *map, struct lc__fields *out)
 		return no_memory();
 	for (size_t i = 0; i < n; i++) {
 		struct lc__field *row = &out->rows[out->n++];
+		const lc_value *value = lc_value_at(map, i);
+		const bool null = lc_value_kind(value) == LC_NIL;
 		row->name = strdup(lc_value_name(map, i));
-		row->value = text_of(lc_value_at(map, i));
-		if (row->name == NULL || row->value == NULL)
+		row->value = null ? NULL : text_of(value);
+		if (row->name == NULL || (row->value == NULL && !null))
 			return no_memory();
 	}
 	return LC_OK;

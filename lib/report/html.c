@@ -100,19 +100,25 @@ write_outcomes(FILE *out, const struct lc__counts *counts)
 static void
 write_boxes(FILE *out, const struct lc__summary *summary)
 {
-	fputs("<p>", out);
-	lc__page_count(out, summary->written);
-	fputs(" samples were written with ", out);
-	lc__page_count(out, summary->boxes);
-	fputs(" boxes; ", out);
-	lc__page_count(out, summary->clipped);
-	fputs(" were clipped at the edge of the image, ", out);
-	lc__page_count(out, summary->dropped);
-	fputs(" dropped because too little of them was left, ", out);
-	lc__page_count(out, summary->overflow_boxes);
-	fputs(" left out of ", out);
-	lc__page_count(out, summary->overflow_samples);
-	fputs(" samples that had too many.</p>\n", out);
+	const struct {
+		const char *what;
+		uint64_t count;
+	} rows[] = {
+		{ "in the samples", summary->boxes },
+		{ "of them cut at the edge of the picture", summary->clipped },
+		{ "dropped, as too little of them was left", summary->dropped },
+		{ "left out: more than a sample takes", summary->overflow_boxes },
+		{ "samples that had too many", summary->overflow_samples },
+	};
+
+	fputs("<h3>Boxes</h3>\n", out);
+	lc__page_table(out, "Boxes|#Count");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		fprintf(out, "<tr><td>%s</td>", rows[i].what);
+		lc__page_cell_count(out, rows[i].count);
+		fputs("</tr>\n", out);
+	}
+	lc__page_table_end(out);
 }
 
 /* The verdict on one limit is the library's own: all others are left out. */
@@ -150,7 +156,7 @@ write_limits(FILE *out, const struct lc__thresholds *limits,
 	const struct lc__thresholds empty = { .empty = limits->empty };
 
 	fputs("<h3>Limits</h3>\n", out);
-	lc__page_table(out, "Frames|#Count|#Share|#Most|#Most of all|Verdict");
+	lc__page_table(out, "Frames|#Count|#Share|#At most|#As a share|Verdict");
 	write_limit(out, "invalid", &limits->invalid, &invalid, counts,
 	    counts->invalid);
 	write_limit(out, "missing", &limits->missing, &missing, counts,
@@ -167,8 +173,11 @@ write_validation(FILE *out, const struct lc__facts *facts)
 {
 	lc__page_section(out, "Frames");
 	write_outcomes(out, &facts->summary.totals);
-	write_boxes(out, &facts->summary);
+	fputs("<div class=\"beside\">\n<div>\n", out);
 	write_limits(out, &facts->thresholds, &facts->summary.totals);
+	fputs("</div>\n<div>\n", out);
+	write_boxes(out, &facts->summary);
+	fputs("</div>\n</div>\n", out);
 	lc__page_section_end(out);
 }
 
@@ -191,7 +200,7 @@ write_rejects(FILE *out, const struct lc__facts *facts, uint64_t all)
 		const struct lc__fields *row = &facts->rejects[i];
 		const char *detail = lc__fields_find(row, "detail");
 		fputs("<tr>", out);
-		cell_of(out, row, "run_id");
+		cell_of(out, row, "run");
 		cell_of(out, row, "name");
 		cell_of(out, row, "reason");
 		lc__page_cell_str(out, detail ? detail : "");
@@ -209,7 +218,10 @@ write_reasons(FILE *out, const struct lc__facts *facts)
 
 	lc__page_section(out, "Passed over");
 	if (summary->n_reasons == 0)
-		fputs("<p>Every frame became a sample.</p>\n", out);
+		fprintf(out, "<p>%s</p>\n", facts->n_rejects > 0 ||
+		    summary->written < summary->totals.total ?
+		    "The summary gives no reasons." :
+		    "Every frame became a sample.");
 	else
 		lc__page_table(out, "Reason|#Frames|#Share of all");
 	for (size_t i = 0; i < summary->n_reasons; i++) {
@@ -253,6 +265,8 @@ write_runs(FILE *out, const struct lc__summary *summary)
 	const size_t rows = summary->n_runs < LC__HTML_ROWS ? summary->n_runs :
 	    LC__HTML_ROWS;
 
+	if (summary->n_runs == 0)
+		return;
 	lc__page_section(out, "Runs");
 	lc__page_table(out, "Run|#Frames|#With boxes|#Without|#No image named|"
 	    "#File missing|#Invalid|#Samples|#Passed over");
@@ -346,11 +360,22 @@ write_classes(FILE *out, const struct lc__classes *classes)
 		write_class(out, &rows[i], classes, rows[0].boxes);
 	lc__page_table_end(out);
 	lc__page_more(out, shown, classes->n, "classes");
-	lc__page_more(out, classes->boxes - classes->others, classes->boxes,
+	lc__page_more(out, classes->boxes - classes->others.boxes, classes->boxes,
 	    "boxes of still other classes");
 	lc__page_section_end(out);
 	free(rows);
 	return LC_OK;
+}
+
+/* A cache_id without the key in front that all samples have, "0123456789ab/". */
+static lc_id
+short_id(const struct lc__thumbnail *thumbnail)
+{
+	const size_t key = thumbnail->id_size > 13 && thumbnail->id[12] == '/' &&
+	    strspn(thumbnail->id, "0123456789abcdef") == 12 ? 13 : 0;
+	const lc_id id = { thumbnail->id + key, thumbnail->id_size - key };
+
+	return id;
 }
 
 static void
@@ -362,7 +387,8 @@ write_thumbnail(FILE *out, const struct lc__thumbnail *thumbnail)
 	lc__base64_write(out, thumbnail->png.data, thumbnail->png.size);
 	fputs("\"/><figcaption>", out);
 	if (thumbnail->id != NULL)
-		lc__page_id(out, thumbnail->id, strlen(thumbnail->id));
+		lc__page_id(out, short_id(thumbnail).data,
+		    short_id(thumbnail).size);
 	fputs("<span>sample ", out);
 	lc__page_count(out, thumbnail->sample);
 	fprintf(out, ", %llu box%s</span></figcaption></figure>\n",
@@ -420,10 +446,10 @@ lc__html_write(FILE *out, const struct lc__facts *facts)
 	write_head(out, facts);
 	write_strip(out, facts);
 	write_validation(out, facts);
-	write_reasons(out, facts);
 	write_thumbnails(out, facts);
 	write_plots(out, &facts->seen);
 	return_if_error(write_classes(out, &facts->seen.classes));
+	write_reasons(out, facts);
 	write_runs(out, &facts->summary);
 	write_series(out, facts);
 	lc__html_recipe(out, facts);

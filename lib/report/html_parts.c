@@ -19,7 +19,7 @@ field(FILE *out, const char *name, const char *value)
 	fputs("<tr><td>", out);
 	lc__page_str(out, name);
 	fputs("</td><td><code>", out);
-	lc__page_str(out, value);
+	lc__page_str(out, value ? value : "null");
 	fputs("</code></td></tr>\n", out);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "report/numbers.h"
+#include "value/element.h"
 
 #define LIGHT_PIXELS 65536
 
@@ -31,32 +31,6 @@ lc__observer_free(struct lc__observer *observer)
 	memset(observer, 0, sizeof(*observer));
 }
 
-/* The boxes that the mask marks, to the front. */
-static uint32_t
-take_boxes(struct lc__observer *observer, const lc_tensor *boxes,
-    const lc_tensor *mask)
-{
-	const size_t size = lc_dtype_size(boxes->dtype);
-	size_t rows = size > 0 ? boxes->nbytes / size / 4 : 0;
-	uint32_t n = 0;
-
-	if (!lc__number_known(boxes->dtype) || !lc__number_known(mask->dtype))
-		return 0;
-	if (rows > observer->room)
-		rows = observer->room;
-	if (rows > mask->nbytes / lc_dtype_size(mask->dtype))
-		rows = mask->nbytes / lc_dtype_size(mask->dtype);
-	for (size_t i = 0; i < rows; i++) {
-		if (!(lc__number(mask->dtype, mask->data, i) > 0))
-			continue;
-		for (size_t k = 0; k < 4; k++)
-			observer->boxes[n][k] = lc__number(boxes->dtype,
-			    boxes->data, 4 * i + k);
-		n++;
-	}
-	return n;
-}
-
 lc_status
 lc__observe(struct lc__observer *observer, const lc_sample *sample,
     struct lc__observation *out)
@@ -66,9 +40,9 @@ lc__observe(struct lc__observer *observer, const lc_sample *sample,
 	return_if_error(lc_sample_read_origin(sample, &out->origin,
 	    observer->class_ids, observer->room));
 	out->cache_id = sample->id;
-	out->n = take_boxes(observer, &sample->boxes, &sample->mask);
-	out->boxes = (const double (*)[4])observer->boxes;
-	out->class_ids = observer->class_ids;
+	out->n = (uint32_t)lc__boxes_read(sample, observer->class_ids,
+	    observer->boxes, observer->room);
+	out->boxes = observer->boxes;
 	return LC_OK;
 }
 
@@ -79,17 +53,17 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 	const size_t pixels = (size_t)(image->shape[1] * image->shape[2]);
 	/* Odd, so that not the same columns are met in every row. */
 	const size_t step = pixels > LIGHT_PIXELS ? pixels / LIGHT_PIXELS | 1 : 1;
+	const size_t size = lc_dtype_size(image->dtype);
 	const double scale = image->dtype == LC_U8 ? 255 : 1;
 	double sum = 0, squares = 0, n = 0;
 
-	if (image->ndim != 3 || !lc__number_known(image->dtype) || pixels == 0 ||
-	    channels == 0)
+	if (image->ndim != 3 || image->nbytes == 0)
 		return;
 	for (size_t i = 0; i < pixels; i += step, n++) {
 		double grey = 0;
 		for (size_t c = 0; c < channels; c++)
-			grey += lc__number(image->dtype, image->data,
-			    c * pixels + i);
+			grey += lc__element_real(image->dtype,
+			    (const char *)image->data + (c * pixels + i) * size);
 		grey /= scale * (double)channels;
 		sum += grey;
 		squares += grey * grey;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "draw/boxes.h"
 #include "lmdbcache.h"
 
 struct lc__observation {
@@ -16,8 +17,7 @@ struct lc__observation {
 	lc_id cache_id;          /* empty if there is none */
 	lc_sample_origin origin; /* all zero without metadata */
 	uint32_t n;              /* boxes that the mask says are there */
-	const double (*boxes)[4];   /* x0, y0, x1, y1 in 0..1 */
-	const int64_t *class_ids;   /* of these boxes, -1 for none */
+	const struct lc__box *boxes; /* with their classes */
 	bool lit;                /* brightness and contrast count */
 	double brightness;       /* mean of all channels, 0..1 */
 	double contrast;         /* standard deviation of the grey image, 0..0.5 */
@@ -25,7 +25,7 @@ struct lc__observation {
 
 /** Memory for one observation after another. */
 struct lc__observer {
-	double (*boxes)[4];
+	struct lc__box *boxes;
 	int64_t *class_ids;
 	size_t room; /* rows of both */
 };
@@ -45,8 +45,8 @@ LC_CHECKED lc_status lc__observe(struct lc__observer *observer,
 
 /**
  * Set brightness, contrast and lit from at most 65,536 pixels, spread evenly, of
- * the image as it is stored, its padding included. A dtype that is not known
- * leaves lit false.
+ * the image as it is stored, its padding included. One without pixels leaves lit
+ * false.
  */
 void lc__observe_light(const lc_tensor *image, struct lc__observation *out);
 

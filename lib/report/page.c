@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/page.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -59,6 +60,7 @@ static const char style[] =
     ".meter{display:inline-block;width:9rem;height:.6rem;"
     "background:var(--soft);border-radius:.2rem;overflow:hidden}\n"
     ".meter i{display:block;height:100%;background:var(--bar)}\n"
+    ".beside{display:flex;flex-wrap:wrap;gap:0 3rem}\n"
     ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(20rem,1fr));"
     "gap:1.1rem 1.4rem}\n"
     "figure{margin:0;break-inside:avoid}\n"
@@ -102,28 +104,31 @@ lc__page_end(FILE *out)
 	fputs("</body>\n</html>\n", out);
 }
 
-/* Bytes of the character that begins the text; 0 if XML cannot have it. */
+/* Bytes of the character that begins the text; 1 where there is none. */
 static size_t
 length_of(const unsigned char *text, size_t size)
 {
 	const size_t n = lc__utf8_length(text, size);
 
-	if (*text < 0x20 && *text != '\t' && *text != '\n')
-		return 0;
-	if (*text == 0x7f)
-		return 0;
-	/* U+0080 to U+009F are controls; U+FFFE and U+FFFF are no characters. */
-	if (n == 2 && text[0] == 0xc2 && text[1] < 0xa0)
-		return 0;
-	if (n == 3 && text[0] == 0xef && text[1] == 0xbf && text[2] > 0xbd)
-		return 0;
-	return n;
+	return n ? n : 1;
+}
+
+/* No control, and what XML takes for a character; @p size is its length. */
+static bool
+is_shown(const unsigned char *text, size_t size)
+{
+	if (size == 1)
+		return (*text >= 0x20 && *text < 0x7f) || *text == '\t' ||
+		    *text == '\n';
+	if (size == 2)
+		return text[0] != 0xc2 || text[1] >= 0xa0;
+	return size != 3 || text[0] != 0xef || text[1] != 0xbf || text[2] <= 0xbd;
 }
 
 static void
 put_character(FILE *out, const unsigned char *text, size_t size)
 {
-	if (size == 0)
+	if (!is_shown(text, size))
 		fputs("\xef\xbf\xbd", out);
 	else if (*text == '&')
 		fputs("&amp;", out);
@@ -147,7 +152,7 @@ lc__page_text(FILE *out, const void *data, size_t size)
 	for (size_t at = 0; at < size;) {
 		const size_t n = length_of(text + at, size - at);
 		put_character(out, text + at, n);
-		at += n ? n : 1;
+		at += n;
 	}
 }
 
@@ -157,16 +162,14 @@ lc__page_str(FILE *out, const char *text)
 	lc__page_text(out, text, strlen(text));
 }
 
-/* The offset behind @p n characters, or behind all but the last @p n. */
+/* The offset behind @p n characters. */
 static size_t
 skip(const unsigned char *text, size_t size, size_t n)
 {
 	size_t at = 0;
 
-	for (; at < size && n > 0; n--) {
-		const size_t length = length_of(text + at, size - at);
-		at += length ? length : 1;
-	}
+	for (; at < size && n > 0; n--)
+		at += length_of(text + at, size - at);
 	return at;
 }
 
@@ -175,10 +178,8 @@ characters(const unsigned char *text, size_t size)
 {
 	size_t n = 0;
 
-	for (size_t at = 0; at < size; n++) {
-		const size_t length = length_of(text + at, size - at);
-		at += length ? length : 1;
-	}
+	for (size_t at = 0; at < size; n++)
+		at += length_of(text + at, size - at);
 	return n;
 }
 

@@ -3,13 +3,14 @@
 
 #include <math.h>
 
+#include "draw/ticks.h"
 #include "report/page.h"
 
 /* The picture and, in it, the plane of the bars, in units of SVG. */
 #define WIDTH 360
 #define HEIGHT 190
 #define LEFT 44.0
-#define RIGHT 352.0
+#define RIGHT 342.0
 #define TOP 8.0
 #define BOTTOM 148.0
 
@@ -19,18 +20,8 @@ struct plane {
 	uint32_t first, end; /* bins [first, end) */
 	double low, high;    /* their edges */
 	double most;         /* upper end of the vertical axis, a tick */
-	double step;         /* between ticks of it */
+	struct lc__ticks y;  /* of it */
 };
-
-/* 1, 2 or 5 times a power of ten, so that @p span has @p ticks of it at most. */
-static double
-nice_step(double span, double ticks)
-{
-	const double power = pow(10, floor(log10(span / ticks)));
-	const double lead = span / ticks / power;
-
-	return power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
-}
 
 static bool
 is_empty(const struct lc__histogram *a, const struct lc__histogram *b, uint32_t i)
@@ -69,8 +60,11 @@ choose_bins(struct plane *plane, const struct lc__histogram *a,
 static void
 choose_height(struct plane *plane, double most, double least_step)
 {
-	plane->step = most > 0 ? fmax(nice_step(most, 4), least_step) : 1;
-	plane->most = ceil(most / plane->step * (1 - 1e-9)) * plane->step;
+	plane->y = lc__ticks_of(0, fmax(most, 1e-3), 5, least_step);
+	/* The last tick stands above the highest bar. */
+	if (lc__ticks_value(&plane->y, plane->y.count - 1) < most)
+		plane->y.count++;
+	plane->most = lc__ticks_value(&plane->y, plane->y.count - 1);
 	if (!(plane->most > 0))
 		plane->most = 1;
 }
@@ -97,7 +91,7 @@ put_value(FILE *out, const struct lc__metric_row *row, double value)
 	else if (row->log2)
 		fprintf(out, "%.4g", exp2(value));
 	else
-		fprintf(out, "%.6g", fabs(value) < 1e-9 ? 0 : value);
+		fprintf(out, "%.6g", value);
 }
 
 static void
@@ -114,21 +108,19 @@ put_tick(FILE *out, double value)
 static void
 draw_x_axis(FILE *out, const struct plane *plane)
 {
-	const double span = plane->high - plane->low;
-	double step = nice_step(span, 6);
+	const struct lc__ticks ticks = lc__ticks_of(plane->low, plane->high, 7,
+	    plane->row->log2 ? 1 : 0);
 
-	if (plane->row->log2)
-		step = fmax(1, ceil(span / 7));
 	fprintf(out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
 	    "y2=\"%.1f\"/>\n", LEFT, BOTTOM, RIGHT, BOTTOM);
-	for (double i = ceil(plane->low / step - 1e-9);
-	    i * step <= plane->high + step * 1e-9; i++) {
-		const double x = x_of(plane, i * step);
+	for (uint32_t i = 0; i < ticks.count; i++) {
+		const double value = lc__ticks_value(&ticks, i);
+		const double x = x_of(plane, value);
 		fprintf(out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" "
 		    "x2=\"%.1f\" y2=\"%.1f\"/><text x=\"%.1f\" y=\"%.1f\" "
 		    "text-anchor=\"middle\">", x, BOTTOM, x, BOTTOM + 4, x,
 		    BOTTOM + 15);
-		put_value(out, plane->row, i * step);
+		put_value(out, plane->row, value);
 		fputs("</text>\n", out);
 	}
 	fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
@@ -140,16 +132,15 @@ draw_x_axis(FILE *out, const struct plane *plane)
 static void
 draw_y_axis(FILE *out, const struct plane *plane, const char *unit)
 {
-	const double ticks = round(plane->most / plane->step);
-
-	for (double i = 0; i <= ticks; i++) {
-		const double y = y_of(plane, i * plane->step);
+	for (uint32_t i = 0; i < plane->y.count; i++) {
+		const double value = lc__ticks_value(&plane->y, i);
+		const double y = y_of(plane, value);
 		if (i > 0)
 			fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" "
 			    "x2=\"%.1f\" y2=\"%.1f\"/>", LEFT, y, RIGHT, y);
 		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">",
 		    LEFT - 5, y + 3.5);
-		put_tick(out, i * plane->step);
+		put_tick(out, value);
 		fprintf(out, "%s</text>\n", unit);
 	}
 }
@@ -245,6 +236,28 @@ put_outside(FILE *out, uint64_t n, const char *where)
 	fprintf(out, " %s the range", where);
 }
 
+/* Where a bin is one whole number the median is one. */
+static double
+median_of(const struct lc__metric_row *row, const struct lc__histogram *histogram)
+{
+	const double median = lc__histogram_quantile(histogram, 0.5);
+
+	return row->high - row->low == row->bins && !row->log2 ? floor(median) :
+	    median;
+}
+
+/* Three digits, but whole numbers as they are. */
+static void
+put_short(FILE *out, const struct lc__metric_row *row, double value)
+{
+	if (row->log2)
+		value = exp2(value);
+	if (fabs(value) >= 100)
+		fprintf(out, "%.0f", value);
+	else
+		fprintf(out, "%.3g", value);
+}
+
 static void
 put_numbers(FILE *out, const struct lc__metric_row *row,
     const struct lc__histogram *histogram)
@@ -253,13 +266,12 @@ put_numbers(FILE *out, const struct lc__metric_row *row,
 	lc__page_count(out, histogram->n);
 	fprintf(out, " %s", lc__subject_name(row->subject));
 	if (histogram->n > 0) {
-		fputs(", median ", out);
-		fprintf(out, "%.3g", row->log2 ?
-		    exp2(lc__histogram_quantile(histogram, 0.5)) :
-		    lc__histogram_quantile(histogram, 0.5));
-		fprintf(out, ", %.3g to %.3g", row->log2 ?
-		    exp2(histogram->least) : histogram->least, row->log2 ?
-		    exp2(histogram->most) : histogram->most);
+		fputs(", median about ", out);
+		put_short(out, row, median_of(row, histogram));
+		fputs(", ", out);
+		put_short(out, row, histogram->least);
+		fputs(" to ", out);
+		put_short(out, row, histogram->most);
 	}
 	put_outside(out, histogram->below, "below");
 	put_outside(out, histogram->above, "above");

@@ -30,7 +30,8 @@ static const char schema[] =
     " invalid INTEGER NOT NULL, written INTEGER NOT NULL);"
     "CREATE TABLE reasons(reason TEXT PRIMARY KEY,"
     " frames INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE rejected(run_id TEXT, name TEXT, reason TEXT, detail TEXT);"
+    "CREATE TABLE rejected(run_id TEXT, name TEXT, label TEXT, image TEXT,"
+    " reason TEXT, detail TEXT);"
     "CREATE TABLE series(series INTEGER PRIMARY KEY, width INTEGER NOT NULL,"
     " height INTEGER NOT NULL, channels INTEGER NOT NULL,"
     " first_sample INTEGER NOT NULL, samples INTEGER NOT NULL);"
@@ -59,7 +60,7 @@ static const char *const inserts[INSERTS] = {
 	[WAREHOUSE] = "INSERT INTO warehouse VALUES(?,?)",
 	[RUNS] = "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?)",
 	[REASONS] = "INSERT INTO reasons VALUES(?,?)",
-	[REJECTED] = "INSERT INTO rejected VALUES(?,?,?,?)",
+	[REJECTED] = "INSERT INTO rejected VALUES(?,?,?,?,?,?)",
 	[SERIES] = "INSERT INTO series VALUES(?,?,?,?,?,?)",
 	[SHARDS] = "INSERT INTO shards VALUES(?,?,?,?,?,?)",
 	[HISTOGRAMS] = "INSERT INTO histograms VALUES(?,?,?,?,?)",
@@ -94,7 +95,7 @@ check_header(int fd, const char *path)
 
 /* SQLite would play the old file's journal back into the new one. */
 static lc_status
-check_journals(const char *path)
+check_journals_of(const char *path, const char *real)
 {
 	static const char *const suffixes[] = { "-journal", "-wal" };
 	struct stat st;
@@ -102,15 +103,26 @@ check_journals(const char *path)
 	for (size_t i = 0; i < 2; i++) {
 		char *name;
 		int found;
-		if (asprintf(&name, "%s%s", path, suffixes[i]) < 0)
+		if (asprintf(&name, "%s%s", real, suffixes[i]) < 0)
 			return lc__error(LC_NO_MEMORY, 0, "out of memory");
 		found = stat(name, &st) == 0;
 		free(name);
 		if (found)
 			return lc__error(LC_BUSY, 0, "%s: somebody writes it: "
-			    "%s%s is there", path, path, suffixes[i]);
+			    "there is a %s beside it", path, suffixes[i]);
 	}
 	return LC_OK;
+}
+
+/* A journal stands beside the file itself, not beside a link to it. */
+static lc_status
+check_journals(const char *path)
+{
+	char *real = realpath(path, NULL);
+	const lc_status status = check_journals_of(path, real ? real : path);
+
+	free(real);
+	return status;
 }
 
 lc_status
@@ -206,12 +218,15 @@ put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 	sqlite3_stmt *insert = db->insert[BOXES];
 
 	for (uint32_t i = 0; i < seen->n; i++) {
+		const struct lc__box *box = &seen->boxes[i];
 		int code = bind_count(insert, 1, seen->sample);
 		code |= sqlite3_bind_int64(insert, 2, i);
-		if (seen->class_ids[i] != -1)
-			code |= sqlite3_bind_int64(insert, 3, seen->class_ids[i]);
-		for (int k = 0; k < 4; k++)
-			code |= bind_real(insert, 4 + k, seen->boxes[i][k]);
+		if (box->class_id != -1)
+			code |= sqlite3_bind_int64(insert, 3, box->class_id);
+		code |= bind_real(insert, 4, box->x0);
+		code |= bind_real(insert, 5, box->y0);
+		code |= bind_real(insert, 6, box->x1);
+		code |= bind_real(insert, 7, box->y1);
 		return_if_error(bound(db, code));
 		return_if_error(put_row(db, BOXES));
 	}
@@ -401,10 +416,11 @@ put_distributions(struct lc__sqlite *db, const struct lc__distributions *seen)
 static lc_status
 put_rejected(struct lc__sqlite *db, const struct lc__fields *fields)
 {
-	static const char *const names[] = { "run_id", "name", "reason", "detail" };
+	static const char *const names[] = { "run", "name", "label",
+		"image", "reason", "detail" };
 	int code = SQLITE_OK;
 
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 6; i++)
 		code |= bind_str(db->insert[REJECTED], i + 1,
 		    lc__fields_find(fields, names[i]));
 	return_if_error(bound(db, code));

@@ -11,8 +11,8 @@
 #define LC__THUMBNAIL_SIDE 160
 
 /**
- * Draw a sample; of a dtype that is not known, or a size that cannot be drawn, none
- * is added. There is room for it.
+ * Draw a sample, for which there is room. What does not look like an image is passed
+ * over.
  */
 LC_CHECKED lc_status lc__thumbnail_add(struct lc__facts *facts,
     const struct lc__observation *observation, const lc_sample *sample);
