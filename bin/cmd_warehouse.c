@@ -4,7 +4,7 @@
 static struct opt options[] = { { .kind = OPT_END } };
 
 static const struct command *const subcommands[] = {
-	NULL
+	&warehouse_report, NULL
 };
 
 const struct command cmd_warehouse = {

@@ -5,4 +5,6 @@
 
 #include "command.h"
 
+extern const struct command warehouse_report;
+
 #endif

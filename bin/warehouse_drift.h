@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `cachex warehouse report --drift`: what two warehouses differ in. */
+#ifndef BIN_WAREHOUSE_DRIFT_H
+#define BIN_WAREHOUSE_DRIFT_H
+
+#include "opt.h"
+
+struct warehouse_drift {
+	double threshold;       /* limit of every metric */
+	struct opt_list limits; /* "NAME=LIMIT", for one each */
+	const char *output;     /* a page to write, or NULL */
+};
+
+/** Compare and show. Reports; EXIT_NO if there is drift. */
+int warehouse_drift(const struct warehouse_drift *how, const char *old,
+    const char *new);
+
+#endif
