@@ -40,9 +40,10 @@ typedef void count_fn(struct counting *counting, const struct lc__observation *s
 static double
 side_of(const struct lc__observation *seen, uint32_t i)
 {
-	const double *box = seen->boxes[i];
+	const struct lc__box *box = &seen->boxes[i];
 
-	return sqrt((box[2] - box[0]) * seen->width * ((box[3] - box[1]) * seen->height));
+	return sqrt((box->x1 - box->x0) * seen->width *
+	    ((box->y1 - box->y0) * seen->height));
 }
 
 /* ---- first: how far ------------------------------------------------------------------ */
@@ -54,8 +55,8 @@ find_reach(struct counting *counting, const struct lc__observation *seen)
 		const double side = side_of(seen, i);
 		if (isfinite(side) && side > counting->largest_side)
 			counting->largest_side = side;
-		if (seen->class_ids[i] > counting->largest_class)
-			counting->largest_class = seen->class_ids[i];
+		if (seen->boxes[i].class_id > counting->largest_class)
+			counting->largest_class = seen->boxes[i].class_id;
 	}
 	if (seen->n > counting->most_boxes)
 		counting->most_boxes = seen->n;
@@ -108,15 +109,15 @@ count_values(struct counting *counting, const struct lc__observation *seen)
 	struct lc__histogram *histograms = counting->histograms;
 
 	for (uint32_t i = 0; i < seen->n; i++) {
-		const double *box = seen->boxes[i];
-		const double aspect = (box[2] - box[0]) * seen->width /
-		    ((box[3] - box[1]) * seen->height);
+		const struct lc__box *box = &seen->boxes[i];
+		const double aspect = (box->x1 - box->x0) * seen->width /
+		    ((box->y1 - box->y0) * seen->height);
 		lc__histogram_add(&histograms[SIDE], side_of(seen, i));
 		if (aspect > 0 && isfinite(aspect))
 			lc__histogram_add(&histograms[ASPECT], log2(aspect));
-		if (seen->class_ids[i] >= 0)
+		if (box->class_id >= 0)
 			lc__histogram_add(&histograms[CLASS],
-			    (double)seen->class_ids[i]);
+			    (double)box->class_id);
 	}
 	lc__histogram_add(&histograms[NUMBER], seen->n);
 }

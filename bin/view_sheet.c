@@ -146,12 +146,11 @@ static void
 draw_picture(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
     const struct lc__canvas *picture, const struct lc__observation *seen)
 {
-	const struct lc__boxes boxes = { seen->boxes, seen->class_ids, seen->n };
 	char room[NAME_ROOM], note[NOTE_ROOM];
 	const bool boxed = making->samples->max_boxes > 0;
 
 	write_note(sample, seen, boxed, note);
-	lc__sheet_picture(&making->sheet, cell, picture, &boxes,
+	lc__sheet_picture(&making->sheet, cell, picture, seen->boxes, seen->n,
 	    (struct lc__caption) { name_of(sample, id, room), lc_id_of(note) });
 	begin_json(making, sample, id);
 	write_place(making, cell, picture);

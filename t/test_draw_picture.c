@@ -407,28 +407,25 @@ END_TEST
 
 /* ---- boxes and sheets ----------------------------------------------------------------- */
 
-static const struct { double box[4]; struct lc__area area; } box_rows[] = {
-	{ { 0.25, 0.5, 0.75, 1 }, { 35, 60, 50, 40 } },
-	{ { 0, 0, 1, 1 }, { 10, 20, 100, 80 } },
-	{ { -1, -1, 2, 2 }, { 10, 20, 100, 80 } },
-	{ { 0.104, 0.106, 0.206, 0.5 }, { 20, 28, 11, 32 } },
-	{ { 0.5, 0.5, 0.5, 0.5 }, { 60, 60, 1, 1 } },
-	{ { 0.9, 0.9, 0.1, 0.1 }, { 100, 92, 1, 1 } },
+static const struct { struct lc__box box; struct lc__area area; } box_rows[] = {
+	{ { 0.25, 0.5, 0.75, 1, -1 }, { 35, 60, 50, 40 } },
+	{ { 0, 0, 1, 1, -1 }, { 10, 20, 100, 80 } },
+	{ { -1, -1, 2, 2, -1 }, { 10, 20, 100, 80 } },
+	{ { 0.104, 0.106, 0.206, 0.5, -1 }, { 20, 28, 11, 32 } },
+	{ { 0.5, 0.5, 0.5, 0.5, -1 }, { 60, 60, 1, 1 } },
+	{ { 0.9, 0.9, 0.1, 0.1, -1 }, { 100, 92, 1, 1 } },
 };
 
 START_TEST(boxes_are_drawn_at_their_pixels)
 {
 	const struct lc__area area = { 10, 20, 100, 80 }, want = box_rows[_i].area;
-	const struct lc__area got = lc__box_area(box_rows[_i].box, area);
-	const int64_t id = 3;
-	struct lc__boxes boxes = { &box_rows[_i].box, &id, 1 };
+	const struct lc__area got = lc__box_area(&box_rows[_i].box, area);
 	struct lc__canvas canvas;
 
 	ck_assert_mem_eq(&got, &want, sizeof(got));
 	ck_assert_int_eq(lc__canvas_new(130, 120, 0x808080, &canvas), LC_OK);
 	/* Without tags, which may lie over a box of which there is little. */
-	boxes.class_ids = NULL;
-	lc__boxes_draw(&canvas, area, &boxes, 2);
+	lc__boxes_draw(&canvas, area, &box_rows[_i].box, 1, 2);
 	for (int64_t y = want.y; y < want.y + want.height; y++)
 		for (int64_t x = want.x; x < want.x + want.width; x++) {
 			const bool edge = x < want.x + 2 || y < want.y + 2 ||
@@ -447,15 +444,13 @@ END_TEST
 
 START_TEST(boxes_have_the_colours_of_their_classes)
 {
-	const double at[3][4] = { { 0.1, 0.3, 0.2, 0.4 }, { 0.5, 0.5, 0.8, 0.9 },
-	    { NAN, 0, 1, 1 } };
-	const int64_t ids[3] = { 0, 7, 1 };
-	const struct lc__boxes boxes = { at, ids, 3 };
+	const struct lc__box boxes[3] = { { 0.1, 0.3, 0.2, 0.4, 0 },
+	    { 0.5, 0.5, 0.8, 0.9, 7 }, { NAN, 0, 1, 1, 1 } };
 	const struct lc__area area = { 0, 0, 200, 200 };
 	struct lc__canvas canvas;
 
 	ck_assert_int_eq(lc__canvas_new(200, 200, 0x808080, &canvas), LC_OK);
-	lc__boxes_draw(&canvas, area, &boxes, 1);
+	lc__boxes_draw(&canvas, area, boxes, 3, 1);
 	ck_assert_uint_eq(pixel(&canvas, 20, 79), lc__colour_class(0));
 	ck_assert_uint_eq(pixel(&canvas, 159, 179), lc__colour_class(7));
 	/* the tags stand above */
@@ -469,8 +464,7 @@ END_TEST
 START_TEST(sheets)
 {
 	const struct lc__caption caption = { lc_id_of("run/frame"), lc_id_of("#1") };
-	const double at[1][4] = { { 0, 0, 0.5, 0.5 } };
-	const struct lc__boxes boxes = { at, NULL, 1 };
+	const struct lc__box box = { 0, 0, 0.5, 0.5, -1 };
 	struct lc__canvas picture;
 	struct lc__sheet sheet;
 	struct lc__area place;
@@ -478,7 +472,7 @@ START_TEST(sheets)
 	ck_assert_int_eq(lc__canvas_new(200, 100, 0x3366aa, &picture), LC_OK);
 	ck_assert_int_eq(lc__sheet_new(lc_id_of("title"), lc_id_of("line"), 5, 3, 96,
 	    &sheet), LC_OK);
-	lc__sheet_picture(&sheet, 4, &picture, &boxes, caption);
+	lc__sheet_picture(&sheet, 4, &picture, &box, 1, caption);
 	place = lc__sheet_place(&sheet, 4, 200, 100);
 	ck_assert_int_eq(place.width, 96);
 	ck_assert_int_eq(place.height, 48);

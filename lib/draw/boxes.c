@@ -20,11 +20,11 @@ edge(double share, int64_t size)
 }
 
 struct lc__area
-lc__box_area(const double box[4], struct lc__area area)
+lc__box_area(const struct lc__box *box, struct lc__area area)
 {
-	const int64_t left = edge(box[0], area.width), top = edge(box[1], area.height);
-	const int64_t right = edge(box[2], area.width),
-	    bottom = edge(box[3], area.height);
+	const int64_t left = edge(box->x0, area.width), top = edge(box->y0, area.height);
+	const int64_t right = edge(box->x1, area.width),
+	    bottom = edge(box->y1, area.height);
 	const struct lc__area out = { area.x + left, area.y + top,
 	    right > left ? right - left : 1, bottom > top ? bottom - top : 1 };
 
@@ -32,27 +32,21 @@ lc__box_area(const double box[4], struct lc__area area)
 }
 
 static bool
-is_finite(const double box[4])
+is_finite(const struct lc__box *box)
 {
-	return isfinite(box[0]) && isfinite(box[1]) && isfinite(box[2]) &&
-	    isfinite(box[3]);
-}
-
-static int64_t
-class_of(const struct lc__boxes *boxes, size_t i)
-{
-	return boxes->class_ids ? boxes->class_ids[i] : -1;
+	return isfinite(box->x0) && isfinite(box->y0) && isfinite(box->x1) &&
+	    isfinite(box->y1);
 }
 
 static void
-draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
-    int64_t class_id)
+draw_tag(struct lc__canvas *canvas, struct lc__area area, const struct lc__box *of)
 {
+	const struct lc__area box = lc__box_area(of, area);
 	const struct lc__pen pen = { SHADE, 1 };
 	char text[24];
 	struct lc__area tag = { box.x, box.y - TAG_HEIGHT, 0, TAG_HEIGHT };
 
-	snprintf(text, sizeof(text), "%lld", (long long)class_id);
+	snprintf(text, sizeof(text), "%lld", (long long)of->class_id);
 	tag.width = (int64_t)lc__text_width(strlen(text), 1) + 4;
 	if (tag.y < area.y)
 		tag.y = box.y + box.height + TAG_HEIGHT <= area.y + area.height ?
@@ -61,13 +55,13 @@ draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
 		tag.x = area.x + area.width - tag.width;
 	if (tag.x < area.x)
 		return;
-	lc__canvas_fill(canvas, tag, lc__colour_class(class_id));
+	lc__canvas_fill(canvas, tag, lc__colour_class(of->class_id));
 	lc__text_draw(canvas, tag.x + 2, tag.y + 2, pen, lc_id_of(text));
 }
 
 static void
-draw_shade(struct lc__canvas *canvas, struct lc__area area, const double box[4],
-    uint32_t line)
+draw_shade(struct lc__canvas *canvas, struct lc__area area,
+    const struct lc__box *box, uint32_t line)
 {
 	const struct lc__area at = lc__box_area(box, area);
 	const struct lc__area around = { at.x - 1, at.y - 1, at.width + 2,
@@ -85,17 +79,16 @@ has_tags(struct lc__area area)
 /* Shades first, tags last: what tells most stays whole where boxes overlap. */
 void
 lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
-    const struct lc__boxes *boxes, uint32_t line)
+    const struct lc__box *boxes, size_t n, uint32_t line)
 {
-	for (size_t i = 0; i < boxes->n; i++)
-		if (is_finite(boxes->at[i]))
-			draw_shade(canvas, area, boxes->at[i], line);
-	for (size_t i = 0; i < boxes->n; i++)
-		if (is_finite(boxes->at[i]))
-			lc__canvas_frame(canvas, lc__box_area(boxes->at[i], area), line,
-			    lc__colour_class(class_of(boxes, i)));
-	for (size_t i = 0; i < boxes->n && has_tags(area); i++)
-		if (is_finite(boxes->at[i]) && class_of(boxes, i) != -1)
-			draw_tag(canvas, area, lc__box_area(boxes->at[i], area),
-			    class_of(boxes, i));
+	for (size_t i = 0; i < n; i++)
+		if (is_finite(&boxes[i]))
+			draw_shade(canvas, area, &boxes[i], line);
+	for (size_t i = 0; i < n; i++)
+		if (is_finite(&boxes[i]))
+			lc__canvas_frame(canvas, lc__box_area(&boxes[i], area), line,
+			    lc__colour_class(boxes[i].class_id));
+	for (size_t i = 0; i < n && has_tags(area); i++)
+		if (is_finite(&boxes[i]) && boxes[i].class_id != -1)
+			draw_tag(canvas, area, &boxes[i]);
 }
