@@ -444,6 +444,10 @@ START_TEST(no_dataset)
 	    &dataset), LC_NOT_FOUND);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "/nonexistent: No such file or directory");
+	ck_assert_int_eq(lc__dataset_open("/", LC__LAYOUT_YOLO, "x.json", &dataset),
+	    LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "x.json: the layout 'yolo' has no one file of labels");
 	lc__dataset_close(NULL);
 }
 END_TEST

@@ -28,7 +28,7 @@ static const struct {
 	{ { { "VOC/Annotations/a.xml", "<annotation><filename>a.jpg</filename><folder>f"
 	    "</folder><object><name>b</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9"
 	    "</xmax><ymax>9</ymax></bndbox></object></annotation>" },
-	    { "VOC/f", NULL }, { "classes.txt", "a\nb\n" } }, LC__LAYOUT_AUTO,
+	    { "VOC/f", NULL }, { "data.yaml", "names: [a, b]\n" } }, LC__LAYOUT_AUTO,
 	  "VOC/Annotations/a.xml" },
 	{ { { "a/a.jpg", "" }, { "b/c/a.png", "" }, { "b/c/d.png", "" } },
 	  LC__LAYOUT_UNLABELLED, NULL },

@@ -208,6 +208,48 @@ START_TEST(bad_classes)
 }
 END_TEST
 
+static const struct {
+	const char *yaml, *names; /* "-" for an id without a name */
+} yamls[] = {
+	{ "names: [cat, 'a ''b''', \"c \\\" d\", big dog]\nnc: 4\n",
+	  "cat|a 'b'|c \" d|big dog|" },
+	{ "path: x\nnames:\n- cat\n# c\n\n-  dog # d\nnc: 2\n", "cat|dog|" },
+	{ "names:\n    - cat\n    - 'dog'", "cat|dog|" },
+	{ "names: # all\r\n  0: cat\r\n  3: dog:e\r\nx: 1\r\n", "cat|-|-|dog:e|" },
+	{ "names: {0: cat,\n  1: \"dog\",\n }\n", "cat|dog|" },
+	{ "names: [\n  cat,\n  dog\n]\n", "cat|dog|" },
+	{ "names: []", "" },
+	{ "xnames: [a]\n names: [b]\n", "" },
+	{ "", "" },
+	/* Not understood: no names at all. */
+	{ "names: cat", "" }, { "names: [cat", "" }, { "names: [cat, [dog]]", "" },
+	{ "names: [cat] x", "" }, { "names:\n  0: cat\n  0: dog\n", "" },
+	{ "names:\n  - cat\n  - x: y\n", "" }, { "names:\n  70000: cat\n", "" },
+	{ "names:\n  - \"c\\n\"\n", "" }, { "names:\n  -1: c\n  cat: 1\n", "" },
+	{ "names: \"", "" }, { "names: [\"a\\", "" }, { "names: ['a'", "" },
+	{ "names:\n  - *alias\n", "" },
+};
+
+START_TEST(yaml_classes)
+{
+	const struct label_file files[] = { { "images/a.jpg", "" },
+		{ "data.yaml", yamls[_i].yaml }, { 0 } };
+	struct lc__dataset *dataset = label_open(label_root(files),
+	    LC__LAYOUT_YOLO, NULL);
+	char names[200] = "";
+	struct lc__label label;
+
+	label_read(dataset, "", 0, &label);
+	for (size_t i = 0; i < label.n_classes; i++) {
+		strcat(names, label.classes[i] != NULL ? label.classes[i] : "-");
+		strcat(names, "|");
+	}
+	ck_assert_str_eq(names, yamls[_i].names);
+	lc__label_free(&label);
+	lc__dataset_close(dataset);
+}
+END_TEST
+
 /* ---- unlabelled ------------------------------------------------------------------------ */
 
 START_TEST(unlabelled_tree)
@@ -506,6 +548,7 @@ main(void)
 	tcase_add_loop_test(tc, yolo_trees, 0, LENGTH(trees));
 	tcase_add_test(tc, yolo_auto_and_classes);
 	tcase_add_test(tc, bad_classes);
+	tcase_add_loop_test(tc, yaml_classes, 0, LENGTH(yamls));
 	tcase_add_test(tc, unlabelled_tree);
 	tcase_add_test(tc, unlabelled_label);
 	tcase_add_test(tc, links);

@@ -8,6 +8,7 @@
 #include "base/fileio.h"
 #include "format/utf8.h"
 #include "labels/label.h"
+#include "labels/yaml_names.h"
 
 /* More would be no list of classes. */
 #define MAX_BYTES ((uint64_t)16 << 20)
@@ -50,18 +51,37 @@ add_lines(struct lc__dataset *dataset, const char *text, size_t size)
 }
 
 static lc_status
-read_list(struct lc__dataset *dataset, const char *name, const char *path)
+add_yaml(struct lc__dataset *dataset, const char *text, size_t size)
+{
+	(void)size;
+	return lc__yaml_names(text, &dataset->classes);
+}
+
+/* Files of names, in the order that they are looked for. */
+static const struct {
+	const char *name;
+	lc_status (*add)(struct lc__dataset *dataset, const char *text, size_t size);
+} lists[] = {
+	{ "classes.txt", add_lines }, { "labels.txt", add_lines },
+	{ "data.yaml", add_yaml },
+};
+
+static lc_status
+read_list(struct lc__dataset *dataset, size_t list, const char *path)
 {
 	struct lc__buf text = { 0 };
 	lc_status status = lc__read_file(path, MAX_BYTES, &text);
+	const size_t size = text.size;
 
-	if (status == LC_OK && (!lc__utf8_valid(text.data, text.size) ||
-	    memchr(text.data, '\0', text.size) != NULL))
+	if (status == LC_OK && (!lc__utf8_valid(text.data, size) ||
+	    memchr(text.data, '\0', size) != NULL))
 		status = lc__error(LC_CORRUPT, 0, "%s: not UTF-8", path);
+	if (status == LC_OK && lc__buf_append(&text, "", 1) == NULL)
+		status = lc__label_no_memory(path);
 	if (status == LC_OK)
-		status = add_lines(dataset, (char *)text.data, text.size);
+		status = lists[list].add(dataset, (char *)text.data, size);
 	if (status == LC_OK)
-		status = lc__strings_add(&dataset->shared, name);
+		status = lc__strings_add(&dataset->shared, lists[list].name);
 	lc__buf_free(&text);
 	return status;
 }
@@ -69,14 +89,14 @@ read_list(struct lc__dataset *dataset, const char *name, const char *path)
 lc_status
 lc__classes_read(struct lc__dataset *dataset)
 {
-	static const char *const names[] = { "classes.txt", "labels.txt" };
 	lc_status status = LC_NOT_FOUND;
 
-	for (size_t i = 0; i < 2 && status == LC_NOT_FOUND; i++) {
-		char *path = lc__path_join(dataset->root, names[i]);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) &&
+	    status == LC_NOT_FOUND; i++) {
+		char *path = lc__path_join(dataset->root, lists[i].name);
 		if (path == NULL)
 			return lc__label_no_memory(dataset->root);
-		status = read_list(dataset, names[i], path);
+		status = read_list(dataset, i, path);
 		free(path);
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;

@@ -6,9 +6,9 @@
 #include "labels/dataset_private.h"
 
 /**
- * Fill dataset->classes from classes.txt or labels.txt in the root, a name a line
- * from class 0 on. Nothing happens without such a file; it becomes one of the
- * shared files.
+ * Fill dataset->classes from the first of classes.txt, labels.txt (a name a line from
+ * class 0 on) and data.yaml in the root, which becomes one of the shared files.
+ * Nothing happens without such a file.
  * @return LC_OK; LC_CORRUPT for what is not UTF-8; LC_IO, LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__classes_read(struct lc__dataset *dataset);

@@ -303,6 +303,9 @@ fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 	if (dataset->layout == NULL)
 		return lc__error(LC_INVALID, 0, "%s: no layout has the number %d",
 		    dataset->root, (int)layout);
+	if (labels != NULL && dataset->layout->layout != LC__LAYOUT_COCO)
+		return lc__error(LC_INVALID, 0, "%s: the layout '%s' has no one file "
+		    "of labels", labels, dataset->layout->name);
 	return_if_error(dataset->layout->list(dataset, labels));
 	if (dataset->n == 0)
 		return lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'",

@@ -33,9 +33,11 @@ const char *lc__layout_name(enum lc__layout layout);
 struct lc__frame {
 	const char *run;        /* name of its run, "" where a dataset has no runs */
 	const char *name;       /* unique in its run: the label's or image's name
-	                           without its extension; UTF-8 */
-	const char *label_path; /* from the root; NULL if no file is its own */
-	const char *image_path; /* from the root; NULL if only the label knows it */
+	                           without its extension. Both are UTF-8 without
+	                           control characters: such bytes are \xNN */
+	const char *label_path; /* from the root, as the file system has it; NULL if
+	                           no file is its own */
+	const char *image_path; /* the same; NULL if only the label knows it */
 	uint64_t label_hash;    /* of its part of a shared label file; else 0 */
 	uint64_t number;        /* the dataset's own: where its label is found */
 };
@@ -61,11 +63,13 @@ struct lc__label {
 	uint32_t width, height; /* of the image as the label says; 0 if it does not */
 	struct lc__label_box *boxes;
 	size_t n;
-	char **classes;         /* names by class_id where the layout has them, or
-	                           NULL; borrowed from the dataset */
+	char **classes;         /* names by class_id where the layout has them (NULL
+	                           for an id without), or NULL; the dataset's */
 	size_t n_classes;
 	struct lc__buf extra;   /* one MessagePack map of what else it says, in the
-	                           order of the file; empty if nothing */
+	                           order of the file; empty if nothing. Its member
+	                           `labels`, if any box has more, is a list with a
+	                           map for each */
 };
 
 struct lc__dataset;
@@ -74,7 +78,8 @@ struct lc__dataset;
  * List the frames below @p root, ordered by (run, name): digits in names compare
  * as numbers ("f2" before "f10"), then bytes.
  * @param labels  COCO: its file, from the root or absolute; NULL looks for
- *                annotations/ *.json or *.json, of which there must be one
+ *                annotations/ *.json or *.json, of which there must be one. Other
+ *                layouts have none: NULL
  * @return LC_OK; LC_INVALID for what is no such dataset or has no frames;
  * LC_NOT_FOUND, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
  */
@@ -88,7 +93,8 @@ void lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
  *  they are watched for files that come and go. */
 size_t lc__dataset_dirs(const struct lc__dataset *dataset,
     const char *const **out);
-/** Label files that are no frame's own (COCO's), from the root or absolute. */
+/** Label files that are no frame's own (COCO's, lists of classes), from the root or
+ *  absolute. */
 size_t lc__dataset_shared(const struct lc__dataset *dataset,
     const char *const **out);
 
@@ -113,6 +119,7 @@ void lc__label_free(struct lc__label *label);
  * box (norm decides where both are there) and reason and detail of what is wrong.
  * Before the image is decoded, with width and height 0, it checks what needs no
  * size.
+ * @param name  of the file, for detail: label_path, or image_path where it is NULL
  */
 void lc__label_check(struct lc__label *label, const char *name, uint32_t width,
     uint32_t height);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The names of classes in a dataset's YAML. */
+#ifndef LC_LABELS_YAML_NAMES_H
+#define LC_LABELS_YAML_NAMES_H
+
+#include "labels/dataset_private.h"
+
+/** Ids of classes that have names are no larger. */
+#define LC__YAML_CLASS_MAX 65535
+
+/**
+ * Find the member `names` and add what it holds to @p out, by id: a list or a map by
+ * number, as a block or in brackets. Nothing is added of what is written in any other
+ * way.
+ * @param text  ends with a NUL
+ * @return LC_OK; LC_NO_MEMORY
+ */
+LC_CHECKED lc_status lc__yaml_names(const char *text, struct lc__strings *out);
+
+#endif
