@@ -118,7 +118,7 @@ label_read(const struct lc__dataset *dataset, const char *root, uint64_t i,
 	lc__buf_free(&bytes);
 }
 
-/* ---- MessagePack ---------------------------------------------------------------- */
+/* ---- MessagePack --------------------------------------------------------------- */
 
 static void put_next(struct lc__tokens *in, FILE *out);
 
@@ -186,7 +186,7 @@ label_json(const void *bytes, size_t size)
 	return finish(out, &text);
 }
 
-/* ---- labels ---------------------------------------------------------------------- */
+/* ---- labels -------------------------------------------------------------------- */
 
 static void
 put_box(const struct lc__label_box *box, bool px, FILE *out)

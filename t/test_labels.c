@@ -14,7 +14,7 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- names ------------------------------------------------------------------------ */
+/* ---- names --------------------------------------------------------------------- */
 
 /* In order; each is compared with each. */
 static const char *const ordered[] = {
@@ -93,7 +93,7 @@ START_TEST(printable_text)
 }
 END_TEST
 
-/* ---- reasons ------------------------------------------------------------------------ */
+/* ---- reasons ------------------------------------------------------------------- */
 
 START_TEST(reasons)
 {
@@ -119,7 +119,7 @@ START_TEST(reasons)
 }
 END_TEST
 
-/* ---- one frame of the capture layout -------------------------------------------------- */
+/* ---- one frame of the capture layout ------------------------------------------- */
 
 /* Labels of r/labels/f.json, their image 100 x 50, and what becomes of them. */
 static const struct {
@@ -300,7 +300,7 @@ START_TEST(deep_metadata)
 }
 END_TEST
 
-/* ---- the check alone -------------------------------------------------------------------- */
+/* ---- the check alone ----------------------------------------------------------- */
 
 START_TEST(check_without_size)
 {
@@ -360,7 +360,7 @@ START_TEST(long_names)
 }
 END_TEST
 
-/* ---- the dataset ---------------------------------------------------------------------------- */
+/* ---- the dataset --------------------------------------------------------------- */
 
 START_TEST(capture_dataset)
 {

@@ -65,7 +65,7 @@ all_labels(const char *root, const char *labels, uint64_t *hash)
 	return out;
 }
 
-/* ---- one dataset in its forms -------------------------------------------------------- */
+/* ---- one dataset in its forms -------------------------------------------------- */
 
 static const char *const forms[] = {
 	"{'images':[{'id':12,'file_name':'a10.jpg','width':100,'height':50,'license':4},"
@@ -187,7 +187,7 @@ START_TEST(across_windows)
 }
 END_TEST
 
-/* ---- one image ------------------------------------------------------------------------- */
+/* ---- one image ----------------------------------------------------------------- */
 
 static const struct {
 	const char *image, *annotations, *text;
@@ -246,7 +246,7 @@ START_TEST(one_image)
 }
 END_TEST
 
-/* ---- files that are none ----------------------------------------------------------------- */
+/* ---- files that are none ------------------------------------------------------- */
 
 #define ONE "{'images':[{'id':1,'file_name':'a'}],'annotations':["
 
@@ -352,7 +352,7 @@ START_TEST(deep_file)
 }
 END_TEST
 
-/* ---- where the file and the images are ---------------------------------------------------- */
+/* ---- where the file and the images are ----------------------------------------- */
 
 #define A_JSON "{\"images\":[{\"id\":1,\"file_name\":\"none.jpg\"},{\"id\":2," \
     "\"file_name\":\"a.jpg\"}],\"annotations\":[]}"
@@ -448,7 +448,7 @@ START_TEST(refused_roots)
 }
 END_TEST
 
-/* ---- while it is open ------------------------------------------------------------------------ */
+/* ---- while it is open ---------------------------------------------------------- */
 
 START_TEST(changed_file)
 {
@@ -468,7 +468,7 @@ START_TEST(changed_file)
 }
 END_TEST
 
-/* ---- size ------------------------------------------------------------------------------------- */
+/* ---- size ---------------------------------------------------------------------- */
 
 enum { MANY = 20000 };
 

@@ -44,7 +44,7 @@ static const struct {
 	{ LC__LAYOUT_COCO, "coco.json", coco, sizeof(coco) - 1 },
 };
 
-/* ---- damage ------------------------------------------------------------------------- */
+/* ---- damage -------------------------------------------------------------------- */
 
 static const char *const words[] = {
 	"1e999", "-1", "NaN", "nan", "inf", "18446744073709551616", "\"", "\\", "{", "}",
@@ -96,7 +96,7 @@ damage(struct lc__buf *text, uint64_t *state)
 		insert(text, at, word, strlen(word));
 }
 
-/* ---- what must be true ----------------------------------------------------------------- */
+/* ---- what must be true --------------------------------------------------------- */
 
 static void
 check_text(const char *text)

@@ -46,7 +46,7 @@ check_layout(const char *root, enum lc__layout layout, const char *frames,
 	free(text);
 }
 
-/* ---- YOLO ------------------------------------------------------------------------- */
+/* ---- YOLO ---------------------------------------------------------------------- */
 
 static const struct {
 	const char *txt, *text;
@@ -250,7 +250,7 @@ START_TEST(yaml_classes)
 }
 END_TEST
 
-/* ---- unlabelled ------------------------------------------------------------------------ */
+/* ---- unlabelled ---------------------------------------------------------------- */
 
 START_TEST(unlabelled_tree)
 {
@@ -342,7 +342,7 @@ START_TEST(unreadable_directory)
 }
 END_TEST
 
-/* ---- Pascal VOC ---------------------------------------------------------------------------- */
+/* ---- Pascal VOC ---------------------------------------------------------------- */
 
 #define BOX "<bndbox><xmin>11</xmin><ymin>1</ymin><xmax> 20.5 </xmax><ymax>50</ymax>" \
     "</bndbox>"
@@ -537,6 +537,46 @@ START_TEST(voc_dataset)
 }
 END_TEST
 
+/* What a class is, or where an image is, may change without the label's file. */
+START_TEST(voc_hashes)
+{
+	static const struct label_file files[] = {
+		{ "Annotations/a.xml", "" }, { "r/Annotations/a.xml", "" },
+		{ "r/JPEGImages", NULL }, { 0 }
+	};
+	static const struct {
+		const char *path, *text;
+		bool changes[2]; /* the frame of the root, that of r */
+	} steps[] = {
+		{ "x.txt", "", { false, false } }, { "f/x.txt", "", { true, false } },
+		{ "r/f/x.txt", "", { false, false } },
+		{ "classes.txt", "a\nb\n", { true, true } },
+		{ "classes.txt", "b\na\n", { true, true } },
+		{ "JPEGImages/x.txt", "", { true, false } },
+	};
+	const char *root = label_root(files);
+	uint64_t last[2] = { 0 };
+
+	for (size_t i = 0; i <= LENGTH(steps); i++) {
+		struct lc__dataset *dataset = label_open(root, LC__LAYOUT_VOC, NULL);
+		for (uint64_t k = 0; k < 2; k++) {
+			struct lc__frame frame;
+			lc__dataset_frame(dataset, k, &frame);
+			if (i == 0)
+				ck_assert((frame.label_hash == 0) == (k == 1));
+			else
+				ck_assert((frame.label_hash != last[k]) ==
+				    steps[i - 1].changes[k]);
+			last[k] = frame.label_hash;
+		}
+		lc__dataset_close(dataset);
+		if (i < LENGTH(steps))
+			label_file(root, steps[i].path, steps[i].text,
+			    strlen(steps[i].text));
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -558,6 +598,7 @@ main(void)
 	tcase_add_loop_test(tc, voc_folders, 0, LENGTH(folders));
 	tcase_add_loop_test(tc, voc_sizes, 0, LENGTH(sizes));
 	tcase_add_test(tc, voc_dataset);
+	tcase_add_test(tc, voc_hashes);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

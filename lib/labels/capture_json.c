@@ -197,7 +197,7 @@ read_labels(const struct reader *r, const json_t *labels)
 	return status;
 }
 
-/* ---- the frame ------------------------------------------------------------------ */
+/* ---- the frame ----------------------------------------------------------------- */
 
 static lc_status
 read_image(const struct reader *r, const json_t *frame)

@@ -69,7 +69,7 @@ add_row(struct table *table, size_t size)
 	return (char *)table->rows + size * table->n++;
 }
 
-/* ---- elements --------------------------------------------------------------------- */
+/* ---- elements ------------------------------------------------------------------ */
 
 static lc_status
 bad(const struct scan *s, const struct lc__json_element *element,
@@ -191,7 +191,7 @@ found(void *ctx, const struct lc__json_element *element)
 	return status;
 }
 
-/* ---- annotations to their images ------------------------------------------------------ */
+/* ---- annotations to their images ----------------------------------------------- */
 
 static int
 compare_ids(int64_t a, int64_t b)
@@ -320,7 +320,7 @@ join(struct scan *s)
 	return LC_OK;
 }
 
-/* ---- frames ----------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------- */
 
 static const char *
 file_name(const struct scan *s, const struct image *image)
@@ -404,7 +404,7 @@ add_frames(struct scan *s, const char *base)
 	return LC_OK;
 }
 
-/* ---- the dataset --------------------------------------------------------------------- */
+/* ---- the dataset --------------------------------------------------------------- */
 
 static lc_status
 scan_file(struct scan *s)

@@ -166,7 +166,7 @@ lc__coco_find(struct lc__dataset *dataset, const char *labels,
 	return status;
 }
 
-/* ---- the images ------------------------------------------------------------------ */
+/* ---- the images ---------------------------------------------------------------- */
 
 /* The directories in one. */
 static lc_status

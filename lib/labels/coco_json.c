@@ -93,7 +93,7 @@ load(struct reader *r, const struct lc__coco_place *place, json_t **out)
 	return reject(r, LC__REJECT_UNPARSABLE, "was changed since it was listed");
 }
 
-/* ---- metadata ----------------------------------------------------------------------- */
+/* ---- metadata ------------------------------------------------------------------ */
 
 typedef bool (*is_extra)(const char *name, const json_t *member);
 
@@ -183,7 +183,7 @@ read_extra(struct reader *r, const json_t *image)
 	    lc__label_no_memory(r->coco->path) : LC_OK;
 }
 
-/* ---- annotations ------------------------------------------------------------------------ */
+/* ---- annotations --------------------------------------------------------------- */
 
 static bool
 is_crowd(const json_t *object)
@@ -254,7 +254,7 @@ read_annotation(struct reader *r, const struct lc__coco_place *place)
 	return status;
 }
 
-/* ---- the image --------------------------------------------------------------------------- */
+/* ---- the image ----------------------------------------------------------------- */
 
 static lc_status
 read_side(const struct reader *r, const json_t *image, const char *name,

@@ -38,7 +38,9 @@ struct lc__frame {
 	const char *label_path; /* from the root, as the file system has it; NULL if
 	                           no file is its own */
 	const char *image_path; /* the same; NULL if only the label knows it */
-	uint64_t label_hash;    /* of its part of a shared label file; else 0 */
+	uint64_t label_hash;    /* of what its label says that is not in label_path:
+	                           its part of a shared file, where classes get their
+	                           numbers from; else 0 */
 	uint64_t number;        /* the dataset's own: where its label is found */
 };
 

@@ -90,7 +90,7 @@ accept(struct stream *s, char c)
 	return true;
 }
 
-/* ---- values --------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------- */
 
 /* What a byte outside of strings is. */
 enum class { PLAIN, BLANK, QUOTE, OPEN, CLOSE };
@@ -271,7 +271,7 @@ take_value(struct stream *s, struct lc__buf *out)
 	return good ? LC_OK : malformed(s, what_is_wrong(&t));
 }
 
-/* ---- the outermost object ---------------------------------------------------------- */
+/* ---- the outermost object ------------------------------------------------------ */
 
 static lc_status
 take_element(struct stream *s, size_t member)

@@ -82,7 +82,7 @@ read_extra(const struct reader *r)
 	    LC__XML_MEMBERS);
 }
 
-/* ---- objects -------------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------------- */
 
 static lc_status
 read_box(const struct reader *r, size_t bndbox, struct lc__label_box *box)
@@ -138,7 +138,7 @@ read_objects(const struct reader *r)
 	return status;
 }
 
-/* ---- the image -------------------------------------------------------------------- */
+/* ---- the image ----------------------------------------------------------------- */
 
 static lc_status
 read_side(const struct reader *r, const char *name, uint32_t *out)

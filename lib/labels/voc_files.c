@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* <root>/[<run>/]Annotations/ *.xml: finding them; voc.c reads them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "labels/classes.h"
 #include "labels/dataset_private.h"
 #include "labels/label.h"
 #include "labels/names.h"
 #include "labels/voc.h"
 
+/* What the labels of a run have in common. */
+struct run {
+	const char *name, *dir; /* it, and its Annotations */
+	enum lc__voc_images images;
+	uint64_t hash;          /* of what they depend on beside their files */
+};
+
 static lc_status
-add_label(struct lc__dataset *dataset, const char *run, const char *dir,
-    const char *file, bool images)
+add_label(struct lc__dataset *dataset, const struct run *run, const char *file)
 {
-	char *name = lc__name_stem(file), *path = lc__name_join(dir, file);
-	const struct lc__frame frame = { .run = run, .name = name,
-		.label_path = path,
-		.number = images ? LC__VOC_IMAGES : LC__VOC_FOLDER };
+	char *name = lc__name_stem(file), *path = lc__name_join(run->dir, file);
+	const struct lc__frame frame = { .run = run->name, .name = name,
+		.label_path = path, .label_hash = run->hash,
+		.number = run->images };
 	lc_status status;
 
 	if (name == NULL || path == NULL)
-		status = lc__label_no_memory(dir);
+		status = lc__label_no_memory(run->dir);
 	else
 		status = lc__dataset_add(dataset, &frame);
 	free(name);
@@ -28,23 +36,46 @@ add_label(struct lc__dataset *dataset, const char *run, const char *dir,
 	return status;
 }
 
+static void
+mix(uint64_t *hash, const char *text)
+{
+	*hash = lc__hash64_seed(text, strlen(text), *hash);
+}
+
+/* Class ids come from the list of classes; images, without JPEGImages, from
+ * directories that an annotation may name. */
+static void
+look_at_run(const struct lc__dataset *dataset, const struct lc__listing *listing,
+    struct run *run)
+{
+	const struct lc__entry *images = lc__listing_find(listing, "JPEGImages");
+	const bool have = images != NULL && images->dir;
+
+	run->images = have ? LC__VOC_IMAGES : LC__VOC_FOLDER;
+	for (size_t i = 0; i < dataset->classes.n; i++)
+		mix(&run->hash, dataset->classes.items[i] != NULL ?
+		    dataset->classes.items[i] : "");
+	for (size_t i = 0; !have && i < listing->n; i++)
+		if (listing->entries[i].dir)
+			mix(&run->hash, listing->entries[i].name);
+}
+
 static lc_status
-add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
+add_labels(struct lc__dataset *dataset, const char *name, const char *dir,
     const struct lc__listing *listing)
 {
-	char *images = lc__name_join(run, "JPEGImages");
-	lc_status status = LC_OK;
-	bool have;
+	struct run run = { .name = name, .dir = dir };
+	struct lc__listing beside;
+	lc_status status = lc__listing_read(dataset->root, name, &beside);
 
-	if (images == NULL)
-		return lc__label_no_memory(dir);
-	have = lc__tree_is_dir(dataset->root, images);
-	free(images);
+	if (status == LC_OK)
+		look_at_run(dataset, &beside, &run);
+	lc__listing_free(&beside);
 	for (size_t i = 0; i < listing->n && status == LC_OK; i++)
 		if (!listing->entries[i].dir &&
 		    lc__name_has(listing->entries[i].name, ".xml"))
-			status = add_label(dataset, run, dir,
-			    listing->entries[i].name, have);
+			status = add_label(dataset, &run,
+			    listing->entries[i].name);
 	return status;
 }
 

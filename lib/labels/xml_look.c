@@ -49,7 +49,7 @@ lc__xml_next(const struct lc__xml *xml, size_t node)
 	return find(xml, xml->nodes[node].next, lc__xml_name(xml, node));
 }
 
-/* ---- MessagePack ---------------------------------------------------------------- */
+/* ---- MessagePack --------------------------------------------------------------- */
 
 /* Is anything in it to be packed? */
 static bool
