@@ -170,32 +170,26 @@ choose_shrink(struct lc__sink *sink, const struct lc__picture *picture)
 	return shrink;
 }
 
-/* One axis of the stored picture. Where it runs backwards in the upright one, what
- * is taken from it begins at the other end. */
-static lc_status
-plan_axis(double from, double width, uint32_t size, uint32_t decoded,
-    unsigned shrink, bool back, uint32_t target, struct lc__filter *out)
-{
-	if (back)
-		from = size - from - width;
-	return lc__filter_plan(from / shrink, width / shrink, decoded, target, out);
-}
-
+/* The axes of the stored picture. What is taken lies in its middle: also where an
+ * axis runs backwards in the upright picture it begins at the same place. */
 static lc_status
 plan_axes(struct stream *s, const struct lc__picture *picture,
     struct lc__resize_plan *plan)
 {
-	const struct lc__turn *turn = &lc__turns[s->done.orientation];
+	const bool turned = lc__turns[s->done.orientation].turned;
 	const struct lc__geometry *g = &s->done.geometry;
+	const double from_x = turned ? g->from_y : g->from_x;
+	const double from_y = turned ? g->from_x : g->from_y;
+	const double width = turned ? g->from_height : g->from_width;
+	const double height = turned ? g->from_width : g->from_height;
+	const unsigned shrink = picture->shrink;
 
-	s->to_width = turn->turned ? g->to_height : g->to_width;
-	s->to_height = turn->turned ? g->to_width : g->to_height;
-	return_if_error(plan_axis(turn->turned ? g->from_y : g->from_x,
-	    turn->turned ? g->from_height : g->from_width, picture->stored_width,
-	    picture->width, picture->shrink, turn->back_x, s->to_width, &plan->x));
-	return plan_axis(turn->turned ? g->from_x : g->from_y,
-	    turn->turned ? g->from_width : g->from_height, picture->stored_height,
-	    picture->height, picture->shrink, turn->back_y, s->to_height, &plan->y);
+	s->to_width = turned ? g->to_height : g->to_width;
+	s->to_height = turned ? g->to_width : g->to_height;
+	return_if_error(lc__filter_plan(from_x / shrink, width / shrink,
+	    picture->width, s->to_width, &plan->x));
+	return lc__filter_plan(from_y / shrink, height / shrink, picture->height,
+	    s->to_height, &plan->y);
 }
 
 /* Where the result goes: into its place, or where it is turned from. */
