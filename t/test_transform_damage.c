@@ -155,7 +155,8 @@ START_TEST(probed)
 	size_t least = 0;
 
 	make(_i, 201, 160, &file);
-	for (size_t size = 0; size <= file.size; size++) {
+	/* The header is in the first bytes, or behind a palette. */
+	for (size_t size = 0; size <= file.size; size += size < 2000 ? 1 : 997) {
 		memset(&header, 0x55, sizeof(header));
 		if (lc__image_probe(file.data, size, "x", &header) != LC_OK) {
 			ck_assert_uint_eq(least, 0);
