@@ -291,12 +291,15 @@ build(const struct made_variant *v, const char *dir, char *about_text)
 void
 made_another(struct made *made, const struct made_variant *v)
 {
-	static unsigned versions;
+	/* Kept here for the leak checker, to whom they are not lost then. */
+	static char *versions[1000];
+	static unsigned n;
 	char name[LC__VERSION_NAME];
 	char *about;
 
-	snprintf(name, sizeof(name), "v20261121-%012x", ++versions);
-	made->version = outdir_join(made->warehouse, name);
+	ck_assert_uint_lt(n, 1000);
+	snprintf(name, sizeof(name), "v20261121-%012x", n + 1);
+	made->version = versions[n++] = outdir_join(made->warehouse, name);
 	ck_assert_int_eq(lc__make_dirs(made->version), LC_OK);
 	about = make_about(made->dataset, made->version);
 	build(v, made->version, v->no_about ? NULL : about);
