@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -145,15 +146,23 @@ draw(enum subject subject, char **argv, struct lc__canvas *canvas, struct json *
 /* ---- where it goes ------------------------------------------------------------------- */
 
 static int
+is_terminal(void)
+{
+	return report_usage("%s is a terminal; use -o FILE, a pipe, or -f",
+	    output_name(output));
+}
+
+/* Before anything is drawn. Devices are written to as they are. */
+static int
 check_output(void)
 {
-	if (output == NULL || strcmp(output, "-") == 0) {
-		if (!force && !dry_run && isatty(STDOUT_FILENO))
-			return report_usage("standard output is a terminal; use -o "
-			    "FILE, a pipe, or -f");
+	struct stat st;
+
+	if (force || dry_run)
 		return EXIT_DONE;
-	}
-	if (!force && access(output, F_OK) == 0) {
+	if (output == NULL || strcmp(output, "-") == 0)
+		return isatty(STDOUT_FILENO) ? is_terminal() : EXIT_DONE;
+	if (stat(output, &st) == 0 && S_ISREG(st.st_mode)) {
 		report_error("%s: exists; -f replaces it", output);
 		return EXIT_SYSTEM;
 	}
@@ -161,22 +170,30 @@ check_output(void)
 }
 
 static int
+write_bytes(const struct lc__buf *png)
+{
+	struct output out;
+	int status = output_open(&out, dry_run ? "/dev/null" : output);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (!force && output_is_terminal(&out)) {
+		output_discard(&out);
+		return is_terminal();
+	}
+	fwrite(png->data, 1, png->size, out.stream);
+	output_failed(&out);
+	return output_end(&out, EXIT_DONE);
+}
+
+static int
 write_png(const struct lc__canvas *canvas)
 {
 	struct lc__buf png = { 0 };
-	struct output out;
 	const lc_status encoded = lc__canvas_png(canvas, &png);
-	int status;
+	const int status = encoded == LC_OK ? write_bytes(&png) :
+	    report_status(encoded);
 
-	if (encoded != LC_OK)
-		status = report_status(encoded);
-	else
-		status = output_open(&out, dry_run ? "/dev/null" : output);
-	if (status == EXIT_DONE) {
-		fwrite(png.data, 1, png.size, out.stream);
-		output_failed(&out);
-		status = output_end(&out, EXIT_DONE);
-	}
 	lc__buf_free(&png);
 	return status;
 }

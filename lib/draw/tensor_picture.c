@@ -19,6 +19,7 @@
 #define BAR_GAP 16     /* from the drawing to the scale */
 #define BAR_WIDTH 14
 #define BAR_LABELS 72  /* pixels beside the scale */
+#define A_LABEL 56     /* pixels of the scale that a label gets */
 #define NOTES 5        /* lines below */
 #define ENLARGED 320   /* small images are enlarged to about this */
 
@@ -50,7 +51,7 @@ note_image(struct page *page)
 	const struct lc__tensor_picture *facts = &page->facts;
 	const struct lc__canvas *image = &page->image;
 
-	if (facts->range.low <= facts->range.high)
+	if (page->tensor->dtype != LC_U8)
 		note(page, "black is %.4g, white is %.4g", facts->range.low,
 		    facts->range.high);
 	if (facts->width < image->width)
@@ -148,40 +149,57 @@ draw_bar(struct page *page, int64_t x, int64_t y, uint32_t height)
 	}
 }
 
-/* A value beside the bar, @p y its height there. */
+/* A value beside the bar, at the height @p y. */
 static void
-label_bar(struct page *page, int64_t x, int64_t y, double value)
+label_bar(struct page *page, int64_t x, int64_t y, const char *text)
 {
 	const struct lc__pen pen = { LC__INK, 1 };
 	const struct lc__area tick = { x + BAR_WIDTH, y, 4, 1 };
-	char text[LC__TICKS_TEXT];
 
-	snprintf(text, sizeof(text), "%.5g", value);
 	lc__canvas_fill(&page->canvas, tick, LC__INK);
 	lc__text_draw(&page->canvas, x + BAR_WIDTH + 7, y - 3, pen, lc_id_of(text));
 }
 
-/* Both ends, and round numbers that do not come near them. */
 static void
-draw_scale(struct page *page, int64_t x, int64_t y, uint32_t height)
+label_end(struct page *page, int64_t x, int64_t y, double value)
+{
+	char text[LC__TICKS_TEXT];
+
+	snprintf(text, sizeof(text), "%.5g", value);
+	label_bar(page, x, y, text);
+}
+
+/* Round numbers that do not come near the ends. */
+static void
+label_middle(struct page *page, int64_t x, int64_t y, uint32_t height)
 {
 	const struct lc__range *range = &page->facts.range;
 	const struct lc__ticks ticks = lc__ticks_of(range->low, range->high,
-	    height / 40, 0);
+	    height / A_LABEL, 0);
+	char text[LC__TICKS_TEXT];
 
-	draw_bar(page, x, y, height);
-	if (!(range->low < range->high)) {
-		label_bar(page, x, y + height / 2, range->low);
-		return;
-	}
-	label_bar(page, x, y, range->high);
-	label_bar(page, x, y + height - 1, range->low);
 	for (uint32_t i = 0; i < ticks.count; i++) {
 		const double value = lc__ticks_value(&ticks, i);
 		const int64_t at = llround((1 - lc__range_share(range, value)) *
 		    (height - 1));
 		if (at >= LC__TEXT_LINE && at < (int64_t)height - LC__TEXT_LINE)
-			label_bar(page, x, y + at, value);
+			label_bar(page, x, y + at,
+			    lc__ticks_text(value, text, sizeof(text)));
+	}
+}
+
+static void
+draw_scale(struct page *page, int64_t x, int64_t y, uint32_t height)
+{
+	const struct lc__range *range = &page->facts.range;
+
+	draw_bar(page, x, y, height);
+	if (range->low < range->high) {
+		label_end(page, x, y, range->high);
+		label_middle(page, x, y, height);
+		label_end(page, x, y + height - 1, range->low);
+	} else {
+		label_end(page, x, y + height / 2, range->low);
 	}
 }
 
