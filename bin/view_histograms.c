@@ -116,8 +116,7 @@ count_values(struct counting *counting, const struct lc__observation *seen)
 		if (aspect > 0 && isfinite(aspect))
 			lc__histogram_add(&histograms[ASPECT], log2(aspect));
 		if (box->class_id >= 0)
-			lc__histogram_add(&histograms[CLASS],
-			    (double)box->class_id);
+			lc__histogram_add(&histograms[CLASS], (double)box->class_id);
 	}
 	lc__histogram_add(&histograms[NUMBER], seen->n);
 }

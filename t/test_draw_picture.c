@@ -416,6 +416,31 @@ static const struct { struct lc__box box; struct lc__area area; } box_rows[] = {
 	{ { 0.9, 0.9, 0.1, 0.1, -1 }, { 100, 92, 1, 1 } },
 };
 
+/* f16 boxes, a mask with a hole, one box too many for the room. */
+START_TEST(boxes_are_read)
+{
+	static const uint16_t boxes[16] = { 0, 0x3800, 0x3c00, 0x3c00, [8] = 0x3400,
+	    0x3400, 0x3a00, 0x3a00, [12] = 0x3c00 };
+	static const uint16_t mask[4] = { 0x3c00, 0, 0x3c00, 0x3c00 };
+	const int64_t ids[4] = { 5, 6, 7, 8 };
+	const lc_sample sample = {
+		.boxes = tensor_of(LC_F16, 2, (uint64_t[]) { 4, 4 }, boxes),
+		.mask = tensor_of(LC_F16, 1, (uint64_t[]) { 4 }, mask)
+	};
+	struct lc__box got[3];
+
+	ck_assert_uint_eq(lc__boxes_read(&sample, ids, got, 2), 2);
+	ck_assert_double_eq(got[0].y0, 0.5);
+	ck_assert_double_eq(got[0].x1, 1);
+	ck_assert_int_eq(got[0].class_id, 5);
+	ck_assert_double_eq(got[1].x0, 0.25);
+	ck_assert_double_eq(got[1].y1, 0.75);
+	ck_assert_int_eq(got[1].class_id, 7);
+	ck_assert_uint_eq(lc__boxes_read(&sample, NULL, got, 3), 3);
+	ck_assert_int_eq(got[2].class_id, -1);
+}
+END_TEST
+
 START_TEST(boxes_are_drawn_at_their_pixels)
 {
 	const struct lc__area area = { 10, 20, 100, 80 }, want = box_rows[_i].area;
@@ -424,7 +449,6 @@ START_TEST(boxes_are_drawn_at_their_pixels)
 
 	ck_assert_mem_eq(&got, &want, sizeof(got));
 	ck_assert_int_eq(lc__canvas_new(130, 120, 0x808080, &canvas), LC_OK);
-	/* Without tags, which may lie over a box of which there is little. */
 	lc__boxes_draw(&canvas, area, &box_rows[_i].box, 1, 2);
 	for (int64_t y = want.y; y < want.y + want.height; y++)
 		for (int64_t x = want.x; x < want.x + want.width; x++) {
@@ -536,6 +560,7 @@ main(void)
 	tcase_add_test(tc, heat_map_pixels);
 	tcase_add_test(tc, heat_map_means);
 	tcase_add_loop_test(tc, pages, 0, COUNT(page_rows));
+	tcase_add_test(tc, boxes_are_read);
 	tcase_add_loop_test(tc, boxes_are_drawn_at_their_pixels, 0, COUNT(box_rows));
 	tcase_add_test(tc, boxes_have_the_colours_of_their_classes);
 	tcase_add_test(tc, sheets);

@@ -7,10 +7,43 @@
 
 #include "draw/colour.h"
 #include "draw/font.h"
+#include "value/element.h"
 
 #define SHADE 0x101010u /* beside a frame, and the text of a tag */
 #define TAG_HEIGHT 11   /* of a class id with its ground */
 #define LEAST_TAGGED 96 /* pixels of the shorter side of an image with tags */
+
+static double
+element(const lc_tensor *tensor, size_t i)
+{
+	return lc__element_real(tensor->dtype, (const char *)tensor->data +
+	    i * lc_dtype_size(tensor->dtype));
+}
+
+static struct lc__box
+read_box(const lc_sample *sample, size_t i, int64_t class_id)
+{
+	const struct lc__box box = {
+		element(&sample->boxes, 4 * i), element(&sample->boxes, 4 * i + 1),
+		element(&sample->boxes, 4 * i + 2), element(&sample->boxes, 4 * i + 3),
+		class_id
+	};
+
+	return box;
+}
+
+size_t
+lc__boxes_read(const lc_sample *sample, const int64_t *class_ids,
+    struct lc__box *out, size_t room)
+{
+	const size_t all = sample->mask.ndim == 1 ? sample->mask.shape[0] : 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all && n < room; i++)
+		if (element(&sample->mask, i) > 0)
+			out[n++] = read_box(sample, i, class_ids ? class_ids[i] : -1);
+	return n;
+}
 
 /* An edge on an axis of @p size pixels. */
 static int64_t
@@ -39,14 +72,14 @@ is_finite(const struct lc__box *box)
 }
 
 static void
-draw_tag(struct lc__canvas *canvas, struct lc__area area, const struct lc__box *of)
+draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
+    int64_t class_id)
 {
-	const struct lc__area box = lc__box_area(of, area);
 	const struct lc__pen pen = { SHADE, 1 };
 	char text[24];
 	struct lc__area tag = { box.x, box.y - TAG_HEIGHT, 0, TAG_HEIGHT };
 
-	snprintf(text, sizeof(text), "%lld", (long long)of->class_id);
+	snprintf(text, sizeof(text), "%lld", (long long)class_id);
 	tag.width = (int64_t)lc__text_width(strlen(text), 1) + 4;
 	if (tag.y < area.y)
 		tag.y = box.y + box.height + TAG_HEIGHT <= area.y + area.height ?
@@ -55,13 +88,13 @@ draw_tag(struct lc__canvas *canvas, struct lc__area area, const struct lc__box *
 		tag.x = area.x + area.width - tag.width;
 	if (tag.x < area.x)
 		return;
-	lc__canvas_fill(canvas, tag, lc__colour_class(of->class_id));
+	lc__canvas_fill(canvas, tag, lc__colour_class(class_id));
 	lc__text_draw(canvas, tag.x + 2, tag.y + 2, pen, lc_id_of(text));
 }
 
 static void
-draw_shade(struct lc__canvas *canvas, struct lc__area area,
-    const struct lc__box *box, uint32_t line)
+draw_shade(struct lc__canvas *canvas, struct lc__area area, const struct lc__box *box,
+    uint32_t line)
 {
 	const struct lc__area at = lc__box_area(box, area);
 	const struct lc__area around = { at.x - 1, at.y - 1, at.width + 2,
@@ -90,5 +123,6 @@ lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
 			    lc__colour_class(boxes[i].class_id));
 	for (size_t i = 0; i < n && has_tags(area); i++)
 		if (is_finite(&boxes[i]) && boxes[i].class_id != -1)
-			draw_tag(canvas, area, &boxes[i]);
+			draw_tag(canvas, area, lc__box_area(&boxes[i], area),
+			    boxes[i].class_id);
 }

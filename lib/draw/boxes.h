@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Boxes on a picture. */
+/* Boxes of a sample, read and drawn. */
 #ifndef LC_DRAW_BOXES_H
 #define LC_DRAW_BOXES_H
 
 #include "draw/canvas.h"
 
-/** A box as a sample has it. */
 struct lc__box {
-	double x0, y0, x1, y1; /* in 0..1 of the width and the height */
+	double x0, y0, x1, y1; /* 0 to 1 of the image's width and height */
 	int64_t class_id;      /* -1 if it has none */
 };
+
+/**
+ * The boxes that a sample's mask counts, in their order.
+ * @param class_ids  of all rows of the mask, or NULL if no box has one
+ * @param out        has room for @p room boxes; the others are left out
+ * @return how many were read
+ */
+size_t lc__boxes_read(const lc_sample *sample, const int64_t *class_ids,
+    struct lc__box *out, size_t room);
 
 /** Where a box is drawn on an image that takes @p area: edges rounded to pixels. */
 struct lc__area lc__box_area(const struct lc__box *box, struct lc__area area);

@@ -100,7 +100,7 @@ draw_caption(struct lc__sheet *sheet, uint32_t i, struct lc__caption caption,
 
 void
 lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
-    const struct lc__canvas *picture, const struct lc__box *boxes, size_t n_boxes,
+    const struct lc__canvas *picture, const struct lc__box *boxes, size_t n,
     struct lc__caption caption)
 {
 	const struct lc__area place = lc__sheet_place(sheet, i, picture->width,
@@ -111,7 +111,7 @@ lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
 	lc__canvas_fill(&sheet->canvas, lc__sheet_cell(sheet, i), LC__WASH);
 	lc__canvas_frame(&sheet->canvas, around, 1, LC__RULE);
 	lc__canvas_blit(&sheet->canvas, place, picture);
-	lc__boxes_draw(&sheet->canvas, place, boxes, n_boxes,
+	lc__boxes_draw(&sheet->canvas, place, boxes, n,
 	    sheet->cell >= THICK_CELL ? 2 : 1);
 	draw_caption(sheet, i, caption, LC__DIM_INK);
 }

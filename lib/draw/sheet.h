@@ -39,7 +39,7 @@ struct lc__area lc__sheet_place(const struct lc__sheet *sheet, uint32_t i,
 
 /** Fill a cell with a picture and the boxes on it. */
 void lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
-    const struct lc__canvas *picture, const struct lc__box *boxes, size_t n_boxes,
+    const struct lc__canvas *picture, const struct lc__box *boxes, size_t n,
     struct lc__caption caption);
 /** Fill a cell with a cross and the reason why there is no picture. */
 void lc__sheet_missing(struct lc__sheet *sheet, uint32_t i, lc_id reason,

@@ -31,35 +31,6 @@ lc__observer_free(struct lc__observer *observer)
 	memset(observer, 0, sizeof(*observer));
 }
 
-static double
-element(const lc_tensor *tensor, size_t i)
-{
-	return lc__element_real(tensor->dtype, (const char *)tensor->data +
-	    i * lc_dtype_size(tensor->dtype));
-}
-
-/* The boxes that the mask counts, to the front. */
-static uint32_t
-take_boxes(struct lc__observer *observer, const lc_tensor *boxes,
-    const lc_tensor *mask)
-{
-	const size_t all = mask->ndim == 1 ? mask->shape[0] : 0;
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < all && i < observer->room; i++) {
-		struct lc__box *box = &observer->boxes[n];
-		if (!(element(mask, i) > 0))
-			continue;
-		box->x0 = element(boxes, 4 * i);
-		box->y0 = element(boxes, 4 * i + 1);
-		box->x1 = element(boxes, 4 * i + 2);
-		box->y1 = element(boxes, 4 * i + 3);
-		box->class_id = observer->class_ids[i];
-		n++;
-	}
-	return n;
-}
-
 lc_status
 lc__observe(struct lc__observer *observer, const lc_sample *sample,
     struct lc__observation *out)
@@ -69,7 +40,8 @@ lc__observe(struct lc__observer *observer, const lc_sample *sample,
 	return_if_error(lc_sample_read_origin(sample, &out->origin,
 	    observer->class_ids, observer->room));
 	out->cache_id = sample->id;
-	out->n = take_boxes(observer, &sample->boxes, &sample->mask);
+	out->n = (uint32_t)lc__boxes_read(sample, observer->class_ids,
+	    observer->boxes, observer->room);
 	out->boxes = observer->boxes;
 	return LC_OK;
 }
