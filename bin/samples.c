@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "samples.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "entries.h"
 #include "report.h"
+#include "warehouse/place.h"
 
 static bool
 is_directory(const char *path)
@@ -58,7 +59,10 @@ add_shard(struct samples *samples, char *path)
 	} else {
 		shard->error = *lc_last_error();
 	}
-	samples->count += shard->count;
+	if (!lc__add64(samples->count, shard->count, &samples->count)) {
+		report_error("%s: too many samples", path);
+		return EXIT_DATA;
+	}
 	return EXIT_DONE;
 }
 
@@ -100,57 +104,87 @@ add_directory(struct samples *samples, const char *dir, bool below)
 }
 
 static int
-open_shards(const char *path, struct samples *samples)
+open_shard(const char *path, struct samples *samples)
 {
-	int status;
+	const int status = add_shard(samples, strdup(path));
 
-	if (!is_directory(path)) {
-		status = add_shard(samples, strdup(path));
-		if (status == EXIT_DONE && samples->shards[0].shard == NULL)
-			status = report_file(lc__error_raise(&samples->shards[0].error));
-		return status;
-	}
-	status = add_directory(samples, path, true);
-	if (status == EXIT_DONE && samples->n_shards == 0) {
-		report_error("%s: neither a warehouse nor a directory with shards",
-		    path);
-		return EXIT_DATA;
-	}
+	if (status == EXIT_DONE && samples->shards[0].shard == NULL)
+		return report_file(lc__error_raise(&samples->shards[0].error));
 	return status;
+}
+
+static int
+open_shards(const char *dir, struct samples *samples)
+{
+	const int status = add_directory(samples, dir, true);
+
+	if (status != EXIT_DONE || samples->n_shards > 0)
+		return status;
+	if (!samples->damaged)
+		report_error("%s: neither a warehouse nor a directory with shards",
+		    dir);
+	return EXIT_DATA;
 }
 
 /* ---- either ------------------------------------------------------------------------ */
 
-static lc_status
-open_warehouse(const char *path, bool verify, lc_warehouse **out)
+/* The shards of a version that does not open as a warehouse, one by one. */
+static int
+open_remains(const char *version, struct samples *samples)
 {
+	int status;
+
+	report_error("%s", lc_last_error()->text);
+	samples->damaged = true;
+	status = open_shards(version, samples);
+	return status == EXIT_DATA ? EXIT_NO : status;
+}
+
+static int
+open_warehouse(const char *path, const char *version, struct samples *samples)
+{
+	const lc_warehouse_info *info;
 	lc_warehouse_options options;
+	lc_status opened;
 
 	lc_warehouse_options_init(&options);
-	options.verify = verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
+	options.verify = samples->verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
 	options.sources = LC_SOURCES_IGNORE;
 	options.ignore_thresholds = 1;
-	return lc_warehouse_open(path, &options, out);
+	opened = lc_warehouse_open(path, &options, &samples->warehouse);
+	if (opened == LC_CORRUPT || opened == LC_NOT_FOUND || opened == LC_NOT_MODULE)
+		return open_remains(version, samples);
+	if (opened != LC_OK)
+		return report_file(opened);
+	info = lc_warehouse_info_of(samples->warehouse);
+	samples->count = info->samples;
+	samples->max_boxes = info->max_boxes;
+	return EXIT_DONE;
+}
+
+static int
+open_directory(const char *path, struct samples *samples)
+{
+	char *version;
+	const lc_status found = lc__version_find(path, &version);
+	int status;
+
+	if (found == LC_NOT_MODULE)
+		return open_shards(path, samples);
+	if (found != LC_OK)
+		return report_file(found);
+	status = open_warehouse(path, version, samples);
+	free(version);
+	return status;
 }
 
 int
 samples_open(const char *path, bool verify, struct samples *out)
 {
 	struct samples samples = { .verify = verify };
-	lc_status opened = LC_NOT_MODULE;
-	int status = EXIT_DONE;
+	const int status = is_directory(path) ? open_directory(path, &samples) :
+	    open_shard(path, &samples);
 
-	if (is_directory(path))
-		opened = open_warehouse(path, verify, &samples.warehouse);
-	if (opened == LC_OK) {
-		const lc_warehouse_info *info = lc_warehouse_info_of(samples.warehouse);
-		samples.count = info->samples;
-		samples.max_boxes = info->max_boxes;
-	} else if (opened == LC_NOT_MODULE || opened == LC_NOT_FOUND) {
-		status = open_shards(path, &samples);
-	} else {
-		status = report_file(opened);
-	}
 	if (status == EXIT_DONE)
 		*out = samples;
 	else

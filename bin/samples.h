@@ -24,6 +24,8 @@ struct samples {
 	uint64_t count;               /* all samples */
 	uint32_t max_boxes;           /* the most rows of boxes of any */
 	bool verify;                  /* compare checksums before a sample is given */
+	bool damaged;                 /* a warehouse that does not open, which has been
+	                                 reported: what shards there are */
 };
 
 /**

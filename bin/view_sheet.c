@@ -308,6 +308,8 @@ view_sheet(const char *path, const struct select *how, uint64_t columns,
 		status = samples_open(path, true, &samples);
 	if (status == EXIT_DONE && how->ids->count == 0)
 		status = select_samples(how, &samples, &selected);
+	if (samples.damaged)
+		making.status = EXIT_NO;
 	if (status == EXIT_DONE)
 		status = draw_selected(path, &making, columns, cell, out);
 	selected_free(&selected);

@@ -147,6 +147,39 @@ refuse "of samples without boxes" 3 "cachex: view: shards: its samples have no b
 refuse "of a sheet" 2 "cachex: view: --histogram counts all samples and is no sheet" \
 	cachex view one.twh1 --histogram --cell 100 -n
 
+# A warehouse
+mkdir -p set/day/images set/day/labels
+cachex get faces run/0/img0 -o grey.npy
+cachex view grey.npy --side 64 -o set/day/images/a.png
+cp set/day/images/a.png set/day/images/b.png
+printf '0 0.5 0.5 0.5 0.25\n7 0.25 0.25 0.25 0.25\n' >set/day/labels/a.txt
+echo '7 0.5 0.5 0.5 0.5' >set/day/labels/b.txt
+check "a warehouse" 0 cachex build set wh --size 64 -q
+check "its sheet" 0 cachex view wh -o wh.png --json
+is "has the samples with their boxes" "$(tr '{' '\n' <"$out" | sed -n 's/"id":"[0-9a-f]*\/\(.*\)","x".*"boxes":\([0-9]*\)}.*/\1 \2/p')" \
+	'"sample":0,day/a 2
+"sample":1,day/b 1'
+check "a version of it" 0 cachex view wh/current -n --json
+also "is the same" grep -q '"samples":2' "$out"
+check "a sample by its run and name" 0 cachex view wh --id day/b -n --json
+also "is found" grep -q '"drawn":\[{"sample":1,' "$out"
+check "its histograms" 0 cachex view wh --histogram -n --json
+is "count classes" "$(sed 's/.*"box_class"[^[]*//' "$out" | cut -d] -f1)" '[1,0,0,0,0,0,0,2'
+rm set/day/labels/a.txt
+check "a stale one is looked at" 0 cachex view wh -n
+shard=$(ls wh/v*/shard-000000.twh1)
+head -c 20000 "$shard" >cut
+cp cut "$shard"
+check "a damaged one, too" 1 cachex view wh -o remains.png
+also "is drawn" is_png remains.png
+also "and told" grep -q "^cachex: view: $shard: " "$err"
+rm "$shard"
+check "an empty one" 1 cachex view wh -n
+is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
+ln -sfn nowhere wh/current
+check "one that points nowhere" 1 cachex view wh -n
+also "is named" grep -q '^cachex: view: .*wh' "$err"
+
 # Tensors of a module
 check "an image" 0 cachex view faces run/0/img0 -o image.png --json
 is "tells what was drawn" "$(cat "$out")" \
