@@ -104,6 +104,19 @@ add_source(struct lc__building *b, const struct lc__source_note *note)
 	return note->path != NULL ? lc__sources_add(&b->sources, &file) : LC_OK;
 }
 
+/* What a version is made of: also that an image was not there. */
+static lc_status
+add_sources(struct lc__building *b, const struct lc__sample *s)
+{
+	const struct lc__source_file missing = { .path = s->wanted,
+		.missing = true };
+
+	return_if_error(add_source(b, &s->label));
+	return_if_error(add_source(b, &s->image));
+	return s->reason == LC__REJECT_NO_FILE && s->wanted != NULL ?
+	    lc__sources_add(&b->sources, &missing) : LC_OK;
+}
+
 static lc_status
 store(struct lc__building *b, const struct lc__made *made)
 {
@@ -145,8 +158,7 @@ count(struct lc__building *b, const struct lc__made *made)
 
 	lc__dataset_frame(b->dataset, made->number, &frame);
 	return_if_error(lc__counting_add(&b->counting, frame.run, s));
-	return_if_error(add_source(b, &s->label));
-	return_if_error(add_source(b, &s->image));
+	return_if_error(add_sources(b, s));
 	b->state->frames_done++;
 	b->state->reused += made->reused;
 	if (fate != LC__REJECT_NONE) {

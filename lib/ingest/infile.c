@@ -12,12 +12,6 @@
 #include "base/fileio.h"
 #include "warehouse/sources.h"
 
-int64_t
-lc__infile_mtime(const struct stat *st)
-{
-	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-}
-
 static int64_t
 now(void)
 {
@@ -97,7 +91,7 @@ read_once(struct lc__infile *file, struct lc__buf *out, bool *steady)
 	out->size = start + (got < size ? got : size);
 	fate = look(file);
 	*steady = got == size && file->st.st_size == before.st_size &&
-	    lc__infile_mtime(&file->st) == lc__infile_mtime(&before);
+	    lc__sources_mtime(&file->st) == lc__sources_mtime(&before);
 	return fate;
 }
 
@@ -122,7 +116,7 @@ lc__infile_read(struct lc__infile *file, struct lc__buf *out,
 		return bad(file, "changes while it is read");
 	note->path = file->path;
 	note->size = out->size - start;
-	note->mtime_ns = lc__infile_mtime(&file->st);
+	note->mtime_ns = lc__sources_mtime(&file->st);
 	note->settled = note->mtime_ns <= at - LC__SETTLED_NS;
 	lc__sources_hash(out->data + start, note->size, note->hash);
 	return LC__INFILE_GOOD;

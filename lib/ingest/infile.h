@@ -32,9 +32,6 @@ struct lc__infile {
 	char detail[512];    /* of MISSING and BAD: one line that names the file */
 };
 
-/** A time stamp in ns since 1970. */
-int64_t lc__infile_mtime(const struct stat *st);
-
 /** Open @p path below the directory @p root; never waits for a pipe or a device. */
 enum lc__infile_fate lc__infile_open(struct lc__infile *file, int root,
     const char *path, uint64_t limit);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "warehouse/sources.h"
 
 /* A buffer that one large file has grown is given back behind it. */
 #define KEPT_ROOM ((size_t)32 << 20)
@@ -126,7 +127,7 @@ stands(struct lc__maker *maker, struct lc__made *made,
 	    S_ISREG(st.st_mode) && (uint64_t)st.st_size == note->size;
 	if (!*same)
 		return LC_OK;
-	mtime = lc__infile_mtime(&st);
+	mtime = lc__sources_mtime(&st);
 	if (!maker->making->rehash && ((note->settled && mtime == note->mtime_ns) ||
 	        (seen_ns != 0 && mtime == seen_ns))) {
 		note->mtime_ns = mtime;
@@ -405,6 +406,7 @@ read_image(struct lc__maker *maker, struct lc__made *made,
 		reject(made, LC__REJECT_BLANK_IMAGE, "its label names no image");
 		return LC_OK;
 	}
+	made->sample.wanted = path;
 	status = read_file(maker, made, path, LC__IMAGE_LIMIT,
 	    &made->sample.image, &fate);
 	if (status == LC_OK && fate == LC__INFILE_MISSING)

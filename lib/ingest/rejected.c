@@ -40,8 +40,8 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 	put_member(out, "run", frame->run);
 	put_member(out, "name", frame->name);
 	put_member(out, "label", frame->label_path);
-	put_member(out, "image", frame->image_path != NULL ? frame->image_path :
-	    s->image.path);
+	put_member(out, "image", s->image.path != NULL ? s->image.path :
+	    s->wanted != NULL ? s->wanted : frame->image_path);
 	put_member(out, "reason", lc__reject_name(reason));
 	put_member(out, "detail", s->reason != LC__REJECT_NONE ? s->detail :
 	    "has no boxes");

@@ -160,6 +160,8 @@ lc__sample_value(const struct lc__sample *s)
 	}
 	set_note(about, "label", &s->label);
 	set_note(about, "image", &s->image);
+	if (s->image.path == NULL && s->wanted != NULL)
+		lc_value_set(about, "wanted", lc_value_str(s->wanted));
 	if (s->label_hash != 0)
 		set_number(about, "label_hash", s->label_hash);
 	if (s->reason == LC__REJECT_NONE)
@@ -287,6 +289,8 @@ lc__sample_read(const lc_value *about, struct lc__sample *out)
 		return false;
 	read_note(&in, "label", &out->label);
 	read_note(&in, "image", &out->image);
+	if (lc_value_find(about, "wanted") != NULL)
+		out->wanted = text_at(&in, "wanted");
 	if (lc_value_find(about, "label_hash") != NULL)
 		out->label_hash = number_at(&in, "label_hash");
 	if (lc_value_find(about, "reason") == NULL) {

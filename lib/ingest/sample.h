@@ -29,6 +29,7 @@ struct lc__sample {
 	enum lc__reject reason;  /* NONE: it is a sample, and what is below counts */
 	const char *detail;      /* of a reason; one line */
 	struct lc__source_note label, image;
+	const char *wanted;      /* path of an image that could not be read, or NULL */
 	uint64_t label_hash;     /* of the frame's part of a shared label file; else 0 */
 
 	bool has_frame_id;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -90,7 +91,7 @@ add_source(struct lc__building *b, const char *path, bool directory)
 	if (stat(full, &st) == -1)
 		status = lc__error_sys(errno, "%s", full);
 	else
-		file.mtime_ns = lc__infile_mtime(&st);
+		file.mtime_ns = lc__sources_mtime(&st);
 	if (status == LC_OK)
 		status = directory ? lc__sources_hash_dir(full, file.hash) :
 		    lc__sources_hash_file(full, file.hash, &file.size);
@@ -128,12 +129,27 @@ find_keys(struct lc__building *b)
 	return LC_OK;
 }
 
+/* Real time, or an earlier one that SOURCE_DATE_EPOCH says: then lists of equal
+ * files are equal. */
+static int64_t
+before_now(void)
+{
+	const int64_t wall = (int64_t)(lc__clock_wall_ms() * 1000000);
+	struct timespec at = { 0, 0 };
+	int64_t now;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+	return wall < now ? wall : now;
+}
+
 static lc_status
 scan(struct lc__building *b)
 {
 	const struct lc__ingest *in = b->ingest;
 	struct lc__recipe *recipe = b->recipe;
 
+	b->sources.since_ns = before_now();
 	return_if_error(open_root(b));
 	return_if_error(lc__dataset_open(in->dataset, recipe->layout, in->labels,
 	    &b->dataset));
