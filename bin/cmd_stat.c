@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
-#include <time.h>
 
 #include "command.h"
+#include "date.h"
 #include "json.h"
 #include "module.h"
 #include "moduleset.h"
@@ -78,17 +78,6 @@ uuid_text(const uint8_t uuid[16], char out[37])
 }
 
 static void
-date_text(uint64_t ms, char out[32])
-{
-	const time_t seconds = (time_t)(ms / 1000);
-	struct tm tm;
-
-	if (gmtime_r(&seconds, &tm) == NULL ||
-	    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		snprintf(out, 32, "%llu ms", (unsigned long long)ms);
-}
-
-static void
 show_counters(const lc_counters *counters, struct json *json)
 {
 	const struct row rows[] = {
@@ -150,7 +139,7 @@ show_json(const char *module, lc_cache *cache, const struct facts *facts,
 static lc_status
 show(const char *module, lc_cache *cache, const struct facts *facts)
 {
-	char uuid[37], date[32];
+	char uuid[37], date[DATE_TEXT];
 
 	uuid_text(facts->stats.uuid, uuid);
 	date_text(facts->stats.created_ms, date);

@@ -107,6 +107,8 @@ exit_of(lc_status status)
 		return EXIT_DONE;
 	case LC_NOT_FOUND:
 	case LC_CORRUPT:
+	case LC_STALE:
+	case LC_FAILED:
 		return EXIT_NO;
 	case LC_INVALID:
 	case LC_NOT_MODULE:

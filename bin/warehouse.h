@@ -5,6 +5,7 @@
 
 #include "command.h"
 
-extern const struct command warehouse_report;
+extern const struct command warehouse_inspect, warehouse_verify, warehouse_list,
+    warehouse_compare, warehouse_use, warehouse_prune, warehouse_report;
 
 #endif

@@ -38,8 +38,12 @@ static lc_status
 open_again(const struct lc__wfile *file, const char *path, int *fd)
 {
 	struct stat st;
+	const lc_status status = open_file(path, fd, &st);
 
-	return_if_error(open_file(path, fd, &st));
+	if (status == LC_NOT_FOUND || status == LC_NOT_MODULE)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: is gone since the warehouse was opened", path);
+	return_if_error(status);
 	if (st.st_dev == file->device && st.st_ino == file->inode &&
 	    (uint64_t)st.st_size == file->size)
 		return LC_OK;

@@ -133,6 +133,13 @@ check_all(struct lc_warehouse *w, const lc_warehouse_options *o,
 /* ---- opening ---------------------------------------------------------------- */
 
 static lc_status
+find_version(struct lc_warehouse *w, const char *path)
+{
+	return_if_error(lc__version_find(path, &w->dir));
+	return read_manifest(w);
+}
+
+static lc_status
 open_version(struct lc_warehouse *w, const char *path,
     const lc_warehouse_options *o)
 {
@@ -140,8 +147,7 @@ open_version(struct lc_warehouse *w, const char *path,
 
 	w->set.mode = o->mode;
 	w->set.verify = o->verify;
-	return_if_error(lc__version_find(path, &w->dir));
-	return_if_error(read_manifest(w));
+	return_if_error(find_version(w, path));
 	if (o->version != NULL)
 		return_if_error(lc__admit_version(w, o->version));
 	return_if_error(check_all(w, o, &r));
@@ -174,6 +180,22 @@ lc_warehouse_open(const char *path, const lc_warehouse_options *options,
 	w->open_ns = lc__clock_ns() - start;
 	*out = w;
 	return LC_OK;
+}
+
+lc_status
+lc__warehouse_read(const char *path, lc_warehouse **out)
+{
+	struct lc_warehouse *w = calloc(1, sizeof(*w));
+	lc_status status;
+
+	if (w == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = find_version(w, path);
+	if (status == LC_OK)
+		*out = w;
+	else
+		lc_warehouse_close(w);
+	return status;
 }
 
 void

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "versions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fileio.h"
+#include "report.h"
+#include "shard/outdir.h"
+#include "warehouse/place.h"
+#include "warehouse/warehouse.h"
+
+static int
+no_memory(void)
+{
+	report_error("out of memory");
+	return EXIT_SYSTEM;
+}
+
+/* The file's size where the manifest does not say it. */
+static uint64_t
+size_of(const struct lc_warehouse *w, const struct lc__manifest_shard *shard)
+{
+	struct stat st;
+	char *path;
+	uint64_t size = shard->bytes;
+
+	if (shard->has_bytes)
+		return size;
+	path = lc__path_join(w->dir, shard->relative_path);
+	if (path != NULL && stat(path, &st) == 0)
+		size = (uint64_t)st.st_size;
+	free(path);
+	return size;
+}
+
+static void
+take_facts(const struct lc_warehouse *w, struct version *v)
+{
+	v->finished = true;
+	snprintf(v->key, sizeof(v->key), "%s", w->manifest.version);
+	v->created_at_ms = w->manifest.created_at_ms;
+	v->shards = w->manifest.n;
+	for (size_t i = 0; i < w->manifest.n; i++) {
+		v->samples += w->manifest.shards[i].samples;
+		v->bytes += size_of(w, &w->manifest.shards[i]);
+	}
+}
+
+static bool
+has_manifest(const char *dir)
+{
+	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
+	const bool has = path != NULL && access(path, F_OK) == 0;
+
+	free(path);
+	return has;
+}
+
+static int
+read_version(const char *warehouse, struct version *v)
+{
+	char *dir = lc__path_join(warehouse, v->name);
+	lc_warehouse *w;
+	int status = EXIT_DONE;
+
+	if (dir == NULL)
+		return no_memory();
+	if (!has_manifest(dir)) {
+		free(dir);
+		return EXIT_DONE;
+	}
+	if (lc__warehouse_read(dir, &w) == LC_OK) {
+		take_facts(w, v);
+		lc_warehouse_close(w);
+	} else {
+		v->damaged = true;
+		status = report_worse(EXIT_NO, report_status(
+		    lc_last_error()->status));
+	}
+	free(dir);
+	return status;
+}
+
+/* The name that `current` has, "" if it has none. */
+static void
+read_current(const char *warehouse, char *out, size_t room)
+{
+	char *link = lc__path_join(warehouse, LC__WAREHOUSE_CURRENT);
+	const ssize_t n = link == NULL ? -1 : readlink(link, out, room - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+	free(link);
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct version *x = a, *y = b;
+
+	if (x->finished != y->finished)
+		return x->finished ? -1 : 1;
+	if (x->created_at_ms != y->created_at_ms)
+		return x->created_at_ms < y->created_at_ms ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int
+versions_read(const char *warehouse, struct versions *out)
+{
+	char current[256], **names = NULL;
+	const lc_status listed = lc__version_list(warehouse, &names, &out->n);
+	int status = EXIT_DONE;
+
+	out->all = NULL;
+	if (listed != LC_OK) {
+		out->n = 0;
+		return report_file(listed);
+	}
+	read_current(warehouse, current, sizeof(current));
+	out->all = calloc(out->n ? out->n : 1, sizeof(*out->all));
+	if (out->all == NULL) {
+		lc__version_list_free(names, out->n);
+		out->n = 0;
+		return no_memory();
+	}
+	for (size_t i = 0; i < out->n; i++) {
+		out->all[i].name = names[i];
+		out->all[i].current = strcmp(names[i], current) == 0;
+		status = report_worse(status, read_version(warehouse,
+		    &out->all[i]));
+	}
+	free(names);
+	qsort(out->all, out->n, sizeof(*out->all), by_time);
+	return status;
+}
+
+void
+versions_free(struct versions *versions)
+{
+	for (size_t i = 0; i < versions->n; i++)
+		free(versions->all[i].name);
+	free(versions->all);
+}
+
+/* "0123" of "v20261121-0123456789ab", or of the key. */
+static bool
+begins(const struct version *v, const char *text)
+{
+	const size_t n = strlen(text);
+	const char *dash = strchr(v->name, '-');
+
+	return n >= 4 && v->finished && (strncmp(v->key, text, n) == 0 ||
+	    (dash != NULL && strncmp(dash + 1, text, n) == 0));
+}
+
+const struct version *
+versions_find(const struct versions *versions, const char *name)
+{
+	const struct version *found = NULL;
+
+	for (size_t i = 0; i < versions->n; i++)
+		if (strcmp(versions->all[i].name, name) == 0)
+			return &versions->all[i];
+	for (size_t i = 0; i < versions->n; i++) {
+		if (!begins(&versions->all[i], name))
+			continue;
+		if (found != NULL) {
+			report_error("%s: is the beginning of several versions", name);
+			return NULL;
+		}
+		found = &versions->all[i];
+	}
+	if (found == NULL)
+		report_error("%s: no such version", name);
+	return found;
+}

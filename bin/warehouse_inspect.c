@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "date.h"
+#include "format/summary.h"
+#include "json.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+#include "warehouse.h"
+#include "warehouse/admission.h"
+#include "warehouse_sources.h"
+
+static const char *dataset;
+static int sources;
+static int shards;
+
+static struct opt options[] = {
+	{ "", "shards", OPT_FLAG, &shards,
+	    .help = "list the shards" },
+	{ "", "sources", OPT_CHOICE, &sources, .value = WAREHOUSE_SOURCES,
+	    .help = "compare sizes and times of the sources, or read them all, or do "
+	    "not look at them" },
+	{ "", "dataset", OPT_DIR, &dataset, .value = "DIR",
+	    .help = "where the sources stand now" },
+	{ .kind = OPT_END }
+};
+
+/* All that is shown of a warehouse. */
+struct view {
+	lc_warehouse *warehouse;
+	const lc_warehouse_info *info;
+	const struct lc__manifest *manifest;
+	struct warehouse_sources sources;
+	struct lc__summary summary;
+	bool exceeded;       /* the thresholds, also where they only warn */
+	char verdict[1100];  /* what is exceeded */
+};
+
+/* ---- text -------------------------------------------------------------------- */
+
+static void
+row(const char *label, const char *text)
+{
+	printf("  %-16s %s\n", label, text);
+}
+
+static void
+show_counts(const struct lc__summary *s)
+{
+	const struct lc__counts *c = &s->totals;
+
+	printf("  %-16s %llu: %llu with boxes, %llu without, %llu missing, %llu "
+	    "invalid\n", "frames", (unsigned long long)c->total,
+	    (unsigned long long)c->non_empty, (unsigned long long)c->empty,
+	    (unsigned long long)(c->missing_image + c->missing_file),
+	    (unsigned long long)c->invalid);
+	printf("  %-16s %llu: %llu clipped, %llu dropped, %llu above max_boxes\n",
+	    "boxes", (unsigned long long)s->boxes, (unsigned long long)s->clipped,
+	    (unsigned long long)s->dropped,
+	    (unsigned long long)s->overflow_boxes);
+	for (size_t i = 0; i < s->n_reasons; i++)
+		printf("  %-16s %llu %s\n", i == 0 ? "left out" : "",
+		    (unsigned long long)s->reasons[i].count, s->reasons[i].name);
+}
+
+static void
+show_series(const struct view *v)
+{
+	lc_series_info series;
+
+	for (uint32_t s = 0; s < v->info->series; s++) {
+		if (lc_warehouse_series(v->warehouse, s, &series) != LC_OK)
+			break;
+		printf("  %-16s %s[%u,%u,%u]  %llu from %llu on\n", "series",
+		    lc_dtype_name(v->info->dtype), series.channels, series.height,
+		    series.width, (unsigned long long)series.samples,
+		    (unsigned long long)series.first);
+	}
+}
+
+static void
+show_shards(const struct view *v)
+{
+	char size[SIZE_TEXT];
+
+	for (size_t i = 0; shards && i < v->manifest->n; i++) {
+		const struct lc__manifest_shard *s = &v->manifest->shards[i];
+
+		printf("  %-16s %s  %llu samples  %s\n", i == 0 ? "shards" : "",
+		    s->relative_path, (unsigned long long)s->samples,
+		    size_human((double)v->warehouse->set.shards[i].twh1.info
+		        .file_size, size, sizeof(size)));
+	}
+}
+
+static void
+show_text(const struct view *v)
+{
+	const lc_warehouse_info *info = v->info;
+	char date[DATE_TEXT], size[SIZE_TEXT], number[SIZE_TEXT], line[200];
+
+	printf("%s%s%s\n", report_bold(stdout), info->path, report_plain(stdout));
+	row("version", info->version);
+	row("recipe", info->recipe);
+	if (*info->fingerprint != '\0')
+		row("fingerprint", info->fingerprint);
+	row("created", date_text(info->created_at_ms, date));
+	row("dataset_root", info->dataset_root);
+	row("transform", info->transform);
+	if (v->warehouse->has_about) {
+		row("layout", v->warehouse->about.layout);
+		row("sources_root", v->warehouse->about.sources_root);
+	}
+	snprintf(line, sizeof(line), "%llu in %s, %s",
+	    (unsigned long long)info->samples, count_human(info->shards, "shard",
+	    number, sizeof(number)), size_human((double)info->bytes, size,
+	    sizeof(size)));
+	row("samples", line);
+	show_series(v);
+	snprintf(line, sizeof(line), "%u of %s", info->max_boxes,
+	    lc_dtype_name(info->boxes_dtype));
+	row("max_boxes", line);
+	if (v->warehouse->has_about)
+		show_counts(&v->summary);
+	show_shards(v);
+	row("thresholds", info->thresholds);
+	row("", v->exceeded ? v->verdict : "hold");
+	row("sources", warehouse_sources_word(&v->sources));
+	if (v->sources.found != LC_OK)
+		row("", v->sources.text);
+}
+
+/* ---- JSON -------------------------------------------------------------------- */
+
+/* A member that is JSON already. */
+static void
+raw(struct json *json, const char *key, const char *text)
+{
+	jw_key(json, key);
+	fputs(text, json->out);
+}
+
+static void
+json_series(struct json *json, const struct view *v)
+{
+	lc_series_info series;
+
+	jw_open(json, "series", '[');
+	for (uint32_t s = 0; s < v->info->series; s++) {
+		if (lc_warehouse_series(v->warehouse, s, &series) != LC_OK)
+			break;
+		jw_open(json, NULL, '{');
+		jw_count(json, "channels", series.channels);
+		jw_count(json, "height", series.height);
+		jw_count(json, "width", series.width);
+		jw_count(json, "first", series.first);
+		jw_count(json, "samples", series.samples);
+		jw_close(json, '}');
+	}
+	jw_close(json, ']');
+}
+
+static void
+json_shards(struct json *json, const struct view *v)
+{
+	jw_open(json, "files", '[');
+	for (size_t i = 0; i < v->manifest->n; i++) {
+		jw_open(json, NULL, '{');
+		jw_text(json, "path", v->manifest->shards[i].relative_path);
+		jw_count(json, "samples", v->manifest->shards[i].samples);
+		jw_count(json, "bytes",
+		    v->warehouse->set.shards[i].twh1.info.file_size);
+		jw_close(json, '}');
+	}
+	jw_close(json, ']');
+}
+
+static void
+show_json(const struct view *v)
+{
+	const lc_warehouse_info *info = v->info;
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "path", info->path);
+	jw_text(&json, "version", info->version);
+	jw_text(&json, "recipe", info->recipe);
+	jw_text(&json, "fingerprint", info->fingerprint);
+	jw_count(&json, "created_at_ms", info->created_at_ms);
+	jw_text(&json, "dataset_root", info->dataset_root);
+	raw(&json, "transform", info->transform);
+	if (v->warehouse->has_about) {
+		jw_text(&json, "layout", v->warehouse->about.layout);
+		jw_text(&json, "sources_root", v->warehouse->about.sources_root);
+	}
+	jw_count(&json, "samples", info->samples);
+	jw_count(&json, "shards", info->shards);
+	jw_count(&json, "bytes", info->bytes);
+	jw_text(&json, "dtype", lc_dtype_name(info->dtype));
+	jw_text(&json, "boxes_dtype", lc_dtype_name(info->boxes_dtype));
+	jw_count(&json, "max_boxes", info->max_boxes);
+	json_series(&json, v);
+	if (shards)
+		json_shards(&json, v);
+	raw(&json, "summary", info->summary);
+	raw(&json, "thresholds", info->thresholds);
+	jw_flag(&json, "thresholds_hold", !v->exceeded);
+	jw_text(&json, "sources", warehouse_sources_word(&v->sources));
+	jw_end_line(&json);
+}
+
+/* ---- looking ----------------------------------------------------------------- */
+
+/* Limits that only warn are compared as well. */
+static lc_status
+look_at_limits(struct view *v)
+{
+	struct lc__thresholds limits;
+	lc_status status = lc__summary_parse(v->info->summary, v->info->path,
+	    &v->summary);
+
+	if (status == LC_OK)
+		status = lc__thresholds_parse(v->info->thresholds, v->info->path,
+		    &limits);
+	if (status != LC_OK)
+		return status;
+	v->exceeded = lc__thresholds_check(&limits, &v->summary.totals) != LC_OK;
+	if (v->exceeded)
+		snprintf(v->verdict, sizeof(v->verdict), "exceeded%s: %s",
+		    limits.warn ? ", a warning" : "", lc_last_error()->text);
+	return LC_OK;
+}
+
+static lc_status
+look(struct view *v)
+{
+	lc_warehouse_options how;
+	lc_status status;
+
+	lc_warehouse_options_init(&how);
+	how.dataset = dataset;
+	how.sources = (lc_warehouse_sources)sources;
+	v->info = lc_warehouse_info_of(v->warehouse);
+	v->manifest = &v->warehouse->manifest;
+	status = look_at_limits(v);
+	if (status == LC_OK)
+		status = warehouse_sources_look(v->warehouse, &how, &v->sources);
+	return status;
+}
+
+static int
+inspect(const char *path)
+{
+	struct view v = { 0 };
+	lc_warehouse_options how;
+	lc_status status;
+
+	lc_warehouse_options_init(&how);
+	how.verify = LC_VERIFY_NONE;
+	how.sources = LC_SOURCES_IGNORE;
+	how.ignore_thresholds = 1;
+	status = lc_warehouse_open(path, &how, &v.warehouse);
+	if (status == LC_OK)
+		status = look(&v);
+	if (status == LC_OK && settings.json)
+		show_json(&v);
+	else if (status == LC_OK)
+		show_text(&v);
+	lc__summary_free(&v.summary);
+	lc_warehouse_close(v.warehouse);
+	return status == LC_OK ? EXIT_DONE : report_file(status);
+}
+
+static int
+run(int argc, char **argv)
+{
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < argc; i++)
+		status = report_worse(status, inspect(argv[i]));
+	return status;
+}
+
+const struct command warehouse_inspect = {
+	.name = "warehouse inspect",
+	.operands = "WAREHOUSE...",
+	.summary = "show what a warehouse is",
+	.text =
+	    "Shows the version, recipe and fingerprint, the samples, series and "
+	    "shards, the summary, the thresholds and whether they hold, and whether "
+	    "the sources have changed since. Sizes and headers of the shards are "
+	    "compared with the manifest, their bytes are not: that is what verify is "
+	    "for.",
+	.examples =
+	    "cachex warehouse inspect warehouse\n"
+	    "cachex warehouse inspect warehouse --json | jq .samples",
+	.completes = "d",
+	.least = 1,
+	.most = -1,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "format/summary.h"
+#include "interrupt.h"
+#include "json.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+#include "warehouse.h"
+#include "warehouse/admission.h"
+#include "warehouse/place.h"
+#include "warehouse_boxes.h"
+#include "warehouse_sources.h"
+
+static const char *dataset;
+static int sources;
+
+static struct opt options[] = {
+	{ "", "sources", OPT_CHOICE, &sources, .value = WAREHOUSE_SOURCES,
+	    .help = "compare sizes and times of the sources, or read them all, or do "
+	    "not look at them" },
+	{ "", "dataset", OPT_DIR, &dataset, .value = "DIR",
+	    .help = "where the sources stand now" },
+	{ .kind = OPT_END }
+};
+
+/* A verification on its way. */
+struct check {
+	lc_warehouse *warehouse;  /* its manifest only */
+	lc_progress progress;     /* its callbacks; the context is this */
+	unsigned findings;
+	bool stale;
+	uint64_t samples, boxes;  /* found in the shards */
+	bool counted;             /* in all of them */
+};
+
+/* ---- findings ----------------------------------------------------------------- */
+
+static void
+show_finding(void *ctx, const char *line)
+{
+	struct check *c = ctx;
+	struct json json = { stdout, false };
+
+	c->findings++;
+	progress_clear();
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "warehouse", c->warehouse->dir);
+		jw_text(&json, "finding", line);
+		jw_end_line(&json);
+	} else {
+		printf("%s\n", line);
+	}
+}
+
+/* What a step of the check came to: damage is a finding, all else ends it. */
+static lc_status
+find(struct check *c, lc_status status)
+{
+	switch (status) {
+	case LC_OK:
+	case LC_NO_MEMORY:
+	case LC_IO:
+	case LC_CANCELLED:
+		return status;
+	default:
+		show_finding(c, lc_last_error()->text);
+		return LC_OK;
+	}
+}
+
+/* The same for steps that have told of their findings. */
+static lc_status
+found(lc_status status)
+{
+	return status == LC_CORRUPT || status == LC_UNSUPPORTED ? LC_OK : status;
+}
+
+/* ---- shards ------------------------------------------------------------------- */
+
+/* Block checksums and rows; boxes only where those are good, or there are none. */
+static lc_status
+check_open_shard(struct check *c, const lc_shard *shard, const char *path)
+{
+	const lc_progress quiet = { NULL, show_finding, c };
+	const unsigned before = c->findings;
+	const lc_status status = found(lc_shard_verify(shard, &quiet));
+
+	if (status != LC_OK)
+		return status;
+	if (c->findings != before) {
+		c->counted = false;
+		return LC_OK;
+	}
+	c->samples += lc_shard_info_of(shard)->samples;
+	return warehouse_boxes_check(shard, path, &quiet, &c->boxes);
+}
+
+/* One that cannot be opened has been told of with the checksums of all. */
+static lc_status
+check_shard(struct check *c, const struct lc__manifest_shard *said)
+{
+	char *path = lc__path_join(c->warehouse->dir, said->relative_path);
+	lc_shard *shard;
+	lc_status status;
+
+	if (path == NULL) {
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+	} else if (lc_shard_open(path, &shard) != LC_OK) {
+		c->counted = false;
+		status = LC_OK;
+	} else {
+		status = check_open_shard(c, shard, path);
+		lc_shard_close(shard);
+	}
+	free(path);
+	return status;
+}
+
+static lc_status
+check_shards(struct check *c)
+{
+	const struct lc__manifest *m = &c->warehouse->manifest;
+	lc_status status = found(lc_manifest_verify(c->warehouse->dir,
+	    &c->progress));
+
+	c->counted = true;
+	for (size_t i = 0; i < m->n && status == LC_OK; i++) {
+		if (interrupt_pending())
+			return LC_CANCELLED;
+		status = check_shard(c, &m->shards[i]);
+	}
+	return status;
+}
+
+/* ---- what the manifest says ---------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void
+say(struct check *c, const char *format, ...)
+{
+	char line[1024], text[800];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(line, sizeof(line), "%s: %s", c->warehouse->manifest_path, text);
+	show_finding(c, line);
+}
+
+static void
+compare(struct check *c, const char *what, uint64_t said, uint64_t has)
+{
+	if (said != has)
+		say(c, "%s is %llu, its shards have %llu", what,
+		    (unsigned long long)said, (unsigned long long)has);
+}
+
+/* Series and sums of a build; an export has none. */
+static lc_status
+check_sums(struct check *c)
+{
+	const struct lc__warehouse_about *about = &c->warehouse->about;
+	struct lc__summary summary;
+	uint64_t samples = 0;
+	lc_status status;
+
+	if (!c->warehouse->has_about || !c->counted)
+		return LC_OK;
+	for (size_t i = 0; i < about->n_series; i++)
+		samples += about->series[i].samples;
+	compare(c, "samples of all series", samples, c->samples);
+	status = lc__summary_parse(c->warehouse->manifest.summary,
+	    c->warehouse->manifest_path, &summary);
+	if (status != LC_OK)
+		return find(c, status);
+	compare(c, "written", summary.written, c->samples);
+	compare(c, "boxes", summary.boxes, c->boxes);
+	lc__summary_free(&summary);
+	return LC_OK;
+}
+
+/* A version that was copied to a name of another one. The first part of the name is
+ * a day: only what comes behind it says which version it is. */
+static lc_status
+check_name(struct check *c)
+{
+	const char *slash = strrchr(c->warehouse->dir, '/');
+	const char *name = slash ? slash + 1 : c->warehouse->dir;
+	const char *has = strrchr(name, '-');
+	char wanted[LC__VERSION_NAME];
+	lc_status status;
+
+	if (!c->warehouse->has_about || name[0] != 'v' || has == NULL ||
+	    strlen(c->warehouse->manifest.version) != 64)
+		return LC_OK;
+	status = lc__version_name(c->warehouse->manifest.version,
+	    c->warehouse->about.fingerprint, c->warehouse->manifest.created_at_ms,
+	    wanted);
+	if (status == LC_OK && strcmp(strrchr(wanted, '-'), has) != 0)
+		say(c, "is that of %s, not of %s", wanted, name);
+	return find(c, status);
+}
+
+static lc_status
+check_manifest(struct check *c)
+{
+	lc_status status = find(c, lc__admit_thresholds(c->warehouse));
+
+	if (status == LC_OK)
+		status = check_name(c);
+	if (status == LC_OK)
+		status = check_sums(c);
+	return status;
+}
+
+/* ---- sources ------------------------------------------------------------------ */
+
+static lc_status
+check_sources(struct check *c)
+{
+	struct warehouse_sources seen;
+	lc_warehouse_options how;
+	lc_status status;
+
+	lc_warehouse_options_init(&how);
+	how.dataset = dataset;
+	how.sources = (lc_warehouse_sources)sources;
+	how.progress = c->progress;
+	status = warehouse_sources_look(c->warehouse, &how, &seen);
+	c->stale = seen.found == LC_STALE;
+	if (status == LC_OK && seen.found != LC_OK && seen.found != LC_STALE)
+		show_finding(c, seen.text);
+	if (status == LC_OK)
+		status = find(c, lc__admit_texts(c->warehouse, &how));
+	if (status == LC_OK && !seen.seen && seen.found == LC_OK &&
+	    seen.listed && sources != LC_SOURCES_IGNORE)
+		report_note("%s: its sources are not here; not compared",
+		    c->warehouse->dir);
+	return status;
+}
+
+/* ---- the command --------------------------------------------------------------- */
+
+static void
+show_verdict(const struct check *c)
+{
+	struct json json = { stdout, false };
+	char text[SIZE_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "warehouse", c->warehouse->dir);
+		jw_flag(&json, "ok", c->findings == 0);
+		jw_flag(&json, "stale", c->stale);
+		jw_count(&json, "findings", c->findings);
+		jw_count(&json, "samples", c->samples);
+		jw_count(&json, "boxes", c->boxes);
+		jw_end_line(&json);
+	} else if (c->findings > 0) {
+		printf("%s: %s\n", c->warehouse->dir, count_human(c->findings,
+		    "finding", text, sizeof(text)));
+	} else if (!settings.quiet) {
+		printf("%s: good, %s\n", c->warehouse->dir, count_human(c->samples,
+		    "sample", text, sizeof(text)));
+	}
+}
+
+static int
+verify(const char *path)
+{
+	struct check c = { 0 };
+	lc_status status = lc__warehouse_read(path, &c.warehouse);
+
+	if (status != LC_OK)
+		return report_file(status);
+	c.progress = (lc_progress){ progress_step, show_finding, &c };
+	progress_begin("verify");
+	status = check_shards(&c);
+	if (status == LC_OK)
+		status = check_manifest(&c);
+	if (status == LC_OK)
+		status = check_sources(&c);
+	progress_end();
+	if (status == LC_OK)
+		show_verdict(&c);
+	lc_warehouse_close(c.warehouse);
+	if (status != LC_OK)
+		return report_status(status);
+	return c.findings == 0 ? EXIT_DONE : EXIT_NO;
+}
+
+static int
+run(int argc, char **argv)
+{
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < argc && !interrupt_pending(); i++)
+		status = report_worse(status, verify(argv[i]));
+	return status;
+}
+
+const struct command warehouse_verify = {
+	.name = "warehouse verify",
+	.operands = "WAREHOUSE...",
+	.summary = "read everything and report what is wrong",
+	.text =
+	    "Compares every shard with its size, header and SHA-256 in the manifest "
+	    "and with its block checksums; reads every metadata row, and boxes and "
+	    "mask: boxes lie within 0 to 1 and are not empty, the mask is 1 for the "
+	    "first of them and 0 behind, where boxes are 0. The sums and thresholds "
+	    "of the manifest are compared with what was found, and the sources with "
+	    "what they were. Each finding is a line; exit status 1 says that there "
+	    "is one.\n"
+	    "Sources that are not on this machine are passed over unless "
+	    "--sources=content asks for them.",
+	.examples =
+	    "cachex warehouse verify warehouse\n"
+	    "cachex warehouse verify warehouse --sources content --dataset "
+	    "/mnt/captures",
+	.completes = "d",
+	.least = 1,
+	.most = -1,
+	.options = options,
+	.run = run
+};
