@@ -100,41 +100,14 @@ fill_padding(const struct stream *s)
 	}
 }
 
-/* Tiles keep the cache lines few that columns are written to. */
-static void
-turn_plane(const struct stream *s, const uint8_t *from, uint8_t *to,
-    ptrdiff_t step_x, ptrdiff_t step_y)
-{
-	const uint32_t side = 32;
-
-	for (uint32_t top = 0; top < s->to_height; top += side)
-		for (uint32_t left = 0; left < s->to_width; left += side)
-			for (uint32_t y = top; y < s->to_height && y < top + side; y++)
-				for (uint32_t x = left;
-				    x < s->to_width && x < left + side; x++)
-					to[x * step_x + y * step_y] =
-					    from[(size_t)y * s->to_width + x];
-}
-
 static void
 turn_result(const struct stream *s)
 {
-	const struct lc__turn *turn = &lc__turns[s->done.orientation];
-	const ptrdiff_t row = s->done.geometry.target_width;
-	ptrdiff_t step_x = turn->turned ? row : 1, step_y = turn->turned ? 1 : row;
-	ptrdiff_t origin = 0;
+	const size_t size = (size_t)s->to_width * s->to_height;
 
-	if (turn->back_x) {
-		origin += (s->to_width - 1) * step_x;
-		step_x = -step_x;
-	}
-	if (turn->back_y) {
-		origin += (s->to_height - 1) * step_y;
-		step_y = -step_y;
-	}
 	for (int c = 0; c < 3; c++)
-		turn_plane(s, s->turned + (size_t)c * s->to_width * s->to_height,
-		    place_of(s, c) + origin, step_x, step_y);
+		lc__turn_plane(s->done.orientation, s->turned + (size_t)c * size,
+		    s->to_width, s->to_height, place_of(s, c), s->transform->width);
 }
 
 /* ---- the decoder's sink ----------------------------------------------------------- */

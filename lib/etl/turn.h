@@ -4,6 +4,8 @@
 #define LC_ETL_TURN_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /** Are the file's rows the picture's columns, and do the file's columns (x) and
  *  rows (y) run backwards in it. */
@@ -13,5 +15,10 @@ struct lc__turn {
 
 /** By orientation, 1 to 8; 0 is as 1, upright. */
 extern const struct lc__turn lc__turns[9];
+
+/** Copy a plane of width x height bytes, as it is stored, upright to @p to, where
+ *  rows are @p stride bytes apart. */
+void lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
+    uint32_t height, uint8_t *to, size_t stride);
 
 #endif
