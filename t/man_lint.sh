@@ -88,6 +88,11 @@ if [ -x "$CACHEX" ]; then
 	for command in $("$CACHEX" --help |
 	    awk '/^Commands$/ { on = 1; next } !/^  / { on = 0 } on { print $1 }'); do
 		"$CACHEX" "$command" --help >"$scratch/help"
+		for word in $(awk '/^Subcommands$/ { on = 1; next } !/^  / { on = 0 }
+		    on { print $1 }' "$scratch/help"); do
+			"$CACHEX" "$command" "$word" --help
+		done >"$scratch/help.words"
+		cat "$scratch/help.words" >>"$scratch/help"
 		words 'CACHEX_[A-Z_]+' <"$scratch/help" >"$scratch/help.variables"
 		is "cachex-$command.1: the options of its --help" \
 		    "$(page_options "$man/cachex-$command.1")" \
