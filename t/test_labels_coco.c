@@ -204,6 +204,10 @@ static const struct {
 	{ "'id':1,'file_name':'a.jpg','labels':1,'n':{'a':[1]}", "{'image_id':1,"
 	  "'iscrowd':true},{'image_id':1,'iscrowd':1}",
 	  "|a|a.jpg 1 {\"n\":{\"a\":[1]},\"crowds\":2}\n" },
+	/* What is left out ends where it ends. */
+	{ "'id':1,'file_name':'a.jpg'", "{'x':{'bbox':[9],'s':'\\\\\\\"]}'},'y':[[{}],"
+	  "'}'],'\\u0062box':[1,2,3,4],'image_id':1,'z':5}",
+	  "|a|a.jpg 1 [1 2 4 6] {\"labels\":[{\"z\":5}]}\n" },
 	/* Rejected. */
 	{ "'id':1", "", "|1|blank_image: coco.json: image 1: no file_name\n" },
 	{ "'id':-1,'file_name':' '", "",

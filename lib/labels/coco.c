@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "labels/json_load.h"
+#include "labels/json_slim.h"
 #include "labels/json_stream.h"
 #include "labels/label.h"
 #include "labels/names.h"
@@ -50,6 +51,7 @@ struct scan {
 	struct lc__coco *coco;
 	struct table images, annotations, categories;
 	struct lc__buf names; /* of files, each with a NUL; begins with one */
+	struct lc__buf slim;  /* an annotation without what is not kept */
 	size_t asked;         /* of lc__coco_base() */
 };
 
@@ -168,6 +170,20 @@ add_category(struct scan *s, const struct lc__json_element *element,
 	return set_class(s, row->id, json_string_value(name));
 }
 
+/* Annotations without their outlines; the images' rows are kept as they are. */
+static lc_status
+parse(struct scan *s, const struct lc__json_element *element, json_t **out,
+    char why[256])
+{
+	if (element->member != ANNOTATIONS)
+		return lc__json_load(element->text, element->size, out, why);
+	s->slim.size = 0;
+	lc__json_slim(element->text, element->size, "bbox", &s->slim);
+	if (s->slim.failed)
+		return lc__label_no_memory(s->coco->path);
+	return lc__json_load(s->slim.data, s->slim.size, out, why);
+}
+
 static lc_status
 found(void *ctx, const struct lc__json_element *element)
 {
@@ -177,7 +193,7 @@ found(void *ctx, const struct lc__json_element *element)
 	};
 	char why[256] = "";
 	json_t *json;
-	lc_status status = lc__json_load(element->text, element->size, &json, why);
+	lc_status status = parse(ctx, element, &json, why);
 
 	if (status != LC_OK)
 		return status;
@@ -447,6 +463,7 @@ list(struct lc__dataset *dataset, const char *labels)
 	free(s.annotations.rows);
 	free(s.categories.rows);
 	lc__buf_free(&s.names);
+	lc__buf_free(&s.slim);
 	return status;
 }
 

@@ -11,6 +11,7 @@
 #include "base/mpack.h"
 #include "labels/coco.h"
 #include "labels/json_load.h"
+#include "labels/json_slim.h"
 #include "labels/label.h"
 #include "labels/names.h"
 
@@ -47,7 +48,8 @@ struct reader {
 	const struct lc__coco *coco;
 	struct lc__label *label;
 	int64_t image;          /* id */
-	struct lc__buf text;    /* of the part that is parsed */
+	struct lc__buf text;    /* of the part that is read */
+	struct lc__buf slim;    /* of what is kept of it */
 	struct lc__buf objects; /* metadata of the boxes: a map for each */
 	bool any_object;        /* one of them is not empty */
 	uint32_t crowds;        /* annotations that are of many objects */
@@ -71,18 +73,34 @@ reject(const struct reader *r, enum lc__reject reason, const char *format, ...)
 	return lc__label_reject(r->label, reason, r->coco->name, "%s", text);
 }
 
+/* Read and parse; @p slim leaves out what is not kept of an annotation. */
+static lc_status
+parse(struct reader *r, const struct lc__coco_place *place, bool slim,
+    json_t **out, char why[256])
+{
+	struct lc__buf *text = &r->text;
+
+	r->text.size = r->slim.size = 0;
+	return_if_error(lc__coco_part(r->coco, place, &r->text));
+	if (slim) {
+		lc__json_slim((char *)text->data, text->size, "bbox", &r->slim);
+		text = &r->slim;
+	}
+	if (text->failed)
+		return lc__label_no_memory(r->coco->path);
+	return lc__json_load(text->data, text->size, out, why);
+}
+
 /* An element of the file as it is now; NULL with a rejection if it is another. */
 static lc_status
-load(struct reader *r, const struct lc__coco_place *place, json_t **out)
+load(struct reader *r, const struct lc__coco_place *place, bool slim,
+    json_t **out)
 {
 	char why[256];
 	lc_status status;
 
-	r->text.size = 0;
 	*out = NULL;
-	status = lc__coco_part(r->coco, place, &r->text);
-	if (status == LC_OK)
-		status = lc__json_load(r->text.data, r->text.size, out, why);
+	status = parse(r, place, slim, out, why);
 	if (status == LC_IO)
 		return reject(r, LC__REJECT_UNREADABLE, "%s",
 		    lc_last_error()->text);
@@ -238,7 +256,7 @@ static lc_status
 read_annotation(struct reader *r, const struct lc__coco_place *place)
 {
 	json_t *object, *image;
-	lc_status status = load(r, place, &object);
+	lc_status status = load(r, place, true, &object);
 
 	if (status != LC_OK || is_rejected(r))
 		return status;
@@ -319,7 +337,7 @@ lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	const struct lc__coco_image *place = &coco->images[frame->number];
 	struct reader r = { .coco = coco, .label = out };
 	json_t *image;
-	lc_status status = load(&r, &place->place, &image);
+	lc_status status = load(&r, &place->place, false, &image);
 
 	(void)bytes;
 	(void)size;
@@ -329,6 +347,7 @@ lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	}
 	json_decref(image);
 	lc__buf_free(&r.text);
+	lc__buf_free(&r.slim);
 	lc__buf_free(&r.objects);
 	return status;
 }
