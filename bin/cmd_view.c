@@ -59,7 +59,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/* ---- what there is to draw -------------------------------------------------------- */
+/* ---- what there is to draw ------------------------------------------------------ */
 
 enum subject { OF_RECORD, OF_NPY, OF_SAMPLES };
 
@@ -143,7 +143,7 @@ draw(enum subject subject, char **argv, struct lc__canvas *canvas, struct json *
 	    cell == OPT_UNSET ? 192 : (uint32_t)cell, canvas, json);
 }
 
-/* ---- where it goes ------------------------------------------------------------------- */
+/* ---- where it goes -------------------------------------------------------------- */
 
 static int
 is_terminal(void)

@@ -27,7 +27,7 @@ no_memory(void)
 	return EXIT_SYSTEM;
 }
 
-/* ---- shards ---------------------------------------------------------------------- */
+/* ---- shards --------------------------------------------------------------------- */
 
 /* Takes @p path over, also when it fails. */
 static int
@@ -126,7 +126,7 @@ open_shards(const char *dir, struct samples *samples)
 	return EXIT_DATA;
 }
 
-/* ---- either ------------------------------------------------------------------------ */
+/* ---- either --------------------------------------------------------------------- */
 
 /* The shards of a version that does not open as a warehouse, one by one. */
 static int

@@ -40,7 +40,7 @@ select_from(const struct select *how, uint64_t count, struct selected *out)
 	return EXIT_DONE;
 }
 
-/* ---- at random --------------------------------------------------------------------- */
+/* ---- at random ------------------------------------------------------------------ */
 
 /* splitmix64: the same choice for a seed on every machine. */
 static uint64_t
@@ -88,7 +88,7 @@ select_random(const struct select *how, uint64_t count, struct selected *out)
 	return EXIT_DONE;
 }
 
-/* ---- by name ------------------------------------------------------------------------ */
+/* ---- by name -------------------------------------------------------------------- */
 
 /* "run-1/frame" names "0123456789ab/run-1/frame", too. */
 static bool

@@ -46,7 +46,7 @@ side_of(const struct lc__observation *seen, uint32_t i)
 	    ((box->y1 - box->y0) * seen->height));
 }
 
-/* ---- first: how far ------------------------------------------------------------------ */
+/* ---- first: how far ------------------------------------------------------------- */
 
 static void
 find_reach(struct counting *counting, const struct lc__observation *seen)
@@ -101,7 +101,7 @@ set_up(struct counting *counting)
 	    counting->largest_class > 0 ? (uint64_t)counting->largest_class : 0);
 }
 
-/* ---- then: how many ------------------------------------------------------------------- */
+/* ---- then: how many ------------------------------------------------------------- */
 
 static void
 count_values(struct counting *counting, const struct lc__observation *seen)
@@ -161,7 +161,7 @@ read_all(struct counting *counting, count_fn *fn, bool first)
 	return status;
 }
 
-/* ---- the page ---------------------------------------------------------------------------- */
+/* ---- the page ------------------------------------------------------------------- */
 
 static void
 write_histogram(struct json *json, const struct lc__histogram *histogram, bool middle)

@@ -34,7 +34,7 @@ struct making {
 	int status;      /* an exit status: EXIT_NO once a sample is missing */
 };
 
-/* ---- captions ---------------------------------------------------------------------- */
+/* ---- captions ------------------------------------------------------------------- */
 
 /* Without the key of a warehouse's sample, which tells nobody anything. */
 static lc_id
@@ -77,7 +77,7 @@ write_note(uint64_t sample, const struct lc__observation *seen, bool boxed, char
 		    seen->origin.original_width, seen->origin.original_height);
 }
 
-/* ---- cells --------------------------------------------------------------------------- */
+/* ---- cells ---------------------------------------------------------------------- */
 
 /* An image, or else a small heat map. */
 static lc_status
@@ -198,7 +198,7 @@ draw_cell(struct making *making, uint32_t cell)
 	}
 }
 
-/* ---- the sheet ------------------------------------------------------------------------ */
+/* ---- the sheet ------------------------------------------------------------------ */
 
 /* A little wider than high. */
 static uint32_t

@@ -48,7 +48,7 @@ draw_tensor(const lc_tensor *tensor, lc_id title, const struct view_tensor *how,
 	return EXIT_DONE;
 }
 
-/* ---- of a module ------------------------------------------------------------------- */
+/* ---- of a module ---------------------------------------------------------------- */
 
 static int
 no_tensor(lc_id id, const char *field, lc_kind kind)
@@ -141,7 +141,7 @@ view_record(const char *module, const char *cache_id, const struct view_tensor *
 	return module_close(cache, status);
 }
 
-/* ---- of a file ---------------------------------------------------------------------- */
+/* ---- of a file ------------------------------------------------------------------ */
 
 int
 view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out,

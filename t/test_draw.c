@@ -48,7 +48,7 @@ START_TEST(sizes)
 }
 END_TEST
 
-/* ---- areas and frames: by hand, against a rule for each pixel ---------------- */
+/* ---- areas and frames: by hand, against a rule for each pixel ------------------- */
 
 static const struct lc__area areas[] = {
 	{ 2, 1, 5, 4 }, { 0, 0, 12, 9 }, { -3, -2, 6, 5 }, { 9, 6, 100, 100 },
@@ -111,7 +111,7 @@ START_TEST(cross)
 }
 END_TEST
 
-/* ---- scaling ------------------------------------------------------------------- */
+/* ---- scaling -------------------------------------------------------------------- */
 
 static struct lc__canvas
 random_canvas(uint32_t width, uint32_t height, uint64_t *state)
@@ -206,7 +206,7 @@ START_TEST(scaled_and_cut)
 }
 END_TEST
 
-/* ---- files --------------------------------------------------------------------- */
+/* ---- files ---------------------------------------------------------------------- */
 
 /* With libpng's simplified interface, which the writer does not use. */
 static struct lc__canvas

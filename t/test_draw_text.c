@@ -29,7 +29,7 @@ is_ink(const struct lc__canvas *canvas, uint32_t x, uint32_t y)
 	return canvas->pixels[((size_t)y * canvas->width + x) * 3] == 0;
 }
 
-/* ---- glyphs ---------------------------------------------------------------------- */
+/* ---- glyphs --------------------------------------------------------------------- */
 
 /* The pixels of one character as bits, and that nothing is drawn around it. */
 static uint64_t
@@ -123,7 +123,7 @@ START_TEST(scaled_text)
 }
 END_TEST
 
-/* ---- cutting and lines ------------------------------------------------------------- */
+/* ---- cutting and lines ---------------------------------------------------------- */
 
 static bool
 same_pixels(const struct lc__canvas *a, const struct lc__canvas *b)
@@ -184,7 +184,7 @@ START_TEST(text_in_lines)
 }
 END_TEST
 
-/* ---- colours ------------------------------------------------------------------------ */
+/* ---- colours -------------------------------------------------------------------- */
 
 static double
 linear(uint32_t channel)
@@ -266,7 +266,7 @@ START_TEST(class_colours_differ)
 }
 END_TEST
 
-/* ---- round numbers -------------------------------------------------------------------- */
+/* ---- round numbers -------------------------------------------------------------- */
 
 static const struct {
 	double low, high, least;

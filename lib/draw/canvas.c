@@ -98,7 +98,7 @@ lc__canvas_cross(struct lc__canvas *canvas, struct lc__area area, uint32_t colou
 	}
 }
 
-/* ---- scaling ---------------------------------------------------------------------- */
+/* ---- scaling -------------------------------------------------------------------- */
 
 /*
  * What one pixel of the target covers of the source along an axis, in parts of a

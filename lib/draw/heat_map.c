@@ -14,7 +14,7 @@
 #define MOST_ZOOM 32 /* pixels of an element */
 #define THIN 24      /* pixels that a slice has at least, if it can */
 
-/* ---- where things go ------------------------------------------------------------- */
+/* ---- where things go ------------------------------------------------------------ */
 
 static uint64_t
 divide_up(uint64_t n, uint64_t by)
@@ -150,7 +150,7 @@ lc__heat_map_slice(const struct lc__heat_map *map, int64_t x, int64_t y, uint32_
 	return area;
 }
 
-/* ---- colours ------------------------------------------------------------------------ */
+/* ---- colours -------------------------------------------------------------------- */
 
 /* What one pixel stands for. */
 struct patch {
@@ -181,7 +181,8 @@ read_patch(const struct lc__heat_map *map, uint64_t slice, uint64_t x, uint64_t 
 			}
 			patch.n++;
 			/* A running mean: the sum of doubles may be too large for one. */
-			patch.mean += value / (double)patch.n - patch.mean / (double)patch.n;
+			patch.mean += value / (double)patch.n -
+			    patch.mean / (double)patch.n;
 		}
 	return patch;
 }

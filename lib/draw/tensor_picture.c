@@ -33,7 +33,7 @@ struct page {
 	int n_notes;
 };
 
-/* ---- what is said ------------------------------------------------------------------ */
+/* ---- what is said --------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void
 note(struct page *page, const char *format, ...)
@@ -99,7 +99,7 @@ note_heat(struct page *page)
 	note_slices(page);
 }
 
-/* ---- the drawing -------------------------------------------------------------------- */
+/* ---- the drawing ---------------------------------------------------------------- */
 
 /* Small images are enlarged by a whole number, large ones reduced to the side. */
 static void
@@ -215,7 +215,7 @@ draw_heat(struct page *page, int64_t x, int64_t y)
 		draw_scale(page, x + map->width + BAR_GAP, y, height);
 }
 
-/* ---- the page ------------------------------------------------------------------------- */
+/* ---- the page ------------------------------------------------------------------- */
 
 static void
 draw_head(struct page *page, lc_id title)

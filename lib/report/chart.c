@@ -85,7 +85,7 @@ lc__chart_bar(const struct lc__chart *chart, struct lc__area area, uint32_t i)
 	return bar;
 }
 
-/* ---- text ------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------- */
 
 /* "1:4", "1:1", "2:1" for a logarithm. */
 static void
@@ -119,7 +119,7 @@ draw_centred(struct lc__canvas *canvas, int64_t x, int64_t y, const char *text)
 	draw_ending(canvas, x + lc__text_width(strlen(text), 1) / 2, y, text);
 }
 
-/* ---- axes ------------------------------------------------------------------------ */
+/* ---- axes ----------------------------------------------------------------------- */
 
 static void
 draw_counts(const struct lc__chart *chart, struct lc__canvas *canvas,
@@ -166,7 +166,7 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 	}
 }
 
-/* ---- what stands in them ------------------------------------------------------------ */
+/* ---- what stands in them -------------------------------------------------------- */
 
 static void
 draw_bars(const struct lc__chart *chart, struct lc__canvas *canvas,

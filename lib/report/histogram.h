@@ -10,7 +10,7 @@
 struct lc__histogram {
 	const char *name;  /* "box_side": in files */
 	const char *title; /* "side of a box (square root of its area), pixels" */
-	double low, high;  /* of all bins; bin i begins at low + i * (high - low) / bins */
+	double low, high;  /* of all bins: i begins at low + i * (high - low) / bins */
 	uint32_t bins;     /* at most LC__HISTOGRAM_BINS */
 	uint64_t counts[LC__HISTOGRAM_BINS];
 	uint64_t below, above; /* values outside of [low, high) */
