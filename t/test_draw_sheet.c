@@ -108,6 +108,26 @@ START_TEST(boxes_have_the_colours_of_their_classes)
 }
 END_TEST
 
+/* Where there is no room above: below, and of a box as high as the image inside. */
+START_TEST(class_ids_at_the_edge)
+{
+	const struct lc__box boxes[2] = { { 0.3, 0, 0.5, 0.2, 4 }, { 0.99, 0, 1, 1, 12 } };
+	const struct lc__area area = { 0, 0, 200, 200 };
+	struct lc__canvas canvas;
+
+	ck_assert_int_eq(lc__canvas_new(200, 200, 0x808080, &canvas), LC_OK);
+	lc__boxes_draw(&canvas, area, boxes, 2, 1);
+	ck_assert_uint_eq(pixel(&canvas, 60, 40), lc__colour_class(4));
+	ck_assert_uint_eq(pixel(&canvas, 60, 50), lc__colour_class(4));
+	ck_assert_uint_eq(pixel(&canvas, 60, 51), 0x808080);
+	/* two digits and their ground take 15 pixels */
+	ck_assert_uint_eq(pixel(&canvas, 185, 0), lc__colour_class(12));
+	ck_assert_uint_eq(pixel(&canvas, 185, 10), lc__colour_class(12));
+	ck_assert_uint_eq(pixel(&canvas, 185, 11), 0x808080);
+	lc__canvas_free(&canvas);
+}
+END_TEST
+
 START_TEST(sheets)
 {
 	const struct lc__caption caption = { lc_id_of("run/frame"), lc_id_of("#1") };
@@ -173,6 +193,7 @@ main(void)
 	tcase_add_test(tc, boxes_are_read);
 	tcase_add_loop_test(tc, boxes_are_drawn_at_their_pixels, 0, COUNT(box_rows));
 	tcase_add_test(tc, boxes_have_the_colours_of_their_classes);
+	tcase_add_test(tc, class_ids_at_the_edge);
 	tcase_add_test(tc, sheets);
 	tcase_add_loop_test(tc, sizes_of_sheets, 0, COUNT(sheet_rows));
 	suite_add_tcase(suite, tc);
