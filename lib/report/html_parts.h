@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts that both pages have. */
+/* Parts of the pages that stand in files of their own. */
 #ifndef LC_REPORT_HTML_PARTS_H
 #define LC_REPORT_HTML_PARTS_H
 
@@ -9,6 +9,8 @@
 
 /** The last part of a version's path, its name. */
 const char *lc__html_name(const char *path);
+/** The section of what became of the frames and boxes, and of the limits. */
+void lc__html_frames(FILE *out, const struct lc__facts *facts);
 /** The section of the version key, the fingerprint and the recipe's fields. */
 void lc__html_recipe(FILE *out, const struct lc__facts *facts);
 
