@@ -118,6 +118,8 @@ static const struct {
 	{ "SELECT low IS NULL, high IS NULL FROM histograms WHERE "
 	    "name = 'box_side' AND bin IN (-1, 0, 50) ORDER BY bin",
 	    "1|0\n0|0\n0|1\n" },
+	{ "SELECT bin, count FROM histograms WHERE name = 'contrast' AND "
+	    "(low IS NULL OR high IS NULL)", "-1|1\n32|2\n" },
 	{ "SELECT (SELECT sum(boxes) FROM classes) = (SELECT sum(count) FROM "
 	    "histograms WHERE name = 'box_x')", "1\n" },
 	{ "SELECT * FROM samples",
@@ -136,6 +138,9 @@ START_TEST(database_says_the_same)
 	char *path = empty_file("a.db");
 
 	made_report(&how, &facts);
+	lc__histogram_add(&facts.seen.histograms[LC__METRIC_CONTRAST], -1);
+	lc__histogram_add(&facts.seen.histograms[LC__METRIC_CONTRAST], 2);
+	lc__histogram_add(&facts.seen.histograms[LC__METRIC_CONTRAST], 3);
 	write_database(path, &facts);
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		char *answer = ask(path, questions[i].query);
