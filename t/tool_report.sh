@@ -143,5 +143,9 @@ check "no warehouse" 4 report gone -o page3.html
 also "is named" grep -q '^cachex: warehouse: gone' "$err"
 check "a directory of something else" 3 report set -o page3.html
 also "leaves no page" test ! -e page3.html
+cp -r house hurt
+echo short >"hurt/$(readlink house/current)/shard-000000.twh1"
+check "a damaged warehouse" 3 report --drift house hurt
+also "is named" grep -q '^cachex: warehouse: .*hurt.*shard-000000.twh1' "$err"
 check "a directory that is not there" 4 report house -o gone/page.html
 finish
