@@ -176,7 +176,7 @@ take_or_write(struct lc__workers *workers, uint64_t i, const char *path)
 	struct lc__building *b = workers->ctx;
 	struct lc__digest_text text;
 	bool taken;
-	lc_status status;
+	lc_status status = LC_OK;
 
 	return_if_error(take_shard(workers, i, path, &text, &taken));
 	if (!taken)
@@ -184,7 +184,9 @@ take_or_write(struct lc__workers *workers, uint64_t i, const char *path)
 	pthread_mutex_lock(&b->lock);
 	set_digest(b, i, &text);
 	b->reused += taken;
-	status = lc__state_write(b);
+	/* Noting a shard can cost more than taking it once more. */
+	if (!taken)
+		status = lc__state_write(b);
 	pthread_mutex_unlock(&b->lock);
 	return status;
 }

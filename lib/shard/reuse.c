@@ -167,6 +167,35 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 	return status;
 }
 
+/* Whoever put the older build there may not have waited for the disk. */
+static lc_status
+sync_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	lc_status status = LC_OK;
+
+	if (fd == -1 || fdatasync(fd) == -1)
+		status = lc__error_sys(errno, "%s: fdatasync", path);
+	if (fd != -1)
+		close(fd);
+	return status;
+}
+
+/* It is looked at behind the link: there it is what was linked, whatever happens in
+ * the older build meanwhile. */
+static lc_status
+check_link(const char *path, const lc_shard_info *info,
+    struct lc__workers *workers, bool *taken)
+{
+	*taken = looks_whole(path, info);
+	if (!*taken && unlink(path) == -1)
+		return lc__error_sys(errno, "%s: remove", path);
+	if (!*taken)
+		return LC_OK;
+	return_if_error(sync_file(path));
+	return lc__workers_step(workers, info->file_size);
+}
+
 static lc_status
 link_or_copy(const char *from, const struct lc__manifest_shard *shard,
     const lc_shard_info *info, const char *path, struct lc__workers *workers,
@@ -175,15 +204,8 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 	lc_status status = LC_OK;
 	int fd;
 
-	/* Looked at behind the link: it is what was linked, whatever happens there. */
-	if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
-		*taken = looks_whole(path, info);
-		if (*taken)
-			return lc__workers_step(workers, info->file_size);
-		if (unlink(path) == -1)
-			return lc__error_sys(errno, "%s: remove", path);
-		return LC_OK;
-	}
+	if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+		return check_link(path, info, workers, taken);
 	if (errno == ENOENT || errno == ELOOP)
 		return LC_OK;
 	if (!cannot_link(errno))
