@@ -159,13 +159,14 @@ remove_image(const char *root)
 static const struct {
 	void (*change)(const char *root);
 	uint64_t anew, gone;
+	bool decoded;
 } change_rows[] = {
-	{ change_label, 1, 0 },
-	{ change_image, 1, 0 },
-	{ add_frame, 1, 0 },
-	{ add_run, 1, 0 },
-	{ remove_frame, 0, 1 },
-	{ remove_image, 1, 0 },
+	{ change_label, 1, 0, false },
+	{ change_image, 1, 0, true },
+	{ add_frame, 1, 0, true },
+	{ add_run, 1, 0, true },
+	{ remove_frame, 0, 1, false },
+	{ remove_image, 1, 0, false },
 };
 
 START_TEST(a_change_is_all_that_is_built)
@@ -176,6 +177,8 @@ START_TEST(a_change_is_all_that_is_built)
 	change_rows[_i].change(root);
 	build_again(root, warehouse, change_rows[_i].anew, &result);
 	ck_assert_uint_eq(result.forgotten, change_rows[_i].gone);
+	ck_assert_int_eq(result.state.ns[LC__PHASE_DECODE] > 0,
+	    change_rows[_i].decoded);
 	ck_assert_uint_gt(result.shards_reused, 0);
 	ck_assert_uint_lt(result.shards_reused, result.shards);
 	lc__ingest_result_free(&result);

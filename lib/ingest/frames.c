@@ -129,7 +129,7 @@ store(struct lc__building *b, const struct lc__made *made)
 	if (made->put)
 		status = lc__store_put(&b->store, key, &made->sample);
 	if (status == LC_OK && made->touched)
-		status = lc__store_note_seen(&b->store, key, &made->seen);
+		status = lc__store_note_seen(&b->store, key, &made->kept.seen);
 	if (made->put && made->sample.planes != NULL)
 		b->state->bytes_stored += (uint64_t)3 *
 		    made->sample.target_width * made->sample.target_height;

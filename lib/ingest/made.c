@@ -43,8 +43,8 @@ lc__frame_image(const struct lc__frame *frame, const struct lc__label *label)
 
 /* ---- files ------------------------------------------------------------------ */
 
-static void
-let_go(struct lc__maker *maker)
+void
+lc__maker_let_go(struct lc__maker *maker)
 {
 	if (maker->file.room > KEPT_ROOM)
 		lc__buf_free(&maker->file);
@@ -65,9 +65,8 @@ hold(struct lc__maker *maker, const struct lc__made *made, uint64_t bytes)
 	return LC_OK;
 }
 
-/* Read a file into the thread's buffer. */
-static lc_status
-read_file(struct lc__maker *maker, struct lc__made *made, const char *path,
+lc_status
+lc__maker_read(struct lc__maker *maker, struct lc__made *made, const char *path,
     uint64_t limit, struct lc__source_note *note, enum lc__infile_fate *fate)
 {
 	const uint64_t start = lc__clock_ns();
@@ -87,113 +86,6 @@ read_file(struct lc__maker *maker, struct lc__made *made, const char *path,
 	if (*fate != LC__INFILE_GOOD)
 		snprintf(made->detail, sizeof(made->detail), "%s", file.detail);
 	return status;
-}
-
-/* ---- is it what it was? ------------------------------------------------------ */
-
-/* Compare the content of a file with a note, which gets its new time. */
-static lc_status
-same_content(struct lc__maker *maker, struct lc__made *made,
-    struct lc__source_note *note, bool *same)
-{
-	const char *path = note->path;
-	const uint64_t size = note->size, hash[2] = { note->hash[0], note->hash[1] };
-	enum lc__infile_fate fate;
-	lc_status status;
-
-	status = read_file(maker, made, path, size, note, &fate);
-	let_go(maker);
-	*same = status == LC_OK && fate == LC__INFILE_GOOD &&
-	    note->size == size && note->hash[0] == hash[0] &&
-	    note->hash[1] == hash[1];
-	return status;
-}
-
-/**
- * Does the file of a note stand there with the same content? @p seen_ns is a later
- * time at which it did, 0 for none.
- */
-static lc_status
-stands(struct lc__maker *maker, struct lc__made *made,
-    struct lc__source_note *note, int64_t seen_ns, bool *same)
-{
-	struct stat st;
-	int64_t mtime;
-
-	*same = true;
-	if (note->path == NULL)
-		return LC_OK;
-	*same = fstatat(maker->making->root, note->path, &st, 0) == 0 &&
-	    S_ISREG(st.st_mode) && (uint64_t)st.st_size == note->size;
-	if (!*same)
-		return LC_OK;
-	mtime = lc__sources_mtime(&st);
-	if (!maker->making->rehash && ((note->settled && mtime == note->mtime_ns) ||
-	        (seen_ns != 0 && mtime == seen_ns))) {
-		note->mtime_ns = mtime;
-		note->settled = true;
-		return LC_OK;
-	}
-	return same_content(maker, made, note, same);
-}
-
-/* The note of a file that was read again says another time than the module. */
-static void
-keep_time(struct lc__made *made, const struct lc__source_note *now,
-    int64_t stored_ns, bool stored_settled, int64_t *seen_ns)
-{
-	if (now->path == NULL || !now->settled ||
-	    (stored_settled && now->mtime_ns == stored_ns))
-		return;
-	made->touched |= *seen_ns != now->mtime_ns;
-	*seen_ns = now->mtime_ns;
-}
-
-static bool
-same_path(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* Whether the record is of a frame that is put together as this one is. */
-static bool
-is_of(const struct lc__sample *s, const struct lc__frame *frame)
-{
-	return !lc__sample_is_passing(s) && s->label_hash == frame->label_hash &&
-	    same_path(s->label.path, frame->label_path) &&
-	    (frame->image_path == NULL || s->image.path == NULL ||
-	        strcmp(s->image.path, frame->image_path) == 0);
-}
-
-/* Take what the module has, if the files are what they were. */
-static lc_status
-try_reuse(struct lc__maker *maker, struct lc__made *made,
-    const struct lc__frame *frame)
-{
-	const char *key = (const char *)made->key.data;
-	struct lc__sample *s = &made->sample;
-	struct lc__source_note label, image;
-	bool same = false;
-
-	return_if_error(lc__store_get(maker->making->store, key, &made->about));
-	if (made->about == NULL || !lc__sample_read(made->about, s) ||
-	    !is_of(s, frame))
-		return LC_OK;
-	return_if_error(lc__store_seen(maker->making->store, key, &made->seen));
-	label = s->label;
-	image = s->image;
-	return_if_error(stands(maker, made, &s->label, made->seen.label_ns, &same));
-	if (same)
-		return_if_error(stands(maker, made, &s->image,
-		    made->seen.image_ns, &same));
-	if (!same)
-		return LC_OK;
-	made->reused = true;
-	keep_time(made, &s->label, label.mtime_ns, label.settled,
-	    &made->seen.label_ns);
-	keep_time(made, &s->image, image.mtime_ns, image.settled,
-	    &made->seen.image_ns);
-	return LC_OK;
 }
 
 /* ---- made anew ---------------------------------------------------------------- */
@@ -225,14 +117,14 @@ lc__made_label(struct lc__maker *maker, struct lc__made *made,
 
 	made->sample.label_hash = frame->label_hash;
 	if (frame->label_path != NULL)
-		status = read_file(maker, made, frame->label_path, LC__LABEL_LIMIT,
+		status = lc__maker_read(maker, made, frame->label_path, LC__LABEL_LIMIT,
 		    &made->sample.label, &fate);
 	start = lc__clock_ns();
 	if (status == LC_OK && fate == LC__INFILE_GOOD)
 		status = lc__label_read(maker->making->dataset, frame,
 		    frame->label_path != NULL ? maker->file.data : NULL,
 		    maker->file.size, &made->label);
-	let_go(maker);
+	lc__maker_let_go(maker);
 	return_if_error(status);
 	if (fate != LC__INFILE_GOOD) {
 		reject(made, LC__REJECT_UNREADABLE, made->detail);
@@ -355,6 +247,30 @@ move_boxes(const struct lc__recipe *recipe, struct lc__made *made,
 	    made->clipped.failed ? no_memory() : LC_OK;
 }
 
+/* The size of the target that a picture becomes. */
+static struct lc__bucket
+target_of(const struct lc__recipe *recipe, const struct lc__transformed *seen)
+{
+	const bool turned = seen->orientation > 4;
+	const uint32_t width = turned ? seen->stored_height : seen->stored_width;
+	const uint32_t height = turned ? seen->stored_width : seen->stored_height;
+
+	if (recipe->n_buckets == 0)
+		return (struct lc__bucket){ recipe->transform.width,
+			recipe->transform.height };
+	return recipe->buckets[lc__bucket_nearest(recipe->buckets,
+	    recipe->n_buckets, width, height)];
+}
+
+static lc_status
+finish_image(struct lc__maker *maker, struct lc__made *made,
+    const struct lc__transformed *seen)
+{
+	made->sample.planes = made->planes;
+	note_geometry(&made->sample, seen);
+	return move_boxes(maker->making->recipe, made, seen);
+}
+
 /* The image is in the thread's buffer. */
 static lc_status
 transform(struct lc__maker *maker, struct lc__made *made,
@@ -364,6 +280,7 @@ transform(struct lc__maker *maker, struct lc__made *made,
 	const char *path = made->sample.image.path;
 	struct lc__transform how = recipe->transform;
 	struct lc__transformed seen = { .orientation = 1 };
+	struct lc__bucket target;
 	lc_status status = lc__image_probe(maker->file.data, maker->file.size, path,
 	    &seen);
 
@@ -373,15 +290,9 @@ transform(struct lc__maker *maker, struct lc__made *made,
 		seen.orientation = 1;
 	if (!check_label(maker, made, frame, &seen))
 		return LC_OK;
-	if (recipe->n_buckets > 0) {
-		const bool turned = seen.orientation > 4;
-		const size_t b = lc__bucket_nearest(recipe->buckets,
-		    recipe->n_buckets,
-		    turned ? seen.stored_height : seen.stored_width,
-		    turned ? seen.stored_width : seen.stored_height);
-		how.width = recipe->buckets[b].width;
-		how.height = recipe->buckets[b].height;
-	}
+	target = target_of(recipe, &seen);
+	how.width = target.width;
+	how.height = target.height;
 	return_if_error(make_room(made, (size_t)3 * how.width * how.height));
 	status = lc__transform_image(&how, maker->file.data, maker->file.size,
 	    path, maker->workspace, made->planes, &seen);
@@ -389,9 +300,43 @@ transform(struct lc__maker *maker, struct lc__made *made,
 	made->ns[LC__PHASE_RESIZE] += seen.resize_ns;
 	if (status != LC_OK)
 		return undecodable(made, status);
-	made->sample.planes = made->planes;
-	note_geometry(&made->sample, &seen);
-	return move_boxes(recipe, made, &seen);
+	return finish_image(maker, made, &seen);
+}
+
+/* The picture is as it was: only its label is new. */
+static lc_status
+take_pixels(struct lc__maker *maker, struct lc__made *made,
+    const struct lc__frame *frame, bool *taken)
+{
+	const struct lc__sample *old = &made->kept.sample;
+	const bool turned = old->orientation > 4;
+	struct lc__transformed seen = { .orientation = old->orientation,
+		.stored_width = turned ? old->height : old->width,
+		.stored_height = turned ? old->width : old->height };
+	const size_t size = (size_t)3 * old->target_width * old->target_height;
+
+	return_if_error(make_room(made, size));
+	return_if_error(lc__store_pixels(maker->making->store,
+	    (const char *)made->key.data, size, made->planes, taken));
+	if (!*taken)
+		return LC_OK;
+	made->sample.image = old->image;
+	lc__geometry_plan(maker->making->recipe->transform.fit, old->width,
+	    old->height, old->target_width, old->target_height, &seen.geometry);
+	return check_label(maker, made, frame, &seen) ?
+	    finish_image(maker, made, &seen) : LC_OK;
+}
+
+/* Pixels that the module has are not made again. */
+static lc_status
+try_pixels(struct lc__maker *maker, struct lc__made *made,
+    const struct lc__frame *frame, const char *path, bool *taken)
+{
+	*taken = false;
+	if (!made->kept.any || made->kept.sample.reason != LC__REJECT_NONE)
+		return LC_OK;
+	return_if_error(lc__kept_image(maker, made, path, taken));
+	return *taken ? take_pixels(maker, made, frame, taken) : LC_OK;
 }
 
 static lc_status
@@ -400,14 +345,18 @@ read_image(struct lc__maker *maker, struct lc__made *made,
 {
 	const char *path = lc__frame_image(frame, &made->label);
 	enum lc__infile_fate fate;
+	bool taken;
 	lc_status status;
 
 	if (path == NULL) {
 		reject(made, LC__REJECT_BLANK_IMAGE, "its label names no image");
 		return LC_OK;
 	}
+	return_if_error(try_pixels(maker, made, frame, path, &taken));
+	if (taken)
+		return LC_OK;
 	made->sample.wanted = path;
-	status = read_file(maker, made, path, LC__IMAGE_LIMIT,
+	status = lc__maker_read(maker, made, path, LC__IMAGE_LIMIT,
 	    &made->sample.image, &fate);
 	if (status == LC_OK && fate == LC__INFILE_MISSING)
 		reject(made, LC__REJECT_NO_FILE, made->detail);
@@ -415,7 +364,7 @@ read_image(struct lc__maker *maker, struct lc__made *made,
 		reject(made, LC__REJECT_UNDECODABLE, made->detail);
 	else if (status == LC_OK)
 		status = transform(maker, made, frame);
-	let_go(maker);
+	lc__maker_let_go(maker);
 	return status;
 }
 
@@ -448,11 +397,11 @@ differs(const struct lc__made *made)
 	lc_value *value;
 	bool same;
 
-	if (made->about == NULL || made->sample.reason == LC__REJECT_NONE)
+	if (made->kept.about == NULL || made->sample.reason == LC__REJECT_NONE)
 		return true;
 	value = lc__sample_value(&made->sample);
 	same = lc_value_equal(lc_value_find(value, LC__SAMPLE_ABOUT),
-	    made->about);
+	    made->kept.about);
 	lc_value_free(value);
 	return !same;
 }
@@ -465,7 +414,7 @@ run(struct lc__maker *maker, struct lc__made *made)
 	lc__dataset_frame(maker->making->dataset, made->number, &frame);
 	if (!lc__store_key(maker->making->store, frame.run, frame.name, &made->key))
 		return no_memory();
-	return_if_error(try_reuse(maker, made, &frame));
+	return_if_error(lc__kept_find(maker, made, &frame));
 	if (made->reused)
 		return LC_OK;
 	made->touched = false;
@@ -479,7 +428,7 @@ lc__made_run(struct lc__maker *maker, struct lc__made *made)
 {
 	if (run(maker, made) != LC_OK)
 		made->error = *lc_last_error();
-	let_go(maker);
+	lc__maker_let_go(maker);
 }
 
 void
@@ -489,7 +438,7 @@ lc__made_clear(struct lc__made *made)
 		.planes_room = made->planes_room, .boxes = made->boxes,
 		.class_ids = made->class_ids, .clipped = made->clipped };
 
-	lc_value_free(made->about);
+	lc_value_free(made->kept.about);
 	lc__label_free(&made->label);
 	*made = kept;
 }

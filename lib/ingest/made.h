@@ -34,6 +34,15 @@ struct lc__maker {
 	uint64_t held;            /* bytes of it that the ring granted */
 };
 
+/** What the module has of a frame. */
+struct lc__kept {
+	bool any;                 /* a record that may still be right */
+	lc_value *about;          /* what `sample` borrows */
+	struct lc__sample sample; /* without its tensors */
+	struct lc__seen seen;
+	bool image_looked, image_same; /* whether its image stands there as it was */
+};
+
 /** What became of a frame. Zero it before its first use; its memory is used again
  *  for another frame. */
 struct lc__made {
@@ -41,14 +50,13 @@ struct lc__made {
 	struct lc__sample sample;
 	bool reused;              /* `sample` is what the module has */
 	bool put;                 /* it is to be stored */
-	bool touched;             /* `seen` is */
-	struct lc__seen seen;
+	bool touched;             /* `kept.seen` is */
 	uint64_t ns[LC__PHASES];
 	uint64_t bytes_read;
 	lc_error error;           /* what stops the build, status LC_OK if nothing does */
 
 	struct lc__buf key;       /* its cache_id, ended by a NUL */
-	lc_value *about;          /* of `reused`: what `sample` borrows */
+	struct lc__kept kept;     /* of `reused`: what `sample` borrows */
 	struct lc__label label;   /* of a new one: the same */
 	char detail[600];
 	uint8_t *planes;
@@ -59,6 +67,21 @@ struct lc__made {
 LC_CHECKED lc_status lc__maker_init(struct lc__maker *maker,
     const struct lc__making *making);
 void lc__maker_free(struct lc__maker *maker);
+
+/** Read a file into the thread's buffer; for what is wrong with it see made->detail. */
+LC_CHECKED lc_status lc__maker_read(struct lc__maker *maker,
+    struct lc__made *made, const char *path, uint64_t limit,
+    struct lc__source_note *note, enum lc__infile_fate *fate);
+/** Forget the file. */
+void lc__maker_let_go(struct lc__maker *maker);
+
+/** Find what the module has of a frame; set made->reused, and made->sample, if the
+ *  frame's files are what they were. */
+LC_CHECKED lc_status lc__kept_find(struct lc__maker *maker,
+    struct lc__made *made, const struct lc__frame *frame);
+/** Whether the pixels that the module has are of the image at @p path as it is now. */
+LC_CHECKED lc_status lc__kept_image(struct lc__maker *maker,
+    struct lc__made *made, const char *path, bool *same);
 
 /** Make frame made->number. What stops the build is in made->error. */
 void lc__made_run(struct lc__maker *maker, struct lc__made *made);

@@ -285,18 +285,16 @@ source_boxes(void *ctx, uint64_t i, const void **boxes, const void **mask)
 {
 	struct lc__samples_series *group = ctx;
 	struct lc__samples *samples = group->samples;
-	lc_tensor like = { .dtype = LC_F64, .ndim = 2, .shape = { 0, 4 } };
+	const uint32_t n = samples->rows[group->rows[i]].boxes;
+	const lc_tensor like = { .dtype = LC_F64, .ndim = 2, .shape = { n, 4 } };
 	struct scratch *scratch;
-	struct lc__sample s;
 	struct lc__frame frame;
 	lc_tensor stored;
 
 	return_if_error(hold(group, i, &frame, &scratch));
-	return_if_error(about(samples, scratch, &s));
-	like.shape[0] = s.n;
 	return_if_error(tensor(samples, scratch, LC__SAMPLE_BOXES, &like,
 	    &stored));
-	return_if_error(lc__boxes_pad(stored.data, s.n, &group->form,
+	return_if_error(lc__boxes_pad(stored.data, n, &group->form,
 	    &scratch->boxes, boxes, mask));
 	let_go(scratch);
 	return LC_OK;
@@ -338,6 +336,7 @@ lc__samples_add(struct lc__samples *samples, uint64_t frame,
 	}
 	samples->rows[samples->n++] = (struct lc__row){ .frame = frame,
 		.content = { sample->content[0], sample->content[1] },
+		.boxes = (uint32_t)sample->n,
 		.series = series_of(samples->recipe, sample) };
 	return LC_OK;
 }

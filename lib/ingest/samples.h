@@ -14,6 +14,7 @@
 struct lc__row {
 	uint64_t frame;    /* its number in the dataset */
 	uint64_t content[2];
+	uint32_t boxes;    /* that are stored */
 	uint32_t series;   /* the bucket */
 };
 

@@ -98,6 +98,29 @@ lc__store_get(const struct lc__store *store, const char *key, lc_value **out)
 }
 
 lc_status
+lc__store_pixels(const struct lc__store *store, const char *key, size_t size,
+    uint8_t *out, bool *found)
+{
+	const lc_value *part;
+	lc_tensor tensor;
+	lc_view view;
+	lc_status status = lc_get(store->cache, key, strlen(key), &view);
+
+	*found = false;
+	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
+		return LC_OK;
+	return_if_error(status);
+	status = lc_view_value(&view, LC__SAMPLE_PIXELS, &part);
+	if (status == LC_OK && lc_value_as_tensor(part, &tensor) == LC_OK &&
+	    tensor.dtype == LC_U8 && tensor.nbytes == size) {
+		memcpy(out, tensor.data, size);
+		*found = true;
+	}
+	lc_view_release(&view);
+	return status == LC_CORRUPT || status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+lc_status
 lc__store_put(const struct lc__store *store, const char *key,
     const struct lc__sample *sample)
 {
