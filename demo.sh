@@ -12,7 +12,8 @@ cachex() { "$here/cachex" "$@"; }
 # Only what an earlier run left there.
 mkdir -p demo
 rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy \
-    demo/label.json demo/part.npy demo/value
+    demo/label.json demo/part.npy demo/value demo/dataset demo/warehouse demo/sheet.png \
+    demo/report.html
 
 # Settings of the user's own would change what is shown.
 for variable in $(env | sed -n 's/^\(CACHEX_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
@@ -109,6 +110,24 @@ title "Forget one, and give its space back:"
 run cachex rm -f photos "$first"
 timed cachex compact photos --live-ratio 1 --shrink
 timed cachex verify photos
+
+title "A warehouse: the photographs without labels, all of one size, as shards to train from:"
+mkdir -p demo/dataset/day1 demo/dataset/day2
+awk -v half="$(((taken + 1) / 2))" '{ print NR <= half ? "day1" : "day2", $0 }' \
+    demo/photographs.list | while read -r day photograph; do
+	cp "$photograph" "demo/dataset/$day/"
+done
+# Where a photograph of the list is none, that frame is passed over and the others are built.
+timed cachex build demo/dataset demo/warehouse --unlabelled --size 384
+run cachex warehouse inspect demo/warehouse
+timed cachex warehouse verify demo/warehouse
+run cachex view demo/warehouse -o demo/sheet.png
+run cachex warehouse report demo/warehouse -o demo/report.html
+
+title "One photograph more; only what it touches is made again:"
+cp "$(sed 1q demo/photographs.list)" demo/dataset/day2/again.jpg
+timed cachex build demo/dataset demo/warehouse --unlabelled --size 384
+run cachex warehouse list demo/warehouse
 
 title "Go on from here with"
 printf '  export CACHEX_ROOT=%s/demo/modules\n  %s/cachex help\n' "$here" "$here"
