@@ -10,7 +10,8 @@
 struct version {
 	char *name;      /* "v20261121-0123456789ab", malloc'ed */
 	bool current;    /* `current` points to it */
-	bool finished;   /* it has a manifest, which could be read */
+	bool finished;   /* it has a manifest, which could be read; without one, and not
+	                    damaged, it is what a removal that was stopped has left */
 	bool damaged;    /* it has one, which could not */
 	char key[65];    /* the version key, as far as that is one */
 	uint64_t samples, shards, bytes; /* bytes of the shards */

@@ -23,7 +23,7 @@ show_json(const struct version *v)
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "name", v->name);
 	jw_flag(&json, "current", v->current);
-	jw_flag(&json, "finished", v->finished);
+	jw_flag(&json, "good", v->finished);
 	if (v->finished) {
 		jw_text(&json, "version", v->key);
 		jw_count(&json, "samples", v->samples);
@@ -41,7 +41,7 @@ show_text(const struct version *v)
 
 	columns_text(&columns, v->current ? "*" : " ");
 	columns_text(&columns, v->name);
-	columns_text(&columns, !v->finished ? "not finished" :
+	columns_text(&columns, !v->finished ? v->damaged ? "damaged" : "no manifest" :
 	    count_human(v->samples, "sample", text, sizeof(text)));
 	columns_text(&columns, !v->finished ? "" :
 	    size_human((double)v->bytes, text, sizeof(text)));
@@ -75,7 +75,8 @@ const struct command warehouse_list = {
 	.text =
 	    "Lists the versions, oldest first, with their samples, the size of their "
 	    "shards and when they were made. A star marks the one that `current` "
-	    "points to. A build that was stopped left one that is not finished.",
+	    "points to. One without a manifest is what a prune that was stopped has "
+	    "left.",
 	.examples =
 	    "cachex warehouse list warehouse\n"
 	    "cachex warehouse list warehouse --json | jq -r 'select(.current).name'",

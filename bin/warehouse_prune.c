@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "ask.h"
+#include "base/error.h"
 #include "base/fileio.h"
+#include "ingest/lock.h"
+#include "ingest/tree.h"
 #include "json.h"
 #include "report.h"
 #include "settings.h"
@@ -16,8 +17,6 @@
 #include "size.h"
 #include "versions.h"
 #include "warehouse.h"
-
-#define OPEN_DIRS 16 /* of a walk through a version */
 
 static uint64_t keep = OPT_UNSET;
 static int force;
@@ -35,29 +34,35 @@ static struct opt options[] = {
 
 /* ---- removing ----------------------------------------------------------------- */
 
-static int
-remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
+/* First of all: what is left of a removal that was stopped is no version. */
+static lc_status
+remove_manifest(const char *warehouse, const char *name)
 {
-	(void)st;
-	(void)at;
-	return kind == FTW_DP ? rmdir(path) : unlink(path);
+	char *path = lc__path_join(warehouse, name);
+	int parent;
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	parent = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	status = parent == -1 ? lc__error_sys(errno, "%s", path) :
+	    lc__tree_remove(parent, LC__MANIFEST_NAME, path);
+	if (parent != -1)
+		close(parent);
+	free(path);
+	return status;
 }
 
-/* The manifest first: what is left of a removal that was stopped is no version. */
-static int
-remove_tree(const char *dir)
+static lc_status
+remove_rest(const char *warehouse, const char *name)
 {
-	char *manifest = lc__path_join(dir, LC__MANIFEST_NAME);
-	int status = EXIT_DONE;
+	const int parent = open(warehouse, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	lc_status status;
 
-	if (manifest == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
-	if ((unlink(manifest) == -1 && errno != ENOENT) ||
-	    nftw(dir, remove_entry, OPEN_DIRS, FTW_DEPTH | FTW_PHYS) == -1)
-		status = report_errno(dir);
-	free(manifest);
+	if (parent == -1)
+		return lc__error_sys(errno, "%s", warehouse);
+	status = lc__tree_remove(parent, name, warehouse);
+	close(parent);
 	return status;
 }
 
@@ -83,34 +88,25 @@ show(const char *warehouse, const struct version *v)
 	}
 }
 
-/* A version that a build is at work in is busy, and stays. */
 static int
 remove_version(const char *warehouse, const struct version *v)
 {
-	char *dir = lc__path_join(warehouse, v->name);
-	struct lc__outdir lock = { .fd = -1 };
-	lc_status locked;
-	int status = EXIT_DONE;
+	lc_status status = LC_OK;
 
-	if (dir == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
-	locked = dry_run ? LC_OK : lc__outdir_lock(dir, &lock);
-	if (locked != LC_OK)
-		status = report_status(locked);
-	else if (!dry_run)
-		status = remove_tree(dir);
-	lc__outdir_close(&lock);
-	if (status == EXIT_DONE)
-		show(warehouse, v);
-	free(dir);
-	return status;
+	if (!dry_run)
+		status = remove_manifest(warehouse, v->name);
+	if (status == LC_OK && !dry_run)
+		status = remove_rest(warehouse, v->name);
+	if (status != LC_OK)
+		return report_status(status);
+	show(warehouse, v);
+	return EXIT_DONE;
 }
 
 /* ---- choosing ----------------------------------------------------------------- */
 
-/* Of the finished ones all but the newest, and never the current one. */
+/* All but the newest, and never the current one; and what a removal that was stopped
+ * left. What is damaged is left for somebody to look at. */
 static size_t
 choose(const struct versions *versions, const struct version **out)
 {
@@ -121,27 +117,44 @@ choose(const struct versions *versions, const struct version **out)
 		finished += versions->all[i].finished;
 	for (size_t i = 0; i < versions->n; i++) {
 		const struct version *v = &versions->all[i];
+		const bool old = v->finished && finished - seen++ > keep;
 
-		if (v->finished && finished - seen++ > keep && !v->current)
+		if ((old || (!v->finished && !v->damaged)) && !v->current)
 			out[n++] = v;
 	}
 	return n;
 }
 
+/* A build may be about to take shards of an old version over: it has the lock. */
 static int
-remove_all(const char *warehouse, const struct version **chosen, size_t n)
+remove_locked(const char *warehouse, const struct version **chosen, size_t n)
+{
+	lc_status locked = LC_OK;
+	int status = EXIT_DONE, fd = -1;
+
+	if (!dry_run)
+		locked = lc__lock_take(warehouse, &fd);
+	if (locked != LC_OK)
+		return report_status(locked);
+	for (size_t i = 0; i < n; i++)
+		status = report_worse(status, remove_version(warehouse, chosen[i]));
+	if (fd != -1)
+		close(fd);
+	return status;
+}
+
+static int
+remove_chosen(const char *warehouse, const struct version **chosen, size_t n)
 {
 	int status = EXIT_DONE;
 	char text[SIZE_TEXT];
 
-	if (n > 0 && !force && !dry_run)
+	if (n == 0)
+		return EXIT_DONE;
+	if (!force && !dry_run)
 		status = ask("remove %s of %s?", count_human(n, "version", text,
 		    sizeof(text)), warehouse);
-	if (status != EXIT_DONE)
-		return status;
-	for (size_t i = 0; i < n; i++)
-		status = report_worse(status, remove_version(warehouse, chosen[i]));
-	return status;
+	return status == EXIT_DONE ? remove_locked(warehouse, chosen, n) : status;
 }
 
 static int
@@ -160,7 +173,7 @@ run(int argc, char **argv)
 		report_error("out of memory");
 		status = EXIT_SYSTEM;
 	} else if (status <= EXIT_NO) {
-		status = report_worse(status, remove_all(argv[0], chosen,
+		status = report_worse(status, remove_chosen(argv[0], chosen,
 		    choose(&versions, chosen)));
 	}
 	free(chosen);
@@ -174,7 +187,8 @@ const struct command warehouse_prune = {
 	.summary = "remove old versions",
 	.text =
 	    "Removes all but the N newest versions, and never the one that `current` "
-	    "points to, nor one that is damaged, not finished or being built. On a "
+	    "points to, nor one that is damaged; and what a removal that was stopped "
+	    "has left. Waits for no build: while one runs nothing is removed. On a "
 	    "terminal it asks first; elsewhere it needs -f. Readers that have a "
 	    "removed version mapped or in memory go on; streams cannot.",
 	.examples =

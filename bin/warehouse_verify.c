@@ -164,6 +164,28 @@ compare(struct check *c, const char *what, uint64_t said, uint64_t has)
 		    (unsigned long long)said, (unsigned long long)has);
 }
 
+/* A line a frame that was left out. A list that cannot be read is told of with its
+ * checksum. */
+static void
+check_rejected(struct check *c, const struct lc__summary *summary)
+{
+	char *path = lc__path_join(c->warehouse->dir, LC__WAREHOUSE_REJECTED);
+	FILE *file = path ? fopen(path, "re") : NULL;
+	uint64_t lines = 0;
+	int byte;
+
+	while (file != NULL && (byte = getc(file)) != EOF)
+		lines += byte == '\n';
+	if (file != NULL && lines != summary->totals.total - summary->written)
+		say(c, "%llu frames were left out, %s has %llu",
+		    (unsigned long long)(summary->totals.total -
+		    summary->written), LC__WAREHOUSE_REJECTED,
+		    (unsigned long long)lines);
+	if (file != NULL)
+		fclose(file);
+	free(path);
+}
+
 /* Series and sums of a build; an export has none. */
 static lc_status
 check_sums(struct check *c)
@@ -184,6 +206,7 @@ check_sums(struct check *c)
 		return find(c, status);
 	compare(c, "written", summary.written, c->samples);
 	compare(c, "boxes", summary.boxes, c->boxes);
+	check_rejected(c, &summary);
 	lc__summary_free(&summary);
 	return LC_OK;
 }

@@ -112,8 +112,8 @@ is "two versions" "$(cut -c1-25 "$out")" "   $first
 *  $second"
 check "list --json" 0 cachex warehouse list wh --json
 is "JSON" "$(plain)" \
-'{"name":"VERSION","current":false,"finished":true,"version":"KEY","samples":3,"shards":1,"bytes":N,"created_at_ms":1792000000000}
-{"name":"VERSION","current":true,"finished":true,"version":"KEY","samples":4,"shards":1,"bytes":N,"created_at_ms":1792000060000}'
+'{"name":"VERSION","current":false,"good":true,"version":"KEY","samples":3,"shards":1,"bytes":N,"created_at_ms":1792000000000}
+{"name":"VERSION","current":true,"good":true,"version":"KEY","samples":4,"shards":1,"bytes":N,"created_at_ms":1792000060000}'
 check "compare" 1 cachex warehouse compare "wh/$first" wh
 is "fields and samples" "$(plain)" \
 'fingerprint: "KEY" -> "KEY"
@@ -203,16 +203,23 @@ cachex warehouse use wh "$first"
 check "prune -n" 0 cachex warehouse prune wh --keep 1 -n
 is "says one" "$(grep -c '^would remove v' "$out")" 1
 is "and removes none" "$(ls -d wh/v* | wc -l | tr -d ' ')" 3
-mkdir wh/v20200101-000000000000
-check "prune" 0 cachex warehouse prune wh --keep 1 -f --json
-is "JSON" "$(plain | sed 's/"samples":[0-9]/"samples":N/')" \
+mkdir -p wh/v20200101-000000000000/32x24
+check "list says what it was" 0 cachex warehouse list wh
+also "without a manifest" grep -q '^   v20200101-000000000000  *no manifest' "$out"
+mkdir wh/v20200102-000000000000
+echo x >wh/v20200102-000000000000/manifest.json
+check "list a damaged version" 1 cachex warehouse list wh
+also "too" grep -q '^   v20200102-000000000000  *damaged' "$out"
+also "its error" grep -q 'v20200102-000000000000/manifest.json: line 1' "$err"
+check "prune" 1 cachex warehouse prune wh --keep 1 -f --json
+is "JSON" "$(plain | grep -v v2020 | sed 's/"samples":[0-9]/"samples":N/')" \
 	'{"warehouse":"wh","removed":"VERSION","samples":N,"bytes":N,"dry_run":false}'
 also "the newest stays" test -e "wh/$third/manifest.json"
 also "the current one stays" test -e "wh/$first/manifest.json"
-also "and one that is not finished" test -d wh/v20200101-000000000000
-is "nothing else" "$(ls -d wh/v* | wc -l | tr -d ' ')" 3
-check "list says so" 0 cachex warehouse list wh
-also "not finished" grep -q '^   v20200101-000000000000  not finished' "$out"
+also "the rest of a removal does not" test ! -e wh/v20200101-000000000000
+also "a damaged one does" test -e wh/v20200102-000000000000
+rm -r wh/v20200102-000000000000
+is "nothing else" "$(ls -d wh/v* | wc -l | tr -d ' ')" 2
 check "prune again" 0 cachex warehouse prune wh --keep 1 -f
 is "says nothing" "$(cat "$out")" ""
 
