@@ -1117,7 +1117,8 @@ LC_API void lc_export_options_init(lc_export_options *options);
 /** What lc_export() did. */
 typedef struct lc_export_result {
 	uint64_t shards;  /**< shards that the manifest names */
-	uint64_t reused;  /**< of them, found whole from an interrupted run */
+	uint64_t reused;  /**< of them, found whole from an interrupted run, or taken from
+	                       an older build */
 	uint64_t samples; /**< in all shards */
 	uint64_t bytes;   /**< of all shards */
 } lc_export_result;
@@ -1141,8 +1142,8 @@ LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
 
 /**
  * Check a directory of shards against its manifest.json: every shard's
- * existence, size, header, samples and SHA-256, and that no other shard stands
- * there.
+ * existence, size, header, samples and SHA-256 (or what stands in its place), and
+ * that no other shard stands there or in the directories of its shards.
  * @return LC_OK; LC_CORRUPT (each damage goes to progress->damage);
  * LC_NOT_FOUND without a manifest; LC_NOT_MODULE, LC_VERSION, LC_CANCELLED, LC_IO.
  */

@@ -224,6 +224,30 @@ START_TEST(not_utf8)
 }
 END_TEST
 
+/* The fewest digits that read back as the same: jansson's 17 are for those that need
+ * them, and then for all. */
+START_TEST(reals)
+{
+	static const struct { const char *in, *out; } rows[] = {
+		{ "{\"a\":0.1}", "\"a\": 0.1\n" },
+		{ "{\"a\":[0.05,{\"b\":1e-300}]}", "\"b\": 1e-300\n" },
+		{ "{\"a\":0.30000000000000004}", "\"a\": 0.30000000000000004\n" },
+		{ "{\"a\":5e-324}", "\"a\": 4.94065645841247e-324\n" },
+	};
+
+	for (int i = 0; i < COUNT(rows); i++) {
+		struct lc__manifest m = { .transform = (char *)rows[i].in };
+		struct lc__buf out = { 0 };
+
+		ck_assert_int_eq(lc__manifest_format(&m, &out), LC_OK);
+		lc__buf_append(&out, "", 1);
+		ck_assert_msg(strstr((char *)out.data, rows[i].out) != NULL, "%s",
+		    (char *)out.data);
+		lc__buf_free(&out);
+	}
+}
+END_TEST
+
 START_TEST(mutations)
 {
 	uint64_t seed = run_seed();
@@ -257,6 +281,7 @@ main(void)
 	tcase_add_loop_test(tc, malformed, 0, COUNT(malformed_rows));
 	tcase_add_loop_test(tc, paths, 0, COUNT(path_rows));
 	tcase_add_test(tc, not_utf8);
+	tcase_add_test(tc, reals);
 	tcase_add_test(tc, mutations);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "format/digits.h"
 
 #define NEWEST_SHARD 2
 
@@ -77,8 +78,8 @@ get_json(const struct scope *s, const char *key, char **out)
 {
 	const json_t *value = json_object_get(s->json, key);
 
-	*out = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) :
-	    strdup("null");
+	*out = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
+	    lc__json_digits(value)) : strdup("null");
 	return *out != NULL ? LC_OK : no_memory(s->name);
 }
 
@@ -437,7 +438,8 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 	if (o == NULL || !set_manifest(o, manifest))
 		status = lc__error(LC_INVALID, 0,
 		    "manifest: a text is not UTF-8, or memory ran out");
-	else if (json_dump_callback(o, append_text, out, JSON_INDENT(2)) != 0)
+	else if (json_dump_callback(o, append_text, out,
+	        JSON_INDENT(2) | lc__json_digits(o)) != 0)
 		status = no_memory("manifest");
 	json_decref(o);
 	if (status == LC_OK && lc__buf_append(out, "\n", 1) == NULL)

@@ -228,18 +228,8 @@ do_shard(struct lc__workers *workers, uint64_t i)
 static lc_status
 hash_hex(const struct lc__buf *text, char out[65])
 {
-	struct lc__sha256 *sha = lc__sha256_new();
-	lc_status status;
-
-	if (sha == NULL || text->failed) {
-		lc__sha256_free(sha);
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
-	}
-	status = lc__sha256_update(sha, text->data, text->size);
-	if (status == LC_OK)
-		status = lc__sha256_hex(sha, out);
-	lc__sha256_free(sha);
-	return status;
+	return text->failed ? lc__error(LC_NO_MEMORY, 0, "export: out of memory") :
+	    lc__sha256_of(text->data, text->size, out);
 }
 
 /* The content is known by its shards; with the options it makes the version. */
