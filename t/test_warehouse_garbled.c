@@ -58,31 +58,30 @@ START_TEST(no_memory)
 END_TEST
 
 /* What is handed out can be read to its end, whatever it is. */
-static uint64_t
+static void
 touch(const lc_tensor *tensor)
 {
+	static volatile unsigned char sink;
 	const unsigned char *bytes = tensor->data;
-	uint64_t sum = 0;
 
 	for (size_t i = 0; i < tensor->nbytes; i++)
-		sum += bytes[i];
-	return sum;
+		sink = bytes[i];
+	(void)sink;
 }
 
-static uint64_t
+static void
 read_whatever(lc_warehouse *w)
 {
-	uint64_t sum = 0;
 	lc_sample sample;
 
 	for (uint64_t i = 0; i < MADE_SAMPLES; i += 3) {
 		if (lc_warehouse_sample(w, i, &sample) != LC_OK)
 			continue;
-		sum += touch(&sample.image) + touch(&sample.boxes) +
-		    touch(&sample.mask);
+		touch(&sample.image);
+		touch(&sample.boxes);
+		touch(&sample.mask);
 		lc_warehouse_release(w, &sample);
 	}
-	return sum;
 }
 
 START_TEST(garbled)
@@ -93,7 +92,6 @@ START_TEST(garbled)
 	lc_warehouse_options options = made_options((lc_warehouse_mode)(_i % MODES));
 	static const char name[] = "32x24/shard-000001.twh1";
 	uint64_t seed = run_seed(), opened = 0;
-	volatile uint64_t sum = 0;
 	lc_warehouse *w;
 
 	options.verify = LC_VERIFY_NONE;
@@ -105,7 +103,7 @@ START_TEST(garbled)
 			outdir_flip(made.version, name, at ^ 1);
 		if (lc_warehouse_open(made.warehouse, &options, &w) == LC_OK) {
 			opened++;
-			sum += read_whatever(w);
+			read_whatever(w);
 			lc_warehouse_close(w);
 		} else {
 			ck_assert_int_eq(lc_last_error()->status, LC_CORRUPT);
