@@ -157,9 +157,8 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 			    lc__standing_read(dir, edition, out) : no_memory();
 		}
 		free(dir);
-		free(names[i]);
 	}
-	free(names);
+	lc__version_list_free(names, n);
 	return found;
 }
 

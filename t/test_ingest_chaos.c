@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Allocations of a build fail, one after the other: it says so and loses nothing, or
+ * does without; another build then ends what was begun, and nothing is different. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dataset.h"
+#include "fail_malloc.h"
+#include "ingesting.h"
+#include "need.h"
+#include "outdir_files.h"
+#include "sample.h"
+
+/* How many builds are tried; more under T_LONG. */
+#define BUILDS 150u
+
+static void
+try_one(const char *root, const char *reference, const char *warehouse, long n,
+    bool and_on, long *hits)
+{
+	struct lc__ingest_result result;
+	struct ingesting in;
+	lc_status status;
+
+	ingesting_init(&in, root, warehouse);
+	in.ingest.threads = 1 + (unsigned)n % 2;
+	fail_malloc(n, and_on);
+	status = lc__ingest_run(&in.ingest, &result);
+	*hits = fail_malloc_hits();
+	fail_malloc(0, false);
+	ck_assert_msg(status == LC_OK || status == LC_NO_MEMORY,
+	    "allocation %ld: %s (%s)", n, lc_status_name(status),
+	    lc_last_error()->text);
+	if (status == LC_OK)
+		ingesting_assert_same(reference, warehouse);
+	lc__ingest_result_free(&result);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, NULL);
+	ingesting_assert_same(reference, warehouse);
+}
+
+START_TEST(allocations_fail)
+{
+	const char *root = run_scratch(), *reference;
+	uint64_t seed = run_seed();
+	long n = 1, hits = 1, builds = 0;
+
+	dataset_make(root, 3);
+	reference = ingesting_reference(root);
+	/* First each of the early ones, then fewer and fewer. */
+	for (; hits > 0; builds++) {
+		try_one(root, reference, run_scratch(), n, _i == 1, &hits);
+		n += 1 + (long)(run_random(&seed) %
+		    (1 + (uint64_t)n / sample_times(BUILDS / 8)));
+	}
+	ck_assert_int_gt(builds, 20);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *s = suite_create("ingest_chaos");
+	TCase *tc = tcase_create("allocations");
+
+	tcase_set_timeout(tc, 600);
+	tcase_add_loop_test(tc, allocations_fail, 0, 2);
+	suite_add_tcase(s, tc);
+	return run_suite(s);
+}
