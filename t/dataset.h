@@ -26,7 +26,7 @@ const char *dataset_picture(const char *root, const char *run, unsigned n);
  */
 void dataset_make(const char *root, unsigned frames);
 /** Set the times of all files below back to one hour of the past, as if nobody had
- *  touched them since. */
+ *  touched them since, and those of directories to another one. */
 void dataset_settle(const char *root);
 
 #endif

@@ -185,6 +185,46 @@ START_TEST(a_change_is_all_that_is_built)
 }
 END_TEST
 
+static lc_status
+open_warehouse(const char *warehouse, lc_warehouse **out)
+{
+	lc_warehouse_options options;
+
+	lc_warehouse_options_init(&options);
+	options.verify = LC_VERIFY_FULL;
+	return lc_warehouse_open(warehouse, &options, out);
+}
+
+/* The library's reader takes it, until a source changes, and again when it is built. */
+START_TEST(the_reader_follows)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	lc_warehouse *reader;
+	lc_sample sample;
+	struct ingesting in;
+	uint64_t samples;
+
+	for (int round = 0; round < 2; round++) {
+		assert_ok(open_warehouse(warehouse, &reader));
+		samples = lc_warehouse_info_of(reader)->samples;
+		ck_assert_uint_ge(samples, 2 * FRAMES * 4 / 5 - 1);
+		ck_assert_int_eq(lc_warehouse_info_of(reader)->sources_seen, 1);
+		for (uint64_t i = 0; i < samples; i++) {
+			assert_ok(lc_warehouse_sample(reader, i, &sample));
+			ck_assert_uint_eq(sample.image.nbytes, 3 * 48 * 32);
+			lc_warehouse_release(reader, &sample);
+		}
+		lc_warehouse_close(reader);
+		if (round > 0)
+			break;
+		change_rows[_i].change(root);
+		assert_status(open_warehouse(warehouse, &reader), LC_STALE);
+		ingesting_init(&in, root, warehouse);
+		ingesting_run(&in, LC_OK, NULL);
+	}
+}
+END_TEST
+
 START_TEST(an_image_that_comes_late)
 {
 	const char *root = make_dataset(), *warehouse = run_scratch();
@@ -407,6 +447,7 @@ suite(void)
 	tcase_add_test(again, second_run_is_up_to_date);
 	tcase_add_loop_test(again, a_change_is_all_that_is_built, 0,
 	    COUNT(change_rows));
+	tcase_add_loop_test(again, the_reader_follows, 0, COUNT(change_rows));
 	tcase_add_test(again, an_image_that_comes_late);
 	tcase_add_test(again, touched_files_are_the_same);
 	tcase_add_test(again, rehash_reads_everything);

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dataset.h"
@@ -180,6 +181,80 @@ START_TEST(killed_many_times)
 }
 END_TEST
 
+/* ---- killed between the last steps -------------------------------------------------- */
+
+/* What a build leaves that dies when its version is whole but has no name yet. */
+static void
+before_its_name(const char *warehouse)
+{
+	char *final = outdir_join(warehouse, ingesting_current(warehouse));
+	char *hidden;
+
+	need(asprintf(&hidden, "%s/.building-%s", warehouse,
+	    final + strlen(final) - 12) > 0);
+	need(rename(final, hidden) == 0);
+	outdir_remove_file(warehouse, "current");
+	free(hidden);
+	free(final);
+}
+
+/* It has its name, and nothing points to it. */
+static void
+before_the_switch(const char *warehouse)
+{
+	outdir_remove_file(warehouse, "current");
+}
+
+/* It has taken the place of one of the same name, which still lies aside. */
+static void
+before_the_old_goes(const char *warehouse)
+{
+	char *old;
+
+	need(asprintf(&old, "%s/.building-%s", warehouse,
+	    ingesting_current(warehouse) + 10) > 0);
+	need(mkdir(old, 0700) == 0);
+	outdir_put_file(old, "manifest.json", "{}");
+	outdir_put_file(old, "shard-000000.twh1", "x");
+	free(old);
+}
+
+/* Another recipe was being built before. */
+static void
+another_lies_aside(const char *warehouse)
+{
+	char *other = outdir_join(warehouse, ".building-0123456789ab");
+
+	before_its_name(warehouse);
+	need(mkdir(other, 0700) == 0);
+	outdir_put_file(other, "shard-000000.twh1", "x");
+	free(other);
+}
+
+static const struct {
+	void (*leave)(const char *warehouse);
+	bool up_to_date; /* nothing is left to be done */
+} window_rows[] = {
+	{ before_its_name, false },
+	{ before_the_switch, false },
+	{ before_the_old_goes, true },
+	{ another_lies_aside, false },
+};
+
+START_TEST(killed_at_the_end)
+{
+	const char *warehouse = ingesting_reference(root);
+	struct lc__ingest_result result;
+
+	window_rows[_i].leave(warehouse);
+	finish(warehouse, &result);
+	ck_assert_int_eq(result.up_to_date, window_rows[_i].up_to_date);
+	ck_assert_uint_eq(result.state.bytes_exported, 0);
+	ck_assert_uint_eq(result.shards_reused, result.shards);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
 /* ---- another one is running -------------------------------------------------------- */
 
 static const char *busy;
@@ -293,6 +368,7 @@ suite(void)
 	tcase_add_test(tc, killed_anywhere);
 	tcase_add_test(tc, killed_while_it_rebuilds);
 	tcase_add_test(tc, killed_many_times);
+	tcase_add_loop_test(tc, killed_at_the_end, 0, COUNT(window_rows));
 	tcase_add_test(tc, one_build_at_a_time);
 	tcase_add_loop_test(tc, file_size_limit, 0, COUNT(size_rows));
 	tcase_add_test(tc, no_room_to_begin);

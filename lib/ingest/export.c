@@ -217,7 +217,8 @@ take_standing(struct lc__building *b, struct lc__standing *standing,
 	free(standing->dir);
 	standing->dir = dir;
 	b->out->shards_reused = standing->manifest.n;
-	return note_result(b, standing);
+	return_if_error(note_result(b, standing));
+	return lc__publish_clean(warehouse, NULL);
 }
 
 /* ---- a new version -------------------------------------------------------------------- */

@@ -206,14 +206,15 @@ lc__publish_place(const char *warehouse, const struct lc__edition *edition)
 lc_status
 lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 {
-	char keep[sizeof(HIDDEN) + HASH_DIGITS];
+	char keep[sizeof(HIDDEN) + HASH_DIGITS] = "";
 	DIR *stream = opendir(warehouse);
 	const struct dirent *entry;
 	lc_status status = LC_OK;
 
 	if (stream == NULL)
 		return lc__error_sys(errno, "%s: open", warehouse);
-	hidden_name(edition, keep);
+	if (edition != NULL)
+		hidden_name(edition, keep);
 	while (status == LC_OK && (entry = readdir(stream)) != NULL)
 		if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0 &&
 		    strcmp(entry->d_name, keep) != 0)

@@ -52,7 +52,8 @@ LC_CHECKED lc_status lc__standing_find(const char *warehouse,
 
 /** The hidden directory to build an edition in; malloc'ed, NULL without memory. */
 char *lc__publish_place(const char *warehouse, const struct lc__edition *edition);
-/** Remove what other builds have left in hidden directories. */
+/** Remove what builds have left in hidden directories; but for that of @p edition,
+ *  unless it is NULL. */
 LC_CHECKED lc_status lc__publish_clean(const char *warehouse,
     const struct lc__edition *edition);
 /** Give what is whole in @p place its name, and point `current` to it. */
