@@ -188,13 +188,14 @@ START_TEST(other_files_stay)
 	char *path = empty_file("a.db");
 	char *journal = lc__path_join(dir, "a.db-journal");
 	char *link = lc__path_join(dir, "link.db");
+	char *empty = empty_file("empty.db");
 	struct lc__facts facts;
 	sqlite3 *db;
 
 	assert_ok(lc__sqlite_may_replace(path));
 	put_file(path, "something else", 14);
 	assert_status(lc__sqlite_may_replace(path), LC_INVALID);
-	assert_ok(lc__sqlite_may_replace(empty_file("empty.db")));
+	assert_ok(lc__sqlite_may_replace(empty));
 	ck_assert_int_eq(unlink(path), 0);
 	assert_status(lc__sqlite_may_replace(path), LC_NOT_FOUND);
 	assert_status(lc__sqlite_may_replace(dir), LC_INVALID);
@@ -216,6 +217,7 @@ START_TEST(other_files_stay)
 	put_file(journal, "x", 1);
 	assert_status(lc__sqlite_may_replace(path), LC_BUSY);
 	assert_status(lc__sqlite_may_replace(link), LC_BUSY);
+	free(empty);
 	free(link);
 	free(journal);
 	free(path);
