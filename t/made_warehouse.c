@@ -111,7 +111,7 @@ struct part {
 static lc_status
 row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 {
-	static _Thread_local char id[40], run[20];
+	static _Thread_local char id[40], run[5000];
 	const struct part *part = ctx;
 
 	i += part->first;
@@ -119,6 +119,10 @@ row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 	make_id(i, id);
 	snprintf(run, sizeof(run), "run-%02u", (unsigned)(i / 10));
 	out->cache_id = lc_id_of(id);
+	if (part->variant->long_rows) {
+		memset(run, 'r', sizeof(run) - 1);
+		run[sizeof(run) - 1] = '\0';
+	}
 	out->run_id = run;
 	out->has_frame_id = true;
 	out->frame_id = i;

@@ -22,6 +22,7 @@ struct made_variant {
 	bool no_sha256;         /* only XXH3 of shards in the manifest */
 	bool no_about;          /* no member `warehouse`: a plain export */
 	uint64_t shard_bytes;   /* default 100 KiB: about 20 samples */
+	bool long_rows;         /* rows of 5 KiB, which fill blocks of their own */
 	bool shapes;            /* rows give images another shape */
 	const char *thresholds; /* JSON; default "{}" */
 	const char *summary;    /* JSON; default of MADE_SAMPLES good frames and one bad */
