@@ -445,7 +445,8 @@ run(int argc, char **argv)
 	struct lc__recipe recipe;
 	struct lc__ingest in = { .dataset = argv[0], .warehouse = argv[1],
 		.labels = labels, .recipe = &recipe, .watch = &told,
-		.rehash = rehash, .dry_run = dry_run };
+		.rehash = rehash, .force_fs = settings.force_fs,
+		.dry_run = dry_run };
 	char *root = root_text(argv[0]);
 	int status;
 

@@ -61,15 +61,17 @@ static lc_status
 check_space(const struct lc__building *b)
 {
 	const uint64_t frames = b->state->frames;
-	uint64_t stored = 0, pixels, shard, shards, have, needed;
+	uint64_t stored = 0, room = 0, pixels, shard, shards, have, needed;
 	char what[64];
 
 	return_if_error(lc__store_count(&b->store, &stored));
+	return_if_error(lc__store_room(&b->store, &room));
 	pixels = planes_bytes(b->recipe, &shard) + RECORD_BYTES;
 	if (!lc__mul64(frames, shard, &shards) ||
 	    !lc__mul64(frames > stored ? frames - stored : 0, pixels, &needed))
 		return lc__error(LC_INVALID, 0, "build: sizes overflow");
 	have = standing_bytes(b);
+	needed -= needed < room ? needed : room;
 	needed += shards > have ? shards - have : 0;
 	snprintf(what, sizeof(what), "%llu frames", (unsigned long long)frames);
 	return lc__space_check(b->ingest->warehouse, needed, what);

@@ -65,6 +65,7 @@ struct lc__ingest {
 	unsigned threads;        /* that decode; 0 for the number of processors */
 	bool clear;              /* forget what is stored, rebuild */
 	bool rehash;             /* read every file, do not trust size and time */
+	bool force_fs;           /* store on network and FUSE file systems */
 	bool dry_run;            /* look, validate and count; write nothing */
 	bool no_sync;            /* tests: do not wait for the disk */
 	uint64_t flush_every;    /* tests: frames a commit; 0: by size and time */

@@ -25,6 +25,7 @@ lc__store_open(struct lc__store *store, const struct lc__ingest *ingest,
 
 	snprintf(store->prefix, sizeof(store->prefix), "%.12s", sample_key);
 	lc_options_init(&options);
+	options.flags |= ingest->force_fs ? LC_FORCE_FS : 0;
 	options.durability = ingest->no_sync ? LC_DURABLE_RELAXED : LC_DURABLE_FULL;
 	options.flush_interval_ms = FLUSH_MS;
 	options.chunk_bytes = CHUNK_BYTES;
@@ -268,6 +269,16 @@ lc__store_count(const struct lc__store *store, uint64_t *out)
 	snprintf(samples, sizeof(samples), "%s/", store->prefix);
 	return_if_error(walk_all(&walk));
 	*out = walk.all;
+	return LC_OK;
+}
+
+lc_status
+lc__store_room(const struct lc__store *store, uint64_t *out)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	return_if_error(lc_stat(store->cache, &stats));
+	*out = stats.free_bytes;
 	return LC_OK;
 }
 

@@ -65,6 +65,9 @@ LC_CHECKED lc_status lc__store_sweep(const struct lc__store *store,
 /** How many frames are stored under this sample key. */
 LC_CHECKED lc_status lc__store_count(const struct lc__store *store,
     uint64_t *out);
+/** Bytes that can be stored without the module's file growing. */
+LC_CHECKED lc_status lc__store_room(const struct lc__store *store,
+    uint64_t *out);
 /** Take dead records out if they are most of what is there. */
 LC_CHECKED lc_status lc__store_tidy(const struct lc__store *store);
 
