@@ -16,7 +16,7 @@ static struct {
 	FILE *out;        /* NULL: no trace */
 	const char *path;
 	uint64_t start;   /* ns */
-	uint64_t next;    /* ns: when progress is due */
+	uint64_t next;    /* ns, coarse: when progress is due; 0: at once */
 	int sys;          /* errno of the first failed write */
 } trace;
 
@@ -24,7 +24,7 @@ int
 trace_open(const char *path)
 {
 	trace.path = path;
-	trace.start = trace.next = lc__clock_ns();
+	trace.start = lc__clock_ns();
 	if (path == NULL)
 		return EXIT_DONE;
 	trace.out = fopen(path, "we");

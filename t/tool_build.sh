@@ -156,12 +156,12 @@ is "have the counts" "$(value '[.status,.totals.invalid,.totals.missing_file]|to
 # Trace and metrics
 check "--trace and --metrics" 0 cachex build bad traced --size 16 -q --trace t.jsonl \
 	--metrics 'm.prom'
-is "every line is an object" "$(jq -c .event t.jsonl | uniq -c | tr -s ' ')" \
+is "every line is an object" "$(jq -c .event t.jsonl | grep -v progress | uniq -c | tr -s ' ')" \
 ' 1 "begin"
- 1 "progress"
  19 "rejected"
  7 "phase"
  1 "end"' 
+is "progress, at least once" "$(jq -r 'select(.event=="progress")|.phase' t.jsonl | head -n 1)" scan
 is "the options" "$(jq -r 'select(.event=="begin")|.options|[.size,.layout,.dtype,."max-boxes"]|join(" ")' t.jsonl)" \
 	"16 auto f16 16"
 is "what was rejected" "$(jq -r 'select(.event=="rejected" and .reason=="no_file")|.name' t.jsonl | wc -l | tr -d ' ')" 7
