@@ -433,6 +433,76 @@ START_TEST(missing_shard_is_built)
 }
 END_TEST
 
+/* ---- damage in the module ------------------------------------------------------- */
+
+/* The key of the first sample, as its shard has it. */
+static void
+first_sample(const char *warehouse, char key[64], uint8_t pixels[256])
+{
+	lc_shard *shard;
+	lc_sample sample;
+
+	assert_ok(lc_shard_open(ingesting_path(warehouse, "shard-000000.twh1"),
+	    &shard));
+	assert_ok(lc_shard_sample(shard, 0, &sample));
+	need(sample.id.size < 64);
+	memcpy(key, sample.id.data, sample.id.size);
+	key[sample.id.size] = '\0';
+	memcpy(pixels, (const uint8_t *)sample.image.data + 16 * 48, 256);
+	lc_shard_close(shard);
+}
+
+/* A record that is no sample is as good as none. */
+START_TEST(foreign_records_are_replaced)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	struct lc__ingest_result result;
+	struct ingesting in;
+	uint8_t pixels[256];
+	char key[64];
+	lc_value *value = _i == 0 ? lc_value_str("hello") : lc_value_map();
+	lc_cache *cache;
+
+	first_sample(warehouse, key, pixels);
+	assert_ok(lc_open(warehouse, "samples", NULL, &cache));
+	assert_ok(lc_put_value(cache, key, strlen(key), value));
+	assert_ok(lc_close(cache));
+	lc_value_free(value);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, 2 * FRAMES - 1);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
+/* Pixels that went bad on the disk are not exported, and made anew the next time. */
+START_TEST(damaged_pixels_are_made_anew)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	struct lc__buf data = outdir_get_file(warehouse, "samples/data.mdb");
+	struct lc__ingest_result result;
+	struct ingesting in;
+	uint8_t pixels[256], *found;
+	char key[64];
+
+	first_sample(warehouse, key, pixels);
+	found = memmem(data.data, data.size, pixels, sizeof(pixels));
+	ck_assert_ptr_nonnull(found);
+	outdir_flip(warehouse, "samples/data.mdb", found - data.data);
+	lc__buf_free(&data);
+	ingesting_init(&in, root, warehouse);
+	in.recipe.dtype = LC_F32;
+	ingesting_run(&in, LC_CORRUPT, NULL);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, key));
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "build again"));
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert_uint_eq(result.state.reused, 2 * FRAMES - 1);
+	lc__ingest_result_free(&result);
+	ingesting_assert_good(warehouse);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
@@ -455,6 +525,8 @@ suite(void)
 	tcase_add_loop_test(other, another_recipe, 0, COUNT(recipe_rows));
 	tcase_add_test(other, clear_builds_everything);
 	tcase_add_test(other, missing_shard_is_built);
+	tcase_add_loop_test(other, foreign_records_are_replaced, 0, 2);
+	tcase_add_test(other, damaged_pixels_are_made_anew);
 	suite_add_tcase(s, other);
 	return s;
 }
