@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Other programs that decode and resize, as whole commands over a list of files. */
+#ifndef BENCH_IMAGES_PEERS_H
+#define BENCH_IMAGES_PEERS_H
+
+#include <stdbool.h>
+
+#include "images_set.h"
+
+struct images_peer {
+	const char *name;
+	const char *package;    /* that has it in Debian */
+	const char *module;     /* of Python, that it needs, or NULL */
+	const char *program;    /* what is run; NULL if it is not installed */
+	const char *const *args; /* before the files */
+	const char *limit;      /* environment variable for the number of threads;
+	                           NULL: it never has more than one */
+	bool scales;            /* large JPEGs are shrunk while they are decoded */
+};
+
+#define IMAGES_PEERS 4
+extern struct images_peer images_peers[IMAGES_PEERS];
+
+/** Which are installed? A line for each that is not. */
+void images_peers_find(void);
+
+/**
+ * Images a second of all files of a set, the program's start included. What it
+ * writes is not waited for, and removed.
+ * @param threads  0: as many as it likes
+ */
+double images_peer_rate(const struct images_peer *peer,
+    const struct image_set *set, unsigned threads);
+
+#endif
