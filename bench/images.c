@@ -17,6 +17,7 @@
 
 #define PHOTOGRAPHS "/usr/share/backgrounds"
 #define ROUNDS 5
+#define PEER_ROUNDS 3 /* at most: they are slow */
 #define ROOM ((uint64_t)4 << 30)
 
 struct images_case {
@@ -28,16 +29,16 @@ struct images_case {
 
 static const struct images_case cases[] = {
 	{ "0.5 MP", "0.5 MP, builds", "0.5 MP, programs", IMAGES_HALF, 200, 40 },
-	{ "12 MP", "12 MP, builds", "12 MP, programs", IMAGES_12, 24, 8 },
-	{ "12 MP, progressive", NULL, NULL, IMAGES_12_AS_STORED, 8, 8 },
+	{ "12 MP", "12 MP, builds", "12 MP, programs", IMAGES_12, 32, 8 },
+	{ "12 MP, progressive", NULL, NULL, IMAGES_12_AS_STORED, 12, 4 },
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-/* Decoders may shrink these. */
+/* Decoders may shrink these. Of progressive files all scans are read before that. */
 static bool
-is_large(const struct images_case *c)
+may_shrink(const struct images_case *c)
 {
-	return c->size != IMAGES_HALF;
+	return c->size == IMAGES_12;
 }
 
 /* By the number of threads; 0: what the program takes by itself. */
@@ -48,8 +49,10 @@ static const char *const metrics[] = { "its default", "one thread", "two threads
 /* What a measurement needs. */
 struct stand {
 	struct bench *bench;
+	const struct choice *choice;
 	const struct images_case *c;
 	struct image_set set;
+	unsigned round;
 };
 
 static const struct images_way *const ways[] = {
@@ -59,10 +62,12 @@ static const struct images_way *const ways[] = {
 static void
 run_way(const struct stand *stand, unsigned which, unsigned threads)
 {
-	if (ways[which] != &images_transform_scaled || is_large(stand->c))
-		bench_run(stand->bench, stand->c->name, ways[which]->name,
-		    metrics[threads], "1/s",
-		    images_rate(&stand->set, ways[which], threads));
+	const struct images_way *way = ways[which];
+
+	if (choice_has_contender(stand->choice, way->name) &&
+	    (way != &images_transform_scaled || may_shrink(stand->c)))
+		bench_run(stand->bench, stand->c->name, way->name, metrics[threads],
+		    "1/s", images_rate(&stand->set, way, threads));
 }
 
 static void
@@ -79,7 +84,8 @@ run_build(const struct stand *stand, unsigned which, unsigned threads)
 	};
 	struct images_build build;
 
-	if (stand->c->builds == NULL)
+	if (stand->c->builds == NULL ||
+	    !choice_has_contender(stand->choice, "build"))
 		return;
 	(void)which;
 	images_build_begin(&build, &stand->set, threads);
@@ -95,7 +101,8 @@ run_peer(const struct stand *stand, unsigned which, unsigned threads)
 {
 	const struct images_peer *peer = &images_peers[which];
 
-	if (peer->program != NULL && stand->c->programs != NULL)
+	if (peer->program != NULL && stand->c->programs != NULL &&
+	    stand->round < PEER_ROUNDS)
 		bench_run(stand->bench, stand->c->programs, peer->name,
 		    metrics[threads], "1/s",
 		    images_peer_rate(peer, &stand->set, threads));
@@ -127,7 +134,7 @@ measure_case(struct bench *bench, const struct images_case *c,
     const struct choice *choice, const char *root)
 {
 	const char *photographs = getenv("BENCH_PHOTOGRAPHS");
-	struct stand stand = { .bench = bench, .c = c };
+	struct stand stand = { .bench = bench, .choice = choice, .c = c };
 	char dir[4200];
 
 	snprintf(dir, sizeof(dir), "%s/%u", root, (unsigned)c->size);
@@ -140,9 +147,9 @@ measure_case(struct bench *bench, const struct images_case *c,
 	}
 	describe(&stand);
 	images_compare(&stand.set, &images_plain, &images_transform);
-	for (unsigned round = 0; round < choice->rounds; round++)
+	for (; stand.round < choice->rounds; stand.round++)
 		for (unsigned i = 0; i < STEPS; i++) {
-			const unsigned s = (i + round) % STEPS;
+			const unsigned s = (i + stand.round) % STEPS;
 			steps[s].run(&stand, steps[s].which, steps[s].threads);
 		}
 	image_set_free(&stand.set);
@@ -174,7 +181,7 @@ fastest(const struct bench *bench, const struct images_case *c, bool scaled,
 		const struct images_peer *peer = &images_peers[i];
 		const double found = bench_median(bench, c->programs, peer->name,
 		    metrics[threads]);
-		if ((is_large(c) && peer->scales) != scaled || isnan(found) ||
+		if ((may_shrink(c) && peer->scales) != scaled || isnan(found) ||
 		    (out != NULL && found <= *best))
 			continue;
 		*best = found;
@@ -217,12 +224,14 @@ state_ratios(struct bench *bench, const struct images_case *c)
 int
 main(int argc, char **argv)
 {
-	const struct choice choice = choice_parse(argc, argv, ROUNDS);
+	const struct choice choice = choice_parse_contenders(argc, argv, ROUNDS);
 	struct bench *bench = bench_start("images", choice.results);
 	const char *root = scratch_make(ROOM);
 
 	printf("data on %s\n", scratch_filesystem());
-	images_peers_find();
+	for (unsigned i = 0; i < IMAGES_PEERS; i++)
+		if (choice_has_contender(&choice, images_peers[i].name))
+			images_peer_find(&images_peers[i]);
 	for (unsigned i = 0; i < CASES; i++)
 		if (choice_has(&choice, cases[i].name, i == 0))
 			measure_case(bench, &cases[i], &choice, root);

@@ -29,10 +29,10 @@ struct images_peer images_peers[IMAGES_PEERS] = {
 	  .args = opencv, .limit = "IMAGES_THREADS" },
 	{ .name = "Pillow", .package = "python3-pil, python3-numpy", .module = "PIL",
 	  .args = pillow },
-	{ .name = "GraphicsMagick", .package = "graphicsmagick", .program = "gm",
+	{ .name = "GraphicsMagick", .package = "graphicsmagick", .command = "gm",
 	  .args = magick, .limit = "OMP_NUM_THREADS" },
 	{ .name = "vipsthumbnail", .package = "libvips-tools",
-	  .program = "vipsthumbnail", .args = vips, .limit = "VIPS_CONCURRENCY",
+	  .command = "vipsthumbnail", .args = vips, .limit = "VIPS_CONCURRENCY",
 	  .scales = true },
 };
 
@@ -96,18 +96,13 @@ is_there(const char *program)
 }
 
 void
-images_peers_find(void)
+images_peer_find(struct images_peer *peer)
 {
-	for (struct images_peer *peer = images_peers;
-	    peer < images_peers + IMAGES_PEERS; peer++) {
-		if (peer->module != NULL)
-			peer->program = python_with(peer->module);
-		else if (!is_there(peer->program))
-			peer->program = NULL;
-		if (peer->program == NULL)
-			printf("%s is not installed (Debian: %s)\n", peer->name,
-			    peer->package);
-	}
+	peer->program = peer->module != NULL ? python_with(peer->module) :
+	    is_there(peer->command) ? peer->command : NULL;
+	if (peer->program == NULL)
+		printf("%s is not installed (Debian: %s)\n", peer->name,
+		    peer->package);
 }
 
 /* ---- a run ------------------------------------------------------------------------- */

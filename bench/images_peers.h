@@ -10,8 +10,9 @@
 struct images_peer {
 	const char *name;
 	const char *package;    /* that has it in Debian */
-	const char *module;     /* of Python, that it needs, or NULL */
-	const char *program;    /* what is run; NULL if it is not installed */
+	const char *command;    /* what it is, or */
+	const char *module;     /* the module of Python that it is */
+	const char *program;    /* what is run; NULL if it is not to be had */
 	const char *const *args; /* before the files */
 	const char *limit;      /* environment variable for the number of threads;
 	                           NULL: it never has more than one */
@@ -21,8 +22,8 @@ struct images_peer {
 #define IMAGES_PEERS 4
 extern struct images_peer images_peers[IMAGES_PEERS];
 
-/** Which are installed? A line for each that is not. */
-void images_peers_find(void);
+/** Set its program; a line if it is not installed. */
+void images_peer_find(struct images_peer *peer);
 
 /**
  * Images a second of all files of a set, the program's start included. What it
