@@ -176,6 +176,8 @@ refresh_manifest(struct lc__building *b, struct lc__standing *standing,
 	*changed = status == LC_OK && (old.size != text.size ||
 	    memcmp(old.data, text.data, text.size) != 0);
 	if (*changed)
+		status = lc__publish_tidy(standing->dir);
+	if (*changed && status == LC_OK)
 		status = lc__write_file_atomic(path, text.data, text.size);
 	lc__buf_free(&about);
 	lc__buf_free(&old);
@@ -333,6 +335,7 @@ static lc_status
 find_edition(struct lc__building *b)
 {
 	lc__sources_sort(&b->sources);
+	b->edition.sources = &b->sources;
 	return_if_error(lc__sources_fingerprint(&b->sources,
 	    b->edition.fingerprint));
 	memcpy(b->out->fingerprint, b->edition.fingerprint, 65);

@@ -12,11 +12,12 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/sha256.h"
 #include "ingest/tree.h"
 #include "shard/outdir.h"
-#include "warehouse/sources.h"
 
 #define HIDDEN ".building-"
+#define TEMPORARY ".tmp." /* lc__write_file_atomic()'s, behind the name */
 #define MANIFEST_LIMIT ((uint64_t)1 << 30)
 #define HASH_DIGITS 12
 
@@ -61,6 +62,41 @@ parse(struct lc__standing *standing)
 	return status;
 }
 
+/* A list of the version, if it is the one that the manifest means. */
+static bool
+read_list(const struct lc__standing *standing, const char *name,
+    const char *sha256, struct lc__buf *out)
+{
+	char *path = lc__path_join(standing->dir, name);
+	char got[65];
+	const bool same = path != NULL &&
+	    lc__read_file(path, UINT64_MAX, out) == LC_OK &&
+	    lc__sha256_of(out->data, out->size, got) == LC_OK &&
+	    strcmp(got, sha256) == 0;
+
+	free(path);
+	return same;
+}
+
+static bool
+has_lists(const struct lc__standing *standing,
+    const struct lc__edition *edition)
+{
+	struct lc__buf text = { 0 };
+	struct lc__sources sources = { 0 };
+	bool same = read_list(standing, LC__WAREHOUSE_REJECTED,
+	    edition->rejected_sha256, &text);
+
+	lc__buf_free(&text);
+	same = same && read_list(standing, LC__SOURCES_NAME,
+	    standing->about.sources_sha256, &text) &&
+	    lc__sources_parse(&text, LC__SOURCES_NAME, &sources) == LC_OK &&
+	    lc__sources_equal(&sources, edition->sources);
+	lc__buf_free(&text);
+	lc__sources_free(&sources);
+	return same;
+}
+
 static bool
 is_edition(const struct lc__standing *standing,
     const struct lc__edition *edition)
@@ -75,8 +111,7 @@ is_edition(const struct lc__standing *standing,
 		if (!has_file(standing->dir, m->shards[i].relative_path,
 		        m->shards[i].has_bytes, m->shards[i].bytes))
 			return false;
-	return has_file(standing->dir, LC__SOURCES_NAME, false, 0) &&
-	    has_file(standing->dir, LC__WAREHOUSE_REJECTED, false, 0);
+	return has_lists(standing, edition);
 }
 
 lc_status
@@ -224,6 +259,40 @@ lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 	return status;
 }
 
+/* manifest.json.tmp.a1B2c3; the state of an export whose manifest stands. */
+static bool
+is_leftover(const char *name)
+{
+	static const char *const names[] = { LC__MANIFEST_NAME, LC__SOURCES_NAME,
+		LC__WAREHOUSE_REJECTED };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const size_t n = strlen(names[i]);
+		if (strncmp(name, names[i], n) == 0 &&
+		    strncmp(name + n, TEMPORARY, strlen(TEMPORARY)) == 0)
+			return true;
+	}
+	return strcmp(name, LC__STATE_NAME) == 0;
+}
+
+lc_status
+lc__publish_tidy(const char *place)
+{
+	DIR *stream = opendir(place);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (stream == NULL)
+		return lc__error_sys(errno, "%s: open", place);
+	while (status == LC_OK && (entry = readdir(stream)) != NULL)
+		if (is_leftover(entry->d_name) &&
+		    unlinkat(dirfd(stream), entry->d_name, 0) == -1)
+			status = lc__error_sys(errno, "%s/%s: remove", place,
+			    entry->d_name);
+	closedir(stream);
+	return status;
+}
+
 /* Put one directory in the place of another. */
 static lc_status
 exchange(const char *place, const char *final)
@@ -268,7 +337,9 @@ lc__publish(const char *warehouse, const char *place,
 
 	if (final == NULL)
 		return no_memory();
-	status = move(warehouse, place, final);
+	status = lc__publish_tidy(place);
+	if (status == LC_OK)
+		status = move(warehouse, place, final);
 	free(final);
 	return_if_error(status);
 	return lc__version_switch(warehouse, edition->name);

@@ -13,12 +13,14 @@
 #include "lmdbcache.h"
 #include "warehouse/about.h"
 #include "warehouse/place.h"
+#include "warehouse/sources.h"
 
 /** What a version is made of. */
 struct lc__edition {
 	char version[65], fingerprint[65]; /* its keys */
 	char rejected_sha256[65];          /* of the frames that are not in it */
 	char name[LC__VERSION_NAME];       /* of its directory */
+	const struct lc__sources *sources; /* sorted; borrowed */
 };
 
 /** A version that stands there. Zeroed is none. */
@@ -30,7 +32,8 @@ struct lc__standing {
 
 /**
  * Read the version in @p dir, if it is this edition and all its files are there,
- * with their sizes.
+ * with their sizes; its lists must be what they would be now, but for times. The
+ * fingerprint does not say so: names in directories have no part in it.
  * @return LC_OK; LC_NOT_FOUND if it is not; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__standing_read(const char *dir,
@@ -56,6 +59,8 @@ char *lc__publish_place(const char *warehouse, const struct lc__edition *edition
  *  unless it is NULL. */
 LC_CHECKED lc_status lc__publish_clean(const char *warehouse,
     const struct lc__edition *edition);
+/** Remove from a version's directory what a killed build has left beside its files. */
+LC_CHECKED lc_status lc__publish_tidy(const char *place);
 /** Give what is whole in @p place its name, and point `current` to it. */
 LC_CHECKED lc_status lc__publish(const char *warehouse, const char *place,
     const struct lc__edition *edition);

@@ -112,6 +112,21 @@ lc__sources_sort(struct lc__sources *sources)
 	sources->n = kept + 1;
 }
 
+bool
+lc__sources_equal(const struct lc__sources *a, const struct lc__sources *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		const struct lc__source_file *x = &a->files[i], *y = &b->files[i];
+		if (strcmp(x->path, y->path) != 0 || x->directory != y->directory ||
+		    x->missing != y->missing || x->size != y->size ||
+		    x->hash[0] != y->hash[0] || x->hash[1] != y->hash[1])
+			return false;
+	}
+	return true;
+}
+
 static const char *
 portable_path(const char *path)
 {

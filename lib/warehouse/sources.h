@@ -46,6 +46,8 @@ LC_CHECKED lc_status lc__sources_add(struct lc__sources *sources,
 /** Sort by path, and leave one line of each: of a file that was added with other
  *  content the older one, so that it is found to have changed. */
 void lc__sources_sort(struct lc__sources *sources);
+/** Whether two sorted lists differ in nothing but times. */
+bool lc__sources_equal(const struct lc__sources *a, const struct lc__sources *b);
 /** Append the text of a sorted list. */
 LC_CHECKED lc_status lc__sources_format(const struct lc__sources *sources,
     struct lc__buf *out);
