@@ -24,7 +24,7 @@ void lc__colour_heat(uint32_t out[LC__HEAT_COLOURS]);
 /** What is no number in a heat map: a green that the helix does not come near. */
 #define LC__COLOUR_NOT_FINITE 0x00d28cu
 
-/** A colour for a class; those of the first 20 differ well. White for -1. */
+/** A colour for a class; those of the first 12 differ well. White for -1. */
 uint32_t lc__colour_class(int64_t class_id);
 
 #endif
