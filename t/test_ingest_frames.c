@@ -126,6 +126,32 @@ START_TEST(each_reason)
 }
 END_TEST
 
+/* A label that stands in a file with all others is told by its image. */
+START_TEST(the_image_is_named)
+{
+	const char *root = run_scratch(), *warehouse = run_scratch();
+	char path[200];
+	struct ingesting in;
+
+	snprintf(path, sizeof(path), "%s/images/bad.png", root);
+	dataset_image(path, 40, 30, 1);
+	snprintf(path, sizeof(path), "%s/images/good.png", root);
+	dataset_image(path, 40, 30, 2);
+	snprintf(path, sizeof(path), "%s/all.json", root);
+	dataset_file(path, "{\"images\":[{\"id\":1,\"file_name\":\"bad.png\"},"
+	    "{\"id\":2,\"file_name\":\"good.png\"}],\"annotations\":["
+	    "{\"image_id\":1,\"bbox\":[0,0,99,9]},"
+	    "{\"image_id\":2,\"bbox\":[0,0,9,9]}]}");
+	dataset_settle(root);
+	ingesting_init(&in, root, warehouse);
+	in.recipe.layout = LC__LAYOUT_COCO;
+	ingesting_run(&in, LC_OK, NULL);
+	ck_assert_uint_eq(in.rejected, 1);
+	ck_assert_msg(strstr(in.last, ": images/bad.png: label 1: ") != NULL,
+	    "%s", in.last);
+}
+END_TEST
+
 START_TEST(nothing_is_good)
 {
 	const char *root = run_scratch(), *warehouse = run_scratch();
@@ -425,6 +451,7 @@ suite(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, each_reason, 0, COUNT(reject_rows));
+	tcase_add_test(tc, the_image_is_named);
 	tcase_add_test(tc, nothing_is_good);
 	tcase_add_loop_test(tc, each_limit, 0, COUNT(limit_rows));
 	tcase_add_test(tc, a_limit_keeps_current);

@@ -100,11 +100,12 @@ reject(struct lc__made *made, enum lc__reject reason, const char *detail)
 	made->sample.detail = made->detail;
 }
 
-/* For messages. */
+/* The file that a message is about: a label that has none of its own is the
+ * image's. */
 static const char *
 label_name(const struct lc__frame *frame)
 {
-	return frame->label_path != NULL ? frame->label_path : frame->name;
+	return frame->label_path != NULL ? frame->label_path : frame->image_path;
 }
 
 lc_status
@@ -117,8 +118,8 @@ lc__made_label(struct lc__maker *maker, struct lc__made *made,
 
 	made->sample.label_hash = frame->label_hash;
 	if (frame->label_path != NULL)
-		status = lc__maker_read(maker, made, frame->label_path, LC__LABEL_LIMIT,
-		    &made->sample.label, &fate);
+		status = lc__maker_read(maker, made, frame->label_path,
+		    LC__LABEL_MAX_BYTES, &made->sample.label, &fate);
 	start = lc__clock_ns();
 	if (status == LC_OK && fate == LC__INFILE_GOOD)
 		status = lc__label_read(maker->making->dataset, frame,

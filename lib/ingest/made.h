@@ -12,8 +12,7 @@
 #include "ingest/store.h"
 #include "labels/dataset.h"
 
-/** Files that are larger are refused. */
-#define LC__LABEL_LIMIT ((uint64_t)64 << 20)
+/** An image's file that is larger is refused. */
 #define LC__IMAGE_LIMIT ((uint64_t)1 << 30)
 
 /** What all threads read. */

@@ -406,7 +406,6 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	}
 	if (size > LC__LABEL_MAX_BYTES)
 		return lc__label_reject(out, LC__REJECT_UNPARSABLE,
-		    frame->label_path != NULL ? frame->label_path : frame->name,
-		    "larger than %llu bytes", LC__LABEL_MAX_BYTES);
+		    frame->label_path, "larger than %llu bytes", LC__LABEL_MAX_BYTES);
 	return dataset->layout->read(dataset, frame, bytes, size, out);
 }
