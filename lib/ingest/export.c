@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/sha256.h"
-#include "ingest/building.h"
+#include "ingest/ingesting.h"
 #include "ingest/rejected.h"
 #include "shard/outdir.h"
 
@@ -79,7 +79,7 @@ end_text(struct lc__buf *text)
 }
 
 static lc_status
-make_about(struct lc__building *b, struct texts *t)
+make_about(struct lc__ingesting *b, struct texts *t)
 {
 	struct lc__warehouse_about *about = &t->about;
 	const struct lc__samples *samples = &b->samples;
@@ -106,7 +106,7 @@ make_about(struct lc__building *b, struct texts *t)
 }
 
 static lc_status
-make_texts(struct lc__building *b, struct texts *t)
+make_texts(struct lc__ingesting *b, struct texts *t)
 {
 	return_if_error(lc__recipe_format(b->recipe, &t->recipe));
 	return_if_error(end_text(&t->recipe));
@@ -140,7 +140,7 @@ make_texts(struct lc__building *b, struct texts *t)
 /* ---- what stands there already ------------------------------------------------------ */
 
 static lc_status
-note_result(struct lc__building *b, const struct lc__standing *standing)
+note_result(struct lc__ingesting *b, const struct lc__standing *standing)
 {
 	b->out->version_dir = strdup(standing->dir);
 	b->out->shards = standing->manifest.n;
@@ -151,7 +151,7 @@ note_result(struct lc__building *b, const struct lc__standing *standing)
 /* Limits and the place of the sources may be others than they were: they change no
  * sample. */
 static lc_status
-refresh_manifest(struct lc__building *b, struct lc__standing *standing,
+refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
     const struct texts *t, bool *changed)
 {
 	struct lc__manifest manifest = standing->manifest;
@@ -188,7 +188,7 @@ refresh_manifest(struct lc__building *b, struct lc__standing *standing,
 
 /* The name that a version has got, a hidden one's excepted. */
 static const char *
-name_of(const struct lc__building *b, const struct lc__standing *standing)
+name_of(const struct lc__ingesting *b, const struct lc__standing *standing)
 {
 	const char *slash = strrchr(standing->dir, '/');
 	const char *name = slash != NULL ? slash + 1 : standing->dir;
@@ -198,7 +198,7 @@ name_of(const struct lc__building *b, const struct lc__standing *standing)
 
 /* A version that was built before, and is `current` or becomes it. */
 static lc_status
-take_standing(struct lc__building *b, struct lc__standing *standing,
+take_standing(struct lc__ingesting *b, struct lc__standing *standing,
     bool is_current, const struct texts *t)
 {
 	const char *warehouse = b->ingest->warehouse;
@@ -229,16 +229,16 @@ take_standing(struct lc__building *b, struct lc__standing *standing,
 static int
 step(void *ctx, uint64_t done, uint64_t total)
 {
-	struct lc__building *b = ctx;
+	struct lc__ingesting *b = ctx;
 
 	b->state->bytes_exported = done;
 	b->state->bytes_to_export = total;
-	return lc__building_step(b) != LC_OK;
+	return lc__ingesting_step(b) != LC_OK;
 }
 
 /* The lists come before the manifest, which has their SHA-256. */
 static lc_status
-write_lists(struct lc__building *b, const char *place, const struct texts *t)
+write_lists(struct lc__ingesting *b, const char *place, const struct texts *t)
 {
 	char *sources = lc__path_join(place, LC__SOURCES_NAME);
 	char *rejected = lc__path_join(place, LC__WAREHOUSE_REJECTED);
@@ -258,7 +258,7 @@ write_lists(struct lc__building *b, const char *place, const struct texts *t)
 
 /* Equal only for the very same samples. */
 static lc_status
-make_state(const struct lc__building *b, struct lc__buf *out)
+make_state(const struct lc__ingesting *b, struct lc__buf *out)
 {
 	const struct lc__samples *samples = &b->samples;
 	uint64_t hash[2] = { 0, 0 }, mixed[4];
@@ -275,7 +275,7 @@ make_state(const struct lc__building *b, struct lc__buf *out)
 }
 
 static lc_status
-build_shards(struct lc__building *b, const char *place, const struct texts *t)
+build_shards(struct lc__ingesting *b, const char *place, const struct texts *t)
 {
 	const lc_progress progress = { .step = step, .ctx = b };
 	struct lc__build build = { .dir = place, .series = b->samples.series,
@@ -304,7 +304,7 @@ build_shards(struct lc__building *b, const char *place, const struct texts *t)
 }
 
 static lc_status
-build_new(struct lc__building *b, const struct texts *t)
+build_new(struct lc__ingesting *b, const struct texts *t)
 {
 	const char *warehouse = b->ingest->warehouse;
 	char *place = lc__publish_place(warehouse, &b->edition);
@@ -332,7 +332,7 @@ build_new(struct lc__building *b, const struct texts *t)
 /* ---- one or the other --------------------------------------------------------------------- */
 
 static lc_status
-find_edition(struct lc__building *b)
+find_edition(struct lc__ingesting *b)
 {
 	lc__sources_sort(&b->sources);
 	b->edition.sources = &b->sources;
@@ -347,7 +347,7 @@ find_edition(struct lc__building *b)
 }
 
 static lc_status
-take_or_build(struct lc__building *b, const struct texts *t)
+take_or_build(struct lc__ingesting *b, const struct texts *t)
 {
 	struct lc__standing standing = { .dir = NULL };
 	bool is_current = false;
@@ -364,7 +364,7 @@ take_or_build(struct lc__building *b, const struct texts *t)
 }
 
 static lc_status
-export(struct lc__building *b)
+export(struct lc__ingesting *b)
 {
 	struct texts texts = { .about = { .layout = NULL } };
 	lc_status status = find_edition(b);
@@ -385,13 +385,13 @@ export(struct lc__building *b)
 }
 
 lc_status
-lc__building_export(struct lc__building *b)
+lc__ingesting_export(struct lc__ingesting *b)
 {
 	uint64_t start = lc__clock_ns();
 	lc_status status;
 
 	b->state->phase = LC__PHASE_EXPORT;
 	status = export(b);
-	lc__building_spent(b, LC__PHASE_EXPORT, &start);
+	lc__ingesting_spent(b, LC__PHASE_EXPORT, &start);
 	return status;
 }

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "ingest/building.h"
+#include "ingest/ingesting.h"
 #include "ingest/crew.h"
 #include "ingest/space.h"
 
@@ -43,7 +43,7 @@ planes_bytes(const struct lc__recipe *recipe, uint64_t *shard_bytes)
 
 /* Bytes of the shards that `current` has: they may be linked. */
 static uint64_t
-standing_bytes(const struct lc__building *b)
+standing_bytes(const struct lc__ingesting *b)
 {
 	struct lc__standing standing = { .dir = NULL };
 	uint64_t bytes = 0;
@@ -58,7 +58,7 @@ standing_bytes(const struct lc__building *b)
 
 /* Before anything is written: for samples that are not stored yet, and shards. */
 static lc_status
-check_space(const struct lc__building *b)
+check_space(const struct lc__ingesting *b)
 {
 	const uint64_t frames = b->state->frames;
 	uint64_t stored = 0, room = 0, pixels, shard, shards, have, needed;
@@ -78,7 +78,7 @@ check_space(const struct lc__building *b)
 }
 
 static lc_status
-watch_space(struct lc__building *b)
+watch_space(struct lc__ingesting *b)
 {
 	uint64_t left = 0;
 
@@ -97,7 +97,7 @@ watch_space(struct lc__building *b)
 /* ---- one frame ------------------------------------------------------------------ */
 
 static lc_status
-add_source(struct lc__building *b, const struct lc__source_note *note)
+add_source(struct lc__ingesting *b, const struct lc__source_note *note)
 {
 	const struct lc__source_file file = { .path = note->path,
 		.size = note->size, .mtime_ns = note->mtime_ns,
@@ -108,7 +108,7 @@ add_source(struct lc__building *b, const struct lc__source_note *note)
 
 /* What a version is made of: also that an image was not there. */
 static lc_status
-add_sources(struct lc__building *b, const struct lc__sample *s)
+add_sources(struct lc__ingesting *b, const struct lc__sample *s)
 {
 	const struct lc__source_file missing = { .path = s->wanted,
 		.missing = true };
@@ -120,7 +120,7 @@ add_sources(struct lc__building *b, const struct lc__sample *s)
 }
 
 static lc_status
-store(struct lc__building *b, const struct lc__made *made)
+store(struct lc__ingesting *b, const struct lc__made *made)
 {
 	const char *key = (const char *)made->key.data;
 	uint64_t start = lc__clock_ns();
@@ -135,13 +135,13 @@ store(struct lc__building *b, const struct lc__made *made)
 	if (made->put && made->sample.planes != NULL)
 		b->state->bytes_stored += (uint64_t)3 *
 		    made->sample.target_width * made->sample.target_height;
-	lc__building_spent(b, LC__PHASE_STORE, &start);
+	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
 	return_if_error(status);
 	return watch_space(b);
 }
 
 static void
-tell_rejected(struct lc__building *b, const struct lc__frame *frame,
+tell_rejected(struct lc__ingesting *b, const struct lc__frame *frame,
     enum lc__reject reason, const char *detail)
 {
 	const struct lc__ingest_watch *watch = b->ingest->watch;
@@ -152,7 +152,7 @@ tell_rejected(struct lc__building *b, const struct lc__frame *frame,
 }
 
 static lc_status
-count(struct lc__building *b, const struct lc__made *made)
+count(struct lc__ingesting *b, const struct lc__made *made)
 {
 	const struct lc__sample *s = &made->sample;
 	const enum lc__reject fate = lc__counting_fate(b->recipe, s);
@@ -175,20 +175,20 @@ count(struct lc__building *b, const struct lc__made *made)
 static lc_status
 take(void *ctx, struct lc__made *made)
 {
-	struct lc__building *b = ctx;
+	struct lc__ingesting *b = ctx;
 
 	for (int phase = 0; phase < LC__PHASES; phase++)
 		b->state->ns[phase] += made->ns[phase];
 	b->state->bytes_read += made->bytes_read;
 	return_if_error(store(b, made));
 	return_if_error(count(b, made));
-	return lc__building_step(b);
+	return lc__ingesting_step(b);
 }
 
 static lc_status
 idle(void *ctx)
 {
-	return lc__building_step(ctx);
+	return lc__ingesting_step(ctx);
 }
 
 /* ---- what is no frame any more --------------------------------------------------- */
@@ -218,7 +218,7 @@ is_frame(void *ctx, const char *name, size_t size)
 }
 
 static lc_status
-hash_names(const struct lc__building *b, struct names *names)
+hash_names(const struct lc__ingesting *b, struct names *names)
 {
 	struct lc__buf key = { 0 };
 	struct lc__frame frame;
@@ -243,7 +243,7 @@ hash_names(const struct lc__building *b, struct names *names)
 
 /* Of frames that the dataset no longer has. */
 static lc_status
-forget_gone(struct lc__building *b)
+forget_gone(struct lc__ingesting *b)
 {
 	struct names names = { NULL, 0 };
 	lc_status status = hash_names(b, &names);
@@ -258,7 +258,7 @@ forget_gone(struct lc__building *b)
 /* ---- all of them ------------------------------------------------------------------ */
 
 static lc_status
-finish(struct lc__building *b)
+finish(struct lc__ingesting *b)
 {
 	uint64_t start = lc__clock_ns();
 	lc_status status = LC_OK;
@@ -267,12 +267,12 @@ finish(struct lc__building *b)
 		status = forget_gone(b);
 	if (b->store.cache != NULL && status == LC_OK)
 		status = lc_flush(b->store.cache);
-	lc__building_spent(b, LC__PHASE_STORE, &start);
+	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
 	return status;
 }
 
 lc_status
-lc__building_frames(struct lc__building *b)
+lc__ingesting_frames(struct lc__ingesting *b)
 {
 	uint64_t shard_bytes;
 	struct lc__crew crew = { .making = { .recipe = b->recipe,

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ingest/building.h"
+#include "ingest/ingesting.h"
 #include "ingest/lock.h"
 
 #define MAX_THREADS 256
@@ -25,7 +25,7 @@ lc__phase_name(enum lc__phase phase)
 }
 
 lc_status
-lc__building_step(struct lc__building *b)
+lc__ingesting_step(struct lc__ingesting *b)
 {
 	const struct lc__ingest_watch *watch = b->ingest->watch;
 
@@ -38,7 +38,7 @@ lc__building_step(struct lc__building *b)
 }
 
 void
-lc__building_spent(struct lc__building *b, enum lc__phase phase, uint64_t *start)
+lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase, uint64_t *start)
 {
 	const uint64_t now = lc__clock_ns();
 
@@ -102,7 +102,7 @@ check_place(const struct lc__ingest *ingest)
 }
 
 static lc_status
-open_warehouse(struct lc__building *b)
+open_warehouse(struct lc__ingesting *b)
 {
 	const struct lc__ingest *ingest = b->ingest;
 
@@ -114,7 +114,7 @@ open_warehouse(struct lc__building *b)
 }
 
 static lc_status
-open_store(struct lc__building *b)
+open_store(struct lc__ingesting *b)
 {
 	const struct lc__ingest *ingest = b->ingest;
 	char key[65];
@@ -134,7 +134,7 @@ open_store(struct lc__building *b)
 /* ---- the run ------------------------------------------------------------------------ */
 
 static lc_status
-check_limits(struct lc__building *b)
+check_limits(struct lc__ingesting *b)
 {
 	const struct lc__ingest_watch *watch = b->ingest->watch;
 	const struct lc__thresholds *limits = &b->ingest->thresholds;
@@ -153,20 +153,20 @@ check_limits(struct lc__building *b)
 }
 
 static lc_status
-run(struct lc__building *b)
+run(struct lc__ingesting *b)
 {
 	return_if_error(open_warehouse(b));
-	return_if_error(lc__building_scan(b));
+	return_if_error(lc__ingesting_scan(b));
 	return_if_error(open_store(b));
-	return_if_error(lc__building_frames(b));
+	return_if_error(lc__ingesting_frames(b));
 	return_if_error(check_limits(b));
-	return_if_error(lc__building_export(b));
+	return_if_error(lc__ingesting_export(b));
 	return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
 }
 
 /* What is stored so far is good, however the build ended. */
 static lc_status
-end(struct lc__building *b, lc_status status)
+end(struct lc__ingesting *b, lc_status status)
 {
 	const lc_error error = *lc_last_error();
 	uint64_t start = lc__clock_ns();
@@ -174,7 +174,7 @@ end(struct lc__building *b, lc_status status)
 
 	lc__samples_free(&b->samples);
 	closed = lc__store_close(&b->store);
-	lc__building_spent(b, LC__PHASE_STORE, &start);
+	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
 	lc__sources_free(&b->sources);
 	lc__dataset_close(b->dataset);
 	free(b->root_path);
@@ -189,7 +189,7 @@ end(struct lc__building *b, lc_status status)
 lc_status
 lc__ingest_run(const struct lc__ingest *ingest, struct lc__ingest_result *out)
 {
-	struct lc__building b = { .ingest = ingest, .recipe = ingest->recipe,
+	struct lc__ingesting b = { .ingest = ingest, .recipe = ingest->recipe,
 		.out = out, .state = &out->state, .start = lc__clock_ns(),
 		.threads = count_threads(ingest->threads), .root = -1, .lock = -1 };
 

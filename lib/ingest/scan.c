@@ -11,13 +11,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ingest/building.h"
+#include "ingest/ingesting.h"
 #include "ingest/crew.h"
 #include "ingest/infile.h"
 #include "ingest/learn.h"
 
 static lc_status
-open_root(struct lc__building *b)
+open_root(struct lc__ingesting *b)
 {
 	const char *path = b->ingest->dataset;
 
@@ -33,7 +33,7 @@ open_root(struct lc__building *b)
 
 /* What the pass over the headers is told of. */
 struct learning {
-	struct lc__building *b;
+	struct lc__ingesting *b;
 	struct lc__shapes shapes;
 };
 
@@ -47,17 +47,17 @@ take_shape(void *ctx, struct lc__made *made)
 	    made->ns[LC__PHASE_READ] + made->ns[LC__PHASE_LABEL];
 	state->bytes_read += made->bytes_read;
 	return_if_error(lc__shapes_add(&learning->shapes, &made->sample));
-	return lc__building_step(learning->b);
+	return lc__ingesting_step(learning->b);
 }
 
 static lc_status
 still_learning(void *ctx)
 {
-	return lc__building_step(((struct learning *)ctx)->b);
+	return lc__ingesting_step(((struct learning *)ctx)->b);
 }
 
 static lc_status
-learn_buckets(struct lc__building *b)
+learn_buckets(struct lc__ingesting *b)
 {
 	struct learning learning = { .b = b };
 	struct lc__crew crew = { .making = { .recipe = b->recipe,
@@ -76,7 +76,7 @@ learn_buckets(struct lc__building *b)
 /* ---- what is no frame's own ---------------------------------------------------- */
 
 static lc_status
-add_source(struct lc__building *b, const char *path, bool directory)
+add_source(struct lc__ingesting *b, const char *path, bool directory)
 {
 	struct lc__source_file file = { .path = path, .directory = directory };
 	char *full = *path == '/' ? strdup(path) :
@@ -102,7 +102,7 @@ add_source(struct lc__building *b, const char *path, bool directory)
 }
 
 static lc_status
-add_common(struct lc__building *b)
+add_common(struct lc__ingesting *b)
 {
 	const char *const *paths;
 	size_t n = lc__dataset_dirs(b->dataset, &paths);
@@ -118,7 +118,7 @@ add_common(struct lc__building *b)
 /* ---- all of it ------------------------------------------------------------------ */
 
 static lc_status
-find_keys(struct lc__building *b)
+find_keys(struct lc__ingesting *b)
 {
 	char key[65];
 
@@ -144,7 +144,7 @@ before_now(void)
 }
 
 static lc_status
-scan(struct lc__building *b)
+scan(struct lc__ingesting *b)
 {
 	const struct lc__ingest *in = b->ingest;
 	struct lc__recipe *recipe = b->recipe;
@@ -163,14 +163,14 @@ scan(struct lc__building *b)
 }
 
 lc_status
-lc__building_scan(struct lc__building *b)
+lc__ingesting_scan(struct lc__ingesting *b)
 {
 	uint64_t start = lc__clock_ns();
 	lc_status status = scan(b);
 
-	lc__building_spent(b, LC__PHASE_SCAN, &start);
+	lc__ingesting_spent(b, LC__PHASE_SCAN, &start);
 	return_if_error(status);
-	return_if_error(lc__building_step(b));
+	return_if_error(lc__ingesting_step(b));
 	if (b->ingest->learn_buckets > 0)
 		return_if_error(learn_buckets(b));
 	return find_keys(b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A build on its way; shared by the files that do its steps. */
-#ifndef LC_INGEST_BUILDING_H
-#define LC_INGEST_BUILDING_H
+#ifndef LC_INGEST_INGESTING_H
+#define LC_INGEST_INGESTING_H
 
 #include "ingest/counting.h"
 #include "ingest/ingest.h"
@@ -11,7 +11,7 @@
 #include "labels/dataset.h"
 #include "warehouse/sources.h"
 
-struct lc__building {
+struct lc__ingesting {
 	const struct lc__ingest *ingest;
 	struct lc__recipe *recipe;       /* ingest's */
 	struct lc__ingest_result *out;
@@ -33,17 +33,17 @@ struct lc__building {
 };
 
 /** Tell the watch where the build stands; LC_CANCELLED if it says so. */
-LC_CHECKED lc_status lc__building_step(struct lc__building *b);
+LC_CHECKED lc_status lc__ingesting_step(struct lc__ingesting *b);
 /** Count what was spent since @p start, which becomes now. */
-void lc__building_spent(struct lc__building *b, enum lc__phase phase,
+void lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase,
     uint64_t *start);
 
 /** List the frames, learn buckets, find the keys. */
-LC_CHECKED lc_status lc__building_scan(struct lc__building *b);
+LC_CHECKED lc_status lc__ingesting_scan(struct lc__ingesting *b);
 /** All frames to the module, the summary and the sources. */
-LC_CHECKED lc_status lc__building_frames(struct lc__building *b);
+LC_CHECKED lc_status lc__ingesting_frames(struct lc__ingesting *b);
 /** All samples to shards, unless that has been done already. */
-LC_CHECKED lc_status lc__building_export(struct lc__building *b);
+LC_CHECKED lc_status lc__ingesting_export(struct lc__ingesting *b);
 
 /** `--clear` was asked for and has not been finished. */
 LC_CHECKED lc_status lc__rebuild_note(const char *warehouse, bool wanted);
