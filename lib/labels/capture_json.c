@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mpack.h"
+#include "labels/json_extra.h"
 #include "labels/json_load.h"
 #include "labels/label.h"
 #include "labels/names.h"
@@ -51,63 +52,37 @@ class_name(const json_t *object)
 }
 
 static bool
-is_label_extra(const json_t *object, const char *name)
+is_label_extra(const json_t *object, const char *name, const json_t *member)
 {
 	const char *class = class_name(object);
 
+	(void)member;
 	return strcmp(name, "bbox_norm") != 0 && strcmp(name, "bbox_px") != 0 &&
 	    (class == NULL || strcmp(name, class) != 0);
 }
 
 static bool
-is_frame_extra(const json_t *object, const char *name)
+is_frame_extra(const json_t *object, const char *name, const json_t *member)
 {
 	uint64_t number;
 
+	(void)object;
 	if (strcmp(name, "frame_id") == 0)
-		return !lc__json_uint(json_object_get(object, name), &number);
+		return !lc__json_uint(member, &number);
 	return strcmp(name, "image") != 0 && strcmp(name, "image_present") != 0 &&
 	    strcmp(name, "labels") != 0;
-}
-
-typedef bool (*is_extra)(const json_t *object, const char *name);
-
-static uint32_t
-count_extra(const json_t *object, is_extra extra)
-{
-	const char *name;
-	json_t *member;
-	uint32_t n = 0;
-
-	json_object_foreach((json_t *)object, name, member)
-		n += extra(object, name);
-	return n;
-}
-
-static bool
-pack_label_extra(const json_t *object, struct lc__buf *out)
-{
-	const char *name;
-	json_t *member;
-
-	lc__mpack_map(out, count_extra(object, is_label_extra));
-	json_object_foreach((json_t *)object, name, member) {
-		if (!is_label_extra(object, name))
-			continue;
-		lc__mpack_str(out, name);
-		if (!lc__json_pack(member, out))
-			return false;
-	}
-	return true;
 }
 
 static bool
 pack_labels_extra(const json_t *labels, struct lc__buf *out)
 {
 	lc__mpack_array(out, (uint32_t)json_array_size(labels));
-	for (size_t i = 0; i < json_array_size(labels); i++)
-		if (!pack_label_extra(json_array_get(labels, i), out))
+	for (size_t i = 0; i < json_array_size(labels); i++) {
+		const json_t *label = json_array_get(labels, i);
+		lc__mpack_map(out, lc__json_count_extra(label, is_label_extra));
+		if (!lc__json_pack_extra(label, is_label_extra, out))
 			return false;
+	}
 	return true;
 }
 
@@ -115,7 +90,8 @@ static bool
 have_labels_extra(const json_t *labels)
 {
 	for (size_t i = 0; i < json_array_size(labels); i++)
-		if (count_extra(json_array_get(labels, i), is_label_extra) > 0)
+		if (lc__json_count_extra(json_array_get(labels, i),
+		    is_label_extra) > 0)
 			return true;
 	return false;
 }
@@ -126,7 +102,7 @@ pack_extra(const json_t *frame, struct lc__buf *out)
 {
 	const json_t *labels = json_object_get(frame, "labels");
 	const bool inner = have_labels_extra(labels);
-	const uint32_t n = count_extra(frame, is_frame_extra) + inner;
+	const uint32_t n = lc__json_count_extra(frame, is_frame_extra) + inner;
 	const char *name;
 	json_t *member;
 	bool good = true;
@@ -136,7 +112,7 @@ pack_extra(const json_t *frame, struct lc__buf *out)
 	lc__mpack_map(out, n);
 	json_object_foreach((json_t *)frame, name, member) {
 		const bool here = member == labels && inner;
-		if (!here && !is_frame_extra(frame, name))
+		if (!here && !is_frame_extra(frame, name, member))
 			continue;
 		lc__mpack_str(out, name);
 		good = good && (here ? pack_labels_extra(member, out) :

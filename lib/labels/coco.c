@@ -323,7 +323,6 @@ join(struct scan *s)
 	struct lc__coco *coco = s->coco;
 
 	coco->n_images = s->images.n;
-	coco->n_annotations = s->annotations.n;
 	coco->images = calloc(s->images.n + 1, sizeof(*coco->images));
 	coco->annotations = calloc(s->annotations.n + 1,
 	    sizeof(*coco->annotations));

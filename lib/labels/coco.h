@@ -31,8 +31,7 @@ struct lc__coco {
 	const char *name; /* of it for messages, from the root or absolute */
 	struct lc__coco_image *images;
 	size_t n_images;
-	struct lc__coco_place *annotations;
-	size_t n_annotations;
+	struct lc__coco_place *annotations; /* image by image */
 };
 
 /**

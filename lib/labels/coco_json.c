@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mpack.h"
 #include "labels/coco.h"
+#include "labels/json_extra.h"
 #include "labels/json_load.h"
 #include "labels/json_slim.h"
 #include "labels/label.h"
@@ -113,8 +114,6 @@ load(struct reader *r, const struct lc__coco_place *place, bool slim,
 
 /* ---- metadata ------------------------------------------------------------------ */
 
-typedef bool (*is_extra)(const char *name, const json_t *member);
-
 static bool
 is_one_of(const char *name, const char *const *names)
 {
@@ -125,53 +124,27 @@ is_one_of(const char *name, const char *const *names)
 
 /* `labels` and `crowds` are what is added to them. */
 static bool
-is_image_extra(const char *name, const json_t *member)
+is_image_extra(const json_t *object, const char *name, const json_t *member)
 {
 	static const char *const read[] = { "id", "file_name", "width", "height",
 		"labels", "crowds", NULL };
 
+	(void)object;
 	(void)member;
 	return !is_one_of(name, read);
 }
 
 /* Outlines and the like are data of their own, and not kept. */
 static bool
-is_object_extra(const char *name, const json_t *member)
+is_object_extra(const json_t *object, const char *name, const json_t *member)
 {
 	static const char *const read[] = { "image_id", "bbox", "iscrowd", NULL };
 
+	(void)object;
 	if (strcmp(name, "category_id") == 0)
 		return !json_is_integer(member) || json_integer_value(member) < 0;
 	return !is_one_of(name, read) && !json_is_object(member) &&
 	    !json_is_array(member) && json_string_length(member) <= TEXT_MAX;
-}
-
-static uint32_t
-count_extra(const json_t *object, is_extra extra)
-{
-	const char *name;
-	json_t *member;
-	uint32_t n = 0;
-
-	json_object_foreach((json_t *)object, name, member)
-		n += extra(name, member);
-	return n;
-}
-
-static bool
-pack_members(const json_t *object, is_extra extra, struct lc__buf *out)
-{
-	const char *name;
-	json_t *member;
-
-	json_object_foreach((json_t *)object, name, member) {
-		if (!extra(name, member))
-			continue;
-		lc__mpack_str(out, name);
-		if (!lc__json_pack(member, out))
-			return false;
-	}
-	return true;
 }
 
 static lc_status
@@ -179,13 +152,13 @@ read_extra(struct reader *r, const json_t *image)
 {
 	struct lc__buf *const out = &r->label->extra;
 	const bool crowds = r->crowds > 0;
-	const uint32_t n = count_extra(image, is_image_extra) + r->any_object +
+	const uint32_t n = lc__json_count_extra(image, is_image_extra) + r->any_object +
 	    crowds;
 
 	if (n == 0)
 		return LC_OK;
 	lc__mpack_map(out, n);
-	if (!pack_members(image, is_image_extra, out))
+	if (!lc__json_pack_extra(image, is_image_extra, out))
 		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: metadata nested "
 		    "too deep", (long long)r->image);
 	if (crowds) {
@@ -226,7 +199,7 @@ read_object(struct reader *r, const json_t *object)
 	struct lc__label_box *box = lc__label_add(r->label);
 	const json_t *bbox = json_object_get(object, "bbox");
 	const json_t *class = json_object_get(object, "category_id");
-	const uint32_t n = count_extra(object, is_object_extra);
+	const uint32_t n = lc__json_count_extra(object, is_object_extra);
 	double v[4];
 
 	if (box == NULL)
@@ -248,7 +221,7 @@ read_object(struct reader *r, const json_t *object)
 	r->any_object |= n > 0;
 	lc__mpack_map(&r->objects, n);
 	/* Only scalars, which are never nested too deep. */
-	(void)pack_members(object, is_object_extra, &r->objects);
+	(void)lc__json_pack_extra(object, is_object_extra, &r->objects);
 	return LC_OK;
 }
 
