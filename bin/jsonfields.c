@@ -54,24 +54,6 @@ add(struct leaves *leaves, char *path, char *value)
 }
 
 static char *
-text_of(const lc_value *value)
-{
-	const struct lc__json_tensors plain = { LC__JSON_SUMMARY, NULL, NULL };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	lc_status status;
-
-	if (out == NULL)
-		return NULL;
-	status = lc__value_json_write(out, value, &plain);
-	if (fclose(out) == 0 && status == LC_OK)
-		return text;
-	free(text);
-	return NULL;
-}
-
-static char *
 join(const char *path, const char *name, size_t i)
 {
 	const char *dot = *path != '\0' ? "." : "";
@@ -89,7 +71,7 @@ walk(struct leaves *leaves, const char *path, const lc_value *value)
 	const size_t n = lc_value_count(value);
 
 	if (n == 0) {
-		add(leaves, strdup(path), text_of(value));
+		add(leaves, strdup(path), lc__value_json_text(value));
 		return;
 	}
 	for (size_t i = 0; i < n && !leaves->failed; i++) {

@@ -47,6 +47,8 @@ struct lc__json_tensors {
  */
 LC_CHECKED lc_status lc__value_json_write(FILE *out, const lc_value *value,
     const struct lc__json_tensors *tensors);
+/** The same as a malloc'ed string, tensors by their types; NULL without memory. */
+char *lc__value_json_text(const lc_value *value);
 
 /**
  * Where the data of a tensor that stands in a file comes from.

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -231,4 +232,22 @@ lc__value_json_write(FILE *out, const lc_value *value,
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
 	lc__buf_free(&w.path);
 	return status;
+}
+
+char *
+lc__value_json_text(const lc_value *value)
+{
+	static const struct lc__json_tensors plain = { .data = LC__JSON_SUMMARY };
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	lc_status status;
+
+	if (out == NULL)
+		return NULL;
+	status = lc__value_json_write(out, value, &plain);
+	if (fclose(out) == 0 && status == LC_OK)
+		return text;
+	free(text);
+	return NULL;
 }

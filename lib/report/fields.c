@@ -2,7 +2,6 @@
 #include "report/fields.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,24 +17,12 @@ no_memory(void)
 static char *
 text_of(const lc_value *value)
 {
-	const struct lc__json_tensors plain = { LC__JSON_SUMMARY, NULL, NULL };
 	const char *string;
-	char *text = NULL;
-	size_t size;
-	lc_status status;
-	FILE *out;
 
 	if (lc_value_kind(value) == LC_STRING &&
 	    lc_value_as_str(value, &string, NULL) == LC_OK)
 		return strdup(string);
-	out = open_memstream(&text, &size);
-	if (out == NULL)
-		return NULL;
-	status = lc__value_json_write(out, value, &plain);
-	if (fclose(out) == 0 && status == LC_OK)
-		return text;
-	free(text);
-	return NULL;
+	return lc__value_json_text(value);
 }
 
 static lc_status
