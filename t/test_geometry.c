@@ -102,9 +102,6 @@ END_TEST
 
 START_TEST(names)
 {
-	ck_assert_str_eq(lc__fit_name(LC__FIT_LETTERBOX), "letterbox");
-	ck_assert_str_eq(lc__fit_name(LC__FIT_STRETCH), "stretch");
-	ck_assert_str_eq(lc__fit_name(LC__FIT_COVER), "cover");
 	ck_assert_str_eq(lc__fit_recipe_name(LC__FIT_LETTERBOX), "Letterbox");
 	ck_assert_str_eq(lc__fit_recipe_name(LC__FIT_STRETCH), "Stretch");
 	ck_assert_str_eq(lc__fit_recipe_name(LC__FIT_COVER), "Cover");

@@ -131,27 +131,6 @@ START_TEST(quantiles_of_random_values)
 }
 END_TEST
 
-START_TEST(distances)
-{
-	const double left[] = { 1, 1, 3 }, both[] = { 1, 3, 3, 5, 1, 1 };
-	const double right[] = { 7, 9 }, under[] = { -1 }, over[] = { 11 };
-	const struct lc__histogram none = made_of(NULL, 0), a = made_of(left, 3),
-	    b = made_of(both, 6), c = made_of(right, 2), d = made_of(under, 1),
-	    e = made_of(over, 1);
-
-	ck_assert_double_eq(lc__histogram_distance(&none, &none), 0);
-	ck_assert_double_eq(lc__histogram_distance(&none, &a), 1);
-	ck_assert_double_eq(lc__histogram_distance(&a, &none), 1);
-	ck_assert_double_eq(lc__histogram_distance(&a, &a), 0);
-	ck_assert_double_eq(lc__histogram_distance(&a, &c), 1);
-	ck_assert_double_eq(lc__histogram_distance(&d, &e), 1);
-	/* 2/3 1/3 0 and 3/6 2/6 1/6 */
-	ck_assert_double_eq_tol(lc__histogram_distance(&a, &b), 1.0 / 6, 1e-15);
-	ck_assert_double_eq(lc__histogram_distance(&a, &b),
-	    lc__histogram_distance(&b, &a));
-}
-END_TEST
-
 int
 main(void)
 {
@@ -164,7 +143,6 @@ main(void)
 	tcase_add_test(tc, quantiles);
 	tcase_add_test(tc, quantiles_outside);
 	tcase_add_test(tc, quantiles_of_random_values);
-	tcase_add_test(tc, distances);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

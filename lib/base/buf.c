@@ -70,16 +70,6 @@ lc__buf_printf(struct lc__buf *buf, const char *format, ...)
 }
 
 void
-lc__buf_pad(struct lc__buf *buf, size_t unit)
-{
-	const size_t pad = (unit - buf->size % unit) % unit;
-	void *place = lc__buf_append(buf, NULL, pad);
-
-	if (place != NULL)
-		memset(place, 0, pad);
-}
-
-void
 lc__buf_free(struct lc__buf *buf)
 {
 	free(buf->data);

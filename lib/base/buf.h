@@ -20,9 +20,6 @@ void *lc__buf_append(struct lc__buf *buf, const void *data, size_t size);
 void lc__buf_printf(struct lc__buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Append zero bytes until size is a multiple of @p unit, a power of two. */
-void lc__buf_pad(struct lc__buf *buf, size_t unit);
-
 void lc__buf_free(struct lc__buf *buf);
 
 #endif

@@ -216,25 +216,3 @@ lc__mpack_find(const struct lc__mpack *map, const char *key,
 	}
 	return false;
 }
-
-bool
-lc__mpack_at(const struct lc__mpack *array, size_t i, struct lc__mpack *out)
-{
-	const msgpack_object *object = array->inner;
-
-	if (array->kind != LC__MPACK_ARRAY || i >= object->via.array.size)
-		return false;
-	describe(&object->via.array.ptr[i], out);
-	return true;
-}
-
-bool
-lc__mpack_text(const struct lc__mpack *str, char *out, size_t room)
-{
-	if (str->kind != LC__MPACK_STR || str->size >= room ||
-	    memchr(str->bytes, '\0', str->size) != NULL)
-		return false;
-	memcpy(out, str->bytes, str->size);
-	out[str->size] = '\0';
-	return true;
-}

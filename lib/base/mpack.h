@@ -56,9 +56,5 @@ void lc__mpack_close(struct lc__mpack_doc *doc);
 /** The value of a string key in a map; false if it is no map or lacks the key. */
 bool lc__mpack_find(const struct lc__mpack *map, const char *key,
     struct lc__mpack *out);
-/** Member @p i of an array. */
-bool lc__mpack_at(const struct lc__mpack *array, size_t i, struct lc__mpack *out);
-/** Copy a string with a terminator; false if it is none or does not fit. */
-bool lc__mpack_text(const struct lc__mpack *str, char *out, size_t room);
 
 #endif

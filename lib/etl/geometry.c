@@ -3,24 +3,15 @@
 
 #include "etl/turn.h"
 
-static const struct {
-	const char *name, *recipe_name;
-} fits[] = {
-	[LC__FIT_LETTERBOX] = { "letterbox", "Letterbox" },
-	[LC__FIT_STRETCH] = { "stretch", "Stretch" },
-	[LC__FIT_COVER] = { "cover", "Cover" },
-};
-
-const char *
-lc__fit_name(enum lc__fit fit)
-{
-	return fits[fit].name;
-}
-
 const char *
 lc__fit_recipe_name(enum lc__fit fit)
 {
-	return fits[fit].recipe_name;
+	static const char *const names[] = {
+		[LC__FIT_LETTERBOX] = "Letterbox", [LC__FIT_STRETCH] = "Stretch",
+		[LC__FIT_COVER] = "Cover"
+	};
+
+	return names[fit];
 }
 
 /* a * b / c rounded to nearest, halves up, between 1 and most. */

@@ -13,8 +13,7 @@ enum lc__fit {
 	LC__FIT_COVER          /* whole target, aspect kept, centre of the picture */
 };
 
-/** "letterbox", "stretch", "cover"; in a recipe "Letterbox" and so on. */
-const char *lc__fit_name(enum lc__fit fit);
+/** "Letterbox", "Stretch", "Cover". */
 const char *lc__fit_recipe_name(enum lc__fit fit);
 
 /** A rectangle of the source that fills a rectangle of the target. Both in

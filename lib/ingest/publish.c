@@ -114,8 +114,12 @@ is_edition(const struct lc__standing *standing,
 	return has_lists(standing, edition);
 }
 
-lc_status
-lc__standing_read(const char *dir, const struct lc__edition *edition,
+/* The version in a directory, if it is this edition and all its files are there,
+ * with their sizes; else LC_NOT_FOUND. Its lists must be what they would be now, but
+ * for times: the fingerprint does not say so, as names in directories have no part
+ * in it. */
+static lc_status
+read_standing(const char *dir, const struct lc__edition *edition,
     struct lc__standing *out)
 {
 	struct lc__standing standing = { .dir = strdup(dir) };
@@ -189,7 +193,7 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 		    strcmp(digits(names[i]), digits(edition->name)) == 0) {
 			dir = lc__path_join(warehouse, names[i]);
 			found = dir != NULL ?
-			    lc__standing_read(dir, edition, out) : no_memory();
+			    read_standing(dir, edition, out) : no_memory();
 		}
 		free(dir);
 	}
@@ -205,7 +209,7 @@ lc__standing_find(const char *warehouse, const struct lc__edition *edition,
 	lc_status status = lc__version_find(warehouse, &dir);
 
 	if (status == LC_OK)
-		status = lc__standing_read(dir, edition, out);
+		status = read_standing(dir, edition, out);
 	free(dir);
 	*is_current = status == LC_OK;
 	if (status == LC_OK || status == LC_NO_MEMORY)
@@ -214,7 +218,7 @@ lc__standing_find(const char *warehouse, const struct lc__edition *edition,
 	if (status != LC_NOT_FOUND)
 		return status;
 	dir = lc__publish_place(warehouse, edition);
-	status = dir != NULL ? lc__standing_read(dir, edition, out) : no_memory();
+	status = dir != NULL ? read_standing(dir, edition, out) : no_memory();
 	free(dir);
 	return status;
 }

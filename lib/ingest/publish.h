@@ -30,14 +30,6 @@ struct lc__standing {
 	struct lc__warehouse_about about;
 };
 
-/**
- * Read the version in @p dir, if it is this edition and all its files are there,
- * with their sizes; its lists must be what they would be now, but for times. The
- * fingerprint does not say so: names in directories have no part in it.
- * @return LC_OK; LC_NOT_FOUND if it is not; LC_NO_MEMORY.
- */
-LC_CHECKED lc_status lc__standing_read(const char *dir,
-    const struct lc__edition *edition, struct lc__standing *out);
 /** Read what `current` points to, whatever it is. LC_NOT_FOUND if there is none. */
 LC_CHECKED lc_status lc__standing_current(const char *warehouse,
     struct lc__standing *out);

@@ -16,10 +16,6 @@ struct lc__chart {
 	bool names; /* values are names: without mean and median */
 };
 
-/** The least size of a chart, in pixels. */
-#define LC__CHART_WIDTH 240
-#define LC__CHART_HEIGHT 160
-
 /** Where the bars stand: inside of the axes. */
 struct lc__area lc__chart_plot(struct lc__area area);
 /** What the plot's height stands for: a round number of values. */

@@ -105,16 +105,3 @@ lc__histogram_quantile(const struct lc__histogram *histogram, double q)
 	}
 	return histogram->most;
 }
-
-double
-lc__histogram_distance(const struct lc__histogram *a, const struct lc__histogram *b)
-{
-	double sum = 0;
-
-	if (a->n == 0 || b->n == 0)
-		return a->n == b->n ? 0 : 1;
-	for (uint32_t i = 0; i < a->bins + 2; i++)
-		sum += fabs((double)count_of(a, i) / (double)a->n -
-		    (double)count_of(b, i) / (double)b->n);
-	return sum / 2;
-}

@@ -31,13 +31,5 @@ void lc__histogram_add(struct lc__histogram *histogram, double value);
  * the most. NaN if there are none.
  */
 double lc__histogram_quantile(const struct lc__histogram *histogram, double q);
-/**
- * How different two are, 0 (same shares in every bin) to 1 (nothing in common):
- * half the sum of the absolute differences of the shares (total variation). Both
- * have the same bins; what lies outside counts as two more. An empty one and
- * another differ by 1, two empty ones by 0.
- */
-double lc__histogram_distance(const struct lc__histogram *a,
-    const struct lc__histogram *b);
 
 #endif

@@ -146,8 +146,8 @@ put_character(FILE *out, const unsigned char *text, size_t size)
 		fwrite(text, 1, size, out);
 }
 
-void
-lc__page_text(FILE *out, const void *data, size_t size)
+static void
+put_text(FILE *out, const void *data, size_t size)
 {
 	const unsigned char *text = data;
 
@@ -161,7 +161,7 @@ lc__page_text(FILE *out, const void *data, size_t size)
 void
 lc__page_str(FILE *out, const char *text)
 {
-	lc__page_text(out, text, strlen(text));
+	put_text(out, text, strlen(text));
 }
 
 /* The offset behind @p n characters. */
@@ -193,17 +193,17 @@ lc__page_id(FILE *out, const void *text, size_t size)
 
 	if (n <= ID_WHOLE) {
 		fputs("<bdi class=\"id\">", out);
-		lc__page_text(out, text, size);
+		put_text(out, text, size);
 		fputs("</bdi>", out);
 		return;
 	}
 	tail = skip(text, size, n - ID_TAIL);
 	fputs("<bdi class=\"id\" title=\"", out);
-	lc__page_text(out, text, size);
+	put_text(out, text, size);
 	fputs("\">", out);
-	lc__page_text(out, text, skip(text, size, ID_HEAD));
+	put_text(out, text, skip(text, size, ID_HEAD));
 	fputs("\xe2\x80\xa6", out);
-	lc__page_text(out, (const char *)text + tail, size - tail);
+	put_text(out, (const char *)text + tail, size - tail);
 	fputs("</bdi>", out);
 }
 

@@ -14,7 +14,6 @@ void lc__page_begin(FILE *out, const char *title);
 void lc__page_end(FILE *out);
 
 /** Text, escaped: also fit for an attribute in double quotes. */
-void lc__page_text(FILE *out, const void *text, size_t size);
 void lc__page_str(FILE *out, const char *text);
 /**
  * A name that may be long or of any direction of writing: cut in its middle

@@ -12,10 +12,6 @@
 #include "report/facts.h"
 #include "report/observation.h"
 
-/** The database's application_id, "CXWH", and its user_version. */
-#define LC__SQLITE_APPLICATION 0x43585748
-#define LC__SQLITE_VERSION 1
-
 /** A database being written. */
 struct lc__sqlite;
 

@@ -16,9 +16,9 @@ struct lc__read_value {
 	struct lc__block *blocks[]; /* of each, NULL for one in place */
 };
 
-lc_status
-lc__reading_damaged(const struct lc_cache *cache, const lc_id *id,
-    const char *what)
+/* LC_CORRUPT with the module and the key of a record. */
+static lc_status
+damaged(const struct lc_cache *cache, const lc_id *id, const char *what)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: key %s: %s",
 	    lc__env_dir(cache->env), lc__quote_id(id->data, id->size), what);
@@ -36,8 +36,7 @@ lc__reading_memory(struct lc__reading *r, struct lc_cache *cache,
     const struct lc__schema *schema)
 {
 	if (!lc__record_fits(&r->record, schema))
-		return lc__reading_damaged(cache, &r->record.id,
-		    "shape and size disagree");
+		return damaged(cache, &r->record.id, "shape and size disagree");
 	r->cache = cache;
 	r->schema = schema;
 	r->location = 0;
@@ -53,7 +52,7 @@ find_schema(const struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, bool verify, struct lc__known **out)
 {
 	if (verify && !lc__record_head_intact(record))
-		return lc__reading_damaged(cache, &record->id, "checksum mismatch");
+		return damaged(cache, &record->id, "checksum mismatch");
 	if (lc__snapshot_schema(snapshot, record->schema, out) != LC_OK)
 		return lc__error_prefix("key %s",
 		    lc__quote_id(record->id.data, record->id.size));
@@ -81,8 +80,7 @@ lc__reading_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
 
 	return_if_error(find_schema(cache, snapshot, record, verify, &known));
 	if (!lc__record_alone(record, known->schema, out))
-		return lc__reading_damaged(cache, &record->id,
-		    "shape and size disagree");
+		return damaged(cache, &record->id, "shape and size disagree");
 	return LC_OK;
 }
 
@@ -113,7 +111,7 @@ decode(const struct lc__reading *r, const struct lc__part *part,
 	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
 	    block->data)) {
 		lc__block_drop(block);
-		return lc__reading_damaged(r->cache, &r->record.id,
+		return damaged(r->cache, &r->record.id,
 		    "its coded bytes are damaged");
 	}
 	*out = block;
@@ -137,7 +135,7 @@ read_tensor(const struct lc__reading *r, uint32_t i,
 	*block = part->codec == LC_CODEC_NONE ? NULL : lc__lru_get(lru, &key);
 	if (*block == NULL) {
 		if (r->verify && r->record.has_parts && !lc__part_intact(part))
-			return lc__reading_damaged(r->cache, &r->record.id,
+			return damaged(r->cache, &r->record.id,
 			    "checksum mismatch");
 		if (part->codec == LC_CODEC_NONE)
 			return LC_OK;

@@ -17,10 +17,6 @@ struct lc__reading {
 	struct lc__read_value *values; /* made so far */
 };
 
-/** LC_CORRUPT with the module and the key of a record. */
-lc_status lc__reading_damaged(const struct lc_cache *cache, const lc_id *id,
-    const char *what);
-
 /**
  * Start with reading->record, which is one of a snapshot: its head is verified if
  * @p verify, and compared with its schema. End with lc__reading_end().
