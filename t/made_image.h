@@ -21,6 +21,9 @@ uint8_t smooth(uint32_t x, uint32_t y, uint32_t c);
 /** A TIFF header and one directory: a foreign entry, then the orientation. */
 size_t make_exif(unsigned char out[38], bool big_endian, unsigned orientation);
 
+/** Change one to four bytes of a file; @p seed is for run_random(). */
+void change_bytes(unsigned char *file, size_t size, uint64_t *seed);
+
 /* ---- PNG --------------------------------------------------------------------- */
 
 /** What to make; pixels are noise. */
@@ -48,6 +51,8 @@ void make_png_of(const uint8_t *pixels, uint32_t width, uint32_t height,
 
 /** CRC-32 as PNG has it, bit by bit. */
 uint32_t crc_of(const unsigned char *data, size_t size);
+/** Change a byte in about every second chunk of a PNG file, and its checksum with it. */
+void change_png(unsigned char *file, size_t size, uint64_t *seed);
 /** Put a chunk into a PNG file at an offset between chunks; 33 is after IHDR. */
 void insert_chunk(struct lc__buf *file, size_t where, const char *type,
     const void *data, size_t size);

@@ -217,3 +217,24 @@ insert_chunk(struct lc__buf *file, size_t where, const char *type,
 	    file->size - size - 12 - where);
 	memcpy(file->data + where, chunk, size + 12);
 }
+
+void
+change_bytes(unsigned char *file, size_t size, uint64_t *seed)
+{
+	for (unsigned n = 1 + run_random(seed) % 4; n > 0; n--)
+		file[run_random(seed) % size] = (unsigned char)run_random(seed);
+}
+
+void
+change_png(unsigned char *file, size_t size, uint64_t *seed)
+{
+	for (size_t chunk = 8; chunk < size;) {
+		const size_t length = png_get_uint_32(file + chunk);
+		if (length > 0 && run_random(seed) % 2)
+			file[chunk + 8 + run_random(seed) % length] =
+			    (unsigned char)run_random(seed);
+		png_save_uint_32(file + chunk + 8 + length,
+		    crc_of(file + chunk + 4, length + 4));
+		chunk += length + 12;
+	}
+}

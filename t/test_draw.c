@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "draw/canvas.h"
+#include "drawn.h"
 
 #define SKY 0x102030u
 #define RED 0xff0000u
@@ -22,14 +23,6 @@ canvas_of(uint32_t width, uint32_t height, uint32_t colour)
 
 	ck_assert_int_eq(lc__canvas_new(width, height, colour, &canvas), LC_OK);
 	return canvas;
-}
-
-static uint32_t
-pixel(const struct lc__canvas *canvas, uint32_t x, uint32_t y)
-{
-	const uint8_t *p = canvas->pixels + ((size_t)y * canvas->width + x) * 3;
-
-	return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
 }
 
 START_TEST(sizes)

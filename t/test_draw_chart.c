@@ -2,7 +2,7 @@
 /* Bar charts: every bar where its numbers say. */
 #include "run.h"
 
-
+#include "drawn.h"
 #include "report/chart.h"
 
 #define PAPER 0xffffffu
@@ -72,15 +72,6 @@ START_TEST(a_few_values_are_seen)
 	ck_assert_int_eq(lc__chart_bar(&chart, page, 1).height, 0);
 }
 END_TEST
-
-static uint32_t
-pixel(const struct lc__canvas *canvas, int64_t x, int64_t y)
-{
-	const uint8_t *p = canvas->pixels +
-	    ((size_t)y * canvas->width + (size_t)x) * 3;
-
-	return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-}
 
 static bool
 is_bar(uint32_t colour)

@@ -240,9 +240,7 @@ START_TEST(changed_jpeg)
 	for (int round = 0; round < 500; round++) {
 		unsigned char *copy = malloc(file.size);
 		memcpy(copy, file.data, file.size);
-		for (unsigned n = 1 + run_random(&seed) % 4; n > 0; n--)
-			copy[run_random(&seed) % file.size] =
-			    (unsigned char)run_random(&seed);
+		change_bytes(copy, file.size, &seed);
 		if (decode_exact(copy, file.size, LC__IMAGE_HWC, &got) == LC_OK) {
 			ck_assert_int_eq(lc__tensor_check(&got), LC_OK);
 			lc_tensor_free(&got);
@@ -264,15 +262,7 @@ START_TEST(changed_png_with_good_crc)
 	for (int round = 0; round < 200; round++) {
 		unsigned char *copy = malloc(file.size);
 		memcpy(copy, file.data, file.size);
-		for (size_t chunk = 8; chunk < file.size;) {
-			const size_t size = png_get_uint_32(copy + chunk);
-			if (size > 0 && run_random(&seed) % 2)
-				copy[chunk + 8 + run_random(&seed) % size] =
-				    (unsigned char)run_random(&seed);
-			png_save_uint_32(copy + chunk + 8 + size,
-			    crc_of(copy + chunk + 4, size + 4));
-			chunk += size + 12;
-		}
+		change_png(copy, file.size, &seed);
 		if (decode_exact(copy, file.size, LC__IMAGE_CHW, &got) == LC_OK) {
 			ck_assert_int_eq(lc__tensor_check(&got), LC_OK);
 			lc_tensor_free(&got);

@@ -10,6 +10,7 @@
 
 #include "base/fileio.h"
 #include "need.h"
+#include "outdir_files.h"
 #include "warehouse/place.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
@@ -54,19 +55,10 @@ END_TEST
 
 /* ---- a warehouse on disk --------------------------------------------------- */
 
-static char *
-join(const char *dir, const char *name)
-{
-	char *path = lc__path_join(dir, name);
-
-	ck_assert_ptr_nonnull(path);
-	return path;
-}
-
 static void
 make_version(const char *warehouse, const char *name)
 {
-	char *dir = join(warehouse, name), *manifest = join(dir, "manifest.json");
+	char *dir = outdir_join(warehouse, name), *manifest = outdir_join(dir, "manifest.json");
 
 	assert_ok(lc__make_dirs(dir));
 	assert_ok(lc__write_file_atomic(manifest, "{}", 2));
@@ -77,7 +69,7 @@ make_version(const char *warehouse, const char *name)
 static void
 make_link(const char *warehouse, const char *name, const char *target)
 {
-	char *link = join(warehouse, name);
+	char *link = outdir_join(warehouse, name);
 
 	ck_assert_int_eq(symlink(target, link), 0);
 	free(link);
@@ -87,7 +79,7 @@ make_link(const char *warehouse, const char *name, const char *target)
 static char *
 make_warehouse(const char *dir)
 {
-	char *warehouse = join(dir, "warehouse");
+	char *warehouse = outdir_join(dir, "warehouse");
 
 	make_version(warehouse, V1);
 	make_version(warehouse, V2);
@@ -98,7 +90,7 @@ static void
 assert_found(const char *dir, const char *below, const char *want_dir,
     const char *want)
 {
-	char *path = join(dir, below), *wanted = join(want_dir, want), *found;
+	char *path = outdir_join(dir, below), *wanted = outdir_join(want_dir, want), *found;
 
 	assert_ok(lc__version_find(path, &found));
 	ck_assert_str_eq(found, wanted);
@@ -133,7 +125,7 @@ END_TEST
 START_TEST(through_links)
 {
 	const char *dir = run_scratch();
-	char *warehouse = make_warehouse(dir), *theirs = join(dir, "theirs");
+	char *warehouse = make_warehouse(dir), *theirs = outdir_join(dir, "theirs");
 
 	assert_ok(lc__version_switch(warehouse, V1));
 	make_link(dir, "theirs", "warehouse");
@@ -168,7 +160,7 @@ static const struct {
 START_TEST(bad_link)
 {
 	char *warehouse = make_warehouse(run_scratch()), *found = NULL, *want;
-	char *empty = join(warehouse, "empty"), *current = join(warehouse, "current");
+	char *empty = outdir_join(warehouse, "empty"), *current = outdir_join(warehouse, "current");
 
 	ck_assert_int_eq(mkdir(empty, 0777), 0);
 	if (bad_links[_i].target != NULL)
@@ -190,7 +182,7 @@ END_TEST
 START_TEST(no_warehouse)
 {
 	const char *dir = run_scratch();
-	char *path = join(dir, "none"), *file = join(dir, "file"), *found;
+	char *path = outdir_join(dir, "none"), *file = outdir_join(dir, "file"), *found;
 
 	assert_status(lc__version_find(path, &found), LC_NOT_FOUND);
 	ck_assert_int_eq(mkdir(path, 0777), 0);
@@ -217,7 +209,7 @@ START_TEST(list)
 
 	for (int i = 0; i < COUNT(others); i++)
 		make_version(warehouse, others[i]);
-	file = join(warehouse, "v20260103-000000000000");
+	file = outdir_join(warehouse, "v20260103-000000000000");
 	assert_ok(lc__write_file_atomic(file, "x", 1));
 	assert_ok(lc__version_switch(warehouse, V1));
 	assert_ok(lc__version_list(warehouse, &names, &n));
@@ -227,7 +219,7 @@ START_TEST(list)
 	lc__version_list_free(names, n);
 	assert_status(lc__version_list(file, &names, &n), LC_NOT_FOUND);
 	free(file);
-	file = join(warehouse, "samples");
+	file = outdir_join(warehouse, "samples");
 	assert_ok(lc__version_list(file, &names, &n));
 	ck_assert_uint_eq(n, 0);
 	lc__version_list_free(names, n);
@@ -254,7 +246,7 @@ count_entries(const char *path)
 static void
 assert_link(const char *warehouse, const char *want)
 {
-	char *link = join(warehouse, "current"), target[256] = "";
+	char *link = outdir_join(warehouse, "current"), target[256] = "";
 
 	ck_assert_int_ge(readlink(link, target, sizeof(target) - 1), 0);
 	ck_assert_str_eq(target, want);
@@ -265,7 +257,7 @@ assert_link(const char *warehouse, const char *want)
 START_TEST(switching)
 {
 	char *warehouse = make_warehouse(run_scratch());
-	char *file = join(warehouse, ".current.12");
+	char *file = outdir_join(warehouse, ".current.12");
 
 	assert_ok(lc__version_switch(warehouse, V1));
 	assert_link(warehouse, V1);
@@ -297,8 +289,8 @@ END_TEST
 /* A failure leaves what there was, and nothing else. */
 START_TEST(not_switched)
 {
-	char *warehouse = make_warehouse(run_scratch()), *current = join(warehouse, "current");
-	char *none = join(warehouse, "none");
+	char *warehouse = make_warehouse(run_scratch()), *current = outdir_join(warehouse, "current");
+	char *none = outdir_join(warehouse, "none");
 
 	ck_assert_int_eq(mkdir(current, 0777), 0);
 	assert_status(lc__version_switch(warehouse, V1), LC_IO);

@@ -10,6 +10,7 @@
 #include "base/fileio.h"
 #include "base/sha256.h"
 #include "need.h"
+#include "outdir_files.h"
 #include "warehouse/sources.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
@@ -334,19 +335,10 @@ START_TEST(fingerprint)
 }
 END_TEST
 
-static char *
-join(const char *dir, const char *name)
-{
-	char *path = lc__path_join(dir, name);
-
-	ck_assert_ptr_nonnull(path);
-	return path;
-}
-
 static void
 write_bytes(const char *dir, const char *name, const void *bytes, size_t size)
 {
-	char *path = join(dir, name);
+	char *path = outdir_join(dir, name);
 
 	assert_ok(lc__write_file_atomic(path, bytes, size));
 	free(path);
@@ -355,7 +347,7 @@ write_bytes(const char *dir, const char *name, const void *bytes, size_t size)
 static void
 make_dir(const char *dir, const char *name)
 {
-	char *path = join(dir, name);
+	char *path = outdir_join(dir, name);
 
 	ck_assert_int_eq(mkdir(path, 0777), 0);
 	free(path);
@@ -368,7 +360,7 @@ START_TEST(file_hashes)
 	const char *dir = run_scratch();
 	unsigned char *bytes = malloc(200000);
 	uint64_t seed = 5, one[2], pieces[2], size;
-	char *path = join(dir, "f");
+	char *path = outdir_join(dir, "f");
 
 	for (size_t i = 0; i < 200000; i++)
 		bytes[i] = (unsigned char)run_random(&seed);
@@ -408,19 +400,19 @@ START_TEST(dir_hash)
 	make_dir(dir, "run 1");
 	make_dir(dir, ".git");
 	make_dir(dir, "e.jpg");
-	path = join(dir, "to_dir.png");
+	path = outdir_join(dir, "to_dir.png");
 	ck_assert_int_eq(symlink("run 1", path), 0);
 	free(path);
-	path = join(dir, "dangling.txt");
+	path = outdir_join(dir, "dangling.txt");
 	ck_assert_int_eq(symlink("nowhere", path), 0);
 	free(path);
 	lc__sources_hash(hashed, sizeof(hashed), want);
 	assert_ok(lc__sources_hash_dir(dir, got));
 	ck_assert_mem_eq(got, want, 16);
-	path = join(dir, "none");
+	path = outdir_join(dir, "none");
 	assert_status(lc__sources_hash_dir(path, got), LC_NOT_FOUND);
 	free(path);
-	path = join(dir, "notes");
+	path = outdir_join(dir, "notes");
 	assert_status(lc__sources_hash_dir(path, got), LC_NOT_FOUND);
 	free(path);
 }

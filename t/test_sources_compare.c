@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/fileio.h"
 #include "need.h"
+#include "outdir_files.h"
 #include "warehouse/sources.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
@@ -32,19 +33,10 @@ struct dataset {
 	int steps, stop_at;  /* stops at this step, from 1 */
 };
 
-static char *
-join(const char *dir, const char *name)
-{
-	char *path = lc__path_join(dir, name);
-
-	ck_assert_ptr_nonnull(path);
-	return path;
-}
-
 static void
 set_time(const char *root, const char *name, int64_t ns)
 {
-	char *path = join(root, name);
+	char *path = outdir_join(root, name);
 	const struct timespec time = { ns / SECOND, ns % SECOND };
 	const struct timespec times[2] = { time, time };
 
@@ -55,7 +47,7 @@ set_time(const char *root, const char *name, int64_t ns)
 static void
 write_text(const char *root, const char *name, const char *text)
 {
-	char *path = join(root, name);
+	char *path = outdir_join(root, name);
 
 	assert_ok(lc__write_file_atomic(path, text, strlen(text)));
 	free(path);
@@ -65,7 +57,7 @@ write_text(const char *root, const char *name, const char *text)
 static void
 list_one(struct dataset *d, const char *name, bool directory)
 {
-	char *path = join(d->root, name);
+	char *path = outdir_join(d->root, name);
 	struct lc__source_file f = { .path = name, .directory = directory };
 	struct stat st;
 
@@ -97,7 +89,7 @@ make_dataset(struct dataset *d)
 {
 	*d = (struct dataset){ .root = run_scratch(), .list.since_ns = SINCE };
 	for (int i = 1; i < COUNT(dirs); i++) {
-		char *path = join(d->root, dirs[i]);
+		char *path = outdir_join(d->root, dirs[i]);
 		assert_ok(lc__make_dirs(path));
 		free(path);
 	}
@@ -186,7 +178,7 @@ write_other(const char *root, const char *name)
 static void
 remove_path(const char *root, const char *name)
 {
-	char *path = join(root, name), *command;
+	char *path = outdir_join(root, name), *command;
 
 	ck_assert_int_ge(asprintf(&command, "rm -r '%s'", path), 0);
 	ck_assert_int_eq(system(command), 0);
@@ -197,7 +189,7 @@ remove_path(const char *root, const char *name)
 static void
 change(const char *root, char how, const char *name)
 {
-	char *path = join(root, name);
+	char *path = outdir_join(root, name);
 
 	if (how == 'w' || how == 'p')
 		write_text(root, name, "another text");
@@ -378,7 +370,7 @@ START_TEST(outside)
 {
 	struct dataset d = { .root = run_scratch(), .list.since_ns = SINCE };
 	const char *elsewhere = run_scratch();
-	char *path = join(elsewhere, "labels.json"), *want;
+	char *path = outdir_join(elsewhere, "labels.json"), *want;
 	struct lc__source_file f = { .path = path };
 
 	write_text(elsewhere, "labels.json", "1");
@@ -409,7 +401,7 @@ START_TEST(moved)
 	    0);
 	ck_assert_int_eq(system(command), 0);
 	free(command);
-	d.root = join(elsewhere, "copy");
+	d.root = outdir_join(elsewhere, "copy");
 	assert_told(&d, LC__LOOK_STAT, "");
 	free((char *)d.root);
 	free_dataset(&d);
@@ -423,10 +415,10 @@ START_TEST(no_root)
 
 	make_dataset(&d);
 	root = d.root;
-	d.root = join(root, "none");
+	d.root = outdir_join(root, "none");
 	assert_status(compare(&d, LC__LOOK_STAT), LC_NOT_FOUND);
 	free((char *)d.root);
-	d.root = join(root, "run.2/c.txt");
+	d.root = outdir_join(root, "run.2/c.txt");
 	assert_status(compare(&d, LC__LOOK_STAT), LC_NOT_FOUND);
 	free((char *)d.root);
 	free_dataset(&d);
@@ -442,7 +434,7 @@ START_TEST(no_permission)
 	if (geteuid() == 0)
 		return;
 	make_dataset(&d);
-	path = join(d.root, "run/images/a.jpg");
+	path = outdir_join(d.root, "run/images/a.jpg");
 	ck_assert_int_eq(chmod(path, 0), 0);
 	assert_status(compare(&d, LC__LOOK_CONTENT), LC_PERMISSION);
 	free(path);
@@ -485,7 +477,7 @@ static void
 put_place(struct dataset *d, struct place *p, uint64_t *seed)
 {
 	const char text[2] = { p->now, '\0' };
-	char *path = join(d->root, p->path);
+	char *path = outdir_join(d->root, p->path);
 
 	if (p->is) {
 		write_text(d->root, p->path, text);

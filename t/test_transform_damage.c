@@ -77,9 +77,7 @@ START_TEST(changed)
 		unsigned char *copy = malloc(file.size);
 		struct lc__transformed header;
 		memcpy(copy, file.data, file.size);
-		for (unsigned n = 1 + run_random(&seed) % 4; n > 0; n--)
-			copy[run_random(&seed) % file.size] =
-			    (unsigned char)run_random(&seed);
+		change_bytes(copy, file.size, &seed);
 		transform.fit = (enum lc__fit)(run_random(&seed) % 3);
 		transform.alpha = (enum lc__alpha)(run_random(&seed) % 2);
 		transform.dct_scale = run_random(&seed) % 2;
@@ -102,15 +100,7 @@ START_TEST(changed_with_good_crc)
 	for (int round = 0; round < 100; round++) {
 		unsigned char *copy = malloc(file.size);
 		memcpy(copy, file.data, file.size);
-		for (size_t chunk = 8; chunk < file.size;) {
-			const size_t size = png_get_uint_32(copy + chunk);
-			if (size > 0 && run_random(&seed) % 2)
-				copy[chunk + 8 + run_random(&seed) % size] =
-				    (unsigned char)run_random(&seed);
-			png_save_uint_32(copy + chunk + 8 + size,
-			    crc_of(copy + chunk + 4, size + 4));
-			chunk += size + 12;
-		}
+		change_png(copy, file.size, &seed);
 		transform_exact(&small, copy, file.size);
 		free(copy);
 	}
