@@ -61,7 +61,8 @@ remove_sub(const char *dir, const char *name)
 /* ---- what is written ------------------------------------------------------- */
 
 /* The SHA-256 are those that sha256sum(1) has of the files, the samples' hashes those
- * that xxhash's own library has of the bytes that twh1(5) tells. */
+ * that xxhash's own library has of the bytes that twh1(5) tells; a section's XXH3 is the
+ * last eight bytes of the file. */
 static const char two_series[] =
 "{\n"
 "  \"dataset_root\": \"fake\",\n"
@@ -92,6 +93,7 @@ static const char two_series[] =
 "\"77347baf92fdaa133ff360914c5993f50efefaae1aceb9228b84e345553347b3\",\n"
 "      \"bytes\": 10416,\n"
 "      \"boxes_dtype\": \"F32\",\n"
+"      \"section_xxh3\": \"553790d005938a5c\",\n"
 "      \"samples_hash\": \"253983718b7bbbacb22126fdf6220d06\"\n"
 "    },\n"
 "    {\n"
@@ -109,6 +111,7 @@ static const char two_series[] =
 "\"0e930ed0628f1ebc1f9293f345b14593c3896d7b55520a07e6d296c18e32b862\",\n"
 "      \"bytes\": 10416,\n"
 "      \"boxes_dtype\": \"F32\",\n"
+"      \"section_xxh3\": \"4a50644c6bc0daa3\",\n"
 "      \"samples_hash\": \"80c7ade7a6a5db2ab95608b3c8d5bad3\"\n"
 "    }\n"
 "  ],\n"

@@ -192,6 +192,7 @@ get_shard(const struct scope *s, struct lc__manifest_shard *out)
 		return_if_error(get_dtype(s, "boxes_dtype", &out->boxes_dtype));
 	return_if_error(get_hex(s, "checksum_sha256", 64, out->sha256));
 	return_if_error(get_hex(s, "checksum_xxh3", 32, out->xxh3));
+	return_if_error(get_hex(s, "section_xxh3", 16, out->section_xxh3));
 	return_if_error(get_hex(s, "samples_hash", 32, out->samples_hash));
 	out->has_bytes = json_object_get(s->json, "bytes") != NULL;
 	if (out->has_bytes)
@@ -375,6 +376,8 @@ set_shard(json_t *o, const struct lc__manifest_shard *s)
 	        json_of_dtype(s->boxes_dtype)) == 0) &&
 	    (!s->xxh3[0] || json_object_set_new(o, "checksum_xxh3",
 	        json_string(s->xxh3)) == 0) &&
+	    (!s->section_xxh3[0] || json_object_set_new(o, "section_xxh3",
+	        json_string(s->section_xxh3)) == 0) &&
 	    (!s->samples_hash[0] || json_object_set_new(o, "samples_hash",
 	        json_string(s->samples_hash)) == 0);
 }

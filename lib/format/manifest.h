@@ -28,6 +28,7 @@ struct lc__manifest_shard {
 	char xxh3[33];                    /* XXH3 of 128 bits instead, or "" */
 	bool has_bytes;                   /* bytes counts */
 	uint64_t bytes;                   /* size of the file */
+	char section_xxh3[17];            /* that ends its checksum section, "" if unknown */
 	char samples_hash[33];            /* of what its samples were made of, "" if unknown */
 };
 

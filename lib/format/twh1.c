@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/twh1.h"
 
+#include <stdio.h>
+
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -445,4 +447,13 @@ lc__twh1_block_good(const struct lc__twh1 *shard, uint64_t b)
 	return lc__hash64(shard->file + from,
 	    left < shard->block ? left : shard->block) ==
 	    lc__get64(shard->table + 8 * b);
+}
+
+void
+lc__twh1_section_xxh3(const struct lc__twh1 *shard, char out[17])
+{
+	*out = '\0';
+	if (shard->table != NULL)
+		snprintf(out, 17, "%016llx", (unsigned long long)
+		    lc__get64(shard->table + 8 * shard->blocks));
 }

@@ -85,6 +85,13 @@ void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER],
 LC_CHECKED lc_status lc__twh1_parse(const void *file, uint64_t size,
     const char *name, struct lc__twh1 *out);
 
+/**
+ * The checksum that ends the checksum section as 16 hex digits, "" without one. The
+ * section has the checksums of the header and of every block, so this one tells
+ * whole shards apart.
+ */
+void lc__twh1_section_xxh3(const struct lc__twh1 *shard, char out[17]);
+
 /** Metadata row @p i, false if its offsets are damaged. Needs metadata. */
 bool lc__twh1_row_at(const struct lc__twh1 *shard, uint64_t i, lc_id *out);
 

@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "shard/building.h"
 #include "shard/digest.h"
+#include "shard/reader.h"
 #include "shard/workers.h"
 
 /* ---- what is to be --------------------------------------------------------- */
@@ -275,6 +276,24 @@ sync_dirs(const struct lc__building *b)
 	return lc__sync_dir(b->dir.path);
 }
 
+/* Read back from the file, whether it was written, found or taken over. */
+static lc_status
+note_section(const struct lc__building *b, struct lc__manifest_shard *said)
+{
+	char *path = lc__path_join(b->dir.path, said->relative_path);
+	lc_shard *shard;
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+	status = lc_shard_open(path, &shard);
+	free(path);
+	return_if_error(status);
+	lc__twh1_section_xxh3(lc__shard_twh1(shard), said->section_xxh3);
+	lc_shard_close(shard);
+	return LC_OK;
+}
+
 static lc_status
 finish(struct lc__building *b)
 {
@@ -283,6 +302,8 @@ finish(struct lc__building *b)
 
 	if (b->build->about->version == NULL)
 		return_if_error(make_version(b));
+	for (size_t i = 0; i < b->manifest.n; i++)
+		return_if_error(note_section(b, &b->manifest.shards[i]));
 	b->manifest.created_at_ms = lc__clock_wall_ms();
 	return_if_error(sync_dirs(b));
 	status = lc__manifest_format(&b->manifest, &text);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "shard/compare.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 static lc_status
@@ -18,9 +20,11 @@ dtype_differs(const char *path, const char *what, lc_dtype has, lc_dtype said)
 }
 
 lc_status
-lc__shard_compare(const char *path, const lc_shard_info *has,
+lc__shard_compare(const char *path, const struct lc__twh1 *shard,
     const struct lc__manifest_shard *said)
 {
+	const lc_shard_info *has = &shard->info;
+	char section[17];
 	const struct {
 		const char *what;
 		uint64_t has, said;
@@ -44,6 +48,11 @@ lc__shard_compare(const char *path, const lc_shard_info *has,
 	if (has->boxes_dtype != said->boxes_dtype && has->max_boxes > 0)
 		return dtype_differs(path, "boxes_dtype", has->boxes_dtype,
 		    said->boxes_dtype);
+	lc__twh1_section_xxh3(shard, section);
+	if (said->section_xxh3[0] && strcmp(section, said->section_xxh3) != 0)
+		return lc__error(LC_CORRUPT, 0, "%s: its checksum section ends in %s, "
+		    "the manifest says %s", path, section[0] ? section : "nothing",
+		    said->section_xxh3);
 	if (said->big_endian)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: is little-endian, the manifest says Big", path);

@@ -10,6 +10,7 @@
 #include "shard/compare.h"
 #include "shard/digest.h"
 #include "shard/outdir.h"
+#include "shard/reader.h"
 
 #define THREADS 2 /* SHA-256 is what takes the time */
 
@@ -42,7 +43,7 @@ check_header(const char *path, const struct lc__manifest_shard *said)
 	lc_status status;
 
 	return_if_error(lc_shard_open(path, &shard));
-	status = lc__shard_compare(path, lc_shard_info_of(shard), said);
+	status = lc__shard_compare(path, lc__shard_twh1(shard), said);
 	lc_shard_close(shard);
 	return status;
 }

@@ -89,7 +89,7 @@ attach(const struct opening *o, struct lc__wshard *shard,
 {
 	return_if_error(o->set->mode == LC_WAREHOUSE_MAP ? attach_map(shard) :
 	    attach_sections(shard));
-	return_if_error(lc__shard_compare(shard->path, &shard->twh1.info, said));
+	return_if_error(lc__shard_compare(shard->path, &shard->twh1, said));
 	return make_memory(o->set, shard);
 }
 
@@ -160,7 +160,7 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 	lc__cost_add(&set->cost, LC__COST_BYTES_READ, file.size);
 	return_if_error(lc__twh1_parse(memory, file.size, shard->path,
 	    &shard->twh1));
-	return lc__shard_compare(shard->path, &shard->twh1.info, said);
+	return lc__shard_compare(shard->path, &shard->twh1, said);
 }
 
 static lc_status
