@@ -34,34 +34,6 @@ lc__layout_name(enum lc__layout layout)
 
 /* ---- filling ---------------------------------------------------------------- */
 
-lc_status
-lc__strings_add(struct lc__strings *strings, const char *text)
-{
-	const size_t n = strings->n;
-
-	if ((n & (n - 1)) == 0) {
-		char **items = realloc(strings->items,
-		    (n > 0 ? 2 * n : 1) * sizeof(*items));
-		if (items == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
-		strings->items = items;
-	}
-	strings->items[n] = text != NULL ? strdup(text) : NULL;
-	if (text != NULL && strings->items[n] == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	strings->n++;
-	return LC_OK;
-}
-
-void
-lc__strings_free(struct lc__strings *strings)
-{
-	for (size_t i = 0; i < strings->n; i++)
-		free(strings->items[i]);
-	free(strings->items);
-	memset(strings, 0, sizeof(*strings));
-}
-
 /* A string's offset in text. */
 static uint64_t
 keep(struct lc__dataset *dataset, const char *string)
@@ -249,29 +221,6 @@ order_frames(struct lc__dataset *dataset)
 	return LC_OK;
 }
 
-static int
-compare_strings(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void
-sort_strings(struct lc__strings *strings)
-{
-	size_t kept = 0;
-
-	if (strings->n == 0)
-		return;
-	qsort(strings->items, strings->n, sizeof(*strings->items),
-	    compare_strings);
-	for (size_t i = 1; i < strings->n; i++)
-		if (strcmp(strings->items[kept], strings->items[i]) == 0)
-			free(strings->items[i]);
-		else
-			strings->items[++kept] = strings->items[i];
-	strings->n = kept + 1;
-}
-
 /* What was kept for growing goes back. */
 static void
 shrink(struct lc__dataset *dataset)
@@ -310,7 +259,7 @@ fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 	if (dataset->n == 0)
 		return lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'",
 		    dataset->root, dataset->layout->name);
-	sort_strings(&dataset->dirs);
+	lc__strings_sort(&dataset->dirs);
 	return_if_error(order_frames(dataset));
 	shrink(dataset);
 	return LC_OK;

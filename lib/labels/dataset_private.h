@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "labels/dataset.h"
+#include "labels/strings.h"
 #include "labels/tree.h"
 
 /** A layout: how its frames are found and how a label of it is read. */
@@ -32,12 +33,6 @@ struct lc__frame_row {
 	uint64_t run;
 };
 
-/** A list of malloc'ed strings. */
-struct lc__strings {
-	char **items;
-	size_t n;
-};
-
 struct lc__dataset {
 	const struct lc__layout_row *layout;
 	char *root;
@@ -59,11 +54,6 @@ LC_CHECKED lc_status lc__dataset_add(struct lc__dataset *dataset,
 /** lc__dataset_add() with the stem of the label, or without one of the image. */
 LC_CHECKED lc_status lc__dataset_add_files(struct lc__dataset *dataset,
     const char *run, const char *label, const char *image);
-
-/** Append a copy of @p text (NULL stays NULL). */
-LC_CHECKED lc_status lc__strings_add(struct lc__strings *strings,
-    const char *text);
-void lc__strings_free(struct lc__strings *strings);
 
 /** List a directory from the root and remember that it was listed. */
 LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset,

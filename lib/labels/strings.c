@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "labels/strings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+lc_status
+lc__strings_add(struct lc__strings *strings, const char *text)
+{
+	const size_t n = strings->n;
+
+	if ((n & (n - 1)) == 0) {
+		char **items = realloc(strings->items,
+		    (n > 0 ? 2 * n : 1) * sizeof(*items));
+		if (items == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		strings->items = items;
+	}
+	strings->items[n] = text != NULL ? strdup(text) : NULL;
+	if (text != NULL && strings->items[n] == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	strings->n++;
+	return LC_OK;
+}
+
+void
+lc__strings_free(struct lc__strings *strings)
+{
+	for (size_t i = 0; i < strings->n; i++)
+		free(strings->items[i]);
+	free(strings->items);
+	memset(strings, 0, sizeof(*strings));
+}
+
+static int
+compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void
+lc__strings_sort(struct lc__strings *strings)
+{
+	size_t kept = 0;
+
+	if (strings->n == 0)
+		return;
+	qsort(strings->items, strings->n, sizeof(*strings->items),
+	    compare_strings);
+	for (size_t i = 1; i < strings->n; i++)
+		if (strcmp(strings->items[kept], strings->items[i]) == 0)
+			free(strings->items[i]);
+		else
+			strings->items[++kept] = strings->items[i];
+	strings->n = kept + 1;
+}
