@@ -91,6 +91,17 @@ void lc__made_free(struct lc__made *made);
 /** Read and check the label of a frame; a reason is in made->sample. */
 LC_CHECKED lc_status lc__made_label(struct lc__maker *maker,
     struct lc__made *made, const struct lc__frame *frame);
+/** Read, check and transform the image of a frame whose label is good; or take the
+ *  pixels that the module has of it. A reason is in made->sample. */
+LC_CHECKED lc_status lc__made_image(struct lc__maker *maker,
+    struct lc__made *made, const struct lc__frame *frame);
+/** Note why a frame is no sample; @p detail is copied. */
+void lc__made_reject(struct lc__made *made, enum lc__reject reason,
+    const char *detail);
+
+/** The file that messages of a label name: a label without one of its own is the
+ *  image's. */
+const char *lc__frame_label(const struct lc__frame *frame);
 /** Where the image of a frame is, if its label has been read. */
 const char *lc__frame_image(const struct lc__frame *frame,
     const struct lc__label *label);
