@@ -10,61 +10,11 @@
 #include "format/utf8.h"
 #include "report/csv.h"
 #include "report/rejects.h"
-
-/* No journal: the file is a temporary one, which nobody reads before the end. */
-static const char schema[] =
-    "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-    "PRAGMA cache_size=-16384; PRAGMA application_id=1129862984;"
-    "PRAGMA user_version=1; BEGIN;"
-    "CREATE TABLE warehouse(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "CREATE TABLE runs(run_id TEXT PRIMARY KEY, total INTEGER NOT NULL,"
-    " non_empty INTEGER NOT NULL, empty INTEGER NOT NULL,"
-    " missing_image INTEGER NOT NULL, missing_file INTEGER NOT NULL,"
-    " invalid INTEGER NOT NULL, written INTEGER NOT NULL);"
-    "CREATE TABLE reasons(reason TEXT PRIMARY KEY,"
-    " frames INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE rejected(run_id TEXT, name TEXT, label TEXT, image TEXT,"
-    " reason TEXT, detail TEXT);"
-    "CREATE TABLE series(series INTEGER PRIMARY KEY, width INTEGER NOT NULL,"
-    " height INTEGER NOT NULL, channels INTEGER NOT NULL,"
-    " first_sample INTEGER NOT NULL, samples INTEGER NOT NULL);"
-    "CREATE TABLE shards(path TEXT PRIMARY KEY, samples INTEGER NOT NULL,"
-    " width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER,"
-    " sha256 TEXT);"
-    "CREATE TABLE histograms(name TEXT NOT NULL, bin INTEGER NOT NULL,"
-    " low REAL, high REAL, count INTEGER NOT NULL,"
-    " PRIMARY KEY(name, bin)) WITHOUT ROWID;"
-    "CREATE TABLE classes(class_id INTEGER PRIMARY KEY,"
-    " boxes INTEGER NOT NULL);"
-    "CREATE TABLE samples(sample INTEGER PRIMARY KEY, cache_id, run_id TEXT,"
-    " frame_id INTEGER, width INTEGER, height INTEGER,"
-    " boxes INTEGER NOT NULL, boxes_total INTEGER NOT NULL,"
-    " series INTEGER NOT NULL REFERENCES series,"
-    " brightness REAL, contrast REAL);"
-    "CREATE TABLE boxes(sample INTEGER NOT NULL REFERENCES samples,"
-    " box INTEGER NOT NULL, class_id INTEGER, x0 REAL, y0 REAL, x1 REAL,"
-    " y1 REAL, PRIMARY KEY(sample, box)) WITHOUT ROWID;";
-
-/* The statements, in the order of their tables. */
-enum insert { WAREHOUSE, RUNS, REASONS, REJECTED, SERIES, SHARDS, HISTOGRAMS,
-	CLASSES, SAMPLES, BOXES, INSERTS };
-
-static const char *const inserts[INSERTS] = {
-	[WAREHOUSE] = "INSERT INTO warehouse VALUES(?,?)",
-	[RUNS] = "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?)",
-	[REASONS] = "INSERT INTO reasons VALUES(?,?)",
-	[REJECTED] = "INSERT INTO rejected VALUES(?,?,?,?,?,?)",
-	[SERIES] = "INSERT INTO series VALUES(?,?,?,?,?,?)",
-	[SHARDS] = "INSERT INTO shards VALUES(?,?,?,?,?,?)",
-	[HISTOGRAMS] = "INSERT INTO histograms VALUES(?,?,?,?,?)",
-	[CLASSES] = "INSERT INTO classes VALUES(?,?)",
-	[SAMPLES] = "INSERT INTO samples VALUES(?,?,?,?,?,?,?,?,?,?,?)",
-	[BOXES] = "INSERT INTO boxes VALUES(?,?,?,?,?,?,?)",
-};
+#include "report/sqlite_schema.h"
 
 struct lc__sqlite {
 	sqlite3 *db;
-	sqlite3_stmt *insert[INSERTS];
+	sqlite3_stmt *insert[LC__INSERTS];
 	char *path;
 };
 
@@ -83,7 +33,7 @@ failure(const struct lc__sqlite *db)
 
 /* What binding could not do (no memory) fails here too. */
 static lc_status
-put_row(struct lc__sqlite *db, enum insert which)
+put_row(struct lc__sqlite *db, enum lc__sqlite_insert which)
 {
 	sqlite3_stmt *insert = db->insert[which];
 	const int code = sqlite3_step(insert);
@@ -138,7 +88,7 @@ bound(const struct lc__sqlite *db, int code)
 static lc_status
 put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 {
-	sqlite3_stmt *insert = db->insert[BOXES];
+	sqlite3_stmt *insert = db->insert[LC__INSERT_BOXES];
 
 	for (uint32_t i = 0; i < seen->n; i++) {
 		const struct lc__box *box = &seen->boxes[i];
@@ -151,7 +101,7 @@ put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 		code |= bind_real(insert, 6, box->x1);
 		code |= bind_real(insert, 7, box->y1);
 		return_if_error(bound(db, code));
-		return_if_error(put_row(db, BOXES));
+		return_if_error(put_row(db, LC__INSERT_BOXES));
 	}
 	return LC_OK;
 }
@@ -159,7 +109,7 @@ put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 lc_status
 lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 {
-	sqlite3_stmt *insert = db->insert[SAMPLES];
+	sqlite3_stmt *insert = db->insert[LC__INSERT_SAMPLES];
 	const lc_sample_origin *origin = &seen->origin;
 	int code = bind_count(insert, 1, seen->sample);
 
@@ -180,7 +130,7 @@ lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 		code |= bind_real(insert, 11, seen->contrast);
 	}
 	return_if_error(bound(db, code));
-	return_if_error(put_row(db, SAMPLES));
+	return_if_error(put_row(db, LC__INSERT_SAMPLES));
 	return put_boxes(db, seen);
 }
 
@@ -189,21 +139,21 @@ lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 static lc_status
 put_text(struct lc__sqlite *db, const char *key, const char *value)
 {
-	int code = bind_str(db->insert[WAREHOUSE], 1, key);
+	int code = bind_str(db->insert[LC__INSERT_WAREHOUSE], 1, key);
 
-	code |= bind_str(db->insert[WAREHOUSE], 2, value);
+	code |= bind_str(db->insert[LC__INSERT_WAREHOUSE], 2, value);
 	return_if_error(bound(db, code));
-	return put_row(db, WAREHOUSE);
+	return put_row(db, LC__INSERT_WAREHOUSE);
 }
 
 static lc_status
 put_number(struct lc__sqlite *db, const char *key, uint64_t value)
 {
-	int code = bind_str(db->insert[WAREHOUSE], 1, key);
+	int code = bind_str(db->insert[LC__INSERT_WAREHOUSE], 1, key);
 
-	code |= bind_count(db->insert[WAREHOUSE], 2, value);
+	code |= bind_count(db->insert[LC__INSERT_WAREHOUSE], 2, value);
 	return_if_error(bound(db, code));
-	return put_row(db, WAREHOUSE);
+	return put_row(db, LC__INSERT_WAREHOUSE);
 }
 
 static lc_status
@@ -248,7 +198,7 @@ put_warehouse(struct lc__sqlite *db, const struct lc__facts *facts)
 }
 
 static lc_status
-put_numbers(struct lc__sqlite *db, enum insert which, int code, int at,
+put_numbers(struct lc__sqlite *db, enum lc__sqlite_insert which, int code, int at,
     const uint64_t *numbers, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -265,13 +215,14 @@ put_summary(struct lc__sqlite *db, const struct lc__summary *summary)
 		const uint64_t numbers[] = { c->total, c->non_empty, c->empty,
 			c->missing_image, c->missing_file, c->invalid,
 			lc__summary_written(summary, c) };
-		return_if_error(put_numbers(db, RUNS, bind_str(db->insert[RUNS],
-		    1, summary->runs[i].run_id), 2, numbers, 7));
+		return_if_error(put_numbers(db, LC__INSERT_RUNS,
+		    bind_str(db->insert[LC__INSERT_RUNS], 1,
+		    summary->runs[i].run_id), 2, numbers, 7));
 	}
 	for (size_t i = 0; i < summary->n_reasons; i++)
-		return_if_error(put_numbers(db, REASONS,
-		    bind_str(db->insert[REASONS], 1, summary->reasons[i].name),
-		    2, &summary->reasons[i].count, 1));
+		return_if_error(put_numbers(db, LC__INSERT_REASONS,
+		    bind_str(db->insert[LC__INSERT_REASONS], 1,
+		    summary->reasons[i].name), 2, &summary->reasons[i].count, 1));
 	return LC_OK;
 }
 
@@ -282,16 +233,17 @@ put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
 		const lc_series_info *series = &facts->series[s];
 		const uint64_t numbers[] = { s, series->width, series->height,
 			series->channels, series->first, series->samples };
-		return_if_error(put_numbers(db, SERIES, SQLITE_OK, 1, numbers, 6));
+		return_if_error(put_numbers(db, LC__INSERT_SERIES, SQLITE_OK, 1,
+		    numbers, 6));
 	}
 	for (size_t i = 0; i < facts->manifest.n; i++) {
 		const struct lc__manifest_shard *shard = &facts->manifest.shards[i];
 		const uint64_t numbers[] = { shard->samples, shard->width,
 			shard->height, shard->bytes };
-		int code = bind_str(db->insert[SHARDS], 1, shard->relative_path);
+		int code = bind_str(db->insert[LC__INSERT_SHARDS], 1, shard->relative_path);
 		if (shard->sha256[0] != '\0')
-			code |= bind_str(db->insert[SHARDS], 6, shard->sha256);
-		return_if_error(put_numbers(db, SHARDS, code, 2, numbers,
+			code |= bind_str(db->insert[LC__INSERT_SHARDS], 6, shard->sha256);
+		return_if_error(put_numbers(db, LC__INSERT_SHARDS, code, 2, numbers,
 		    shard->has_bytes ? 4 : 3));
 	}
 	return LC_OK;
@@ -302,7 +254,7 @@ static lc_status
 put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bin,
     uint64_t count)
 {
-	sqlite3_stmt *insert = db->insert[HISTOGRAMS];
+	sqlite3_stmt *insert = db->insert[LC__INSERT_HISTOGRAMS];
 	int code = bind_str(insert, 1, histogram->name);
 
 	code |= sqlite3_bind_int64(insert, 2, bin);
@@ -314,7 +266,7 @@ put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bi
 		    (uint32_t)(bin + 1)));
 	code |= bind_count(insert, 5, count);
 	return_if_error(bound(db, code));
-	return put_row(db, HISTOGRAMS);
+	return put_row(db, LC__INSERT_HISTOGRAMS);
 }
 
 static lc_status
@@ -330,8 +282,8 @@ put_distributions(struct lc__sqlite *db, const struct lc__distributions *seen)
 		    histogram->above));
 	}
 	for (size_t i = 0; i < seen->classes.n; i++)
-		return_if_error(put_numbers(db, CLASSES,
-		    sqlite3_bind_int64(db->insert[CLASSES], 1,
+		return_if_error(put_numbers(db, LC__INSERT_CLASSES,
+		    sqlite3_bind_int64(db->insert[LC__INSERT_CLASSES], 1,
 		    seen->classes.rows[i].id), 2, &seen->classes.rows[i].boxes, 1));
 	return LC_OK;
 }
@@ -344,10 +296,10 @@ put_rejected(struct lc__sqlite *db, const struct lc__fields *fields)
 	int code = SQLITE_OK;
 
 	for (int i = 0; i < 6; i++)
-		code |= bind_str(db->insert[REJECTED], i + 1,
+		code |= bind_str(db->insert[LC__INSERT_REJECTED], i + 1,
 		    lc__fields_find(fields, names[i]));
 	return_if_error(bound(db, code));
-	return put_row(db, REJECTED);
+	return put_row(db, LC__INSERT_REJECTED);
 }
 
 static lc_status
@@ -375,10 +327,10 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 static lc_status
 prepare(struct lc__sqlite *db)
 {
-	if (sqlite3_exec(db->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_exec(db->db, lc__sqlite_schema, NULL, NULL, NULL) != SQLITE_OK)
 		return failure(db);
-	for (int i = 0; i < INSERTS; i++)
-		if (sqlite3_prepare_v2(db->db, inserts[i], -1, &db->insert[i],
+	for (int i = 0; i < LC__INSERTS; i++)
+		if (sqlite3_prepare_v2(db->db, lc__sqlite_inserts[i], -1, &db->insert[i],
 		    NULL) != SQLITE_OK)
 			return failure(db);
 	return LC_OK;
@@ -431,7 +383,7 @@ lc__sqlite_discard(struct lc__sqlite *db)
 {
 	if (db == NULL)
 		return;
-	for (int i = 0; i < INSERTS; i++)
+	for (int i = 0; i < LC__INSERTS; i++)
 		(void)sqlite3_finalize(db->insert[i]);
 	(void)sqlite3_close(db->db);
 	free(db->path);
