@@ -25,7 +25,9 @@ lc__ring_init(struct lc__ring *ring, size_t slots, uint64_t budget)
 	if (ring->finished == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
 	pthread_mutex_init(&ring->lock, NULL);
-	init_condition(&ring->changed);
+	init_condition(&ring->work);
+	init_condition(&ring->done);
+	init_condition(&ring->memory);
 	return LC_OK;
 }
 
@@ -36,7 +38,9 @@ lc__ring_free(struct lc__ring *ring)
 		return;
 	free(ring->finished);
 	ring->finished = NULL;
-	pthread_cond_destroy(&ring->changed);
+	pthread_cond_destroy(&ring->work);
+	pthread_cond_destroy(&ring->done);
+	pthread_cond_destroy(&ring->memory);
 	pthread_mutex_destroy(&ring->lock);
 }
 
@@ -63,7 +67,7 @@ lc__ring_feed(struct lc__ring *ring)
 {
 	pthread_mutex_lock(&ring->lock);
 	*finished(ring, ring->fed++) = false;
-	pthread_cond_broadcast(&ring->changed);
+	pthread_cond_signal(&ring->work);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -91,7 +95,7 @@ lc__ring_wait(struct lc__ring *ring, unsigned ms, uint64_t *job)
 	pthread_mutex_lock(&ring->lock);
 	while (ring->taken < ring->fed &&
 	    !(done = *finished(ring, ring->taken)))
-		if (pthread_cond_timedwait(&ring->changed, &ring->lock, &until) != 0)
+		if (pthread_cond_timedwait(&ring->done, &ring->lock, &until) != 0)
 			break;
 	*job = ring->taken;
 	pthread_mutex_unlock(&ring->lock);
@@ -111,7 +115,9 @@ lc__ring_stop(struct lc__ring *ring)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->stop = true;
-	pthread_cond_broadcast(&ring->changed);
+	pthread_cond_broadcast(&ring->work);
+	pthread_cond_broadcast(&ring->done);
+	pthread_cond_broadcast(&ring->memory);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -122,7 +128,7 @@ lc__ring_start(struct lc__ring *ring, uint64_t *job)
 
 	pthread_mutex_lock(&ring->lock);
 	while (!ring->stop && ring->started == ring->fed)
-		pthread_cond_wait(&ring->changed, &ring->lock);
+		pthread_cond_wait(&ring->work, &ring->lock);
 	any = !ring->stop;
 	if (any)
 		*job = ring->started++;
@@ -135,7 +141,9 @@ lc__ring_finish(struct lc__ring *ring, uint64_t job)
 {
 	pthread_mutex_lock(&ring->lock);
 	*finished(ring, job) = true;
-	pthread_cond_broadcast(&ring->changed);
+	if (job == ring->taken)
+		pthread_cond_signal(&ring->done);
+	pthread_cond_broadcast(&ring->memory);
 	pthread_mutex_unlock(&ring->lock);
 }
 
@@ -157,7 +165,7 @@ lc__ring_hold(struct lc__ring *ring, uint64_t job, uint64_t bytes)
 	pthread_mutex_lock(&ring->lock);
 	while (!ring->stop && ring->held + bytes > ring->budget &&
 	    !is_oldest(ring, job))
-		pthread_cond_wait(&ring->changed, &ring->lock);
+		pthread_cond_wait(&ring->memory, &ring->lock);
 	granted = !ring->stop;
 	if (granted)
 		ring->held += bytes;
@@ -170,6 +178,6 @@ lc__ring_release(struct lc__ring *ring, uint64_t bytes)
 {
 	pthread_mutex_lock(&ring->lock);
 	ring->held -= bytes;
-	pthread_cond_broadcast(&ring->changed);
+	pthread_cond_broadcast(&ring->memory);
 	pthread_mutex_unlock(&ring->lock);
 }

@@ -21,7 +21,9 @@ struct lc__ring {
 	uint64_t budget;         /* bytes that jobs may hold together */
 
 	pthread_mutex_t lock;    /* guards what follows */
-	pthread_cond_t changed;  /* told of every change */
+	pthread_cond_t work;     /* a job was fed: one of the threads is told */
+	pthread_cond_t done;     /* a job was finished: who takes them is told */
+	pthread_cond_t memory;   /* less is held, or another job is the oldest */
 	bool *finished;          /* by slot */
 	uint64_t fed, started, taken; /* jobs so far */
 	uint64_t held;           /* bytes granted */
