@@ -94,8 +94,20 @@ write_png(FILE *out, uint32_t width, uint32_t height, uint8_t *pixels)
 	png_destroy_write_struct(&png, &info);
 }
 
+/* EXIF data of one entry, big-endian. */
 static void
-write_jpeg(FILE *out, uint32_t width, uint32_t height, uint8_t *pixels)
+write_orientation(struct jpeg_compress_struct *jpeg, unsigned orientation)
+{
+	uint8_t exif[] = "Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03"
+	    "\0\0\0\x01\0?\0\0\0\0\0\0";
+
+	exif[25] = (uint8_t)orientation;
+	jpeg_write_marker(jpeg, JPEG_APP0 + 1, exif, sizeof(exif) - 1);
+}
+
+static void
+write_jpeg(FILE *out, uint32_t width, uint32_t height, uint8_t *pixels,
+    unsigned orientation)
 {
 	struct jpeg_compress_struct jpeg;
 	struct jpeg_error_mgr errors;
@@ -109,6 +121,8 @@ write_jpeg(FILE *out, uint32_t width, uint32_t height, uint8_t *pixels)
 	jpeg.in_color_space = JCS_RGB;
 	jpeg_set_defaults(&jpeg);
 	jpeg_start_compress(&jpeg, TRUE);
+	if (orientation > 1)
+		write_orientation(&jpeg, orientation);
 	while (jpeg.next_scanline < height) {
 		JSAMPROW row = pixels + (size_t)3 * width * jpeg.next_scanline;
 		need(jpeg_write_scanlines(&jpeg, &row, 1) == 1);
@@ -127,7 +141,19 @@ dataset_image(const char *path, uint32_t width, uint32_t height, uint64_t seed)
 	if (n > 4 && strcmp(path + n - 4, ".png") == 0)
 		write_png(out, width, height, pixels);
 	else
-		write_jpeg(out, width, height, pixels);
+		write_jpeg(out, width, height, pixels, 1);
+	need(fclose(out) == 0);
+	free(pixels);
+}
+
+void
+dataset_turned(const char *path, uint32_t width, uint32_t height, uint64_t seed,
+    unsigned orientation)
+{
+	uint8_t *pixels = make_pixels(width, height, seed);
+	FILE *out = create(path);
+
+	write_jpeg(out, width, height, pixels, orientation);
 	need(fclose(out) == 0);
 	free(pixels);
 }

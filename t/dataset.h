@@ -12,6 +12,10 @@ void dataset_file(const char *path, const char *text);
 void dataset_image(const char *path, uint32_t width, uint32_t height,
     uint64_t seed);
 
+/** A JPEG whose EXIF data have this orientation. */
+void dataset_turned(const char *path, uint32_t width, uint32_t height,
+    uint64_t seed, unsigned orientation);
+
 /** A frame in the capture layout, ROOT/RUN/labels/fN.json and
  *  ROOT/RUN/images/fN.png: @p boxes boxes, an image that follows from @p seed. */
 void dataset_frame(const char *root, const char *run, unsigned n,

@@ -433,6 +433,98 @@ START_TEST(missing_shard_is_built)
 }
 END_TEST
 
+/* ---- a new label, old pixels ------------------------------------------------------- */
+
+static void
+cover(struct lc__recipe *recipe)
+{
+	recipe->transform.fit = LC__FIT_COVER;
+}
+
+static void
+stretch(struct lc__recipe *recipe)
+{
+	recipe->transform.fit = LC__FIT_STRETCH;
+}
+
+static void
+stored(struct lc__recipe *recipe)
+{
+	recipe->boxes_stored = true;
+}
+
+static void
+ignored(struct lc__recipe *recipe)
+{
+	recipe->transform.ignore_orientation = true;
+}
+
+static void
+bucketed(struct lc__recipe *recipe)
+{
+	recipe->n_buckets = 2;
+	recipe->buckets[0] = (struct lc__bucket){ 32, 48 };
+	recipe->buckets[1] = (struct lc__bucket){ 48, 32 };
+}
+
+static void (*const fit_rows[])(struct lc__recipe *recipe) = { cover, stretch,
+	stored, ignored, bucketed };
+
+/* Each with another orientation, and with a box that @p x0 decides. */
+static void
+make_turned(const char *root, double x0)
+{
+	char path[4096], text[400];
+
+	for (unsigned i = 1; i <= 8; i++) {
+		snprintf(path, sizeof(path), "%s/a/images/t%u.jpg", root, i);
+		if (x0 == 0)
+			dataset_turned(path, 50, 30, i, i);
+		snprintf(path, sizeof(path), "%s/a/labels/t%u.json", root, i);
+		snprintf(text, sizeof(text), "{\"image\":\"images/t%u.jpg\","
+		    "\"labels\":[{\"bbox_norm\":[%g,0.1,0.9,0.7]}]}", i, x0);
+		dataset_file(path, text);
+	}
+	dataset_settle(root);
+}
+
+static void
+build_turned(const char *root, const char *warehouse,
+    struct lc__ingest_result *out, int row)
+{
+	struct ingesting in;
+
+	ingesting_init(&in, root, warehouse);
+	fit_rows[row](&in.recipe);
+	ingesting_run(&in, LC_OK, out);
+}
+
+START_TEST(only_labels_change)
+{
+	const char *root = run_scratch(), *warehouse = run_scratch();
+	const char *fresh = run_scratch();
+	struct lc__ingest_result result;
+
+	make_turned(root, 0);
+	build_turned(root, warehouse, NULL, _i);
+	make_turned(root, 0.375);
+	build_turned(root, warehouse, &result, _i);
+	ck_assert_uint_eq(result.state.reused, 0);
+	ck_assert_uint_eq(result.state.samples, 8);
+	ck_assert_uint_eq(result.state.ns[LC__PHASE_DECODE], 0);
+	lc__ingest_result_free(&result);
+	build_turned(root, fresh, NULL, _i);
+	ck_assert_str_eq(ingesting_current(fresh), ingesting_current(warehouse));
+	if (fit_rows[_i] != bucketed)
+		ingesting_assert_same(fresh, warehouse);
+	else
+		for (int i = 0; i < 2; i++)
+			outdir_assert_same_dirs(
+			    ingesting_path(fresh, i ? "32x48" : "48x32"),
+			    ingesting_path(warehouse, i ? "32x48" : "48x32"));
+}
+END_TEST
+
 /* ---- damage in the module ------------------------------------------------------- */
 
 /* The key of the first sample, as its shard has it. */
@@ -525,6 +617,7 @@ suite(void)
 	tcase_add_loop_test(other, another_recipe, 0, COUNT(recipe_rows));
 	tcase_add_test(other, clear_builds_everything);
 	tcase_add_test(other, missing_shard_is_built);
+	tcase_add_loop_test(other, only_labels_change, 0, COUNT(fit_rows));
 	tcase_add_loop_test(other, foreign_records_are_replaced, 0, 2);
 	tcase_add_test(other, damaged_pixels_are_made_anew);
 	suite_add_tcase(s, other);
