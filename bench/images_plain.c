@@ -87,7 +87,7 @@ begin_resize(struct plain *plain)
 	lc__geometry_plan(LC__FIT_LETTERBOX, width, height, IMAGES_SIDE, IMAGES_SIDE,
 	    &g);
 	for (int c = 0; c < 3; c++) {
-		uint8_t *plane = plain->planes + c * IMAGES_PLANE;
+		uint8_t *plane = plain->planes + (size_t)c * IMAGES_PLANE;
 		pad(plane, &g);
 		plan.planes[c] = plane + (size_t)g.to_y * IMAGES_SIDE + g.to_x;
 	}
