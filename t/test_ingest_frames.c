@@ -82,7 +82,7 @@ static const struct {
 	    "\"bbox_px\":[0,0,20,10]}]}", NULL, LC__REJECT_SIZE_MISMATCH,
 	    "a/labels/f0.json" },
 	{ "{" IMAGE ",\"labels\":[]}", NULL, LC__REJECT_NO_LABELS,
-	    "has no boxes" },
+	    "a/labels/f0.json: has no boxes" },
 	{ NULL, break_image, LC__REJECT_UNDECODABLE, "a/images/f0.png" },
 	{ NULL, remove_image, LC__REJECT_NO_FILE, "a/images/f0.png" },
 	{ NULL, make_pipe, LC__REJECT_UNDECODABLE,

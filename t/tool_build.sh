@@ -47,7 +47,7 @@ is "sources.txt" "$(manifest wh .warehouse.sources_sha256)" \
 is "rejected.jsonl" "$(manifest wh .warehouse.rejected_sha256)" \
 	"$(sha256sum <wh/current/rejected.jsonl | cut -d ' ' -f 1)"
 is "a rejected frame" "$(head -n 1 wh/current/rejected.jsonl)" \
-	'{"run":"a","name":"f4","label":"a/labels/f4.json","image":"a/images/f4.png","reason":"no_labels","detail":"has no boxes"}'
+	'{"run":"a","name":"f4","label":"a/labels/f4.json","image":"a/images/f4.png","reason":"no_labels","detail":"a/labels/f4.json: has no boxes"}'
 is "samples are kept" "$(cachex ls --root wh samples -1 | wc -l | tr -d ' ')" 20
 
 # Again
@@ -216,7 +216,10 @@ check "a file as warehouse" 4 cachex build set file
 if env --default-signal=INT true 2>/dev/null; then
 	"$mkdataset" make many 300
 	env --default-signal=INT "$CACHEX" build many stopped --size 256 >bg.out 2>bg.err & pid=$!
-	until test -e stopped/samples/data.mdb; do :; done
+	tries=0
+	until test -e stopped/samples/data.mdb || test "$((tries += 1))" -gt 6000; do
+		sleep 0.01
+	done
 	kill -INT "$pid"
 	wait "$pid"
 	got=$?

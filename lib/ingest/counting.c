@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "labels/label.h"
 
 static lc_status
 no_memory(void)
@@ -20,6 +21,25 @@ lc__counting_fate(const struct lc__recipe *recipe,
 	    recipe->skip_empty)
 		return LC__REJECT_NO_LABELS;
 	return sample->reason;
+}
+
+const char *
+lc__counting_detail(const struct lc__sample *sample, struct lc__label *label)
+{
+	const char *file = sample->label.path != NULL ? sample->label.path :
+	    sample->image.path;
+
+	if (sample->reason != LC__REJECT_NONE || file == NULL)
+		return sample->detail;
+	*label = (struct lc__label){ .n = 0 };
+	if (sample->boxes_total == 0)
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
+		    "has no boxes");
+	else
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
+		    "of its boxes, %llu, none is left in the frame",
+		    (unsigned long long)sample->boxes_total);
+	return label->detail;
 }
 
 /* The counts of a run, which is the last one or new. */

@@ -6,6 +6,7 @@
 #include "format/summary.h"
 #include "ingest/recipe.h"
 #include "ingest/sample.h"
+#include "labels/dataset.h"
 
 /** A summary on its way. */
 struct lc__counting {
@@ -18,6 +19,13 @@ struct lc__counting {
  *  passed over. */
 enum lc__reject lc__counting_fate(const struct lc__recipe *recipe,
     const struct lc__sample *sample);
+
+/**
+ * Why a frame is not written, in one line that names the file.
+ * @param label  what the line may stand in
+ */
+const char *lc__counting_detail(const struct lc__sample *sample,
+    struct lc__label *label);
 
 /** Count the next frame. Frames come in the order of their runs. */
 LC_CHECKED lc_status lc__counting_add(struct lc__counting *counting,

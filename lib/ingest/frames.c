@@ -157,6 +157,7 @@ count(struct lc__ingesting *b, const struct lc__made *made)
 	const struct lc__sample *s = &made->sample;
 	const enum lc__reject fate = lc__counting_fate(b->recipe, s);
 	struct lc__frame frame;
+	struct lc__label label;
 
 	lc__dataset_frame(b->dataset, made->number, &frame);
 	return_if_error(lc__counting_add(&b->counting, frame.run, s));
@@ -164,8 +165,7 @@ count(struct lc__ingesting *b, const struct lc__made *made)
 	b->state->frames_done++;
 	b->state->reused += made->reused;
 	if (fate != LC__REJECT_NONE) {
-		tell_rejected(b, &frame, fate,
-		    s->reason != LC__REJECT_NONE ? s->detail : "has no boxes");
+		tell_rejected(b, &frame, fate, lc__counting_detail(s, &label));
 		return LC_OK;
 	}
 	b->state->samples++;

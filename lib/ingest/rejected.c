@@ -34,6 +34,7 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
     enum lc__reject reason, char **text, size_t *size)
 {
 	FILE *out = open_memstream(text, size);
+	struct lc__label label;
 
 	if (out == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
@@ -43,8 +44,7 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 	put_member(out, "image", s->image.path != NULL ? s->image.path :
 	    s->wanted != NULL ? s->wanted : frame->image_path);
 	put_member(out, "reason", lc__reject_name(reason));
-	put_member(out, "detail", s->reason != LC__REJECT_NONE ? s->detail :
-	    "has no boxes");
+	put_member(out, "detail", lc__counting_detail(s, &label));
 	fputs("}\n", out);
 	if (fclose(out) != 0)
 		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
