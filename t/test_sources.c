@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
+#include "base/hash128.h"
 #include "base/sha256.h"
 #include "need.h"
 #include "outdir_files.h"
@@ -366,12 +367,12 @@ START_TEST(file_hashes)
 		bytes[i] = (unsigned char)run_random(&seed);
 	for (int i = 0; i < COUNT(sizes); i++) {
 		write_bytes(dir, "f", bytes, sizes[i]);
-		lc__sources_hash(bytes, sizes[i], one);
+		lc__hash128(bytes, sizes[i], one);
 		assert_ok(lc__sources_hash_file(path, pieces, &size));
 		ck_assert_mem_eq(one, pieces, 16);
 		ck_assert_uint_eq(size, sizes[i]);
 	}
-	lc__sources_hash("a", 1, one);
+	lc__hash128("a", 1, one);
 	ck_assert_mem_eq(one, a_hash, 16);
 	ck_assert_int_eq(unlink(path), 0);
 	assert_status(lc__sources_hash_file(path, one, &size), LC_NOT_FOUND);
@@ -406,7 +407,7 @@ START_TEST(dir_hash)
 	path = outdir_join(dir, "dangling.txt");
 	ck_assert_int_eq(symlink("nowhere", path), 0);
 	free(path);
-	lc__sources_hash(hashed, sizeof(hashed), want);
+	lc__hash128(hashed, sizeof(hashed), want);
 	assert_ok(lc__sources_hash_dir(dir, got));
 	ck_assert_mem_eq(got, want, 16);
 	path = outdir_join(dir, "none");
@@ -423,7 +424,7 @@ START_TEST(empty_dir)
 {
 	uint64_t want[2], got[2];
 
-	lc__sources_hash("", 0, want);
+	lc__hash128("", 0, want);
 	assert_ok(lc__sources_hash_dir(run_scratch(), got));
 	ck_assert_mem_eq(got, want, 16);
 	ck_assert_uint_eq(want[0], 0x99aa06d3014798d8);

@@ -15,7 +15,7 @@
 #define MAX_BLOCK (1u << 30)
 #define BOXES_SHIFT 16     /* of the dtype field's half about boxes and mask */
 
-/* Position is the number in the header. 0 and 1 are the reference's. */
+/* Position is the number in the header. Version 1 has 0 and 1 only. */
 static const lc_dtype dtype_of_code[LC_DTYPE_COUNT] = {
 	LC_F32, LC_F16, LC_BF16, LC_F64, LC_BOOL, LC_U8, LC_I8, LC_U16, LC_I16,
 	LC_U32, LC_I32, LC_U64, LC_I64, LC_C64, LC_C128, LC_F8_E4M3, LC_F8_E5M2

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/hash128.h"
 #include "base/sha256.h"
 #include "ingest/ingesting.h"
 #include "ingest/rejected.h"
@@ -266,7 +267,7 @@ make_state(const struct lc__ingesting *b, struct lc__buf *out)
 	for (uint64_t i = 0; i < samples->n; i++) {
 		memcpy(mixed, hash, sizeof(hash));
 		memcpy(mixed + 2, samples->rows[i].content, sizeof(hash));
-		lc__sources_hash(mixed, sizeof(mixed), hash);
+		lc__hash128(mixed, sizeof(mixed), hash);
 	}
 	lc__buf_printf(out, "%s:%s:%016llx%016llx", b->edition.version,
 	    b->edition.fingerprint, (unsigned long long)hash[1],

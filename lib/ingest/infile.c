@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/hash128.h"
 #include "warehouse/sources.h"
 
 static int64_t
@@ -118,7 +119,7 @@ lc__infile_read(struct lc__infile *file, struct lc__buf *out,
 	note->size = out->size - start;
 	note->mtime_ns = lc__sources_mtime(&file->st);
 	note->settled = note->mtime_ns <= at - LC__SETTLED_NS;
-	lc__sources_hash(out->data + start, note->size, note->hash);
+	lc__hash128(out->data + start, note->size, note->hash);
 	return LC__INFILE_GOOD;
 }
 

@@ -23,7 +23,7 @@ struct lc__recipe {
 	uint32_t max_boxes;
 	bool skip_empty;
 	const char *code_version;
-	/* What the reference does not know; left out of the text at its default. */
+	/* From here on left out of the text where at its default. */
 	lc_dtype dtype;          /* LC_F16 */
 	enum lc__layout layout;  /* LC__LAYOUT_AUTO is not allowed here: found out */
 	double min_visible;      /* 0.1: least share of a box's area that must be left */

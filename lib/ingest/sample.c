@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "base/hash.h"
-#include "warehouse/sources.h"
+#include "base/hash128.h"
 
 /* Of the map; another number is read by no one. */
 #define FORMAT 1
@@ -30,7 +29,7 @@ struct parts {
 static void
 add_part(struct parts *parts, const void *data, size_t size)
 {
-	lc__sources_hash(size > 0 ? data : "", size, parts->hash[parts->n++]);
+	lc__hash128(size > 0 ? data : "", size, parts->hash[parts->n++]);
 }
 
 void
@@ -51,7 +50,7 @@ lc__sample_seal(struct lc__sample *s, const char *key)
 	add_part(&parts, s->class_ids, s->n * sizeof(*s->class_ids));
 	add_part(&parts, s->planes,
 	    (size_t)3 * s->target_width * s->target_height);
-	lc__sources_hash(parts.hash, parts.n * sizeof(parts.hash[0]), s->content);
+	lc__hash128(parts.hash, parts.n * sizeof(parts.hash[0]), s->content);
 }
 
 /* ---- to a value ------------------------------------------------------------ */

@@ -21,7 +21,7 @@ struct lc__source_note {
 	int64_t mtime_ns;
 	bool settled;      /* it had stood so for a while: as long as size and time are
 	                      the same, so is the content */
-	uint64_t hash[2];  /* XXH3-128 of its bytes */
+	uint64_t hash[2];  /* XXH3-128 of its bytes, as of lc__hash128() */
 };
 
 /** Everything that is known of one frame. */

@@ -25,7 +25,7 @@ struct lc__source_file {
 	                      if it comes. It has nothing else */
 	uint64_t size;     /* 0 for a directory */
 	int64_t mtime_ns;  /* lc__sources_mtime() of before it was read */
-	uint64_t hash[2];  /* XXH3-128 of its content */
+	uint64_t hash[2];  /* XXH3-128 of its content, as of lc__hash128() */
 };
 
 /** A list being made or read. */
@@ -69,8 +69,7 @@ int64_t lc__sources_mtime(const struct stat *st);
 /** XXH3-128 of the sorted names in a directory that a dataset may take: files
  *  with an image's or a label's extension, and subdirectories; no dot files. */
 LC_CHECKED lc_status lc__sources_hash_dir(const char *path, uint64_t hash[2]);
-/** XXH3-128 of bytes; of a whole file, read in pieces. */
-void lc__sources_hash(const void *bytes, size_t size, uint64_t hash[2]);
+/** XXH3-128 of a whole file, read in pieces. */
 LC_CHECKED lc_status lc__sources_hash_file(const char *path, uint64_t hash[2],
     uint64_t *size);
 

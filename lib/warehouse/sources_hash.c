@@ -24,12 +24,6 @@ lc__sources_mtime(const struct stat *st)
 	return ns;
 }
 
-void
-lc__sources_hash(const void *bytes, size_t size, uint64_t hash[2])
-{
-	lc__hash128(bytes, size, hash);
-}
-
 static lc_status
 hash_pieces(int fd, const char *path, struct lc__hash128 *state, void *piece,
     uint64_t *size)
