@@ -51,7 +51,8 @@ lc__store_key(const struct lc__store *store, const char *run, const char *name,
     struct lc__buf *out)
 {
 	out->size = 0;
-	lc__buf_printf(out, "%s/%s/%s", store->prefix, run, name);
+	lc__buf_printf(out, "%s/%s%s%s", store->prefix, run, *run != '\0' ? "/" : "",
+	    name);
 	lc__buf_append(out, "", 1);
 	return !out->failed;
 }

@@ -21,8 +21,8 @@ LC_CHECKED lc_status lc__store_open(struct lc__store *store,
 /** Close; what is pending is committed. */
 lc_status lc__store_close(struct lc__store *store);
 
-/** "0123456789ab/RUN/NAME", the cache_id of a frame, ended by a NUL; false without
- *  memory. */
+/** "0123456789ab/RUN/NAME", the cache_id of a frame, or "0123456789ab/NAME" where it
+ *  has no run; ended by a NUL. False without memory. */
 bool lc__store_key(const struct lc__store *store, const char *run,
     const char *name, struct lc__buf *out);
 

@@ -13,7 +13,8 @@
 /** Where samples come from. Called from several threads at once. */
 struct lc__shard_source {
 	void *ctx;
-	/** What the metadata says of sample @p i; borrowed as long as the source. */
+	/** What the metadata says of sample @p i; valid until the next call of the same
+	 *  thread. */
 	lc_status (*row)(void *ctx, uint64_t i, struct lc__twh1_row *out);
 	/** Its image, checked; valid until the next call with the same @p room, where
 	 *  one image fits that has to be made first. */
