@@ -10,6 +10,7 @@
 
 #include "made_warehouse.h"
 #include "outdir_files.h"
+#include "warehouse/warehouse.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
 
@@ -103,6 +104,35 @@ START_TEST(same_samples_everywhere)
 			read_all(made.warehouse, v, (lc_warehouse_mode)mode,
 			    (lc_warehouse_verify)verify);
 	read_all(made.version, v, LC_WAREHOUSE_MAP, LC_VERIFY_LAZY);
+}
+END_TEST
+
+/* A thread may see that a sample is known before it sees that its blocks are good:
+ * what is read to verify them stays out of the caller's memory. */
+START_TEST(copies_of_blocks_not_seen_good)
+{
+	enum { AROUND = 256 << 10 };
+	const struct made made = made_warehouse(&plain);
+	const lc_warehouse_options options = made_options(LC_WAREHOUSE_STREAM);
+	lc_warehouse *w = open_with(made.warehouse, &options);
+	unsigned char *room = malloc(2 * AROUND + MADE_IMAGE);
+
+	ck_assert_ptr_nonnull(room);
+	for (uint64_t i = 0; i < 20; i++) {
+		read_one(w, i, &plain);
+		for (size_t s = 0; s < w->set.n; s++)
+			atomic_store(w->set.shards[s].good, 0);
+		memset(room, 0x5a, 2 * AROUND + MADE_IMAGE);
+		ck_assert_int_eq(lc_warehouse_copy(w, i, room + AROUND, NULL, NULL),
+		    LC_OK);
+		ck_assert_mem_eq(room + AROUND, made_image(i), MADE_IMAGE);
+		for (size_t k = 0; k < AROUND; k++) {
+			ck_assert_uint_eq(room[k], 0x5a);
+			ck_assert_uint_eq(room[AROUND + MADE_IMAGE + k], 0x5a);
+		}
+	}
+	free(room);
+	lc_warehouse_close(w);
 }
 END_TEST
 
@@ -457,6 +487,7 @@ main(void)
 	tcase_set_timeout(tc, 600);
 	tcase_add_loop_test(tc, same_samples_everywhere, 0, COUNT(variants));
 	tcase_add_loop_test(tc, copies, 0, 3);
+	tcase_add_test(tc, copies_of_blocks_not_seen_good);
 	tcase_add_test(tc, what_it_is);
 	tcase_add_test(tc, plain_exports_open);
 	tcase_add_loop_test(tc, beyond_the_end, 0, 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "warehouse/stream.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,6 +296,20 @@ lc__stream_release(struct lc__stream *stream, const lc_sample *sample)
 
 /* ---- copying ---------------------------------------------------------------- */
 
+/* Whether nothing around the parts has to be read to verify them. That their blocks
+ * are good is asked, and not taken from what is known of the sample: another thread
+ * may see the one before the other, and what is around a part would be written
+ * around the caller's memory. */
+static bool
+is_straight(const struct reading *r)
+{
+	for (int i = IMAGE; i <= MASK; i++)
+		if (r->parts[i].read.from != r->parts[i].range.from ||
+		    r->parts[i].read.to != r->parts[i].range.to)
+			return false;
+	return r->known != 0;
+}
+
 static lc_status
 copy_straight(struct reading *r, void *const out[3])
 {
@@ -318,7 +333,7 @@ lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
 	want(&r, IMAGE, lc__image_range(&shard->twh1, i));
 	want(&r, BOXES, lc__boxes_range(&shard->twh1, i));
 	want(&r, MASK, lc__mask_range(&shard->twh1, i));
-	if (r.known != 0)
+	if (is_straight(&r))
 		return copy_straight(&r, out);
 	return_if_error(lc__stream_sample(stream, set, shard, i, &sample));
 	lc__sample_copy(&sample, out);
