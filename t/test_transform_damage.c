@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "etl/transform.h"
 #include "made_image.h"
@@ -167,11 +168,12 @@ START_TEST(probed)
 }
 END_TEST
 
-/* No limit of pixels, as none are read. */
+/* No limit of pixels, as none are read, and no memory depends on them. */
 START_TEST(probed_bomb)
 {
 	struct lc__buf file = { 0 };
 	struct lc__transformed header;
+	struct rusage usage;
 
 	make(0, 9, 9, &file);
 	png_save_uint_32(file.data + 16, 0x7fffffff);
@@ -179,6 +181,8 @@ START_TEST(probed_bomb)
 	png_save_uint_32(file.data + 29, crc_of(file.data + 12, 17));
 	ck_assert_int_eq(lc__image_probe(file.data, file.size, "x", &header), LC_OK);
 	ck_assert_uint_eq(header.stored_width, 0x7fffffff);
+	ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+	ck_assert_int_lt(usage.ru_maxrss, 1 << 20); /* KiB; a row has 6 GiB */
 	ck_assert_int_eq(transform_exact(&small, file.data, file.size), LC_INVALID);
 	lc__buf_free(&file);
 }

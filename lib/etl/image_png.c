@@ -177,13 +177,15 @@ read_image(struct reader *reader, unsigned orientation)
 	picture.height = picture.stored_height =
 	    png_get_image_height(png, reader->info);
 	return_if_error(lc__sink_check(reader->sink, picture.width, picture.height));
+	/* For the channels that come out libpng would make room for a row: 6 GiB of
+	 * 2^31 pixels. */
+	if (reader->sink->header_only)
+		return reader->sink->begin(reader->sink, &picture);
 	choose_transforms(reader);
 	passes = png_set_interlace_handling(png);
 	png_read_update_info(png, reader->info);
 	picture.channels = png_get_channels(png, reader->info);
 	return_if_error(reader->sink->begin(reader->sink, &picture));
-	if (reader->sink->header_only)
-		return LC_OK;
 	return_if_error(read_rows(reader, passes));
 	/* Reads up to IEND, and so finds it missing. */
 	png_read_end(png, NULL);

@@ -26,7 +26,7 @@ struct lc__picture {
 struct lc__sink {
 	uint64_t max_pixels;    /* larger pictures are refused; 0: LC__IMAGE_MAX_PIXELS */
 	bool keep_alpha;        /* rows with it, where the file has transparency */
-	bool header_only;       /* begin() is all that is wanted */
+	bool header_only;       /* begin() is all that is wanted, channels not set */
 	struct lc__scratch *band; /* the decoder's rows, memory to use again */
 	/** May the decoder shrink? Called before begin() with the stored size; NULL: no. */
 	unsigned (*shrink)(struct lc__sink *sink, const struct lc__picture *picture);
