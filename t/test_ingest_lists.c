@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dataset.h"
 #include "ingesting.h"
@@ -61,21 +62,55 @@ START_TEST(a_name_that_changes_no_frame)
 }
 END_TEST
 
-/* Lists that are damaged are written again. */
+/* A digit of the first "total". */
+static off_t
+place_in_summary(const char *warehouse)
+{
+	struct lc__buf text = outdir_get_file(ingesting_path(warehouse, ""),
+	    "manifest.json");
+	const char *start = (const char *)text.data;
+	const char *total = memmem(start, text.size, "\"total\": ", 9);
+
+	need(total != NULL);
+	lc__buf_free(&text);
+	return total - start + 9;
+}
+
+/* Lists that are damaged are written again, as is a summary. */
 START_TEST(damaged_lists_are_built)
 {
-	static const char *const names[] = { "sources.txt", "rejected.jsonl" };
+	static const char *const names[] = { "sources.txt", "rejected.jsonl",
+		"manifest.json" };
 	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
 	struct lc__ingest_result result;
 	struct ingesting in;
 
-	outdir_flip(ingesting_path(warehouse, ""), names[_i], 40);
+	outdir_flip(ingesting_path(warehouse, ""), names[_i],
+	    _i == 2 ? place_in_summary(warehouse) : 40);
 	ingesting_init(&in, root, warehouse);
 	ingesting_run(&in, LC_OK, &result);
 	ck_assert(!result.up_to_date);
 	ck_assert_uint_eq(result.shards_reused, result.shards);
 	lc__ingest_result_free(&result);
 	ingesting_assert_same(ingesting_reference(root), warehouse);
+}
+END_TEST
+
+/* --clear forgets the module also where it cannot be opened. */
+START_TEST(a_module_that_is_damaged)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	char *data = outdir_join(warehouse, "samples/data.mdb");
+	struct ingesting in;
+
+	need(truncate(data, 6000) == 0);
+	free(data);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_CORRUPT, NULL);
+	in.ingest.clear = true;
+	ingesting_run(&in, LC_OK, NULL);
+	ingesting_assert_same(ingesting_reference(root), warehouse);
+	ck_assert(!outdir_exists(warehouse, ".rebuild"));
 }
 END_TEST
 
@@ -110,7 +145,8 @@ suite(void)
 	TCase *tc = tcase_create("beside the shards");
 
 	tcase_add_test(tc, a_name_that_changes_no_frame);
-	tcase_add_loop_test(tc, damaged_lists_are_built, 0, 2);
+	tcase_add_loop_test(tc, damaged_lists_are_built, 0, 3);
+	tcase_add_test(tc, a_module_that_is_damaged);
 	tcase_add_test(tc, leftovers_in_a_version_go);
 	suite_add_tcase(s, tc);
 	return s;

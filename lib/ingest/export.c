@@ -337,6 +337,7 @@ find_edition(struct lc__ingesting *b)
 {
 	lc__sources_sort(&b->sources);
 	b->edition.sources = &b->sources;
+	b->edition.summary = &b->out->summary;
 	return_if_error(lc__sources_fingerprint(&b->sources,
 	    b->edition.fingerprint));
 	memcpy(b->out->fingerprint, b->edition.fingerprint, 65);

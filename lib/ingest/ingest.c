@@ -2,6 +2,7 @@
 #include "ingest/ingest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/fileio.h"
 #include "ingest/ingesting.h"
 #include "ingest/lock.h"
+#include "ingest/tree.h"
 
 #define MAX_THREADS 256
 
@@ -113,22 +115,51 @@ open_warehouse(struct lc__ingesting *b)
 	return lc__lock_take(ingest->warehouse, &b->lock);
 }
 
+/* A module that is too damaged to be opened is made anew. */
+static lc_status
+remove_store(struct lc__ingesting *b)
+{
+	char *path = lc__path_join(b->ingest->warehouse, LC__WAREHOUSE_MODULE);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+	(void)lc__store_close(&b->store);
+	status = lc__tree_remove(AT_FDCWD, path, "");
+	free(path);
+	return status;
+}
+
+static lc_status
+forget_store(struct lc__ingesting *b, const char key[65])
+{
+	const struct lc__ingest *ingest = b->ingest;
+	lc_status status;
+
+	return_if_error(lc__rebuild_note(ingest->warehouse, true));
+	status = lc__store_open(&b->store, ingest, key);
+	if (status == LC_OK)
+		status = lc_clear(b->store.cache);
+	if (status != LC_CORRUPT && status != LC_NOT_MODULE && status != LC_VERSION)
+		return status;
+	return_if_error(remove_store(b));
+	return lc__store_open(&b->store, ingest, key);
+}
+
 static lc_status
 open_store(struct lc__ingesting *b)
 {
 	const struct lc__ingest *ingest = b->ingest;
 	char key[65];
+	lc_status status;
 
 	if (ingest->dry_run)
 		return LC_OK;
 	return_if_error(lc__recipe_sample_key(b->recipe, key));
-	return_if_error(lc__store_open(&b->store, ingest, key));
-	if (ingest->clear) {
-		return_if_error(lc__rebuild_note(ingest->warehouse, true));
-		return_if_error(lc_clear(b->store.cache));
-	}
+	status = ingest->clear ? forget_store(b, key) :
+	    lc__store_open(&b->store, ingest, key);
 	b->rebuild = lc__rebuild_noted(ingest->warehouse);
-	return LC_OK;
+	return status;
 }
 
 /* ---- the run ------------------------------------------------------------------------ */

@@ -97,6 +97,27 @@ has_lists(const struct lc__standing *standing,
 	return same;
 }
 
+/* Both as text: the same summary has the same. */
+static bool
+has_summary(const struct lc__standing *standing,
+    const struct lc__edition *edition)
+{
+	struct lc__summary summary = { .n_runs = 0 };
+	struct lc__buf there = { 0 }, now = { 0 };
+	const bool same =
+	    lc__summary_parse(standing->manifest.summary, LC__MANIFEST_NAME,
+	        &summary) == LC_OK &&
+	    lc__summary_format(&summary, &there) == LC_OK &&
+	    lc__summary_format(edition->summary, &now) == LC_OK &&
+	    there.size == now.size &&
+	    memcmp(there.data, now.data, now.size) == 0;
+
+	lc__summary_free(&summary);
+	lc__buf_free(&there);
+	lc__buf_free(&now);
+	return same;
+}
+
 static bool
 is_edition(const struct lc__standing *standing,
     const struct lc__edition *edition)
@@ -111,7 +132,7 @@ is_edition(const struct lc__standing *standing,
 		if (!has_file(standing->dir, m->shards[i].relative_path,
 		        m->shards[i].has_bytes, m->shards[i].bytes))
 			return false;
-	return has_lists(standing, edition);
+	return has_summary(standing, edition) && has_lists(standing, edition);
 }
 
 /* The version in a directory, if it is this edition and all its files are there,

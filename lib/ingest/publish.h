@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "format/manifest.h"
+#include "format/summary.h"
 #include "lmdbcache.h"
 #include "warehouse/about.h"
 #include "warehouse/place.h"
@@ -20,7 +21,8 @@ struct lc__edition {
 	char version[65], fingerprint[65]; /* its keys */
 	char rejected_sha256[65];          /* of the frames that are not in it */
 	char name[LC__VERSION_NAME];       /* of its directory */
-	const struct lc__sources *sources; /* sorted; borrowed */
+	const struct lc__sources *sources; /* sorted; borrowed, as the next */
+	const struct lc__summary *summary;
 };
 
 /** A version that stands there. Zeroed is none. */
