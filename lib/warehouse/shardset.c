@@ -137,12 +137,14 @@ needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
 	return set->verify == LC_VERIFY_FULL;
 }
 
-/* The sections become part of the whole; everything in it is checked anew. */
+/* The sections become part of the whole; everything in it is checked anew, and there
+ * must be as many blocks as are remembered. */
 static lc_status
 load(struct lc__shardset *set, struct lc__wshard *shard,
     const struct lc__manifest_shard *said, struct lc__workers *workers)
 {
 	unsigned char *memory = NULL;
+	const uint64_t blocks = shard->twh1.blocks;
 	struct lc__wfile file;
 	lc_status status;
 	int fd;
@@ -160,6 +162,9 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 	lc__cost_add(&set->cost, LC__COST_BYTES_READ, file.size);
 	return_if_error(lc__twh1_parse(memory, file.size, shard->path,
 	    &shard->twh1));
+	if (shard->twh1.blocks != blocks)
+		return lc__error(LC_CORRUPT, 0, "%s: changes while it is read",
+		    shard->path);
 	return lc__shard_compare(shard->path, &shard->twh1, said);
 }
 
