@@ -318,24 +318,41 @@ lc__publish_tidy(const char *place)
 	return status;
 }
 
+/* Where the file system cannot exchange them; for a moment nothing stands there. What
+ * stood there is put back if the other cannot be. */
+static lc_status
+exchange_by_steps(const char *place, const char *final, const char *aside)
+{
+	lc_status status;
+
+	if (rename(final, aside) == -1)
+		return lc__error_sys(errno, "%s: rename", final);
+	if (rename(place, final) == -1) {
+		status = lc__error_sys(errno, "%s: rename", final);
+		(void)rename(aside, final);
+		return status;
+	}
+	if (rename(aside, place) == -1)
+		return lc__error_sys(errno, "%s: rename", place);
+	return LC_OK;
+}
+
 /* Put one directory in the place of another. */
 static lc_status
 exchange(const char *place, const char *final)
 {
 	char *aside;
-	int failed;
+	lc_status status;
 
 	if (renameat2(AT_FDCWD, place, AT_FDCWD, final, RENAME_EXCHANGE) == 0)
 		return LC_OK;
 	if (errno != EINVAL && errno != ENOSYS)
 		return lc__error_sys(errno, "%s: exchange", final);
-	/* Not on this file system: for a moment nothing stands there. */
 	if (asprintf(&aside, "%s.old", place) < 0)
 		return no_memory();
-	failed = rename(final, aside) == -1 || rename(place, final) == -1 ||
-	    rename(aside, place) == -1;
+	status = exchange_by_steps(place, final, aside);
 	free(aside);
-	return failed ? lc__error_sys(errno, "%s: rename", final) : LC_OK;
+	return status;
 }
 
 static lc_status
