@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,18 @@
 #define V2 "v20260102-000000000009"
 #define A64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B64 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static int stolen; /* so many files are gone when they are to be renamed */
+
+int
+rename(const char *from, const char *to)
+{
+	if (stolen > 0) {
+		stolen--;
+		need(unlink(from) == 0);
+	}
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
 
 /* ---- names ----------------------------------------------------------------- */
 
@@ -58,7 +71,8 @@ END_TEST
 static void
 make_version(const char *warehouse, const char *name)
 {
-	char *dir = outdir_join(warehouse, name), *manifest = outdir_join(dir, "manifest.json");
+	char *dir = outdir_join(warehouse, name);
+	char *manifest = outdir_join(dir, "manifest.json");
 
 	assert_ok(lc__make_dirs(dir));
 	assert_ok(lc__write_file_atomic(manifest, "{}", 2));
@@ -160,7 +174,8 @@ static const struct {
 START_TEST(bad_link)
 {
 	char *warehouse = make_warehouse(run_scratch()), *found = NULL, *want;
-	char *empty = outdir_join(warehouse, "empty"), *current = outdir_join(warehouse, "current");
+	char *empty = outdir_join(warehouse, "empty");
+	char *current = outdir_join(warehouse, "current");
 
 	ck_assert_int_eq(mkdir(empty, 0777), 0);
 	if (bad_links[_i].target != NULL)
@@ -274,6 +289,20 @@ START_TEST(switching)
 }
 END_TEST
 
+/* Another process switches at the same time, and takes the link for a leftover. */
+START_TEST(switched_by_two)
+{
+	char *warehouse = make_warehouse(run_scratch());
+
+	stolen = _i;
+	assert_status(lc__version_switch(warehouse, V1),
+	    _i < 3 ? LC_OK : LC_NOT_FOUND);
+	ck_assert_int_eq(stolen, 0);
+	ck_assert_uint_eq(count_entries(warehouse), _i < 3 ? 3 : 2);
+	free(warehouse);
+}
+END_TEST
+
 static const char *const no_names[] = { "", ".", "..", "a/b", "/tmp", V1 "/" };
 
 START_TEST(no_name)
@@ -289,7 +318,8 @@ END_TEST
 /* A failure leaves what there was, and nothing else. */
 START_TEST(not_switched)
 {
-	char *warehouse = make_warehouse(run_scratch()), *current = outdir_join(warehouse, "current");
+	char *warehouse = make_warehouse(run_scratch());
+	char *current = outdir_join(warehouse, "current");
 	char *none = outdir_join(warehouse, "none");
 
 	ck_assert_int_eq(mkdir(current, 0777), 0);
@@ -316,6 +346,7 @@ main(void)
 	tcase_add_test(tc, no_warehouse);
 	tcase_add_test(tc, list);
 	tcase_add_test(tc, switching);
+	tcase_add_loop_test(tc, switched_by_two, 1, 4);
 	tcase_add_loop_test(tc, no_name, 0, COUNT(no_names));
 	tcase_add_test(tc, not_switched);
 	suite_add_tcase(suite, tc);

@@ -23,6 +23,7 @@
 #define DAY_DIGITS 8
 #define LAST_MS 253402300799999u /* of the year 9999 */
 #define TEMPORARY "." LC__WAREHOUSE_CURRENT "."
+#define TRIES 3 /* to replace the link */
 
 static lc_status
 no_memory(const char *path)
@@ -330,10 +331,15 @@ replace_link(const char *temporary, const char *link, const char *name)
 {
 	lc_status status;
 
-	if (symlink(name, temporary) == -1)
-		return lc__error_sys(errno, "%s: symlink", temporary);
-	if (rename(temporary, link) == 0)
-		return LC_OK;
+	/* Another process that switches now may take it for a leftover. */
+	for (int left = TRIES; left > 0; left--) {
+		if (symlink(name, temporary) == -1)
+			return lc__error_sys(errno, "%s: symlink", temporary);
+		if (rename(temporary, link) == 0)
+			return LC_OK;
+		if (errno != ENOENT)
+			break;
+	}
 	status = lc__error_sys(errno, "%s: rename", link);
 	unlink(temporary);
 	return status;
