@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "ingest/ingesting.h"
 #include "ingest/crew.h"
+#include "ingest/ingesting.h"
 #include "ingest/space.h"
 
 /* How often the disk is looked at, and what is left free on it: the engine's last

@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ingest/ingesting.h"
 #include "ingest/crew.h"
 #include "ingest/infile.h"
+#include "ingest/ingesting.h"
 #include "ingest/learn.h"
 
 static lc_status
