@@ -70,6 +70,13 @@ run_way(const struct stand *stand, unsigned which, unsigned threads)
 		    "1/s", images_rate(&stand->set, way, threads));
 }
 
+static bool
+has_builds(const struct stand *stand)
+{
+	return stand->c->builds != NULL &&
+	    choice_has_contender(stand->choice, "build");
+}
+
 static void
 run_build(const struct stand *stand, unsigned which, unsigned threads)
 {
@@ -84,16 +91,14 @@ run_build(const struct stand *stand, unsigned which, unsigned threads)
 	};
 	struct images_build build;
 
-	if (stand->c->builds == NULL ||
-	    !choice_has_contender(stand->choice, "build"))
-		return;
 	(void)which;
+	if (!has_builds(stand))
+		return;
 	images_build_begin(&build, &stand->set, threads);
 	for (unsigned i = 0; i < sizeof(builds) / sizeof(builds[0]); i++)
 		bench_run(stand->bench, stand->c->builds, builds[i].name,
 		    metrics[threads], "1/s", images_build_rate(&build,
 		    builds[i].dtype, builds[i].kind));
-	images_build_end(&build);
 }
 
 static void
@@ -147,6 +152,8 @@ measure_case(struct bench *bench, const struct images_case *c,
 	}
 	describe(&stand);
 	images_compare(&stand.set, &images_plain, &images_transform);
+	if (has_builds(&stand))
+		images_build_first(&stand.set);
 	for (; stand.round < choice->rounds; stand.round++)
 		for (unsigned i = 0; i < STEPS; i++) {
 			const unsigned s = (i + stand.round) % STEPS;

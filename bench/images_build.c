@@ -19,12 +19,6 @@ images_build_begin(struct images_build *build, const struct image_set *set,
 	scratch_remove(build->warehouse);
 }
 
-void
-images_build_end(struct images_build *build)
-{
-	scratch_remove(build->warehouse);
-}
-
 static void
 check(const struct images_build *build, const struct lc__ingest_result *result,
     enum images_build_kind kind)
@@ -61,4 +55,14 @@ images_build_rate(const struct images_build *build, lc_dtype dtype,
 	check(build, &result, kind);
 	lc__ingest_result_free(&result);
 	return build->set->n / seconds;
+}
+
+void
+images_build_first(const struct image_set *set)
+{
+	struct images_build build;
+
+	images_build_begin(&build, set, 0);
+	(void)images_build_rate(&build, LC_F16, BUILD_NEW);
+	(void)images_build_rate(&build, LC_U8, BUILD_CONVERTED);
 }

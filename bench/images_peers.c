@@ -20,9 +20,9 @@
 static const char *const opencv[] = { IMAGES_PEER_SCRIPT, "opencv", NULL };
 static const char *const pillow[] = { IMAGES_PEER_SCRIPT, "pillow", NULL };
 static const char *const magick[] = { "mogrify", "-output-directory", OUT,
-	"-format", "ppm", "-filter", "triangle", "-resize", "640x640", "-background",
+	"-format", "null", "-filter", "triangle", "-resize", "640x640", "-background",
 	"black", "-gravity", "center", "-extent", "640x640", NULL };
-static const char *const vips[] = { "--size", "640x640", "-o", OUT "/%s.v", NULL };
+static const char *const vips[] = { "--size", "640x640", "-o", OUT "/x.v", NULL };
 
 struct images_peer images_peers[IMAGES_PEERS] = {
 	{ .name = "OpenCV", .package = "python3-opencv", .module = "cv2",

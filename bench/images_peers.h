@@ -26,8 +26,8 @@ extern struct images_peer images_peers[IMAGES_PEERS];
 void images_peer_find(struct images_peer *peer);
 
 /**
- * Images a second of all files of a set, the program's start included. What it
- * writes is not waited for, and removed.
+ * Images a second of all files of a set, the program's start included. None
+ * writes more than one file.
  * @param threads  0: as many as it likes
  */
 double images_peer_rate(const struct images_peer *peer,
