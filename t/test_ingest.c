@@ -185,6 +185,32 @@ START_TEST(a_change_is_all_that_is_built)
 }
 END_TEST
 
+/* Half of a dataset may not be mounted: what is stored of it outlasts a build that the
+ * limits end. */
+START_TEST(an_exceeded_limit_forgets_nothing)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	char run[600], away[600];
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	snprintf(run, sizeof(run), "%s/b", root);
+	snprintf(away, sizeof(away), "%s.b", root);
+	ingesting_init(&in, root, warehouse);
+	in.ingest.thresholds.empty.has_count = true;
+	need(rename(run, away) == 0);
+	ingesting_run(&in, LC_FAILED, &result);
+	ck_assert_uint_eq(result.forgotten, 0);
+	lc__ingest_result_free(&result);
+	need(rename(away, run) == 0);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(result.up_to_date);
+	ck_assert_uint_eq(result.state.reused, result.state.frames);
+	lc__ingest_result_free(&result);
+}
+END_TEST
+
 static lc_status
 open_warehouse(const char *warehouse, lc_warehouse **out)
 {
@@ -609,6 +635,7 @@ suite(void)
 	tcase_add_test(again, second_run_is_up_to_date);
 	tcase_add_loop_test(again, a_change_is_all_that_is_built, 0,
 	    COUNT(change_rows));
+	tcase_add_test(again, an_exceeded_limit_forgets_nothing);
 	tcase_add_loop_test(again, the_reader_follows, 0, COUNT(change_rows));
 	tcase_add_test(again, an_image_that_comes_late);
 	tcase_add_test(again, touched_files_are_the_same);

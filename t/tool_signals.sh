@@ -11,8 +11,9 @@ if ! env --default-signal=INT true 2>/dev/null; then
 	finish
 	exit 0
 fi
-# Shells start background jobs with SIGINT ignored; this one shall see it.
-background() { env --default-signal=INT "$CACHEX" "$@" >bg.out 2>bg.err & pid=$!; }
+# Shells start background jobs with SIGINT ignored, nohup with SIGHUP; this one shall
+# see them.
+background() { env --default-signal=INT,TERM,HUP "$CACHEX" "$@" >bg.out 2>bg.err & pid=$!; }
 
 for signal in INT:130 TERM:143 HUP:129; do
 	background put m k pipe --dtype u8 --shape 1

@@ -264,6 +264,18 @@ finish(struct lc__ingesting *b)
 	lc_status status = LC_OK;
 
 	if (b->store.cache != NULL)
+		status = lc_flush(b->store.cache);
+	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
+	return status;
+}
+
+lc_status
+lc__ingesting_forget(struct lc__ingesting *b)
+{
+	uint64_t start = lc__clock_ns();
+	lc_status status = LC_OK;
+
+	if (b->store.cache != NULL)
 		status = forget_gone(b);
 	if (b->store.cache != NULL && status == LC_OK)
 		status = lc_flush(b->store.cache);

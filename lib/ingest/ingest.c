@@ -191,6 +191,9 @@ run(struct lc__ingesting *b)
 	return_if_error(open_store(b));
 	return_if_error(lc__ingesting_frames(b));
 	return_if_error(check_limits(b));
+	/* Not before: a dataset of which half is not mounted exceeds a limit, and its
+	 * samples are still good. */
+	return_if_error(lc__ingesting_forget(b));
 	return_if_error(lc__ingesting_export(b));
 	return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
 }

@@ -42,6 +42,8 @@ void lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase,
 LC_CHECKED lc_status lc__ingesting_scan(struct lc__ingesting *b);
 /** All frames to the module, the summary and the sources. */
 LC_CHECKED lc_status lc__ingesting_frames(struct lc__ingesting *b);
+/** Forget what is stored of frames that the dataset no longer has. */
+LC_CHECKED lc_status lc__ingesting_forget(struct lc__ingesting *b);
 /** All samples to shards, unless that has been done already. */
 LC_CHECKED lc_status lc__ingesting_export(struct lc__ingesting *b);
 
