@@ -96,6 +96,31 @@ START_TEST(damaged_lists_are_built)
 }
 END_TEST
 
+/* A version that somebody gave another name is none. */
+START_TEST(a_version_of_another_name)
+{
+	const char *root = make_dataset(), *warehouse = ingesting_reference(root);
+	const char *other = "v20200101-aaaaaaaaaaaa";
+	char *old = outdir_join(warehouse, ingesting_current(warehouse));
+	char *renamed = outdir_join(warehouse, other);
+	char *link = outdir_join(warehouse, "current");
+	struct lc__ingest_result result;
+	struct ingesting in;
+
+	need(rename(old, renamed) == 0);
+	need(unlink(link) == 0 && symlink(other, link) == 0);
+	ingesting_init(&in, root, warehouse);
+	ingesting_run(&in, LC_OK, &result);
+	ck_assert(!result.up_to_date);
+	ck_assert_uint_eq(result.shards_reused, result.shards);
+	lc__ingest_result_free(&result);
+	ingesting_assert_same(ingesting_reference(root), warehouse);
+	free(old);
+	free(renamed);
+	free(link);
+}
+END_TEST
+
 /* --clear forgets the module also where it cannot be opened. */
 START_TEST(a_module_that_is_damaged)
 {
@@ -146,6 +171,7 @@ suite(void)
 
 	tcase_add_test(tc, a_name_that_changes_no_frame);
 	tcase_add_loop_test(tc, damaged_lists_are_built, 0, 3);
+	tcase_add_test(tc, a_version_of_another_name);
 	tcase_add_test(tc, a_module_that_is_damaged);
 	tcase_add_test(tc, leftovers_in_a_version_go);
 	suite_add_tcase(s, tc);

@@ -229,6 +229,8 @@ lc__standing_find(const char *warehouse, const struct lc__edition *edition,
 	char *dir = NULL;
 	lc_status status = lc__version_find(warehouse, &dir);
 
+	if (status == LC_OK && strcmp(digits(dir), digits(edition->name)) != 0)
+		status = LC_NOT_FOUND;
 	if (status == LC_OK)
 		status = read_standing(dir, edition, out);
 	free(dir);
