@@ -29,7 +29,7 @@ struct images_case {
 
 static const struct images_case cases[] = {
 	{ "0.5 MP", "0.5 MP, builds", "0.5 MP, programs", IMAGES_HALF, 200, 40 },
-	{ "12 MP", "12 MP, builds", "12 MP, programs", IMAGES_12, 32, 8 },
+	{ "12 MP", "12 MP, builds", "12 MP, programs", IMAGES_12, 24, 8 },
 	{ "12 MP, progressive", NULL, NULL, IMAGES_12_AS_STORED, 12, 4 },
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
