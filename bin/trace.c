@@ -27,7 +27,7 @@ trace_open(const char *path)
 	trace.start = lc__clock_ns();
 	if (path == NULL)
 		return EXIT_DONE;
-	trace.out = fopen(path, "we");
+	trace.out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
 	return trace.out != NULL ? EXIT_DONE : report_errno(path);
 }
 
@@ -159,7 +159,7 @@ trace_close(void)
 	trace.out = NULL;
 	if (out == NULL)
 		return EXIT_DONE;
-	if (fclose(out) != 0 && trace.sys == 0)
+	if ((out == stdout ? fflush(out) : fclose(out)) != 0 && trace.sys == 0)
 		trace.sys = errno;
 	if (trace.sys == 0)
 		return EXIT_DONE;

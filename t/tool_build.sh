@@ -175,6 +175,9 @@ is "success" "$(metric success)$(metric running)" 10
 is "a phase" "$(metric seconds_total ',phase="scan"' | grep -c '^[0-9.e-]*$')" 1
 is "each has its type" "$(grep -c '^# TYPE' m.prom)" "$(grep -c '^# HELP' m.prom)"
 is "nothing is left" "$(ls m.prom*)" m.prom
+check "a trace to standard output" 0 cachex build bad traced --size 16 -q --trace -
+is "is an object a line" "$(grep -c "^{.*}$" "$out")" "$(wc -l <"$out" | tr -d " ")"
+also "ends with its end" grep -q '"event":"end"' "$out"
 check "a trace that cannot be" 4 cachex build set wh --size 16 --trace nowhere/t
 check "metrics that cannot be" 4 cachex build set wh --size 16 --metrics nowhere/m
 
