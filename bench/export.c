@@ -42,8 +42,8 @@ static const struct {
 	{ "cp", 0, false },
 	{ "export", 1, false },
 	{ "export, two threads", 2, false },
-	{ "export, SHA-256", 1, true },
-	{ "export, SHA-256, two threads", 2, true },
+	{ "SHA-256", 1, true },
+	{ "SHA-256, two threads", 2, true },
 };
 #define WRITERS (sizeof(writers) / sizeof(writers[0]))
 
@@ -407,7 +407,7 @@ state_ratios(struct bench *bench, const char *name, const char *reading)
 		double target;
 	} wanted[] = {
 		{ name, "export", "cp", "write", 0.9 },
-		{ name, "export, SHA-256, two threads", "cp", "write", 0.5 },
+		{ name, "SHA-256, two threads", "cp", "write", 0.5 },
 		{ reading, "trusted", "plain", "sum", 0.9 },
 		{ reading, "verified before", "plain", "sum", 0.9 },
 		{ reading, "verified now, new map", "plain, new map", "sum", 0.6 },
