@@ -68,66 +68,79 @@ write_rows(struct jpeg_compress_struct *info, const void *exif, size_t exif_size
 	free(row);
 }
 
+/* A file on its way into memory. */
+struct coding {
+	struct jpeg_compress_struct info;
+	struct jpeg_error_mgr errors;
+	unsigned char *bytes;
+	unsigned long size;
+};
+
+static void
+coding_begin(struct coding *coding, uint32_t width, uint32_t height, int samples,
+    J_COLOR_SPACE in)
+{
+	memset(coding, 0, sizeof(*coding));
+	coding->info.err = jpeg_std_error(&coding->errors);
+	jpeg_create_compress(&coding->info);
+	jpeg_mem_dest(&coding->info, &coding->bytes, &coding->size);
+	coding->info.image_width = width;
+	coding->info.image_height = height;
+	coding->info.input_components = samples;
+	coding->info.in_color_space = in;
+	jpeg_set_defaults(&coding->info);
+}
+
+static void
+set_subsampling(struct coding *coding, int factor)
+{
+	coding->info.comp_info[0].h_samp_factor = factor;
+	coding->info.comp_info[0].v_samp_factor = factor;
+}
+
+static void
+coding_end(struct coding *coding, struct lc__buf *out)
+{
+	jpeg_destroy_compress(&coding->info);
+	lc__buf_append(out, coding->bytes, coding->size);
+	free(coding->bytes);
+}
+
 void
 make_jpeg(const struct jpeg_kind *kind, uint32_t width, uint32_t height,
     const void *exif, size_t exif_size, struct lc__buf *out)
 {
 	static const jpeg_scan_info separate[] = { { 1, { 0 }, 0, 63, 0, 0 },
 		{ 1, { 1 }, 0, 63, 0, 0 }, { 1, { 2 }, 0, 63, 0, 0 } };
-	struct jpeg_compress_struct info;
-	struct jpeg_error_mgr errors;
-	unsigned char *bytes = NULL;
-	unsigned long size = 0;
+	struct coding coding;
 
-	info.err = jpeg_std_error(&errors);
-	jpeg_create_compress(&info);
-	jpeg_mem_dest(&info, &bytes, &size);
-	info.image_width = width;
-	info.image_height = height;
-	info.input_components = kind->samples;
-	info.in_color_space = kind->in;
-	jpeg_set_defaults(&info);
-	jpeg_set_colorspace(&info, kind->file);
-	info.write_Adobe_marker = kind->adobe;
-	info.comp_info[0].h_samp_factor = kind->subsampling;
-	info.comp_info[0].v_samp_factor = kind->subsampling;
-	info.restart_interval = (unsigned)kind->restart;
+	coding_begin(&coding, width, height, kind->samples, kind->in);
+	jpeg_set_colorspace(&coding.info, kind->file);
+	set_subsampling(&coding, kind->subsampling);
+	coding.info.write_Adobe_marker = kind->adobe;
+	coding.info.restart_interval = (unsigned)kind->restart;
 	if (kind->scans == PROGRESSIVE) {
-		jpeg_simple_progression(&info);
+		jpeg_simple_progression(&coding.info);
 	} else if (kind->scans == SEPARATE) {
-		info.scan_info = separate;
-		info.num_scans = 3;
+		coding.info.scan_info = separate;
+		coding.info.num_scans = 3;
 	}
-	write_rows(&info, exif, exif_size, NULL);
-	jpeg_destroy_compress(&info);
-	lc__buf_append(out, bytes, size);
-	free(bytes);
+	write_rows(&coding.info, exif, exif_size, NULL);
+	coding_end(&coding, out);
 }
 
 void
 make_jpeg_of(const uint8_t *pixels, uint32_t width, uint32_t height,
     unsigned channels, const void *exif, size_t exif_size, struct lc__buf *out)
 {
-	struct jpeg_compress_struct info;
-	struct jpeg_error_mgr errors;
-	unsigned char *bytes = NULL;
-	unsigned long size = 0;
+	struct coding coding;
 
-	info.err = jpeg_std_error(&errors);
-	jpeg_create_compress(&info);
-	jpeg_mem_dest(&info, &bytes, &size);
-	info.image_width = width;
-	info.image_height = height;
-	info.input_components = (int)channels;
-	info.in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-	jpeg_set_defaults(&info);
-	jpeg_set_quality(&info, 100, TRUE);
-	info.comp_info[0].h_samp_factor = 1;
-	info.comp_info[0].v_samp_factor = 1;
-	write_rows(&info, exif, exif_size, pixels);
-	jpeg_destroy_compress(&info);
-	lc__buf_append(out, bytes, size);
-	free(bytes);
+	coding_begin(&coding, width, height, (int)channels,
+	    channels == 1 ? JCS_GRAYSCALE : JCS_RGB);
+	jpeg_set_quality(&coding.info, 100, TRUE);
+	set_subsampling(&coding, 1);
+	write_rows(&coding.info, exif, exif_size, pixels);
+	coding_end(&coding, out);
 }
 
 uint8_t *
