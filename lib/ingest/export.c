@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Samples of the module to a version of the warehouse. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,43 +9,14 @@
 #include "base/hash128.h"
 #include "base/sha256.h"
 #include "ingest/ingesting.h"
+#include "ingest/rebuild.h"
 #include "ingest/rejected.h"
 #include "shard/outdir.h"
-
-#define REBUILD_NAME ".rebuild"
 
 static lc_status
 no_memory(void)
 {
 	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
-/* ---- a rebuild that goes on after a kill ----------------------------------------- */
-
-lc_status
-lc__rebuild_note(const char *warehouse, bool wanted)
-{
-	char *path = lc__path_join(warehouse, REBUILD_NAME);
-	lc_status status = LC_OK;
-
-	if (path == NULL)
-		return no_memory();
-	if (wanted)
-		status = lc__write_file_atomic(path, "", 0);
-	else if (unlink(path) == -1 && errno != ENOENT)
-		status = lc__error_sys(errno, "%s: remove", path);
-	free(path);
-	return status;
-}
-
-bool
-lc__rebuild_noted(const char *warehouse)
-{
-	char *path = lc__path_join(warehouse, REBUILD_NAME);
-	const bool noted = path != NULL && access(path, F_OK) == 0;
-
-	free(path);
-	return noted;
 }
 
 /* ---- what the manifest says -------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "base/fileio.h"
 #include "ingest/ingesting.h"
 #include "ingest/lock.h"
+#include "ingest/rebuild.h"
 #include "ingest/tree.h"
 
 #define MAX_THREADS 256

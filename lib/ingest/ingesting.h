@@ -47,8 +47,4 @@ LC_CHECKED lc_status lc__ingesting_forget(struct lc__ingesting *b);
 /** All samples to shards, unless that has been done already. */
 LC_CHECKED lc_status lc__ingesting_export(struct lc__ingesting *b);
 
-/** `--clear` was asked for and has not been finished. */
-LC_CHECKED lc_status lc__rebuild_note(const char *warehouse, bool wanted);
-bool lc__rebuild_noted(const char *warehouse);
-
 #endif
