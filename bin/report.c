@@ -109,12 +109,18 @@ exit_of(lc_status status)
 	case LC_CORRUPT:
 	case LC_STALE:
 	case LC_FAILED:
+	case LC_TIMEOUT:
+	case LC_ABANDONED:
+	case LC_CHANGED:
 		return EXIT_NO;
 	case LC_INVALID:
 	case LC_NOT_MODULE:
 	case LC_VERSION:
 	case LC_UNSUPPORTED:
 	case LC_SCHEMA:
+	case LC_EXISTS:
+	case LC_OTHER_CACHE:
+	case LC_OTHER_ORDER:
 		return EXIT_DATA;
 	default:
 		return EXIT_SYSTEM;

@@ -100,7 +100,14 @@ typedef enum lc_status {
 	                           strict module holds; the error shows both */
 	LC_FAILED = 17,       /**< a function of the caller failed: lc_get_or_compute();
 	                           a warehouse exceeds its validation limits */
-	LC_STALE = 18         /**< made from sources that are no longer the same */
+	LC_STALE = 18,        /**< made from sources that are no longer the same */
+	LC_EXISTS = 19,       /**< the cache_id is there and may not be replaced */
+	LC_TIMEOUT = 20,      /**< what was waited for did not come in time */
+	LC_ABANDONED = 21,    /**< what was waited for does not come: nobody writes it */
+	LC_OTHER_CACHE = 22,  /**< a token of another module or other shards */
+	LC_OTHER_ORDER = 23,  /**< a token of another order or seed */
+	LC_CHANGED = 24       /**< what was read before is no longer what it was: records
+	                           in it were replaced, deleted or regrouped */
 } lc_status;
 
 /** What went wrong last on this thread. */
@@ -400,6 +407,9 @@ LC_API const char *lc_evict_name(lc_evict evict);
 /** @return LC_OK, or LC_INVALID with the name in the error. */
 LC_API LC_CHECKED lc_status lc_evict_parse(const char *name, lc_evict *out);
 
+/** Longest lc_settings.length_field, in bytes. */
+#define LC_LENGTH_FIELD_MAX 255
+
 /** What a module keeps for all its users. */
 typedef struct lc_settings {
 	size_t struct_size; /**< set by the caller to sizeof(lc_settings) */
@@ -411,6 +421,12 @@ typedef struct lc_settings {
 	uint64_t max_bytes; /**< budget of all records, live and dead, 0 for none; default 0.
 	                         Checked by each commit, which drops 64 chunks at most; the
 	                         newest chunk stays. What a view shows stays valid */
+	char length_field[LC_LENGTH_FIELD_MAX + 1]; /**< the tensor whose first axis is a
+	                         record's length, such as its tokens: a path as for
+	                         lc_value_find(), "." for a record that is a tensor itself;
+	                         "" for none, the default. The ledger sums the lengths of
+	                         each chunk, so that streams of windows seek in it. Only a
+	                         module without records can be given one or another */
 } lc_settings;
 
 /* ------------------------------------------------------------------------
@@ -1319,6 +1335,505 @@ LC_API LC_CHECKED lc_status lc_warehouse_stat(const lc_warehouse *warehouse,
 
 /** Close; samples are given back before. NULL is harmless. */
 LC_API void lc_warehouse_close(lc_warehouse *warehouse);
+
+/* ------------------------------------------------------------------------
+ * Inputs: filling a module in an order that readers can rely on
+ * ------------------------------------------------------------------------
+ *
+ * The *inputs* of a module are the source shards that it is made of: files or
+ * parts of a corpus, each read by one writer at a time, several of them by several
+ * threads or processes at once. They are declared before anything is stored. A
+ * writer commits one *chunk* after another, and with it a *cursor*, bytes of its
+ * own that say where to go on: after a crash the next writer of the input starts
+ * behind the last document that is stored.
+ *
+ * The global order of chunks is round robin over the inputs: the first chunk of
+ * each, then the second of each; an input that is finished and has no more drops
+ * out. The part of it that no later commit can change is *published* in the commit
+ * that settles it; streams read published chunks only.
+ *
+ * A module with inputs is filled by writers alone: lc_put() and lc_delete() are
+ * LC_INVALID, and its chunks are neither evicted nor regrouped. A module without
+ * inputs has one implicit input: its chunks in commit order, never final.
+ */
+
+/** Longest name, fingerprint and cursor of an input, in bytes. */
+#define LC_INPUT_NAME_MAX 1024
+#define LC_INPUT_FINGERPRINT_MAX 64
+#define LC_INPUT_CURSOR_MAX 4096
+
+/** An input to be declared. */
+typedef struct lc_input {
+	const char *name;   /**< unique; 1 to LC_INPUT_NAME_MAX bytes without control
+	                         characters, such as a path */
+	lc_id fingerprint;  /**< what says that the input is still the same, such as a
+	                         hash; may be empty */
+} lc_input;
+
+/**
+ * Declare the inputs of a module that has no records. Declaring the same again is
+ * LC_OK, so each worker may do it.
+ * @param n  1 to 65,536
+ * @return LC_OK; LC_STALE if an input that is declared has another fingerprint;
+ * LC_INVALID for other names or another order of them, for a bad name, and for a
+ * module with records of plain puts; LC_READONLY, LC_NO_SPACE, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_inputs_declare(lc_cache *cache, size_t n,
+    const lc_input *inputs);
+
+/** What became of an input. Pointers are valid during the callback, or until the
+ *  next call with the writer. */
+typedef struct lc_input_info {
+	uint32_t index;     /**< its place in the round, from 0 */
+	const char *name;
+	lc_id fingerprint;
+	lc_id cursor;       /**< as committed last; empty at first */
+	uint64_t chunks;    /**< committed */
+	uint64_t records;   /**< in them */
+	uint64_t length;    /**< the sum of their lengths; see lc_settings.length_field */
+	int finished;       /**< no more chunks will come */
+	int held;           /**< a writer has it open, in any process */
+} lc_input_info;
+
+/**
+ * Call @p fn with each input in order until it returns non-zero. None for a module
+ * without declared inputs.
+ * @return LC_OK; LC_CANCELLED if @p fn stopped it; LC_CORRUPT; LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_inputs(lc_cache *cache,
+    int (*fn)(void *ctx, const lc_input_info *info), void *ctx);
+
+/** How far a module is filled. */
+typedef struct lc_fill {
+	size_t struct_size;   /**< set by the caller to sizeof(lc_fill) */
+	uint32_t inputs;      /**< declared; 0 for a module of plain puts */
+	uint32_t finished;    /**< of them */
+	uint32_t held;        /**< of them, those that a writer has open */
+	int final;            /**< all inputs are finished: the order is complete */
+	uint64_t committed;   /**< chunks */
+	uint64_t published;   /**< of them, those that have their place in the order */
+	uint64_t records;     /**< in published chunks */
+	uint64_t length;      /**< sum of their lengths */
+	uint64_t prefix_hash; /**< of the published order: equal if it is the same chunks */
+} lc_fill;
+
+/** Fill @p out, whose struct_size the caller has set. */
+LC_API LC_CHECKED lc_status lc_fill_get(lc_cache *cache, lc_fill *out);
+
+/** Writes one input. Used by one thread at a time; closed before the handle. */
+typedef struct lc_writer lc_writer;
+
+/**
+ * Open an input for writing. It is held until lc_writer_close(), or until the
+ * process ends, however that happens.
+ * @return LC_OK; LC_NOT_FOUND if it is not declared; LC_BUSY if another writer
+ * holds it; LC_READONLY; LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_writer_open(lc_cache *cache, const char *name,
+    lc_writer **out);
+
+/** The input as committed: where to go on. */
+LC_API const lc_input_info *lc_writer_info(const lc_writer *writer);
+
+/**
+ * Add a record to the next chunk, as lc_put() and lc_put_value() do to the handle.
+ * @param id  NULL and 0 for "INPUT:CHUNK:RECORD", numbers from 0 in decimal
+ * @return LC_OK; LC_EXISTS if the chunk has the cache_id already; LC_INVALID, also
+ * when the input is finished or the chunk would take 512 MiB; LC_SCHEMA; LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_writer_put(lc_writer *writer, const void *id,
+    size_t id_size, const lc_tensor *tensor);
+LC_API LC_CHECKED lc_status lc_writer_put_value(lc_writer *writer,
+    const void *id, size_t id_size, const lc_value *value);
+
+/** Records that were put and not committed, and the bytes that they take. */
+LC_API void lc_writer_pending(const lc_writer *writer, uint64_t *records,
+    uint64_t *bytes);
+
+/**
+ * Store what was put as the next chunk of the input, together with the cursor, the
+ * index entries, and the places in the order that it settles, in one transaction;
+ * durable on LC_OK. Without records only the cursor moves.
+ * @return LC_OK; LC_EXISTS with the key if one of the cache_ids is in the module:
+ * nothing is stored and the records stay pending; LC_NO_SPACE, LC_MAP_FULL, LC_IO:
+ * call again, or lc_writer_forget().
+ */
+LC_API LC_CHECKED lc_status lc_writer_commit(lc_writer *writer,
+    const void *cursor, size_t cursor_size);
+
+/** Drop what was put since the last commit. */
+LC_API void lc_writer_forget(lc_writer *writer);
+
+/** lc_writer_commit(), and the input is finished by the same transaction. */
+LC_API LC_CHECKED lc_status lc_writer_finish(lc_writer *writer,
+    const void *cursor, size_t cursor_size);
+
+/** Let go of the input; what was not committed is dropped. NULL is harmless. */
+LC_API void lc_writer_close(lc_writer *writer);
+
+/**
+ * Finish all inputs as they are: nobody will go on with those that are not. The
+ * order is complete then.
+ * @return LC_OK; LC_BUSY if a writer holds one that is not finished; LC_INVALID
+ * for a module without inputs; LC_READONLY, LC_NO_SPACE, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_inputs_finish(lc_cache *cache);
+
+/* ------------------------------------------------------------------------
+ * Streams: the same batches for any number of readers (lmdbcache_stream(3))
+ * ------------------------------------------------------------------------
+ *
+ * A *source* is a module or a directory of shards, as a sequence of chunks of
+ * records. A *stream* is an order of examples over one source, or over a mixture of
+ * several: a function without state from (seed, example) to records. A *reader* is
+ * one of R that share each batch; the batches do not depend on R. A *token* is a
+ * position, the same on every reader.
+ */
+
+/** What a stream reads. Its functions may be used by many threads. */
+typedef struct lc_source lc_source;
+
+/** lc_source_options.generation: the newest one. */
+#define LC_NEWEST UINT64_MAX
+
+/** How to open a source. Fill with lc_source_options_init(). */
+typedef struct lc_source_options {
+	size_t struct_size;       /**< set by lc_source_options_init() */
+	const char *length_field; /**< as in lc_settings; NULL for the module's own. Any
+	                               other one has the heads of all records read when the
+	                               source is opened. In shards only ".": the width of a
+	                               sample whose channels and height are 1 */
+	uint64_t generation;      /**< read so much only: lc_source_info.generation of
+	                               another time; default LC_NEWEST */
+	uint64_t directory_bytes; /**< memory for the places of records within chunks;
+	                               default 64 MiB */
+	int verify;               /**< compare checksums; default 1 */
+} lc_source_options;
+
+LC_API void lc_source_options_init(lc_source_options *options);
+
+/** What is known of a source. */
+typedef struct lc_source_info {
+	size_t struct_size;   /**< set by the caller to sizeof(lc_source_info) */
+	uint8_t uuid[16];     /**< of the module; of shards, the beginning of the SHA-256
+	                           over their manifest's list of shards */
+	uint64_t generation;  /**< what the numbers below belong to: published chunks; in a
+	                           module of plain puts, the number of the newest chunk */
+	uint64_t chunks;      /**< with records */
+	uint64_t records;
+	uint64_t length;      /**< sum of their lengths; their number without lengths */
+	uint64_t prefix_hash; /**< of the chunks' order and sizes */
+	int final;            /**< nothing will come behind them */
+	int has_lengths;      /**< there is a length field */
+} lc_source_info;
+
+/**
+ * Open a module as a source, as it is published now. Modules of plain puts have one
+ * implicit input: chunks in commit order, live records in put order. The handle is
+ * flushed before, and must be closed after the source.
+ * @param options  NULL for the defaults
+ * @return LC_OK; LC_NOT_FOUND if options->generation is not reached; LC_INVALID;
+ * LC_CORRUPT; LC_NO_MEMORY, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
+    const lc_source_options *options, lc_source **out);
+
+/**
+ * Open the shards of a directory with a manifest, an export or a version of a
+ * warehouse, in the manifest's order; or one shard file. A shard is a chunk. The
+ * images must be of one shape and dtype. A record has the fields "image", "boxes"
+ * and "mask", the latter two if there are boxes.
+ * @return as lc_warehouse_open(); sources that a warehouse was made of are not
+ * looked at.
+ */
+LC_API LC_CHECKED lc_status lc_source_open_shards(const char *path,
+    const lc_source_options *options, lc_source **out);
+
+/** What the source stands on. @p out->struct_size must be set. */
+LC_API LC_CHECKED lc_status lc_source_info_get(const lc_source *source,
+    lc_source_info *out);
+
+/**
+ * Go on to the newest generation; streams that do not follow stay where they are.
+ * @return LC_OK, also when nothing is new; LC_CHANGED if what was known is no longer
+ * there, and the source stays as it is; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_source_refresh(lc_source *source);
+
+/**
+ * Refresh until the source has @p records, or @p timeout_ms have passed.
+ * @return LC_OK; LC_TIMEOUT; LC_NOT_FOUND if it is final with fewer; LC_ABANDONED
+ * if inputs are not finished and no writer holds one; else as lc_source_refresh().
+ */
+LC_API LC_CHECKED lc_status lc_source_wait(lc_source *source,
+    uint64_t records, uint64_t timeout_ms);
+
+/** Close; streams on it are closed before. NULL is harmless. */
+LC_API void lc_source_close(lc_source *source);
+
+/** How examples are shuffled; lmdbcache_stream(3) has the formulas. */
+typedef enum lc_shuffle {
+	LC_SHUFFLE_NONE = 0,  /**< in order */
+	LC_SHUFFLE_FULL = 1,  /**< all of an epoch by one permutation */
+	LC_SHUFFLE_BLOCK = 2, /**< blocks of neighbours are permuted, then the examples
+	                           within each window of blocks: reads stay local */
+	LC_SHUFFLE_ERA = 3    /**< block-shuffled within eras that double, for a source that
+	                           still grows */
+} lc_shuffle;
+
+/** "none", "full", "block", "era"; NULL for anything else. */
+LC_API const char *lc_shuffle_name(lc_shuffle shuffle);
+LC_API LC_CHECKED lc_status lc_shuffle_parse(const char *name, lc_shuffle *out);
+
+/** Size of a token, in bytes. */
+#define LC_TOKEN_SIZE 96
+
+/** An order. Fill with lc_stream_options_init(). */
+typedef struct lc_stream_options {
+	size_t struct_size;  /**< set by lc_stream_options_init() */
+	uint64_t window;     /**< units an example: of the length field, or records where
+	                          there is none; 0: an example is one record; default 0 */
+	uint64_t stride;     /**< units from one window to the next; 0: window */
+	int drop_short;      /**< leave out a last window that is not full; default 0 */
+	uint32_t idealised;  /**< R*, the idealised number of readers, at most 65,536; 0 for
+	                          the flat order, the default. Not with shuffles or epochs:
+	                          its streams run on for ever */
+	lc_shuffle shuffle;  /**< default LC_SHUFFLE_NONE */
+	uint64_t block;      /**< B: examples a block; default 256 */
+	uint64_t spread;     /**< W: blocks a window of the shuffle; default 16 */
+	uint64_t era_first, era_max; /**< examples of the first and of the largest era;
+	                          default 65,536 and 1,048,576 */
+	uint64_t seed;       /**< default 0 */
+	uint64_t epochs;     /**< times over the data, each shuffled anew; 0 for ever;
+	                          default 1. A mixture and R* have 0 only */
+	uint64_t limit;      /**< examples in all, 0 for no limit; default 0 */
+	const uint64_t *weights; /**< of the sources of a mixture, each 1 to 2^32; NULL: all
+	                          alike */
+	uint64_t mixture_block; /**< M: in each M examples of a mixture the shares are exact
+	                          to one example; default 1,024 */
+	uint64_t batch;      /**< B: examples a batch, over all readers; default 256 */
+	int follow;          /**< go on while the source grows, until it is final. Not with
+	                          LC_SHUFFLE_FULL or LC_SHUFFLE_BLOCK, which need to know the
+	                          end, nor with mixtures; default 0 */
+	const void *token;   /**< go on from here: LC_TOKEN_SIZE bytes; NULL to start */
+} lc_stream_options;
+
+LC_API void lc_stream_options_init(lc_stream_options *options);
+
+/** An order over sources; its functions may be used by many threads. */
+typedef struct lc_stream lc_stream;
+
+/**
+ * Make a stream over @p n sources, more than one for a mixture. Unless it follows,
+ * it stands on what the sources have now, or had when options->token was taken.
+ *
+ * Example x of batch b is number bB + x; examples of all epochs are numbered on, so
+ * that only the very last batch is padded.
+ *
+ * @return LC_OK; LC_INVALID for options that contradict one another, for an order
+ * without examples (a source, or one of the R* streams, that has no data), and for
+ * a token that no batch of this size begins with; and of the token LC_CORRUPT,
+ * LC_VERSION, LC_OTHER_CACHE, LC_OTHER_ORDER (also another seed), LC_CHANGED;
+ * LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_stream_open(lc_source *const *sources, size_t n,
+    const lc_stream_options *options, lc_stream **out);
+
+/** Numbers of a stream. */
+typedef struct lc_stream_info {
+	size_t struct_size;     /**< set by the caller to sizeof(lc_stream_info) */
+	uint64_t examples;      /**< in all epochs; UINT64_MAX for ever, or while it follows a
+	                             source that is not final */
+	uint64_t batches;       /**< of them; UINT64_MAX likewise */
+	uint64_t epoch_examples; /**< of an epoch; 0 while that is not known or with none */
+	uint64_t known;         /**< examples that can be read now */
+	uint64_t first_batch;   /**< where the token stood; 0 without */
+	uint64_t batch;         /**< examples a batch */
+	uint64_t order_hash;    /**< of all options that make the order, not of batch, limit,
+	                             seed or follow */
+} lc_stream_info;
+
+LC_API LC_CHECKED lc_status lc_stream_info_get(const lc_stream *stream,
+    lc_stream_info *out);
+
+/**
+ * Wait until examples 0 to @p examples - 1 can be read; refreshes the source of a
+ * stream that follows.
+ * @return as lc_source_wait(); LC_NOT_FOUND if there will not be so many.
+ */
+LC_API LC_CHECKED lc_status lc_stream_wait(lc_stream *stream,
+    uint64_t examples, uint64_t timeout_ms);
+
+/** A part of an example: units that stand in one chunk. */
+typedef struct lc_piece {
+	uint32_t source;   /**< which of the stream's sources */
+	uint64_t epoch;    /**< of that source */
+	uint64_t chunk;    /**< position in the order of chunks, from 0 */
+	uint64_t chunk_id; /**< number of the chunk in the module, or of the shard */
+	uint64_t first;    /**< first unit, from the chunk's start; without windows that is
+	                        the record */
+	uint64_t units;    /**< how many */
+} lc_piece;
+
+/**
+ * Which parts of which chunks make an example, in order, without reading them.
+ * @param pieces  room for @p room of them
+ * @param n       gets how many there are, also when that is more than @p room
+ * @return LC_OK; LC_NOT_FOUND behind the last example; LC_INVALID if there are more
+ * than @p room, and none is written; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_stream_locate(lc_stream *stream,
+    uint64_t example, lc_piece *pieces, size_t room, size_t *n);
+
+/**
+ * The token of a position: batch @p batch is the next. The same on every reader, for
+ * any R, and valid after appends. lmdbcache_stream(3) has its bytes.
+ * @param out  LC_TOKEN_SIZE bytes
+ */
+LC_API LC_CHECKED lc_status lc_stream_token(lc_stream *stream, uint64_t batch,
+    void *out);
+
+/** Close; its readers are closed before. NULL is harmless. */
+LC_API void lc_stream_close(lc_stream *stream);
+
+/** How readers share a batch. */
+typedef enum lc_split {
+	LC_SPLIT_STRIDED = 0,   /**< reader r has x = r, r + R, r + 2R … */
+	LC_SPLIT_CONTIGUOUS = 1 /**< equal shares one after another; the first B mod R readers
+	                             have one example more */
+} lc_split;
+
+/** "strided", "contiguous"; NULL for anything else. */
+LC_API const char *lc_split_name(lc_split split);
+LC_API LC_CHECKED lc_status lc_split_parse(const char *name, lc_split *out);
+
+/** How to read. Fill with lc_reader_options_init(). */
+typedef struct lc_reader_options {
+	size_t struct_size;   /**< set by lc_reader_options_init() */
+	uint32_t reader;      /**< r, from 0; default 0 */
+	uint32_t readers;     /**< R; default 1 */
+	lc_split split;       /**< default LC_SPLIT_STRIDED */
+	const char *const *fields; /**< tensors to read: paths, "." for a record that is a
+	                           tensor itself; of windows over a length field, tensors whose
+	                           first axis is as long. NULL for all of the first record that
+	                           is read; of windows, the length field */
+	size_t n_fields;      /**< of fields */
+	int views;            /**< give pointers to records in place instead of one array;
+	                           not with windows; default 0 */
+	int documents;        /**< of windows: tell where documents begin; default 0 */
+	unsigned threads;     /**< that read ahead; 0: none, next() reads itself; default 2 */
+	unsigned ahead;       /**< batches read ahead at most; default 8 */
+	uint64_t memory;      /**< bytes of their buffers at most, though never less than one
+	                           batch a thread; default 256 MiB */
+	uint64_t timeout_ms;  /**< how long next() waits for a source to grow; default
+	                           UINT64_MAX, for ever */
+} lc_reader_options;
+
+LC_API void lc_reader_options_init(lc_reader_options *options);
+
+/** One tensor of all examples of a batch that are this reader's. */
+typedef struct lc_batch_field {
+	const char *name;      /**< as in lc_reader_options.fields */
+	lc_dtype dtype;
+	uint32_t ndim;         /**< of shape */
+	uint64_t shape[LC_MAX_NDIM + 1]; /**< [rows, …]: the record's shape follows, or
+	                            [window, …]. Of a ragged field shape[0] is the sum of all
+	                            first axes and rows are not an axis */
+	uint64_t nbytes;       /**< of data */
+	void *data;            /**< 64-byte aligned, C order, the caller's to change; what is
+	                            padding is 0. NULL with views */
+	const void *const *rows; /**< with views: each record's data in place, read-only, NULL
+	                            for padding; else NULL */
+	const uint64_t *offsets; /**< of a ragged field, whose records differ in their first
+	                            axis: rows + 1 positions on axis 0; else NULL */
+} lc_batch_field;
+
+/** A reader's share of a batch. Valid until lc_batch_release(). */
+typedef struct lc_batch {
+	uint64_t number;          /**< b */
+	uint64_t first;           /**< first example of the whole batch */
+	size_t rows;              /**< of this reader: its share of B, maybe 0 */
+	size_t filled;            /**< of them, examples; the others are padding */
+	const uint8_t *mask;      /**< of each row: 1 example, 0 padding */
+	const uint64_t *examples; /**< of each row: its number; UINT64_MAX for padding */
+	const uint64_t *epochs;   /**< of each row */
+	const uint32_t *sources;  /**< of each row: which source of the mixture */
+	const uint64_t *lengths;  /**< of each row: units that are there, 1 without windows;
+	                               the rest of a window is padding */
+	const lc_id *ids;         /**< of each row: cache_id of its record, or of the first one
+	                               in its window; empty for padding and in shards of
+	                               version 1 */
+	const uint32_t *documents; /**< [rows, window]: number of the record within the window,
+	                               from 0, UINT32_MAX for padding; NULL unless asked for */
+	const uint32_t *positions; /**< [rows, window]: position within the record modulo 2^32,
+	                               also if it began before the window; NULL likewise */
+	size_t n_fields;
+	const lc_batch_field *fields;
+	void *lc_private;
+} lc_batch;
+
+/** Reads one share of the batches of a stream. */
+typedef struct lc_reader lc_reader;
+
+/**
+ * Start reading at the stream's first batch. Threads start with the first
+ * lc_reader_next().
+ * @return LC_OK; LC_INVALID for options that contradict one another; LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_reader_open(lc_stream *stream,
+    const lc_reader_options *options, lc_reader **out);
+
+/**
+ * The next batch, in order. One thread at a time; give it back with
+ * lc_batch_release(), in any order and from any thread. Batches that are held count
+ * as read ahead: with all of them held this is LC_BUSY.
+ * @return LC_OK; LC_NOT_FOUND at the end; LC_TIMEOUT and LC_ABANDONED of a stream
+ * that follows: call again; LC_SCHEMA with the key if a record has not the fields,
+ * or not as the others; LC_CHANGED; LC_CORRUPT with the key: the same batch is tried
+ * again by the next call, lc_reader_seek() passes it over; LC_NO_MEMORY, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_reader_next(lc_reader *reader,
+    const lc_batch **out);
+
+/** Give a batch back. NULL is harmless. */
+LC_API void lc_batch_release(const lc_batch *batch);
+
+/** Go on at batch @p batch. Any batch may be sought; next() tells if there is none. */
+LC_API LC_CHECKED lc_status lc_reader_seek(lc_reader *reader, uint64_t batch);
+
+/**
+ * Read any batch, from any thread, without a word to lc_reader_next(). Release it
+ * with lc_batch_release().
+ * @return as lc_reader_next(), without waiting: LC_TIMEOUT if it is not there yet.
+ */
+LC_API LC_CHECKED lc_status lc_reader_read(lc_reader *reader, uint64_t batch,
+    const lc_batch **out);
+
+/** lc_stream_token() behind the last batch that lc_reader_next() returned. */
+LC_API LC_CHECKED lc_status lc_reader_token(lc_reader *reader, void *out);
+
+/** What reading cost. */
+typedef struct lc_reader_stats {
+	size_t struct_size;    /**< set by the caller to sizeof(lc_reader_stats) */
+	uint64_t batches;      /**< read, also ahead */
+	uint64_t examples;     /**< in them, of this reader */
+	uint64_t bytes;        /**< of tensors delivered */
+	uint64_t stored_bytes; /**< of records touched for them */
+	uint64_t reads;        /**< records or parts of them that examples asked for */
+	uint64_t runs;         /**< reads of neighbours count as one: places gone to */
+	uint64_t chunks;       /**< chunks gone to, a batch each */
+	uint64_t directory_hits, directory_misses; /**< places of records within chunks:
+	                            known, or read from the chunk */
+	uint64_t wait_ns;      /**< that next() waited for batches */
+	uint64_t work_ns;      /**< of all threads, reading */
+	uint64_t buffer_bytes; /**< memory of batches now */
+} lc_reader_stats;
+
+LC_API LC_CHECKED lc_status lc_reader_stat(const lc_reader *reader,
+    lc_reader_stats *out);
+
+/** Stop and close. All batches are released before. NULL is harmless. */
+LC_API void lc_reader_close(lc_reader *reader);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,8 @@ lc_status_name(lc_status status)
 		"newer version", "read-only", "no space", "map full", "busy",
 		"permission denied", "i/o error", "out of memory",
 		"unsuitable file system", "cancelled", "unsupported",
-		"other structure", "failed", "stale"
+		"other structure", "failed", "stale", "exists", "timed out",
+		"abandoned", "another cache", "another order", "changed"
 	};
 	if ((unsigned)status >= sizeof(names) / sizeof(names[0]))
 		return "unknown status";

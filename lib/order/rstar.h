@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The R* order: R* idealised readers, of which reader r runs for ever over the
+ * chunks r, r + R*, r + 2R* ... of the endless repetition of all chunks. Example i
+ * of the order is number i / R* of reader i % R*.
+ */
+#ifndef LC_ORDER_RSTAR_H
+#define LC_ORDER_RSTAR_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+
+struct lc__rstar;
+
+/** A unit's place. */
+struct lc__rstar_place {
+	uint64_t step;   /* chunks that the reader passed before */
+	uint64_t chunk;  /* position in the order of chunks */
+	uint64_t offset; /* unit in the chunk */
+};
+
+/**
+ * Make it of the units of each chunk; O(chunks) memory whatever R* is: readers whose
+ * chunks are the same cycle share its sums.
+ * @param ends  units in chunks 0..i, ascending; copied
+ * @param final no chunk will come behind them; else readers end at what is known
+ * @return LC_OK; LC_INVALID if a reader has no data (final only), with its number;
+ * LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__rstar_new(uint32_t readers, const uint64_t *ends,
+    uint64_t chunks, bool final, struct lc__rstar **out);
+/** NULL is harmless. */
+void lc__rstar_free(struct lc__rstar *rstar);
+
+/** Units of reader @p r that are known: UINT64_MAX if final. */
+uint64_t lc__rstar_known(const struct lc__rstar *rstar, uint32_t r);
+
+/** Unit @p q of reader @p r, which is known; O(log chunks). */
+void lc__rstar_seek(const struct lc__rstar *rstar, uint32_t r, uint64_t q,
+    struct lc__rstar_place *out);
+
+/** The first unit of the reader's next chunk that has any, after @p place; false at
+ *  the end of what is known. */
+bool lc__rstar_next(const struct lc__rstar *rstar, uint32_t r,
+    struct lc__rstar_place *place);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shuffles of the examples 0..n-1 of an epoch, as functions without state. */
+#ifndef LC_ORDER_SHUFFLE_H
+#define LC_ORDER_SHUFFLE_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+#include "order/permute.h"
+
+/** What a shuffle is. */
+struct lc__shuffle_rule {
+	lc_shuffle kind;
+	uint64_t block;     /* B, 1 or more */
+	uint64_t spread;    /* W, 1 or more */
+	uint64_t era_first, era_max; /* E0 <= Emax, 1 or more */
+	uint64_t seed;
+};
+
+/** The shuffle of one epoch: what does not depend on the example. */
+struct lc__shuffle {
+	struct lc__shuffle_rule rule;
+	uint64_t n;      /* examples of the epoch, 1 or more */
+	uint64_t epoch;
+	struct lc__permutation whole; /* FULL: examples; BLOCK: blocks */
+};
+
+void lc__shuffle_init(struct lc__shuffle *out,
+    const struct lc__shuffle_rule *rule, uint64_t n, uint64_t epoch);
+
+/** The example in order that stands at position @p i < n. */
+uint64_t lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i);
+
+/**
+ * Of the positions 0..n-1 of a source that still grows, how many are settled by
+ * having @p known examples: an era is when it is complete. With NONE, @p known.
+ */
+uint64_t lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A way into the records of a source, used by one thread at a time: it stands on a
+ * commit while it is begun, and on one chunk of it.
+ */
+#ifndef LC_STREAM_CURSOR_H
+#define LC_STREAM_CURSOR_H
+
+#include <stdbool.h>
+
+#include "stream/source.h"
+
+struct lc__cursor;
+
+/** What keeps the bytes of records alive after the cursor went on. */
+struct lc__pin;
+
+LC_CHECKED lc_status lc__cursor_new(lc_source *source,
+    struct lc__layout *layout, struct lc__cursor **out);
+/** NULL is harmless. */
+void lc__cursor_free(struct lc__cursor *cursor);
+
+/** Stand on the newest commit. What is read stays in place until lc__cursor_end(), or
+ *  while a pin of lc__cursor_pin() is held. */
+LC_CHECKED lc_status lc__cursor_begin(struct lc__cursor *cursor);
+void lc__cursor_end(struct lc__cursor *cursor);
+
+/** Instead of lc__cursor_end(): what was read stays until lc__pin_drop(), which any
+ *  thread may call. */
+LC_CHECKED lc_status lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out);
+/** NULL is harmless. */
+void lc__pin_drop(struct lc__pin *pin);
+
+/**
+ * Go to a chunk of the layout; its records are numbered from 0, live ones only.
+ * @return LC_OK; LC_CHANGED if it has not as many records as in the layout;
+ * LC_CORRUPT, LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__cursor_go(struct lc__cursor *cursor, uint64_t position);
+
+/** The record of the chunk that has its unit @p unit, and the units before that
+ *  record; O(log records). */
+LC_CHECKED lc_status lc__cursor_find(struct lc__cursor *cursor, uint64_t unit,
+    uint64_t *record, uint64_t *before);
+
+/** Units of a record of the chunk. */
+uint64_t lc__cursor_units(const struct lc__cursor *cursor, uint64_t record);
+
+/** Ask the system to have records [first, first + n) ready, and the processor the
+ *  head of one. Hints. */
+void lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n);
+void lc__cursor_prefetch(struct lc__cursor *cursor, uint64_t record);
+
+/** Bytes that a record takes in the chunk. */
+uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
+
+/**
+ * Tensors of a record, verified if the source verifies, decoded if they are coded,
+ * in place.
+ * @param fields   paths as in lc_reader_options, @p n of them
+ * @param tensors  gets them
+ * @param id       gets the cache_id; empty if there is none
+ * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT
+ * with the key; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor,
+    uint64_t record, const char *const *fields, size_t n, lc_tensor *tensors,
+    lc_id *id);
+
+/** Names of all tensors of a record, malloc'ed and each too, in the order of the
+ *  structure. */
+LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor,
+    uint64_t record, char ***names, size_t *n);
+
+/** Directories that were known, and those that had to be read. */
+void lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
+    uint64_t *misses);
+
+#endif
