@@ -31,9 +31,26 @@ void lc__shuffle_init(struct lc__shuffle *out,
 /** The example in order that stands at position @p i < n. */
 uint64_t lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i);
 
+/** A window of blocks: what its positions have in common. All zeros is none. */
+struct lc__shuffle_window {
+	uint64_t first, end;  /* positions */
+	uint64_t era;         /* first position of the era; 0 without eras */
+	uint64_t blocks;      /* full blocks in the era */
+	struct lc__permutation order;  /* of these blocks */
+	struct lc__permutation inside; /* of the positions */
+};
+
 /**
- * Of the positions 0..n-1 of a source that still grows, how many are settled by
- * having @p known examples: an era is when it is complete. With NONE, @p known.
+ * As above, for a caller that asks of neighbours: @p near is the window of its last
+ * position and is replaced when it is another one.
+ */
+uint64_t lc__shuffle_near(const struct lc__shuffle *shuffle,
+    struct lc__shuffle_window *near, uint64_t i);
+
+/**
+ * Of the positions of a source that still grows, how many are settled by having
+ * @p known examples: an era is when it is complete. With NONE, @p known; with FULL
+ * and BLOCK, which depend on the end, 0.
  */
 uint64_t lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known);
 

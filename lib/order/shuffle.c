@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "order/shuffle.h"
+
+#include "order/mix.h"
+
+/* Consecutive examples that are block-shuffled for themselves: an era, or all. */
+struct span {
+	uint64_t first; /* position, and example */
+	uint64_t n;
+	uint64_t seed;
+};
+
+static void
+init_whole(const struct lc__shuffle *shuffle, struct lc__permutation *out)
+{
+	const uint64_t words[] = { shuffle->rule.seed, shuffle->epoch,
+	    LC__TAG_WHOLE, 0 };
+
+	lc__permutation_init(out, shuffle->n, lc__key(words, 4));
+}
+
+/* The order of the full blocks of a span. */
+static void
+init_blocks(const struct lc__shuffle *shuffle, const struct span *span,
+    struct lc__permutation *out)
+{
+	const uint64_t words[] = { span->seed, shuffle->epoch, LC__TAG_WHOLE };
+	const uint64_t blocks = span->n / shuffle->rule.block;
+
+	lc__permutation_init(out, blocks > 0 ? blocks : 1, lc__key(words, 3));
+}
+
+void
+lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *rule,
+    uint64_t n, uint64_t epoch)
+{
+	*out = (struct lc__shuffle) { .rule = *rule, .n = n, .epoch = epoch };
+	if (rule->kind == LC_SHUFFLE_FULL)
+		init_whole(out, &out->whole);
+	else if (rule->kind == LC_SHUFFLE_BLOCK)
+		init_blocks(out, &(struct span) { 0, n, rule->seed }, &out->whole);
+}
+
+/* The era that position i is in: its start is returned, its full size goes to *size. */
+static uint64_t
+era_of(const struct lc__shuffle_rule *rule, uint64_t i, uint64_t *size)
+{
+	uint64_t first = 0, era = rule->era_first;
+
+	while (era < rule->era_max && i - first >= era) {
+		first += era;
+		era = era > rule->era_max / 2 ? rule->era_max : 2 * era;
+	}
+	*size = era;
+	return first + (i - first) / era * era;
+}
+
+static struct span
+span_of(const struct lc__shuffle *shuffle, uint64_t i)
+{
+	struct span span = { 0, shuffle->n, shuffle->rule.seed };
+	uint64_t size;
+
+	if (shuffle->rule.kind == LC_SHUFFLE_ERA) {
+		span.first = era_of(&shuffle->rule, i, &size);
+		span.n = shuffle->n - span.first;
+		if (span.n > size)
+			span.n = size;
+		span.seed = lc__key((uint64_t[]) { span.seed, span.first }, 2);
+	}
+	return span;
+}
+
+/* Which window of a span position i of the span is in; its end, where the short tail
+ * block belongs to the last one. */
+static uint64_t
+window_of(const struct lc__shuffle_rule *rule, const struct span *span, uint64_t i,
+    uint64_t *first, uint64_t *end)
+{
+	const uint64_t blocks = span->n / rule->block;
+	const uint64_t last = blocks == 0 ? 0 : (blocks - 1) / rule->spread;
+	uint64_t size, window;
+
+	*first = 0;
+	*end = span->n;
+	if (last == 0)
+		return 0;
+	size = rule->spread * rule->block; /* below n, as there are more windows */
+	window = i / size < last ? i / size : last;
+	*first = window * size;
+	if (window < last)
+		*end = *first + size;
+	return window;
+}
+
+static void
+window_init(struct lc__shuffle_window *out, const struct lc__shuffle *shuffle,
+    uint64_t i)
+{
+	const struct span span = span_of(shuffle, i);
+	uint64_t words[] = { span.seed, shuffle->epoch, LC__TAG_WINDOW, 0 };
+
+	words[3] = window_of(&shuffle->rule, &span, i - span.first, &out->first,
+	    &out->end);
+	lc__permutation_init(&out->inside, out->end - out->first, lc__key(words, 4));
+	out->first += span.first;
+	out->end += span.first;
+	out->blocks = span.n / shuffle->rule.block;
+	if (shuffle->rule.kind != LC_SHUFFLE_ERA)
+		out->order = shuffle->whole;
+	else if (out->era != span.first || out->order.n == 0)
+		init_blocks(shuffle, &span, &out->order);
+	out->era = span.first;
+}
+
+static uint64_t
+in_window(const struct lc__shuffle_window *window, uint64_t block, uint64_t i)
+{
+	const uint64_t place = window->first - window->era +
+	    lc__permute(&window->inside, i - window->first);
+	const uint64_t number = place / block;
+
+	if (number >= window->blocks)
+		return window->era + place; /* the tail stays at the end */
+	return window->era + lc__permute(&window->order, number) * block +
+	    place % block;
+}
+
+uint64_t
+lc__shuffle_near(const struct lc__shuffle *shuffle,
+    struct lc__shuffle_window *near, uint64_t i)
+{
+	if (shuffle->rule.kind == LC_SHUFFLE_NONE)
+		return i;
+	if (shuffle->rule.kind == LC_SHUFFLE_FULL)
+		return lc__permute(&shuffle->whole, i);
+	if (i < near->first || i >= near->end)
+		window_init(near, shuffle, i);
+	return in_window(near, shuffle->rule.block, i);
+}
+
+uint64_t
+lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i)
+{
+	struct lc__shuffle_window near = { 0 };
+
+	return lc__shuffle_near(shuffle, &near, i);
+}
+
+uint64_t
+lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known)
+{
+	uint64_t size;
+
+	if (rule->kind == LC_SHUFFLE_NONE)
+		return known;
+	if (rule->kind != LC_SHUFFLE_ERA)
+		return 0;
+	return era_of(rule, known, &size);
+}
