@@ -15,15 +15,18 @@ struct lc__rstar;
 
 /** A unit's place. */
 struct lc__rstar_place {
-	uint64_t step;   /* chunks that the reader passed before */
+	uint64_t step;   /* chunks that the reader passed before, empty ones too;
+	                    UINT64_MAX if that are as many or more */
 	uint64_t chunk;  /* position in the order of chunks */
 	uint64_t offset; /* unit in the chunk */
 };
 
 /**
- * Make it of the units of each chunk; O(chunks) memory whatever R* is: readers whose
+ * Make it of the units of each chunk; 8 bytes a chunk whatever R* is: readers whose
  * chunks are the same cycle share its sums.
+ * @param readers  R*, 1 or more
  * @param ends  units in chunks 0..i, ascending; copied
+ * @param chunks  at most 2^32
  * @param final no chunk will come behind them; else readers end at what is known
  * @return LC_OK; LC_INVALID if a reader has no data (final only), with its number;
  * LC_NO_MEMORY.
@@ -36,9 +39,13 @@ void lc__rstar_free(struct lc__rstar *rstar);
 /** Units of reader @p r that are known: UINT64_MAX if final. */
 uint64_t lc__rstar_known(const struct lc__rstar *rstar, uint32_t r);
 
-/** Unit @p q of reader @p r, which is known; O(log chunks). */
+/** Unit @p q of reader @p r, below lc__rstar_known(); O(log chunks). */
 void lc__rstar_seek(const struct lc__rstar *rstar, uint32_t r, uint64_t q,
     struct lc__rstar_place *out);
+
+/** How often the repetition of all chunks began anew before the place. */
+uint64_t lc__rstar_epoch(const struct lc__rstar *rstar, uint32_t r,
+    const struct lc__rstar_place *place);
 
 /** The first unit of the reader's next chunk that has any, after @p place; false at
  *  the end of what is known. */
