@@ -163,6 +163,34 @@ add_record(struct hand_module *m, const struct hand_op *op)
 	ledger->live_bytes += place->size;
 }
 
+/* Where the records stand, unless they are all of one size. */
+static void
+add_directory(struct lc__buf *chunk, uint64_t id, uint64_t records)
+{
+	const size_t end = chunk->size;
+	struct lc__buf offsets = { 0 };
+	bool alike = true;
+	size_t at = HEADER;
+
+	for (; at < end; at += (size_t)lc__get32(chunk->data + at + 8) * 64) {
+		alike &= lc__get32(chunk->data + at + 8) ==
+		    lc__get32(chunk->data + HEADER + 8);
+		add32(&offsets, (at - HEADER) / 64);
+	}
+	lc__set32(chunk->data + 32, alike ? 1 : 3);
+	if (!alike) {
+		if (records % 2 != 0)
+			add32(&offsets, 0);
+		lc__buf_append(chunk, "LCCD", 4);
+		add32(chunk, 3);
+		add64(chunk, records);
+		lc__buf_append(chunk, offsets.data, offsets.size);
+		add64(chunk, lc__hash64_seed(chunk->data + end, chunk->size - end,
+		    id));
+	}
+	lc__buf_free(&offsets);
+}
+
 static void
 add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
     uint64_t time_ms)
@@ -183,6 +211,7 @@ add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
 			add_record(m, &ops[i]);
 	lc__set64(chunk->data + 16, ledger->records);
 	lc__set64(chunk->data + 24, ledger->bytes);
+	add_directory(chunk, HAND_FIRST_CHUNK + m->n_chunks, ledger->records);
 	hand_seal_header(chunk);
 	while (chunk->size < 2048)
 		lc__buf_append(chunk, "", 1);

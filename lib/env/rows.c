@@ -137,7 +137,7 @@ lc__ledger_encode(const struct lc__ledger_row *row,
 	lc__set64(out + 48, row->hash);
 	lc__set64(out + 56, row->time_ms);
 	lc__set64(out + 64, row->read_ms);
-	lc__set64(out + 72, 0);
+	lc__set64(out + 72, row->length);
 	lc__set64(out + 80, lc__hash64(out, 80));
 }
 
@@ -157,6 +157,7 @@ lc__ledger_decode(const void *bytes, size_t size, struct lc__ledger_row *out)
 	out->hash = lc__get64(p + 48);
 	out->time_ms = lc__get64(p + 56);
 	out->read_ms = lc__get64(p + 64);
+	out->length = lc__get64(p + 72);
 	return out->live <= out->records && out->live_bytes <= out->bytes;
 }
 

@@ -72,6 +72,7 @@ struct lc__ledger_row {
 	uint64_t hash;       /* XXH3-64 over the records' checksums in order */
 	uint64_t time_ms;    /* of the commit, since 1970 */
 	uint64_t read_ms;    /* of the last read that was noted, 0 for none */
+	uint64_t length;     /* sum of the lengths of the live records */
 };
 
 #define LC__LEDGER_ROW 88

@@ -2,6 +2,7 @@
 /* The chunks of a damaged module: every whole record, whatever surrounds it. */
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/directory.h"
 #include "store/record.h"
 #include "life/recovery.h"
 
@@ -11,7 +12,18 @@ struct reader {
 	struct lc__found *chunk;
 	const unsigned char *records; /* behind the header */
 	uint64_t size;                /* of all */
+	uint64_t room;                /* bytes behind the header */
+	bool headless;                /* how much of them are records is not known */
 };
+
+/* Without a header, the tables of the directory say where the records end. */
+static void
+end_at_tables(struct reader *reader, uint64_t at)
+{
+	if (reader->headless && lc__directory_tables_at(reader->records + at,
+	    reader->room - at, reader->chunk->id) > 0)
+		reader->size = at;
+}
 
 static uint64_t
 location_at(const struct reader *reader, uint64_t at)
@@ -19,9 +31,10 @@ location_at(const struct reader *reader, uint64_t at)
 	return lc__location(reader->chunk->id, at / LC__RECORD_ALIGN);
 }
 
-/* A record that lc_verify() would have nothing to say against. */
+/* A record that lc_verify() would have nothing to say against has a schema. */
 static const char *
-find_fault(struct lc__snapshot *s, const struct lc__record *record)
+find_fault(struct lc__snapshot *s, const struct lc__record *record,
+    const struct lc__schema **schema)
 {
 	struct lc__known *known;
 
@@ -29,12 +42,14 @@ find_fault(struct lc__snapshot *s, const struct lc__record *record)
 		return "checksum mismatch";
 	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
 		return "its schema is lost";
+	*schema = known->schema;
 	return lc__record_fits(record, known->schema) ? NULL :
 	    "shape and size disagree";
 }
 
 static lc_status
-add_sound(struct reader *reader, const struct lc__record *record, uint64_t at)
+add_sound(struct reader *reader, const struct lc__record *record,
+    const struct lc__schema *schema, uint64_t at)
 {
 	struct lc__recovery *r = reader->r;
 
@@ -45,7 +60,8 @@ add_sound(struct reader *reader, const struct lc__record *record, uint64_t at)
 	r->sounds[r->nsounds++] = (struct lc__sound) {
 		.location = location_at(reader, at),
 		.moved_to = location_at(reader, at),
-		.bytes = reader->records + at, .size = (uint32_t)record->size
+		.bytes = reader->records + at, .size = (uint32_t)record->size,
+		.length = lc__measure(&r->measure, record, schema)
 	};
 	r->claims[r->nclaims++] = (struct lc__claim) {
 		.prefix = lc__sort_prefix(&record->id), .id = record->id.data,
@@ -56,17 +72,27 @@ add_sound(struct reader *reader, const struct lc__record *record, uint64_t at)
 	return LC_OK;
 }
 
-/* Where the next whole record stands behind a damaged one. */
-static uint64_t
-skip_damage(const struct reader *reader, uint64_t at)
+/* Is there a whole record? */
+static bool
+is_sound(const struct reader *reader, uint64_t at)
 {
+	const struct lc__schema *schema;
 	struct lc__record record;
 
-	do
+	return lc__record_parse(reader->records + at, reader->size - at,
+	    &record) && find_fault(&reader->r->change->snapshot, &record,
+	    &schema) == NULL;
+}
+
+/* Where the next whole record stands behind a damaged one. */
+static uint64_t
+skip_damage(struct reader *reader, uint64_t at)
+{
+	do {
 		at += LC__RECORD_ALIGN;
-	while (at < reader->size && (!lc__record_parse(reader->records + at,
-	    reader->size - at, &record) || find_fault(
-	    &reader->r->change->snapshot, &record) != NULL));
+		if (at < reader->size)
+			end_at_tables(reader, at);
+	} while (at < reader->size && !is_sound(reader, at));
 	return at < reader->size ? at : reader->size;
 }
 
@@ -92,12 +118,13 @@ read_at(struct reader *reader, uint64_t at, uint64_t *next)
 	struct lc__record record;
 	const bool parsed = lc__record_parse(reader->records + at,
 	    reader->size - at, &record);
+	const struct lc__schema *schema = NULL;
 	const char *fault = parsed ? find_fault(&reader->r->change->snapshot,
-	    &record) : "no record";
+	    &record, &schema) : "no record";
 
 	if (fault == NULL) {
 		*next = at + record.size;
-		return add_sound(reader, &record, at);
+		return add_sound(reader, &record, schema, at);
 	}
 	lc__recovery_tell(reader->r, "lost: chunk %llu, byte %llu%s%s: %s",
 	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER),
@@ -133,16 +160,71 @@ records_size(const struct lc__slice *value, const struct lc__chunk *chunk,
 }
 
 /* Zeros at the end of the last record look like padding: they are its own. */
-static uint64_t
-last_record_end(const struct lc__slice *value, uint64_t at, uint64_t size)
+static void
+reach_record_end(struct reader *reader, uint64_t at)
 {
-	const uint64_t room = value->size - LC__CHUNK_HEADER;
 	struct lc__record record;
 
-	if (lc__record_parse(value->data + LC__CHUNK_HEADER + at, room - at,
-	    &record) && at + record.size > size && lc__record_intact(&record))
-		return at + record.size;
-	return size;
+	if (lc__record_parse(reader->records + at, reader->room - at, &record) &&
+	    at + record.size > reader->size && lc__record_intact(&record))
+		reader->size = at + record.size;
+}
+
+static lc_status
+read_records(struct reader *reader)
+{
+	uint64_t at = 0;
+
+	while (at < reader->size) {
+		if (reader->headless) {
+			end_at_tables(reader, at);
+			if (at == reader->size)
+				break;
+			reach_record_end(reader, at);
+		}
+		return_if_error(read_at(reader, at, &at));
+	}
+	return LC_OK;
+}
+
+/* Does the directory say what the records do, or nothing? */
+static bool
+directory_agrees(const struct lc__recovery *r, const struct lc__found *chunk,
+    const struct lc__slice *value, const struct lc__chunk *header)
+{
+	const struct lc__sound *sounds = &r->sounds[chunk->first];
+	struct lc__directory d;
+
+	if (!lc__directory_parse(value->data, value->size, header, &d))
+		return false;
+	for (uint64_t i = 0; i < d.records; i++) {
+		const uint64_t offset = lc__directory_offset(&d, i);
+
+		if (sounds[i].location != lc__location(chunk->id, offset /
+		    LC__RECORD_ALIGN) || (d.has_lengths &&
+		    lc__measures(&r->measure) &&
+		    lc__directory_length(&d, i) != sounds[i].length))
+			return false;
+	}
+	return true;
+}
+
+/* The records of a chunk that is not rewritten yet are all there. */
+static void
+check_frame(struct lc__recovery *r, struct lc__found *chunk,
+    const struct lc__slice *value, const struct lc__chunk *header, bool intact)
+{
+	const char *damaged = NULL;
+
+	if (!intact || (header->records != chunk->count && !chunk->rewrite))
+		damaged = "header";
+	else if (!chunk->rewrite && !directory_agrees(r, chunk, value, header))
+		damaged = "directory";
+	if (damaged == NULL)
+		return;
+	lc__recovery_tell(r, "chunk %llu: its %s is damaged",
+	    (unsigned long long)chunk->id, damaged);
+	chunk->rewrite = true;
 }
 
 static lc_status
@@ -151,8 +233,7 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	struct lc__chunk header = { 0 };
 	const bool intact = lc__chunk_parse(value->data, value->size, id,
 	    &header);
-	struct reader reader = { .r = r };
-	uint64_t at = 0;
+	struct reader reader = { .r = r, .headless = !intact };
 
 	return_if_error(lc__recovery_reserve((void **)&r->chunks, r->nchunks,
 	    &r->chunks_room, sizeof(*r->chunks)));
@@ -160,17 +241,10 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	*reader.chunk = (struct lc__found) { .id = id, .first = r->nsounds };
 	reader.size = records_size(value, &header, intact);
 	reader.records = value->data + LC__CHUNK_HEADER;
-	while (at < reader.size) {
-		if (!intact)
-			reader.size = last_record_end(value, at, reader.size);
-		return_if_error(read_at(&reader, at, &at));
-	}
-	if (!intact || (header.records != reader.chunk->count &&
-	    !reader.chunk->rewrite)) {
-		lc__recovery_tell(r, "chunk %llu: its header is damaged",
-		    (unsigned long long)id);
-		reader.chunk->rewrite = true;
-	}
+	reader.room = value->size <= LC__CHUNK_HEADER ? 0 :
+	    value->size - LC__CHUNK_HEADER;
+	return_if_error(read_records(&reader));
+	check_frame(r, reader.chunk, value, &header, intact);
 	return LC_OK;
 }
 

@@ -102,10 +102,13 @@ lc__recovery_mend_settings(struct lc__recovery *r)
 	bool mended = false;
 
 	return_if_error(lc__settings_mend(s->env, s->txn, &mended));
-	if (!mended)
-		return LC_OK;
-	r->result.rows++;
-	lc__recovery_tell(r, "settings row: damaged; the defaults hold again");
+	if (mended) {
+		r->result.rows++;
+		lc__recovery_tell(r,
+		    "settings row: damaged; the defaults hold again");
+	}
+	return_if_error(lc__settings_load(s->env, s->txn, &r->settings));
+	r->measure.field = r->settings.length_field;
 	return LC_OK;
 }
 
@@ -229,12 +232,16 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 		row->time_ms = lc__clock_wall_ms();
 	}
 	row->records = row->live = row->bytes = row->live_bytes = row->hash = 0;
+	row->length = 0;
 	for (uint64_t i = 0; i < chunk->count; i++) {
 		const struct lc__sound *sound = &r->sounds[chunk->first + i];
 
-		lc__ledger_count(row, sound->size);
-		row->live -= !sound->live;
-		row->live_bytes -= sound->live ? 0 : sound->size;
+		lc__ledger_count(row, sound->size, sound->length);
+		if (!sound->live) {
+			row->live--;
+			row->live_bytes -= sound->size;
+			row->length -= sound->length;
+		}
 		lc__ledger_hash(row, sound->bytes);
 	}
 	return LC_OK;
@@ -245,7 +252,7 @@ same_row(const struct lc__ledger_row *a, const struct lc__ledger_row *b)
 {
 	return a->records == b->records && a->live == b->live &&
 	    a->bytes == b->bytes && a->live_bytes == b->live_bytes &&
-	    a->hash == b->hash;
+	    a->hash == b->hash && a->length == b->length;
 }
 
 /* Is the stored row what it should be? Where records were lost or rescued, it

@@ -18,12 +18,14 @@
  * the map nothing is written before the commit. */
 static lc_status
 fill_chunk(struct lc__recovery *r, const struct lc__found *chunk,
-    const struct lc__ledger_row *row)
+    const struct lc__ledger_row *row,
+    const struct lc__directory_build *directory)
 {
 	unsigned char *records;
 	uint64_t at = 0;
 
-	return_if_error(lc__change_put_chunk(r->change, chunk->id, row, &records));
+	return_if_error(lc__change_put_chunk(r->change, chunk->id, row, directory,
+	    &records));
 	for (uint64_t i = 0; i < chunk->count; i++) {
 		struct lc__sound *sound = &r->sounds[chunk->first + i];
 
@@ -32,6 +34,25 @@ fill_chunk(struct lc__recovery *r, const struct lc__found *chunk,
 		at += sound->size;
 	}
 	return LC_OK;
+}
+
+static lc_status
+rewrite_chunk(struct lc__recovery *r, const struct lc__found *chunk,
+    const struct lc__ledger_row *row)
+{
+	struct lc__directory_build directory = {
+		.has_lengths = lc__measures(&r->measure)
+	};
+	lc_status status;
+
+	for (uint64_t i = 0; i < chunk->count; i++) {
+		const struct lc__sound *sound = &r->sounds[chunk->first + i];
+
+		lc__directory_add(&directory, sound->size, sound->length);
+	}
+	status = fill_chunk(r, chunk, row, &directory);
+	lc__directory_free(&directory);
+	return status;
 }
 
 static void
@@ -55,7 +76,7 @@ write_chunk(struct lc__recovery *r, const struct lc__found *chunk)
 		return_if_error(lc__txn_delete(change->snapshot.txn, LC__CHUNK,
 		    chunk->id));
 	if (chunk->rewrite && row.records > 0)
-		return_if_error(fill_chunk(r, chunk, &row));
+		return_if_error(rewrite_chunk(r, chunk, &row));
 	return row.records > 0 ?
 	    lc__change_put_ledger(change, chunk->id, &row) : LC_OK;
 }

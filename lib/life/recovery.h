@@ -7,6 +7,7 @@
 #define LC_LIFE_RECOVERY_H
 
 #include "store/change.h"
+#include "store/length.h"
 
 /** lc__claim.run of a record itself. */
 #define LC__CLAIM_RECORD UINT32_MAX
@@ -33,6 +34,7 @@ struct lc__sound {
 	const unsigned char *bytes;
 	uint32_t size;
 	bool live;
+	uint64_t length; /* as the ledger sums it */
 };
 
 /** Bytes of a chunk that are no whole record. */
@@ -52,6 +54,8 @@ struct lc__recovery {
 	struct lc__change *change;
 	const lc_progress *progress;
 	lc_recover_result result;
+	lc_settings settings;
+	struct lc__measure measure; /* by their length field */
 	bool state_lost;     /* the order of the runs is that of their ids */
 	bool index_damaged;  /* the runs are to be written anew */
 	bool chunk_missing;  /* the ledger has a row for one that is not there */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/length.h"
 #include "store/live.h"
+#include "store/settings.h"
 #include "life/recode.h"
 
 /* What is rewritten, as the transaction finds it. */
@@ -17,6 +19,7 @@ struct work {
 	struct lc__live_list live;  /* of them */
 	unsigned char **recoded;    /* those coded anew, else NULL; malloc'ed, all */
 	struct lc__ledger_row row;  /* of the new chunk */
+	struct lc__directory_build directory; /* of it */
 	struct lc__new_entry *entries; /* of records that stand elsewhere now; malloc'ed */
 	uint32_t nentries;
 };
@@ -136,8 +139,32 @@ inherit(struct work *w)
 	for (unsigned i = 0; i < w->found.count; i++)
 		if (w->rows[i].read_ms > w->row.read_ms)
 			w->row.read_ms = w->rows[i].read_ms;
-	for (uint32_t i = 0; i < w->live.count; i++)
-		lc__ledger_count(&w->row, w->live.records[i].size);
+}
+
+/* Count the records and say where they will be. */
+static lc_status
+lay_out(struct work *w)
+{
+	struct lc__snapshot *s = &w->change->snapshot;
+	struct lc__measure measure = { 0 };
+	lc_settings settings;
+
+	return_if_error(lc__settings_follow(s->env, s->txn, &settings));
+	measure.field = settings.length_field;
+	w->directory.has_lengths = lc__measures(&measure);
+	for (uint32_t i = 0; i < w->live.count; i++) {
+		const struct lc__live_record *live = &w->live.records[i];
+		struct lc__record record;
+		struct lc__known *known;
+		uint64_t length;
+
+		(void)lc__record_parse(live->bytes, live->size, &record);
+		return_if_error(lc__snapshot_schema(s, record.schema, &known));
+		length = lc__measure(&measure, &record, known->schema);
+		lc__ledger_count(&w->row, live->size, length);
+		lc__directory_add(&w->directory, live->size, length);
+	}
+	return LC_OK;
 }
 
 /* Copy the records and note those that stand elsewhere now. The old chunks are
@@ -180,7 +207,8 @@ write_chunk(struct work *w)
 
 	if (w->live.count == 0)
 		return LC_OK;
-	return_if_error(lc__change_put_chunk(w->change, id, &w->row, &records));
+	return_if_error(lc__change_put_chunk(w->change, id, &w->row,
+	    &w->directory, &records));
 	return_if_error(fill_chunk(w, id, records));
 	return_if_error(lc__change_put_ledger(w->change, id, &w->row));
 	if (w->nentries == 0)
@@ -195,6 +223,7 @@ replace_chunks(struct work *w)
 	if (w->entries == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
 	inherit(w);
+	return_if_error(lay_out(w));
 	for (unsigned i = 0; i < w->found.count; i++)
 		return_if_error(lc__change_drop_chunk(w->change,
 		    w->found.ids[i], &w->rows[i]));
@@ -224,6 +253,7 @@ lc__rewrite(struct lc__change *change, void *rewrite)
 		free(w->recoded[i]);
 	free(w->recoded);
 	lc__live_free(&w->live);
+	lc__directory_free(&w->directory);
 	free(w->entries);
 	free(w);
 	return status;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/directory.h"
 #include "store/flush.h"
 #include "store/lookup.h"
 #include "store/module.h"
@@ -18,6 +19,7 @@
 struct tally {
 	uint64_t live;  /* records that it names */
 	uint64_t bytes; /* of them */
+	uint64_t length; /* of them, by the length field */
 };
 
 struct verify {
@@ -28,6 +30,9 @@ struct verify {
 	struct tally *tallies;  /* by chunk id, state.next_chunk of them */
 	struct lc__state sum;   /* counters as found */
 	struct lc__usage usage; /* as found */
+	lc_settings settings;
+	struct lc__measure measure; /* by their length field */
+	bool settings_damaged;  /* it is not known, and no length is compared */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -79,6 +84,21 @@ check_pages(struct verify *v)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
+/* ---- settings -------------------------------------------------------------- */
+
+static lc_status
+check_settings(struct verify *v)
+{
+	const lc_status status = lc__settings_load(v->snapshot->env,
+	    v->snapshot->txn, &v->settings);
+
+	v->measure.field = v->settings.length_field;
+	v->settings_damaged = status == LC_CORRUPT;
+	if (status == LC_CORRUPT)
+		damage_from_error(v);
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
 /* ---- schemas -------------------------------------------------------------- */
 
 static void
@@ -125,6 +145,19 @@ check_run(struct verify *v, const struct lc__run *run)
 		    (unsigned long long)run->id);
 }
 
+/* What the ledger is to sum up; a structure that is damaged is told of elsewhere. */
+static void
+count_live(struct verify *v, uint64_t chunk, const struct lc__record *record)
+{
+	struct tally *tally = &v->tallies[chunk];
+	struct lc__known *known;
+
+	tally->bytes += record->size;
+	if (lc__measures(&v->measure) &&
+	    lc__snapshot_schema(v->snapshot, record->schema, &known) == LC_OK)
+		tally->length += lc__measure(&v->measure, record, known->schema);
+}
+
 /* A live entry must lead to a record with its cache_id. */
 static void
 check_entry(struct verify *v, const struct lc__run_entry *entry)
@@ -144,7 +177,7 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 		damage(v, "key %s: %s", name, lc_last_error()->text);
 		return;
 	}
-	v->tallies[chunk].bytes += record.size;
+	count_live(v, chunk, &record);
 	if (lc__id_compare(entry->id, entry->id_size, record.id.data,
 	    record.id.size) != 0)
 		damage(v, "key %s: its record holds key %s", name,
@@ -217,14 +250,49 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 	return LC_OK;
 }
 
+/* The directory of a chunk; without records if there is none. */
+static void
+read_directory(struct verify *v, const struct lc__chunk_slot *chunk,
+    struct lc__directory *out)
+{
+	const lc_status status = lc__directory_read(v->snapshot, chunk, out);
+
+	if (status != LC_OK)
+		memset(out, 0, sizeof(*out));
+	if (status == LC_CORRUPT)
+		damage_from_error(v);
+}
+
+/* Does the directory lead to record i, of which the walk knows? */
+static void
+check_listed(struct verify *v, const struct lc__directory *d, uint64_t i,
+    const struct lc__record *record, uint64_t chunk, uint64_t offset)
+{
+	struct lc__known *known;
+
+	if (i >= d->records)
+		return;
+	if (LC__CHUNK_HEADER + lc__directory_offset(d, i) != offset)
+		damage(v, "chunk %llu: its directory does not lead to record %llu",
+		    (unsigned long long)chunk, (unsigned long long)i);
+	else if (d->has_lengths && lc__measures(&v->measure) &&
+	    lc__snapshot_schema(v->snapshot, record->schema, &known) == LC_OK &&
+	    lc__directory_length(d, i) != lc__measure(&v->measure, record,
+	    known->schema))
+		damage(v, "chunk %llu: its directory has another length of record "
+		    "%llu", (unsigned long long)chunk, (unsigned long long)i);
+}
+
 /* Walk the records; *row gets what a ledger row would say of them. */
 static lc_status
 check_records(struct verify *v, const struct lc__chunk_slot *chunk,
     struct lc__ledger_row *row)
 {
+	struct lc__directory directory;
 	uint64_t offset = LC__CHUNK_HEADER;
 	struct lc__record record;
 
+	read_directory(v, chunk, &directory);
 	while (offset < chunk->end) {
 		uint64_t checksum;
 
@@ -236,6 +304,8 @@ check_records(struct verify *v, const struct lc__chunk_slot *chunk,
 			return LC_OK;
 		}
 		return_if_error(check_record(v, &record, chunk->id, offset));
+		check_listed(v, &directory, row->records, &record, chunk->id,
+		    offset);
 		checksum = lc__record_checksum(&record);
 		row->hash = lc__hash64_seed(&checksum, sizeof(checksum), row->hash);
 		row->records++;
@@ -273,6 +343,8 @@ check_ledger(struct verify *v, uint64_t chunk,
 	compare(v, chunk, "hash", row.hash, found->hash);
 	compare(v, chunk, "live records", row.live, v->tallies[chunk].live);
 	compare(v, chunk, "live bytes", row.live_bytes, v->tallies[chunk].bytes);
+	if (!v->settings_damaged)
+		compare(v, chunk, "length", row.length, v->tallies[chunk].length);
 }
 
 static lc_status
@@ -350,7 +422,7 @@ check_state(struct verify *v)
 		    (unsigned long long)v->result.chunks);
 }
 
-/* ---- settings and summaries ------------------------------------------------ */
+/* ---- summaries ------------------------------------------------------------- */
 
 /* Without its row nothing is wrong: it is a summary. */
 static lc_status
@@ -370,18 +442,6 @@ check_usage(struct verify *v)
 	return status;
 }
 
-static lc_status
-check_settings(struct verify *v)
-{
-	lc_settings settings;
-	const lc_status status = lc__settings_load(v->snapshot->env,
-	    v->snapshot->txn, &settings);
-
-	if (status == LC_CORRUPT)
-		damage_from_error(v);
-	return status == LC_CORRUPT ? LC_OK : status;
-}
-
 /* ---- the whole ------------------------------------------------------------ */
 
 static lc_status
@@ -392,11 +452,11 @@ check_all(struct verify *v)
 	if (v->tallies == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
 	return_if_error(check_pages(v));
+	return_if_error(check_settings(v));
 	check_schemas(v);
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
 	check_state(v);
-	return_if_error(check_settings(v));
 	/* Where something is damaged, what is left of it says nothing. */
 	return v->result.damaged > 0 ? LC_OK : check_usage(v);
 }

@@ -130,29 +130,36 @@ count_chunk(struct lc__state *state, const struct lc__ledger_row *row)
 
 /* Write all of a chunk's value but its records. */
 static void
-frame_chunk(const struct lc__chunk *chunk, unsigned char *bytes, uint64_t size)
+frame_chunk(const struct lc__chunk *chunk,
+    const struct lc__directory_build *directory, unsigned char *bytes,
+    uint64_t size)
 {
+	const uint64_t end = LC__CHUNK_HEADER + chunk->bytes;
+	const uint64_t tables = lc__chunk_tables(chunk);
+
 	lc__chunk_encode(bytes, chunk);
-	memset(bytes + LC__CHUNK_HEADER + chunk->bytes, 0,
-	    size - LC__CHUNK_HEADER - chunk->bytes);
+	lc__directory_write(directory, chunk, bytes + end);
+	memset(bytes + end + tables, 0, size - end - tables);
 }
 
 lc_status
 lc__change_put_chunk(struct lc__change *change, uint64_t id,
-    const struct lc__ledger_row *row, unsigned char **records)
+    const struct lc__ledger_row *row,
+    const struct lc__directory_build *directory, unsigned char **records)
 {
 	struct lc__snapshot *s = &change->snapshot;
-	const uint64_t size = lc__chunk_size(row->bytes,
-	    lc__env_page_size(s->env));
-	const struct lc__chunk chunk = {
+	struct lc__chunk chunk = {
 		.id = id, .records = row->records, .bytes = row->bytes
 	};
 	unsigned char *bytes;
+	uint64_t size;
 
+	return_if_error(lc__directory_done(directory, &chunk));
+	size = lc__chunk_size(&chunk, lc__env_page_size(s->env));
 	return_if_error(id == s->state.next_chunk ?
 	    lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes) :
 	    lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
-	frame_chunk(&chunk, bytes, size);
+	frame_chunk(&chunk, directory, bytes, size);
 	*records = bytes + LC__CHUNK_HEADER;
 	count_chunk(&s->state, row);
 	return LC_OK;
@@ -160,13 +167,16 @@ lc__change_put_chunk(struct lc__change *change, uint64_t id,
 
 lc_status
 lc__change_add_chunk(struct lc__change *change,
-    const struct lc__ledger_row *row, uint64_t *id, unsigned char **records)
+    const struct lc__ledger_row *row,
+    const struct lc__directory_build *directory, uint64_t *id,
+    unsigned char **records)
 {
 	const uint64_t next = change->snapshot.state.next_chunk;
 
 	if (next > LC__CHUNK_ID_MAX)
 		return lc__error(LC_UNSUPPORTED, 0, "commit: no chunk ids left");
-	return_if_error(lc__change_put_chunk(change, next, row, records));
+	return_if_error(lc__change_put_chunk(change, next, row, directory,
+	    records));
 	change->snapshot.state.next_chunk++;
 	*id = next;
 	return LC_OK;
@@ -226,12 +236,13 @@ lc__change_drop_chunk(struct lc__change *change, uint64_t id,
 /* ---- the ledger ----------------------------------------------------------- */
 
 void
-lc__ledger_count(struct lc__ledger_row *row, uint64_t size)
+lc__ledger_count(struct lc__ledger_row *row, uint64_t size, uint64_t length)
 {
 	row->records++;
 	row->live++;
 	row->bytes += size;
 	row->live_bytes += size;
+	row->length += length;
 }
 
 void
@@ -264,22 +275,23 @@ lc__ledger_seek(struct lc__snapshot *s, uint64_t from, uint64_t *id,
 	return LC_OK;
 }
 
-/* Take n records of some bytes off the live ones of a chunk. */
+/* Take n records off the live ones of a chunk; @p dead has the sums of all. */
 static lc_status
-bury(struct lc__change *change, uint64_t chunk, uint64_t n, uint64_t bytes)
+bury(struct lc__change *change, const struct lc__dead *dead, uint64_t n)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	struct lc__ledger_row row;
 	struct lc__slice value;
 
 	s->state.live = less(s->state.live, n);
-	s->state.live_bytes = less(s->state.live_bytes, bytes);
-	if (lc__txn_get(s->txn, LC__LEDGER, chunk, &value) != LC_OK ||
+	s->state.live_bytes = less(s->state.live_bytes, dead->bytes);
+	if (lc__txn_get(s->txn, LC__LEDGER, dead->chunk, &value) != LC_OK ||
 	    !lc__ledger_decode(value.data, value.size, &row))
 		return LC_OK;
 	row.live = less(row.live, n);
-	row.live_bytes = less(row.live_bytes, bytes);
-	return lc__change_put_ledger(change, chunk, &row);
+	row.live_bytes = less(row.live_bytes, dead->bytes);
+	row.length = less(row.length, dead->length);
+	return lc__change_put_ledger(change, dead->chunk, &row);
 }
 
 static int
@@ -295,12 +307,14 @@ lc__change_bury(struct lc__change *change, struct lc__dead *dead, uint32_t n)
 {
 	qsort(dead, n, sizeof(*dead), by_chunk);
 	for (uint32_t i = 0, same; i < n; i += same) {
-		uint64_t bytes = 0;
+		struct lc__dead sum = { .chunk = dead[i].chunk };
 
 		for (same = 0; i + same < n &&
-		    dead[i + same].chunk == dead[i].chunk; same++)
-			bytes += dead[i + same].bytes;
-		return_if_error(bury(change, dead[i].chunk, same, bytes));
+		    dead[i + same].chunk == dead[i].chunk; same++) {
+			sum.bytes += dead[i + same].bytes;
+			sum.length += dead[i + same].length;
+		}
+		return_if_error(bury(change, &sum, same));
 	}
 	return LC_OK;
 }

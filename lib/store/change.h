@@ -7,6 +7,7 @@
 #define LC_STORE_CHANGE_H
 
 #include "index/run_build.h"
+#include "store/directory_build.h"
 #include "store/snapshot.h"
 #include "store/usage.h"
 
@@ -36,25 +37,30 @@ LC_CHECKED lc_status lc__change_run_unread(struct lc__env *env,
  * A new chunk behind all others, counted in the state with all its records live.
  * The caller fills *records, row->bytes long, before any other call, sets
  * row->hash and stores the row with lc__change_put_ledger().
- * @param row  its counts and bytes of records are set
- * @param id   gets the chunk's id
+ * @param row        its counts and bytes of records are set
+ * @param directory  all records were added to it
+ * @param id         gets the chunk's id
  */
 LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
-    const struct lc__ledger_row *row, uint64_t *id, unsigned char **records);
+    const struct lc__ledger_row *row,
+    const struct lc__directory_build *directory, uint64_t *id,
+    unsigned char **records);
 
 /**
  * As lc__change_add_chunk(), in the place of chunk @p id, which was dropped in
  * this change.
  */
 LC_CHECKED lc_status lc__change_put_chunk(struct lc__change *change,
-    uint64_t id, const struct lc__ledger_row *row, unsigned char **records);
+    uint64_t id, const struct lc__ledger_row *row,
+    const struct lc__directory_build *directory, unsigned char **records);
 
 /** Delete a chunk and its ledger row, which is @p row; the counters follow. */
 LC_CHECKED lc_status lc__change_drop_chunk(struct lc__change *change,
     uint64_t id, const struct lc__ledger_row *row);
 
 /** Add a record to the counts and the hash of a ledger row. */
-void lc__ledger_count(struct lc__ledger_row *row, uint64_t size);
+void lc__ledger_count(struct lc__ledger_row *row, uint64_t size,
+    uint64_t length);
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
 
 /** Count a record into the usage of its schema, or with @p sign -1 out of it;
@@ -78,6 +84,7 @@ LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot,
 struct lc__dead {
 	uint64_t chunk;
 	uint64_t bytes; /* of the record */
+	uint64_t length; /* of it, as the ledger sums them */
 };
 
 /**

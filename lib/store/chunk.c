@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "store/directory_layout.h"
 
 /* Offsets in the header. */
 enum {
@@ -14,7 +15,8 @@ enum {
 	at_id = 8,       /* u64 */
 	at_records = 16, /* u64 */
 	at_bytes = 24,   /* u64 */
-	at_zero = 32,    /* u64 */
+	at_directory = 32, /* u32, flags */
+	at_length = 36,  /* u32 */
 	at_checksum = 40 /* u64, XXH3-64 of all before */
 };
 
@@ -22,9 +24,16 @@ static const unsigned char magic[4] = { 'L', 'C', 'C', 'K' };
 static const uint16_t version = 1;
 
 uint64_t
-lc__chunk_size(uint64_t record_bytes, uint64_t page_size)
+lc__chunk_tables(const struct lc__chunk *chunk)
 {
-	const uint64_t size = LC__CHUNK_HEADER + record_bytes;
+	return lc__tables_size(chunk->directory, chunk->records);
+}
+
+uint64_t
+lc__chunk_size(const struct lc__chunk *chunk, uint64_t page_size)
+{
+	const uint64_t size = LC__CHUNK_HEADER + chunk->bytes +
+	    lc__chunk_tables(chunk);
 
 	return size < page_size / 2 ? page_size / 2 : size;
 }
@@ -38,7 +47,8 @@ lc__chunk_encode(unsigned char *out, const struct lc__chunk *chunk)
 	lc__set64(out + at_id, chunk->id);
 	lc__set64(out + at_records, chunk->records);
 	lc__set64(out + at_bytes, chunk->bytes);
-	lc__set64(out + at_zero, 0);
+	lc__set32(out + at_directory, chunk->directory);
+	lc__set32(out + at_length, chunk->length);
 	lc__set64(out + at_checksum, lc__hash64(out, at_checksum));
 }
 
@@ -55,6 +65,8 @@ lc__chunk_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 	out->id = lc__get64(bytes + at_id);
 	out->records = lc__get64(bytes + at_records);
 	out->bytes = lc__get64(bytes + at_bytes);
+	out->directory = lc__get32(bytes + at_directory);
+	out->length = lc__get32(bytes + at_length);
 	return out->id == id && out->bytes <= size - LC__CHUNK_HEADER &&
 	    out->bytes % 64 == 0 && out->records <= out->bytes / 64;
 }

@@ -41,13 +41,18 @@ struct lc__chunk {
 	uint64_t id;      /* chunk id, rising in commit order */
 	uint64_t records; /* how many */
 	uint64_t bytes;   /* of all records; they start at LC__CHUNK_HEADER */
+	uint32_t directory; /* LC__DIRECTORY and others; 0 in earlier versions */
+	uint32_t length;  /* of each record, where the directory says so */
 };
+
+/** Bytes of the tables behind the records, 0 without any. */
+uint64_t lc__chunk_tables(const struct lc__chunk *chunk);
 
 /**
  * Size of the value of a chunk: never so small that LMDB would keep it on a
  * leaf page, where nothing is aligned.
  */
-uint64_t lc__chunk_size(uint64_t record_bytes, uint64_t page_size);
+uint64_t lc__chunk_size(const struct lc__chunk *chunk, uint64_t page_size);
 
 /** Write the header, LC__CHUNK_HEADER bytes. */
 void lc__chunk_encode(unsigned char *out, const struct lc__chunk *chunk);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "store/change.h"
 #include "store/evict.h"
+#include "store/length.h"
 #include "store/lookup.h"
 #include "store/module.h"
 
@@ -18,6 +19,7 @@
 struct item {
 	const unsigned char *bytes; /* the pending record */
 	size_t size;     /* of it */
+	uint64_t length; /* of it; 0 for a delete */
 	uint32_t schema; /* position in pending->schemas */
 	bool skip;       /* a delete of something that is not there */
 };
@@ -32,6 +34,8 @@ struct commit {
 	struct lc__dead *dead; /* what the items replace */
 	uint32_t ndead;
 	uint32_t *schema_ids;  /* of pending->schemas in the module */
+	lc_settings settings;  /* of the module; the defaults if they are damaged */
+	struct lc__measure measure; /* by their length field */
 	struct lc__ledger_row row; /* of the new chunk */
 	struct lc__counts counts;  /* taken, to be added to the module's */
 	struct lc__evicted evicted; /* for the budget */
@@ -61,8 +65,32 @@ collect(struct commit *c)
 		item->bytes = lc__record_start(&record);
 		item->size = record.size;
 		item->schema = entry->schema;
+		item->length = entry->deletes ? 0 : lc__measure(&c->measure,
+		    &record, pending->schemas[entry->schema].known->schema);
 		item->skip = false;
 	}
+}
+
+/* What the ledger lost count of with a record: its size, and its length unless its
+ * structure cannot be read. */
+static lc_status
+note_dead(struct commit *c, const struct lc__lookup *found)
+{
+	struct lc__dead *old = &c->dead[c->ndead++];
+	struct lc__known *known;
+	lc_status status;
+
+	old->chunk = lc__location_chunk(found->location);
+	old->bytes = found->record.size;
+	old->length = 0;
+	if (!lc__measures(&c->measure))
+		return LC_OK;
+	status = lc__snapshot_schema(&c->change->snapshot, found->record.schema,
+	    &known);
+	if (status == LC_OK)
+		old->length = lc__measure(&c->measure, &found->record,
+		    known->schema);
+	return status == LC_CORRUPT ? LC_OK : status;
 }
 
 /* Look up what stands under an item's cache_id and note that it will be dead. */
@@ -73,18 +101,16 @@ find_replaced(struct commit *c, uint32_t i)
 		.id = c->entries[i].id, .hash = c->entries[i].hash,
 		.location = LC__TOMBSTONE
 	};
-	lc_status status = lc__index_find(&c->change->snapshot, &lookup, true);
-	struct lc__dead *old = &c->dead[c->ndead];
+	const lc_status status = lc__index_find(&c->change->snapshot, &lookup,
+	    true);
 
 	/* A damaged record may be replaced, which is its cure; its size is lost. */
 	if (status == LC_CORRUPT && !(lookup.location & LC__TOMBSTONE)) {
-		old->chunk = lc__location_chunk(lookup.location);
-		old->bytes = 0;
-		c->ndead++;
+		c->dead[c->ndead++] = (struct lc__dead) {
+			.chunk = lc__location_chunk(lookup.location)
+		};
 	} else if (status == LC_OK) {
-		old->chunk = lc__location_chunk(lookup.location);
-		old->bytes = lookup.record.size;
-		c->ndead++;
+		return note_dead(c, &lookup);
 	} else if (status == LC_NOT_FOUND) {
 		c->items[i].skip = c->entries[i].location == LC__TOMBSTONE;
 	} else if (status != LC_CORRUPT) {
@@ -187,23 +213,47 @@ fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 	return LC_OK;
 }
 
+/* Count the records and say where they will be. */
+static void
+lay_out(struct commit *c, struct lc__directory_build *directory)
+{
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct item *item = &c->items[i];
+
+		if (c->entries[i].location & LC__TOMBSTONE)
+			continue;
+		lc__ledger_count(&c->row, item->size, item->length);
+		lc__directory_add(directory, item->size, item->length);
+	}
+}
+
 static lc_status
-write_chunk(struct commit *c)
+add_chunk(struct commit *c, const struct lc__directory_build *directory)
 {
 	unsigned char *records;
 	uint64_t chunk;
 
-	for (uint32_t i = 0; i < c->count; i++)
-		if (!(c->entries[i].location & LC__TOMBSTONE))
-			lc__ledger_count(&c->row, c->items[i].size);
-	if (c->row.records == 0)
-		return LC_OK;
-	return_if_error(lc__change_add_chunk(c->change, &c->row, &chunk,
-	    &records));
+	return_if_error(lc__change_add_chunk(c->change, &c->row, directory,
+	    &chunk, &records));
 	return_if_error(fill_chunk(c, chunk, records));
 	c->row.ordinal = chunk;
 	c->row.time_ms = lc__clock_wall_ms();
 	return lc__change_put_ledger(c->change, chunk, &c->row);
+}
+
+static lc_status
+write_chunk(struct commit *c)
+{
+	struct lc__directory_build directory = {
+		.has_lengths = lc__measures(&c->measure)
+	};
+	lc_status status = LC_OK;
+
+	lay_out(c, &directory);
+	if (c->row.records > 0)
+		status = add_chunk(c, &directory);
+	lc__directory_free(&directory);
+	return status;
 }
 
 /* ---- the budget ----------------------------------------------------------- */
@@ -236,18 +286,11 @@ note_reads(struct commit *c)
 static lc_status
 keep_budget(struct commit *c)
 {
-	lc_settings settings;
-	const lc_status status = lc__settings_load(c->change->snapshot.env,
-	    c->change->snapshot.txn, &settings);
-
-	if (status == LC_CORRUPT)
-		return LC_OK;
-	return_if_error(status);
-	if (settings.evict == LC_EVICT_UNREAD)
+	if (c->settings.evict == LC_EVICT_UNREAD)
 		return_if_error(note_reads(c));
-	if (settings.max_bytes == 0)
+	if (c->settings.max_bytes == 0)
 		return LC_OK;
-	return lc__evict(c->change, settings.max_bytes, settings.evict,
+	return lc__evict(c->change, c->settings.max_bytes, c->settings.evict,
 	    &c->evicted);
 }
 
@@ -295,13 +338,16 @@ settle_counts(struct lc__env *env, struct commit *c, bool saved)
 static lc_status
 write_rows(struct commit *c)
 {
-	const uint32_t stored = c->change->snapshot.state.next_schema;
+	struct lc__snapshot *s = &c->change->snapshot;
+	const uint32_t stored = s->state.next_schema;
 
+	return_if_error(lc__settings_follow(s->env, s->txn, &c->settings));
+	c->measure = (struct lc__measure) { .field = c->settings.length_field };
 	collect(c);
 	return_if_error(find_all_replaced(c));
 	for (uint32_t i = 0; i < c->pending->nschemas; i++)
-		return_if_error(schema_id(&c->change->snapshot,
-		    c->pending->schemas[i].known, stored, &c->schema_ids[i]));
+		return_if_error(schema_id(s, c->pending->schemas[i].known,
+		    stored, &c->schema_ids[i]));
 	drop_skipped(c);
 	return_if_error(write_chunk(c));
 	if (c->count > 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading and changing the settings of a module. */
+#include <string.h>
+
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/snapshot.h"
@@ -22,6 +24,41 @@ lc_settings_get(lc_cache *cache, lc_settings *out)
 	return status;
 }
 
+/* Are there records, dead ones included? */
+static lc_status
+has_records(struct lc__env *env, struct lc__txn *txn, bool *out)
+{
+	struct lc__state state = { 0 };
+	struct lc__slice row;
+	lc_status status = lc__txn_get_meta(txn, "state", &row);
+
+	if (status == LC_OK)
+		status = lc__state_decode(row.data, row.size, &state);
+	*out = state.records > 0;
+	lc__state_free(&state);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: the state row is missing",
+		    lc__env_dir(env));
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s: state row",
+	    lc__env_dir(env));
+}
+
+/* The lengths of what is stored were summed by the old field. */
+static lc_status
+check_field(struct lc__env *env, struct lc__txn *txn,
+    const lc_settings *settings)
+{
+	lc_settings old;
+	bool records = false;
+
+	return_if_error(lc__settings_follow(env, txn, &old));
+	if (strcmp(old.length_field, settings->length_field) == 0)
+		return LC_OK;
+	return_if_error(has_records(env, txn, &records));
+	return !records ? LC_OK : lc__error(LC_INVALID, 0, "settings: the length "
+	    "field of a module with records cannot be changed");
+}
+
 static lc_status
 store_once(struct lc__env *env, const lc_settings *settings, uint64_t *id)
 {
@@ -30,7 +67,9 @@ store_once(struct lc__env *env, const lc_settings *settings, uint64_t *id)
 
 	return_if_error(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
 	*id = lc__txn_id(txn);
-	status = lc__settings_store(txn, settings);
+	status = check_field(env, txn, settings);
+	if (status == LC_OK)
+		status = lc__settings_store(txn, settings);
 	if (status == LC_OK)
 		return lc__txn_commit(txn);
 	lc__txn_abort(txn);

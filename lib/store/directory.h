@@ -6,6 +6,7 @@
 #ifndef LC_STORE_DIRECTORY_H
 #define LC_STORE_DIRECTORY_H
 
+#include "store/length.h"
 #include "store/snapshot.h"
 
 struct lc__directory {
@@ -19,16 +20,28 @@ struct lc__directory {
 };
 
 /**
- * The directory of a chunk, in the map and verified.
+ * The directory of a chunk, in the map and verified: every offset is that of bytes
+ * in the chunk, though not of a record that can be parsed.
  * @return LC_OK; LC_NOT_FOUND for a chunk of an earlier version, which has none;
  * LC_CORRUPT if it is damaged.
  */
 LC_CHECKED lc_status lc__directory_read(struct lc__snapshot *snapshot,
     const struct lc__chunk_slot *chunk, struct lc__directory *out);
 
-/** The length of a record by a field, 0 if it has no such tensor, 1 if that is a
- *  scalar. Reads the record's head only. */
-uint64_t lc__record_length(const struct lc__record *record,
-    const struct lc__schema *schema, const char *field);
+/** The same of the value of a chunk with a header that was parsed; false if it is
+ *  damaged, out->records 0 if there is none. */
+bool lc__directory_parse(const unsigned char *value, uint64_t size,
+    const struct lc__chunk *chunk, struct lc__directory *out);
+
+/** Where record @p i, below directory->records, stands behind the chunk's header. */
+uint64_t lc__directory_offset(const struct lc__directory *directory, uint64_t i);
+
+/** Its length, with has_lengths. */
+uint64_t lc__directory_length(const struct lc__directory *directory, uint64_t i);
+
+/** Bytes of the tables of a chunk's directory that stand here and are whole; 0 if
+ *  there are none. For chunks without their header. */
+uint64_t lc__directory_tables_at(const unsigned char *bytes, uint64_t room,
+    uint64_t chunk);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "codec/codec.h"
+#include "store/length.h"
 
 /* Offsets in the row. */
 enum {
@@ -15,9 +16,12 @@ enum {
 	at_policy = 8,     /* u32 */
 	at_evict = 12,     /* u32 */
 	at_max_bytes = 16, /* u64 */
-	at_checksum = 24,  /* u64, XXH3-64 of what stands before */
-	row_size = 32
+	at_field = 24,     /* the length field, without a terminator; nothing for none */
+	checksum_size = 8  /* u64, XXH3-64 of what stands before */
 };
+
+/* The longest row. */
+#define ROW_ROOM (at_field + LC_LENGTH_FIELD_MAX + checksum_size)
 
 #define ROW_NAME "settings"
 
@@ -46,32 +50,57 @@ lc__settings_check(const lc_settings *settings)
 	    settings->evict != LC_EVICT_UNREAD)
 		return lc__error(LC_INVALID, 0, "settings: unknown order of "
 		    "eviction %d", (int)settings->evict);
+	if (memchr(settings->length_field, '\0',
+	    sizeof(settings->length_field)) == NULL)
+		return lc__error(LC_INVALID, 0, "settings: the length field is "
+		    "above the limit of %d bytes", LC_LENGTH_FIELD_MAX);
+	if (!lc__is_length_field(settings->length_field))
+		return lc__error(LC_INVALID, 0, "settings: length field %s: not a "
+		    "path", lc__quote_id(settings->length_field,
+		    strlen(settings->length_field)));
 	return LC_OK;
 }
 
-static void
-encode(const lc_settings *settings, unsigned char out[row_size])
+/* Write the row; its size. */
+static size_t
+encode(const lc_settings *settings, unsigned char out[ROW_ROOM])
 {
+	const size_t field = strlen(settings->length_field);
+	unsigned char *checksum = out + at_field + field;
+
 	lc__set32(out + at_codec, (uint32_t)settings->codec);
 	lc__set32(out + at_level, (uint32_t)settings->level);
 	lc__set32(out + at_policy, (uint32_t)settings->policy);
 	lc__set32(out + at_evict, (uint32_t)settings->evict);
 	lc__set64(out + at_max_bytes, settings->max_bytes);
-	lc__set64(out + at_checksum, lc__hash64(out, at_checksum));
+	memcpy(out + at_field, settings->length_field, field);
+	lc__set64(checksum, lc__hash64(out, at_field + field));
+	return at_field + field + checksum_size;
+}
+
+static bool
+decode_field(const unsigned char *bytes, size_t size, lc_settings *out)
+{
+	memset(out->length_field, 0, sizeof(out->length_field));
+	memcpy(out->length_field, bytes, size);
+	return strlen(out->length_field) == size;
 }
 
 static bool
 decode(const struct lc__slice *row, lc_settings *out)
 {
-	if (row->size != row_size || lc__get64(row->data + at_checksum) !=
-	    lc__hash64(row->data, at_checksum))
+	const size_t content = row->size - checksum_size;
+
+	if (row->size < at_field + checksum_size || row->size > ROW_ROOM ||
+	    lc__get64(row->data + content) != lc__hash64(row->data, content))
 		return false;
 	out->codec = (lc_codec)lc__get32(row->data + at_codec);
 	out->level = (int)lc__get32(row->data + at_level);
 	out->policy = (lc_policy)lc__get32(row->data + at_policy);
 	out->evict = (lc_evict)lc__get32(row->data + at_evict);
 	out->max_bytes = lc__get64(row->data + at_max_bytes);
-	return lc__settings_check(out) == LC_OK;
+	return decode_field(row->data + at_field, content - at_field, out) &&
+	    lc__settings_check(out) == LC_OK;
 }
 
 lc_status
@@ -93,17 +122,21 @@ lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 }
 
 lc_status
+lc__settings_follow(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
+{
+	const lc_status status = lc__settings_load(env, txn, out);
+
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
+lc_status
 lc__settings_mend(struct lc__env *env, struct lc__txn *txn, bool *mended)
 {
-	unsigned char row[row_size];
 	lc_settings settings;
 	const lc_status status = lc__settings_load(env, txn, &settings);
 
 	*mended = status == LC_CORRUPT;
-	if (!*mended)
-		return status;
-	encode(&settings, row);
-	return lc__txn_put_meta(txn, ROW_NAME, row, row_size);
+	return *mended ? lc__settings_store(txn, &settings) : status;
 }
 
 void
@@ -133,8 +166,7 @@ lc__settings_learn(struct lc__known_settings *known, uint64_t txn,
 lc_status
 lc__settings_store(struct lc__txn *txn, const lc_settings *settings)
 {
-	unsigned char row[row_size];
+	unsigned char row[ROW_ROOM];
 
-	encode(settings, row);
-	return lc__txn_put_meta(txn, ROW_NAME, row, sizeof(row));
+	return lc__txn_put_meta(txn, ROW_NAME, row, encode(settings, row));
 }

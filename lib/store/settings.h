@@ -22,6 +22,11 @@ void lc__known_settings_init(struct lc__known_settings *known);
 LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
     lc_settings *out);
 
+/** As lc__settings_load(), with the defaults for a row that is damaged: commits go
+ *  on, and verify tells of it. */
+LC_CHECKED lc_status lc__settings_follow(struct lc__env *env,
+    struct lc__txn *txn, lc_settings *out);
+
 /** In a write transaction, replace a damaged row by the defaults; *mended says if
  *  it was. */
 LC_CHECKED lc_status lc__settings_mend(struct lc__env *env, struct lc__txn *txn,

@@ -388,6 +388,7 @@ find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
 		    "is damaged", lc__env_dir(s->env), (unsigned long long)id);
 	out->id = id;
 	out->bytes = value.data;
+	out->size = value.size;
 	out->end = LC__CHUNK_HEADER + chunk.bytes;
 	out->records = chunk.records;
 	out->read = false;

@@ -23,6 +23,7 @@
 struct lc__chunk_slot {
 	uint64_t id;  /* 0: empty */
 	const unsigned char *bytes;
+	uint64_t size; /* of the value */
 	uint64_t end; /* offset behind the last record */
 	uint64_t records; /* as its header says */
 	bool read;    /* noted as read */
