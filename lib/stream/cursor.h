@@ -57,7 +57,8 @@ uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
 /**
  * Tensors of a record, verified if the source verifies, decoded if they are coded,
  * in place.
- * @param fields   paths as in lc_reader_options, @p n of them
+ * @param fields   paths as in lc_reader_options, @p n of them; as long as it is the same
+ *                 array, it has the same paths
  * @param tensors  gets them
  * @param id       gets the cache_id; empty if there is none
  * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT

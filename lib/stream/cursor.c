@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The face of cursors: what is asked goes to their kind. */
+#include "stream/source_private.h"
+
+#include "base/error.h"
+
+lc_status
+lc__cursor_new(lc_source *source, struct lc__layout *layout,
+    struct lc__cursor **out)
+{
+	return_if_error(source->kind->cursor_new(source, out));
+	(*out)->source = source;
+	(*out)->layout = lc__layout_hold(layout);
+	return LC_OK;
+}
+
+void
+lc__cursor_free(struct lc__cursor *cursor)
+{
+	struct lc__layout *layout;
+
+	if (cursor == NULL)
+		return;
+	layout = cursor->layout;
+	cursor->kind->free(cursor);
+	lc__layout_drop(layout);
+}
+
+lc_status
+lc__cursor_begin(struct lc__cursor *cursor)
+{
+	return cursor->kind->begin(cursor);
+}
+
+void
+lc__cursor_end(struct lc__cursor *cursor)
+{
+	cursor->kind->end(cursor);
+}
+
+lc_status
+lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out)
+{
+	return cursor->kind->pin(cursor, out);
+}
+
+void
+lc__pin_drop(struct lc__pin *pin)
+{
+	if (pin != NULL)
+		pin->drop(pin);
+}
+
+lc_status
+lc__cursor_go(struct lc__cursor *cursor, uint64_t position)
+{
+	return cursor->kind->go(cursor, position);
+}
+
+lc_status
+lc__cursor_find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
+    uint64_t *before)
+{
+	return cursor->kind->find(cursor, unit, record, before);
+}
+
+uint64_t
+lc__cursor_units(const struct lc__cursor *cursor, uint64_t record)
+{
+	return cursor->kind->units(cursor, record);
+}
+
+void
+lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
+{
+	cursor->kind->willneed(cursor, first, n);
+}
+
+void
+lc__cursor_prefetch(struct lc__cursor *cursor, uint64_t record)
+{
+	cursor->kind->prefetch(cursor, record);
+}
+
+uint64_t
+lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
+{
+	return cursor->kind->stored(cursor, record);
+}
+
+lc_status
+lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
+    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+{
+	return cursor->kind->read(cursor, record, fields, n, tensors, id);
+}
+
+lc_status
+lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names,
+    size_t *n)
+{
+	return cursor->kind->fields(cursor, record, names, n);
+}
+
+void
+lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
+    uint64_t *misses)
+{
+	*hits = cursor->hits;
+	*misses = cursor->misses;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cursors over modules: chunks of a snapshot, places in them, records. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "stream/cursor_record.h"
+#include "stream/source_module.h"
+
+/* Chunks that a cursor knows its way in: a power of two. */
+#define VISITS 512
+
+/** A chunk that was gone to. */
+struct visit {
+	uint64_t age;        /* of the cursor when it was looked up; 0: never */
+	uint64_t position;   /* in the layout */
+	struct lc__layout_row row;
+	struct lc__ledger_row ledger;
+	const unsigned char *bytes; /* the chunk */
+	uint64_t end;        /* offset behind its last record */
+	uint64_t asked;      /* offset up to which the system was asked for it */
+	bool has_directory;  /* directory counts */
+	bool needs_places;   /* the chunk itself does not say enough */
+	struct lc__directory directory;
+};
+
+/** Where the records of the chunk that it stands on are. */
+struct here {
+	struct visit *visit; /* NULL: on none */
+	uint64_t n;          /* records */
+	uint64_t stride;     /* as in lc__directory */
+	const unsigned char *offsets;
+	const struct lc__place *at; /* as in lc__places */
+	uint64_t length;
+	const uint64_t *ends;
+	struct lc__places *places; /* held; or NULL */
+};
+
+struct module_cursor {
+	struct lc__cursor base;
+	struct lc__module_source *m;
+	struct lc__snapshot *snapshot; /* while it is begun */
+	uint64_t commit;       /* that the visits belong to */
+	uint32_t map_version;
+	uint64_t age;          /* rises when they belong to another one */
+	struct here here;
+	struct lc__record_reader reader;
+	struct visit visits[VISITS];
+};
+
+struct module_pin {
+	struct lc__pin pin;
+	struct lc__snapshot *snapshot;
+	struct lc__blocks decoded;
+};
+
+static struct module_cursor *
+of(struct lc__cursor *cursor)
+{
+	return (struct module_cursor *)cursor;
+}
+
+static const struct module_cursor *
+of_const(const struct lc__cursor *cursor)
+{
+	return (const struct module_cursor *)cursor;
+}
+
+/* ---- standing on a commit ------------------------------------------------------- */
+
+static void
+leave(struct module_cursor *c)
+{
+	lc__places_drop(c->here.places);
+	c->here.places = NULL;
+	c->here.visit = NULL;
+}
+
+static lc_status
+begin(struct lc__cursor *cursor)
+{
+	struct module_cursor *c = of(cursor);
+
+	return_if_error(lc__snapshot_take(c->m->env, &c->snapshot));
+	if (c->snapshot->loaded == c->commit &&
+	    c->snapshot->map_version == c->map_version)
+		return LC_OK;
+	c->commit = c->snapshot->loaded;
+	c->map_version = c->snapshot->map_version;
+	c->age++;
+	return LC_OK;
+}
+
+static void
+end(struct lc__cursor *cursor)
+{
+	struct module_cursor *c = of(cursor);
+
+	if (c->snapshot == NULL)
+		return;
+	leave(c);
+	lc__blocks_drop(&c->reader.decoded);
+	lc__snapshot_give(c->snapshot, 0);
+	c->snapshot = NULL;
+}
+
+static void
+drop_pin(struct lc__pin *pin)
+{
+	struct module_pin *p = (struct module_pin *)pin;
+
+	lc__blocks_free(&p->decoded);
+	lc__snapshot_unpin(p->snapshot);
+	free(p);
+}
+
+static lc_status
+pin(struct lc__cursor *cursor, struct lc__pin **out)
+{
+	struct module_cursor *c = of(cursor);
+	struct module_pin *p = malloc(sizeof(*p));
+
+	if (p == NULL) {
+		end(cursor);
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	}
+	p->pin.drop = drop_pin;
+	p->snapshot = c->snapshot;
+	p->decoded = c->reader.decoded;
+	memset(&c->reader.decoded, 0, sizeof(c->reader.decoded));
+	leave(c);
+	lc__snapshot_give(c->snapshot, 1);
+	c->snapshot = NULL;
+	*out = &p->pin;
+	return LC_OK;
+}
+
+static void
+free_cursor(struct lc__cursor *cursor)
+{
+	end(cursor);
+	lc__record_reader_free(&of(cursor)->reader);
+	free(cursor);
+}
+
+/* ---- going to a chunk ------------------------------------------------------------ */
+
+static lc_status
+changed(const struct module_cursor *c, const struct lc__layout_row *row,
+    const char *what)
+{
+	return lc__error(LC_CHANGED, 0, "%s: chunk %llu %s", c->m->source.name,
+	    (unsigned long long)row->id, what);
+}
+
+/* Does the directory say all that has to be known of the chunk? */
+static bool
+says_enough(const struct module_cursor *c, const struct visit *v)
+{
+	if (!v->has_directory || v->ledger.live != v->ledger.records)
+		return false;
+	if (*c->m->source.length_field == '\0')
+		return true;
+	return c->m->own_lengths && v->directory.has_lengths &&
+	    v->directory.lengths == NULL;
+}
+
+static lc_status
+find_chunk(struct module_cursor *c, struct visit *v)
+{
+	const struct lc__chunk_slot *slot;
+
+	return_if_error(lc__snapshot_chunk(c->snapshot, v->row.id, &slot));
+	if (slot->records != v->ledger.records)
+		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu has another number "
+		    "of records than its ledger row says", c->m->source.name,
+		    (unsigned long long)v->row.id);
+	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
+	v->bytes = slot->bytes;
+	v->end = slot->end;
+	v->asked = 0;
+	v->has_directory = false;
+	v->needs_places = !says_enough(c, v);
+	return LC_OK;
+}
+
+/* Look a chunk up in the snapshot: it must be what the layout says. */
+static lc_status
+look_up(struct module_cursor *c, uint64_t position, struct visit *v)
+{
+	lc_status status;
+
+	v->age = 0;
+	return_if_error(lc__layout_row(c->base.layout, position, &v->row));
+	status = lc__module_ledger(c->snapshot, v->row.id, &v->ledger);
+	if (status == LC_NOT_FOUND)
+		return changed(c, &v->row, "is no longer there");
+	return_if_error(status);
+	if (v->ledger.live != v->row.records)
+		return changed(c, &v->row, "has lost records");
+	return_if_error(find_chunk(c, v));
+	v->position = position;
+	v->age = c->age;
+	return LC_OK;
+}
+
+static void
+stand_by_directory(struct here *here, const struct visit *v)
+{
+	here->stride = v->directory.stride;
+	here->offsets = v->directory.offsets;
+	here->length = v->directory.length;
+}
+
+static lc_status
+stand_by_places(struct module_cursor *c, const struct visit *v, bool *known)
+{
+	const struct lc__places_ask ask = {
+		.row = &v->ledger,
+		.directory = v->has_directory ? &v->directory : NULL,
+		.length_field = c->m->source.length_field,
+		.own_lengths = c->m->own_lengths
+	};
+	struct here *here = &c->here;
+
+	return_if_error(lc__module_places(c->m, c->snapshot, v->row.id, &ask,
+	    &here->places, known));
+	here->stride = here->places->stride;
+	here->at = here->places->at;
+	if (here->stride == 0 && here->at == NULL)
+		here->offsets = v->directory.offsets;
+	here->length = here->places->length;
+	here->ends = here->places->ends;
+	return LC_OK;
+}
+
+/* The layout counted the same units, or windows would be put together wrongly. */
+static lc_status
+check_units(const struct module_cursor *c, const struct visit *v)
+{
+	const struct here *here = &c->here;
+	uint64_t units;
+
+	if (here->ends != NULL)
+		units = here->ends[here->n - 1];
+	else if (!lc__mul64(here->n, here->length, &units))
+		units = 0;
+	if (units == v->row.units)
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s: the lengths of the records of chunk "
+	    "%llu are not those of its ledger row", c->m->source.name,
+	    (unsigned long long)v->row.id);
+}
+
+static lc_status
+stand(struct module_cursor *c, struct visit *v, bool known)
+{
+	memset(&c->here, 0, sizeof(c->here));
+	c->here.n = v->row.records;
+	if (v->needs_places)
+		return_if_error(stand_by_places(c, v, &known));
+	else
+		stand_by_directory(&c->here, v);
+	if (*c->m->source.length_field == '\0')
+		c->here.length = 1;
+	if (known)
+		c->base.hits++;
+	else
+		c->base.misses++;
+	return check_units(c, v);
+}
+
+static lc_status
+go(struct lc__cursor *cursor, uint64_t position)
+{
+	struct module_cursor *c = of(cursor);
+	struct visit *v = &c->visits[position % VISITS];
+	const bool known = v->age == c->age && v->position == position;
+
+	if (known && c->here.visit == v)
+		return LC_OK;
+	leave(c);
+	if (!known)
+		return_if_error(look_up(c, position, v));
+	return_if_error(stand(c, v, known));
+	c->here.visit = v;
+	return LC_OK;
+}
+
+/* ---- in the chunk ---------------------------------------------------------------- */
+
+static uint64_t
+offset_of(const struct here *here, uint64_t record)
+{
+	if (here->stride != 0)
+		return LC__CHUNK_HEADER + record * here->stride;
+	return LC__CHUNK_HEADER + LC__RECORD_ALIGN * (uint64_t)(here->at != NULL ?
+	    here->at[record].at : lc__get32(here->offsets + 4 * record));
+}
+
+/* Behind a record: where the next one stands, unless there are dead ones. */
+static uint64_t
+end_of(const struct here *here, uint64_t record)
+{
+	if (here->stride != 0)
+		return offset_of(here, record) + here->stride;
+	if (here->at != NULL)
+		return offset_of(here, record) +
+		    LC__RECORD_ALIGN * (uint64_t)here->at[record].size;
+	return record + 1 < here->n ? offset_of(here, record + 1) :
+	    here->visit->end;
+}
+
+static lc_status
+find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
+    uint64_t *before)
+{
+	const struct here *here = &of(cursor)->here;
+	uint64_t low = 0, high = here->n - 1;
+
+	if (unit >= here->visit->row.units)
+		return lc__error(LC_NOT_FOUND, 0, "read: chunk %llu has no unit %llu",
+		    (unsigned long long)here->visit->row.id,
+		    (unsigned long long)unit);
+	if (here->ends == NULL) {
+		*record = unit / here->length;
+		*before = *record * here->length;
+		return LC_OK;
+	}
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (unit < here->ends[middle])
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	*record = low;
+	*before = low > 0 ? here->ends[low - 1] : 0;
+	return LC_OK;
+}
+
+static uint64_t
+units(const struct lc__cursor *cursor, uint64_t record)
+{
+	const struct here *here = &of_const(cursor)->here;
+
+	if (here->ends == NULL)
+		return here->length;
+	return here->ends[record] - (record > 0 ? here->ends[record - 1] : 0);
+}
+
+static uint64_t
+stored(const struct lc__cursor *cursor, uint64_t record)
+{
+	const struct here *here = &of_const(cursor)->here;
+
+	return end_of(here, record) - offset_of(here, record);
+}
+
+static void
+prefetch(struct lc__cursor *cursor, uint64_t record)
+{
+	const struct here *here = &of(cursor)->here;
+	const uint64_t offset = offset_of(here, record);
+
+	if (offset >= here->visit->end)
+		return;
+	__builtin_prefetch(here->visit->bytes + offset);
+	__builtin_prefetch(here->visit->bytes + offset + 64);
+}
+
+/* The call costs as much as reading some KiB: it is for what would fault several
+ * times, and for each part of a chunk once. */
+#define WILLNEED_SIZE ((uint64_t)32 << 10)
+
+static void
+willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
+{
+	struct module_cursor *c = of(cursor);
+	struct visit *v = c->here.visit;
+	uint64_t from, to;
+
+	if (n == 0)
+		return;
+	from = offset_of(&c->here, first);
+	to = end_of(&c->here, first + n - 1);
+	if (to > v->end)
+		to = v->end;
+	if (from < v->asked)
+		from = v->asked;
+	if (from >= to || to - from < WILLNEED_SIZE)
+		return;
+	lc__env_willneed(c->m->env, v->bytes + from, (size_t)(to - from));
+	v->asked = to;
+}
+
+/* ---- records ----------------------------------------------------------------------- */
+
+static lc_status
+no_record(const struct module_cursor *c, uint64_t record)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: no record where number %llu of chunk "
+	    "%llu should be", c->m->source.name, (unsigned long long)record,
+	    (unsigned long long)c->here.visit->row.id);
+}
+
+static lc_status
+parse(const struct module_cursor *c, uint64_t record, struct lc__record *out)
+{
+	const struct visit *v = c->here.visit;
+	const uint64_t offset = offset_of(&c->here, record);
+
+	if (offset >= v->end ||
+	    !lc__record_parse(v->bytes + offset, v->end - offset, out))
+		return no_record(c, record);
+	return LC_OK;
+}
+
+static lc_status
+read_record(struct lc__cursor *cursor, uint64_t number,
+    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+{
+	struct module_cursor *c = of(cursor);
+	struct lc__record record;
+
+	return_if_error(parse(c, number, &record));
+	*id = record.id;
+	return lc__record_read(&c->reader, c->snapshot, &record, fields, n,
+	    tensors);
+}
+
+static lc_status
+fields_of(struct lc__cursor *cursor, uint64_t number, char ***names, size_t *n)
+{
+	struct module_cursor *c = of(cursor);
+	struct lc__record record;
+
+	return_if_error(parse(c, number, &record));
+	return lc__record_fields(&c->reader, c->snapshot, &record, names, n);
+}
+
+static const struct lc__cursor_kind module_cursor_kind = {
+	begin, end, pin, go, find, units, willneed, prefetch, stored, read_record,
+	fields_of, free_cursor
+};
+
+lc_status
+lc__module_cursor_new(lc_source *source, struct lc__cursor **out)
+{
+	struct module_cursor *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	c->base.kind = &module_cursor_kind;
+	c->m = lc__module_source_of(source);
+	c->reader.verify = source->verify;
+	*out = &c->base;
+	return LC_OK;
+}

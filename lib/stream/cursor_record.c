@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/cursor_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "codec/codec.h"
+#include "stream/cursor_fields.h"
+
+/* ---- decoded tensors ---------------------------------------------------------- */
+
+void
+lc__blocks_drop(struct lc__blocks *blocks)
+{
+	for (size_t i = 0; i < blocks->n; i++)
+		lc__block_drop(blocks->block[i]);
+	blocks->n = 0;
+}
+
+void
+lc__blocks_free(struct lc__blocks *blocks)
+{
+	lc__blocks_drop(blocks);
+	free(blocks->block);
+	memset(blocks, 0, sizeof(*blocks));
+}
+
+/* A new one of the list; NULL without memory. */
+static struct lc__block *
+new_block(struct lc__blocks *blocks, size_t size)
+{
+	if (blocks->n == blocks->room) {
+		const size_t room = blocks->room ? blocks->room * 2 : 64;
+		struct lc__block **block = realloc(blocks->block,
+		    room * sizeof(struct lc__block *));
+
+		if (block == NULL)
+			return NULL;
+		blocks->block = block;
+		blocks->room = room;
+	}
+	blocks->block[blocks->n] = lc__block_new(size);
+	return blocks->block[blocks->n] == NULL ? NULL :
+	    blocks->block[blocks->n++];
+}
+
+/* ---- plans -------------------------------------------------------------------- */
+
+static const char *
+key_of(const struct lc__record *record)
+{
+	return lc__quote_id(record->id.data, record->id.size);
+}
+
+static lc_status
+damaged(const struct lc__snapshot *s, const struct lc__record *record,
+    const char *what)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: %s", lc__env_dir(s->env),
+	    key_of(record), what);
+}
+
+static bool
+find_tensor(const struct lc__schema *schema, const char *path, uint32_t *node)
+{
+	return lc__schema_find(schema, strcmp(path, ".") == 0 ? NULL : path,
+	    node) && schema->node[*node].kind == LC_TENSOR;
+}
+
+static lc_status
+reserve_nodes(struct lc__field_plan *plan, size_t n)
+{
+	uint32_t *node;
+
+	if (n <= plan->room)
+		return LC_OK;
+	node = realloc(plan->node, n * sizeof(*node));
+	if (node == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	plan->node = node;
+	plan->room = n;
+	return LC_OK;
+}
+
+static lc_status
+make_plan(struct lc__field_plan *plan, struct lc__snapshot *s,
+    const struct lc__record *record, const char *const *fields, size_t n)
+{
+	struct lc__known *known;
+
+	plan->schema = NULL;
+	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
+		return lc__error_prefix("key %s", key_of(record));
+	return_if_error(reserve_nodes(plan, n));
+	for (size_t i = 0; i < n; i++)
+		if (!find_tensor(known->schema, fields[i], &plan->node[i]))
+			return lc__error(LC_SCHEMA, 0, "%s: key %s has no tensor %s",
+			    lc__env_dir(s->env), key_of(record), fields[i]);
+	plan->id = record->schema;
+	plan->schema = known->schema;
+	plan->fields = fields;
+	plan->n = n;
+	plan->alone = n == 1 && lc__schema_is_tensor(known->schema);
+	return LC_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------ */
+
+static lc_status
+decode(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const struct lc__part *part,
+    lc_tensor *tensor)
+{
+	struct lc__block *block = new_block(&reader->decoded, tensor->nbytes);
+
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: %s: out of memory",
+		    key_of(record));
+	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
+	    block->data))
+		return damaged(s, record, "its coded bytes are damaged");
+	tensor->data = block->data;
+	return LC_OK;
+}
+
+/* Records with parts: only those that are asked for are looked at. */
+static lc_status
+read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const struct lc__field_plan *plan,
+    lc_tensor *tensors)
+{
+	if (!lc__record_fits(record, plan->schema))
+		return damaged(s, record, "shape and size disagree");
+	for (size_t i = 0; i < plan->n; i++) {
+		struct lc__part part;
+
+		lc__record_tensors(record, plan->schema, plan->node[i],
+		    &tensors[i], &part);
+		if (reader->verify && record->has_parts &&
+		    !lc__part_intact(&part))
+			return damaged(s, record, "checksum mismatch");
+		if (part.codec != LC_CODEC_NONE)
+			return_if_error(decode(reader, s, record, &part,
+			    &tensors[i]));
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const char *const *fields, size_t n,
+    lc_tensor *tensors)
+{
+	struct lc__field_plan *plan =
+	    &reader->plans[record->schema % LC__FIELD_PLANS];
+
+	/* A damaged head may name any schema. */
+	if (reader->verify && !lc__record_head_intact(record))
+		return damaged(s, record, "checksum mismatch");
+	if (plan->schema == NULL || plan->id != record->schema ||
+	    plan->fields != fields || plan->n != n)
+		return_if_error(make_plan(plan, s, record, fields, n));
+	if (!plan->alone || record->has_parts)
+		return read_parts(reader, s, record, plan, tensors);
+	return lc__record_alone(record, plan->schema, tensors) ? LC_OK :
+	    damaged(s, record, "shape and size disagree");
+}
+
+lc_status
+lc__record_fields(const struct lc__record_reader *reader,
+    struct lc__snapshot *s, const struct lc__record *record, char ***names,
+    size_t *n)
+{
+	struct lc__known *known;
+
+	if (reader->verify && !lc__record_head_intact(record))
+		return damaged(s, record, "checksum mismatch");
+	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
+		return lc__error_prefix("key %s", key_of(record));
+	return lc__field_names(known->schema, names, n);
+}
+
+void
+lc__record_reader_free(struct lc__record_reader *reader)
+{
+	for (size_t i = 0; i < LC__FIELD_PLANS; i++)
+		free(reader->plans[i].node);
+	lc__blocks_free(&reader->decoded);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tensors out of records of a module, by paths. */
+#ifndef LC_STREAM_CURSOR_RECORD_H
+#define LC_STREAM_CURSOR_RECORD_H
+
+#include "store/block.h"
+#include "store/snapshot.h"
+
+/** Blocks of decoded tensors. */
+struct lc__blocks {
+	struct lc__block **block; /* malloc'ed; held */
+	size_t n, room;
+};
+
+/** Drop all; what the list takes stays for the next. */
+void lc__blocks_drop(struct lc__blocks *blocks);
+void lc__blocks_free(struct lc__blocks *blocks);
+
+/* Structures that a reader remembers: a power of two. */
+#define LC__FIELD_PLANS 16
+
+/** Where the fields are in records of one structure. */
+struct lc__field_plan {
+	uint32_t id;                /* of the schema */
+	const struct lc__schema *schema; /* NULL: nothing is known */
+	const char *const *fields;  /* that it is about */
+	size_t n, room;             /* of them; that node has room for */
+	uint32_t *node;             /* of each; malloc'ed */
+	bool alone;                 /* one field: the record itself */
+};
+
+/** Reads records; used by one thread at a time. */
+struct lc__record_reader {
+	bool verify;
+	struct lc__blocks decoded;  /* since the last lc__blocks_drop() */
+	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
+};
+
+/** As lc__cursor_read(), of a record that was taken apart and not verified. */
+LC_CHECKED lc_status lc__record_read(struct lc__record_reader *reader,
+    struct lc__snapshot *snapshot, const struct lc__record *record,
+    const char *const *fields, size_t n, lc_tensor *tensors);
+
+/** As lc__cursor_fields(). */
+LC_CHECKED lc_status lc__record_fields(const struct lc__record_reader *reader,
+    struct lc__snapshot *snapshot, const struct lc__record *record,
+    char ***names, size_t *n);
+
+void lc__record_reader_free(struct lc__record_reader *reader);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/layout_private.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+struct lc__layout {
+	atomic_uint refs;
+	lc_source_info info;
+	struct lc__rows *rows; /* held */
+	uint64_t commit;       /* that it was made from, or 0 */
+};
+
+/* ---- rows ------------------------------------------------------------------ */
+
+struct lc__rows *
+lc__rows_hold(struct lc__rows *rows)
+{
+	atomic_fetch_add_explicit(&rows->refs, 1, memory_order_relaxed);
+	return rows;
+}
+
+void
+lc__rows_drop(struct lc__rows *rows)
+{
+	if (rows != NULL && atomic_fetch_sub_explicit(&rows->refs, 1,
+	    memory_order_acq_rel) == 1)
+		rows->kind->free(rows);
+}
+
+static const struct lc__row_array *
+array_of(const struct lc__rows *rows)
+{
+	return (const struct lc__row_array *)rows;
+}
+
+static lc_status
+array_get(struct lc__rows *rows, uint64_t n, uint64_t position,
+    struct lc__layout_row *out)
+{
+	(void)n;
+	*out = array_of(rows)->row[position];
+	return LC_OK;
+}
+
+/* What stands before a row, and with it. */
+static uint64_t
+first_of(const struct lc__layout_row *row, bool units)
+{
+	return units ? row->first_unit : row->first_record;
+}
+
+static uint64_t
+end_of(const struct lc__layout_row *row, bool units)
+{
+	return units ? row->first_unit + row->units :
+	    row->first_record + row->records;
+}
+
+/* The first row that ends behind i. Chunks are much alike as a rule, so what the
+ * first one has tells nearly always which it is. */
+static uint64_t
+search(const struct lc__layout_row *row, uint64_t n, bool units, uint64_t i)
+{
+	const uint64_t each = end_of(&row[0], units);
+	uint64_t low = 0, high = n - 1;
+
+	if (each > 0 && i / each < n) {
+		const struct lc__layout_row *guess = &row[i / each];
+
+		if (first_of(guess, units) <= i && i < end_of(guess, units))
+			return i / each;
+	}
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (i < end_of(&row[middle], units))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static lc_status
+array_find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
+    uint64_t *position, struct lc__layout_row *out)
+{
+	*position = search(array_of(rows)->row, n, units, i);
+	*out = array_of(rows)->row[*position];
+	return LC_OK;
+}
+
+static void
+array_free(struct lc__rows *rows)
+{
+	struct lc__row_array *array = (struct lc__row_array *)rows;
+
+	free(array->row);
+	free(array);
+}
+
+static const struct lc__rows_kind array_kind = {
+	array_get, array_find, array_free
+};
+
+struct lc__row_array *
+lc__row_array_new(void)
+{
+	struct lc__row_array *array = calloc(1, sizeof(*array));
+
+	if (array == NULL)
+		return NULL;
+	array->rows.kind = &array_kind;
+	atomic_init(&array->rows.refs, 1);
+	return array;
+}
+
+static lc_status
+grow(struct lc__row_array *array)
+{
+	const uint64_t room = array->room ? array->room * 2 : 64;
+	struct lc__layout_row *row = room > SIZE_MAX / sizeof(*row) ? NULL :
+	    realloc(array->row, (size_t)room * sizeof(*row));
+
+	if (row == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+	array->row = row;
+	array->room = room;
+	return LC_OK;
+}
+
+lc_status
+lc__row_array_add(struct lc__row_array *array, const struct lc__layout_row *row)
+{
+	struct lc__layout_row *at;
+	uint64_t end;
+
+	if (array->n == array->room)
+		return_if_error(grow(array));
+	at = &array->row[array->n];
+	*at = *row;
+	at->first_record = array->n > 0 ? end_of(at - 1, false) : 0;
+	at->first_unit = array->n > 0 ? end_of(at - 1, true) : 0;
+	if (!lc__add64(at->first_record, at->records, &end) ||
+	    !lc__add64(at->first_unit, at->units, &end))
+		return lc__error(LC_CORRUPT, 0, "source: the records' lengths "
+		    "overflow at chunk %llu", (unsigned long long)row->id);
+	array->n++;
+	return LC_OK;
+}
+
+/* ---- layouts --------------------------------------------------------------- */
+
+lc_status
+lc__layout_new(const lc_source_info *info, struct lc__rows *rows,
+    uint64_t commit, struct lc__layout **out)
+{
+	struct lc__layout *layout = malloc(sizeof(*layout));
+
+	if (layout == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+	atomic_init(&layout->refs, 1);
+	layout->info = *info;
+	layout->info.struct_size = sizeof(layout->info);
+	layout->rows = lc__rows_hold(rows);
+	layout->commit = commit;
+	*out = layout;
+	return LC_OK;
+}
+
+struct lc__layout *
+lc__layout_hold(struct lc__layout *layout)
+{
+	atomic_fetch_add_explicit(&layout->refs, 1, memory_order_relaxed);
+	return layout;
+}
+
+void
+lc__layout_drop(struct lc__layout *layout)
+{
+	if (layout == NULL || atomic_fetch_sub_explicit(&layout->refs, 1,
+	    memory_order_acq_rel) != 1)
+		return;
+	lc__rows_drop(layout->rows);
+	free(layout);
+}
+
+const lc_source_info *
+lc__layout_info(const struct lc__layout *layout)
+{
+	return &layout->info;
+}
+
+uint64_t
+lc__layout_commit(const struct lc__layout *layout)
+{
+	return layout->commit;
+}
+
+struct lc__rows *
+lc__layout_rows(const struct lc__layout *layout)
+{
+	return layout->rows;
+}
+
+void
+lc__layout_set_final(struct lc__layout *layout)
+{
+	layout->info.final = 1;
+}
+
+lc_status
+lc__layout_row(struct lc__layout *layout, uint64_t position,
+    struct lc__layout_row *out)
+{
+	return layout->rows->kind->get(layout->rows, layout->info.chunks,
+	    position, out);
+}
+
+lc_status
+lc__layout_find_record(struct lc__layout *layout, uint64_t i,
+    uint64_t *position, struct lc__layout_row *out)
+{
+	return layout->rows->kind->find(layout->rows, layout->info.chunks, false,
+	    i, position, out);
+}
+
+lc_status
+lc__layout_find_unit(struct lc__layout *layout, uint64_t i,
+    uint64_t *position, struct lc__layout_row *out)
+{
+	return layout->rows->kind->find(layout->rows, layout->info.chunks, true,
+	    i, position, out);
+}
+
+lc_status
+lc__layout_cut(struct lc__layout *layout, uint64_t chunks, uint64_t generation,
+    struct lc__layout **out)
+{
+	lc_source_info info = layout->info;
+	struct lc__layout_row last = { 0 };
+
+	if (chunks > 0)
+		return_if_error(lc__layout_row(layout, chunks - 1, &last));
+	info.final = info.final && chunks == info.chunks &&
+	    generation == info.generation;
+	info.generation = generation;
+	info.chunks = chunks;
+	info.records = end_of(&last, false);
+	info.length = end_of(&last, true);
+	info.prefix_hash = last.prefix_hash;
+	return lc__layout_new(&info, layout->rows, 0, out);
+}
+
+lc_status
+lc__layout_check_prefix(struct lc__layout *layout, struct lc__layout *prefix,
+    const char *name)
+{
+	const uint64_t chunks = prefix->info.chunks;
+	struct lc__layout_row last;
+
+	if (chunks == 0)
+		return LC_OK;
+	if (layout->info.chunks >= chunks) {
+		return_if_error(lc__layout_row(layout, chunks - 1, &last));
+		if (last.prefix_hash == prefix->info.prefix_hash)
+			return LC_OK;
+	}
+	return lc__error(LC_CHANGED, 0, "%s: chunks that were read are no longer "
+	    "the same", name);
+}

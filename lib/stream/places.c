@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "store/live.h"
+
+/* ---- lengths ----------------------------------------------------------------- */
+
+static void
+find_length(struct lc__length_field *field, const struct lc__schema *schema)
+{
+	const char *path = strcmp(field->path, ".") == 0 ? NULL : field->path;
+
+	field->schema = schema;
+	field->found = lc__schema_find(schema, path, &field->node) &&
+	    schema->node[field->node].kind == LC_TENSOR;
+}
+
+lc_status
+lc__length_of(struct lc__length_field *field, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t *out)
+{
+	const struct lc__schema_node *node;
+	struct lc__known *known;
+
+	*out = 1;
+	if (*field->path == '\0')
+		return LC_OK;
+	if (lc__snapshot_schema(snapshot, record->schema, &known) != LC_OK)
+		return lc__error_prefix("key %s",
+		    lc__quote_id(record->id.data, record->id.size));
+	if (record->ndims != known->schema->dims)
+		return lc__error(LC_CORRUPT, 0, "%s: key %s: shape and size disagree",
+		    lc__env_dir(snapshot->env),
+		    lc__quote_id(record->id.data, record->id.size));
+	if (field->schema != known->schema)
+		find_length(field, known->schema);
+	node = &known->schema->node[field->node];
+	if (!field->found)
+		*out = 0;
+	else if (node->ndim > 0)
+		*out = lc__get64(record->dims + (size_t)node->first_dim * 8);
+	return LC_OK;
+}
+
+/* ---- taking them down -------------------------------------------------------- */
+
+/* One chunk on its way. */
+struct taking {
+	struct lc__snapshot *snapshot;
+	const struct lc__places_ask *ask;
+	struct lc__length_field field;
+	const struct lc__chunk_slot *chunk;
+	struct lc__places *places;
+	uint64_t n; /* records so far */
+};
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+}
+
+static lc_status
+damaged(const struct taking *t, const char *what)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
+	    lc__env_dir(t->snapshot->env),
+	    (unsigned long long)t->places->key.chunk, what);
+}
+
+static lc_status
+take_length(struct taking *t, uint64_t length)
+{
+	struct lc__places *p = t->places;
+
+	if (!lc__add64(p->units, length, &p->units))
+		return damaged(t, "the lengths of its records overflow");
+	p->ends[t->n] = p->units;
+	return LC_OK;
+}
+
+/* The next record, which stands at an offset of the chunk. */
+static lc_status
+take_record(struct taking *t, const struct lc__record *record, uint64_t offset)
+{
+	uint64_t length = 0;
+
+	if (t->n >= t->places->key.live)
+		return damaged(t, "has more records than its ledger row says");
+	return_if_error(lc__length_of(&t->field, t->snapshot, record, &length));
+	return_if_error(take_length(t, length));
+	if (t->places->at != NULL)
+		t->places->at[t->n] = (struct lc__place){
+			(uint32_t)((offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN),
+			(uint32_t)(record->size / LC__RECORD_ALIGN)
+		};
+	t->n++;
+	return LC_OK;
+}
+
+/* ---- where they come from ------------------------------------------------------ */
+
+static lc_status
+parse_at(const struct taking *t, uint64_t offset, struct lc__record *out)
+{
+	if (offset < t->chunk->end && lc__record_parse(t->chunk->bytes + offset,
+	    t->chunk->end - offset, out))
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of chunk %llu",
+	    lc__env_dir(t->snapshot->env), (unsigned long long)offset,
+	    (unsigned long long)t->places->key.chunk);
+}
+
+/* From record to record. */
+static lc_status
+walk(struct taking *t)
+{
+	uint64_t offset = LC__CHUNK_HEADER;
+	struct lc__record record;
+
+	while (offset < t->chunk->end) {
+		return_if_error(parse_at(t, offset, &record));
+		return_if_error(take_record(t, &record, offset));
+		offset += record.size;
+	}
+	return LC_OK;
+}
+
+/* What the index says of each. */
+static lc_status
+take_live(struct taking *t)
+{
+	struct lc__live_list list = { 0 };
+	lc_status status = lc__live_add(&list, t->snapshot, t->places->key.chunk,
+	    t->ask->row, false);
+
+	for (uint32_t i = 0; status == LC_OK && i < list.count; i++) {
+		const uint64_t offset =
+		    lc__location_offset(list.records[i].location);
+		struct lc__record record;
+
+		status = parse_at(t, offset, &record);
+		if (status == LC_OK)
+			status = take_record(t, &record, offset);
+	}
+	lc__live_free(&list);
+	return status;
+}
+
+static lc_status
+take_directory_lengths(struct taking *t)
+{
+	const struct lc__directory *d = t->ask->directory;
+
+	for (t->n = 0; t->n < d->records; t->n++)
+		return_if_error(take_length(t, d->lengths == NULL ? d->length :
+		    lc__get64(d->lengths + 8 * t->n)));
+	return LC_OK;
+}
+
+/* The directory says where they stand, but not what is asked of them. */
+static lc_status
+take_by_directory(struct taking *t)
+{
+	const struct lc__directory *d = t->ask->directory;
+
+	for (uint64_t i = 0; i < d->records; i++) {
+		const uint64_t offset = LC__CHUNK_HEADER + (d->stride != 0 ?
+		    i * d->stride :
+		    (uint64_t)lc__get32(d->offsets + 4 * i) * LC__RECORD_ALIGN);
+		struct lc__record record;
+
+		return_if_error(parse_at(t, offset, &record));
+		return_if_error(take_record(t, &record, offset));
+	}
+	return LC_OK;
+}
+
+static lc_status
+take_all(struct taking *t)
+{
+	const struct lc__places_ask *ask = t->ask;
+
+	if (ask->row->live != ask->row->records)
+		return take_live(t);
+	if (ask->directory == NULL)
+		return walk(t);
+	if (ask->own_lengths && ask->directory->has_lengths)
+		return take_directory_lengths(t);
+	return take_by_directory(t);
+}
+
+/* ---- putting them together ----------------------------------------------------- */
+
+/* Records that follow each other and are alike need no list. */
+static void
+drop_alike_places(struct lc__places *p)
+{
+	const uint64_t size = p->at[0].size;
+
+	for (uint64_t i = 0; i < p->key.live; i++)
+		if (p->at[i].size != size || p->at[i].at != i * size)
+			return;
+	p->stride = size * LC__RECORD_ALIGN;
+	free(p->at);
+	p->at = NULL;
+}
+
+static void
+drop_alike_lengths(struct lc__places *p)
+{
+	const uint64_t length = p->ends[0];
+
+	for (uint64_t i = 1; i < p->key.live; i++)
+		if (p->ends[i] - p->ends[i - 1] != length)
+			return;
+	p->length = length;
+	free(p->ends);
+	p->ends = NULL;
+}
+
+static lc_status
+reserve(struct taking *t, bool places)
+{
+	struct lc__places *p = t->places;
+	const uint64_t n = p->key.live;
+
+	/* What a ledger row says of a chunk that has not so many must not allocate. */
+	if (n == 0 || n > t->chunk->records)
+		return damaged(t, "has another number of records than its ledger row "
+		    "says");
+	p->ends = malloc((size_t)n * sizeof(*p->ends));
+	if (places)
+		p->at = malloc((size_t)n * sizeof(*p->at));
+	return p->ends == NULL || (places && p->at == NULL) ? no_memory() : LC_OK;
+}
+
+static lc_status
+take_chunk(struct taking *t)
+{
+	const bool places = t->ask->directory == NULL ||
+	    t->ask->row->live != t->ask->row->records;
+
+	return_if_error(lc__snapshot_chunk(t->snapshot, t->places->key.chunk,
+	    &t->chunk));
+	return_if_error(reserve(t, places));
+	return_if_error(take_all(t));
+	if (t->n != t->places->key.live)
+		return damaged(t, "has fewer records than its ledger row says");
+	if (places)
+		drop_alike_places(t->places);
+	else
+		t->places->stride = t->ask->directory->stride;
+	drop_alike_lengths(t->places);
+	return LC_OK;
+}
+
+lc_status
+lc__places_read(struct lc__snapshot *snapshot, const struct lc__places_key *key,
+    const struct lc__places_ask *ask, struct lc__places **out)
+{
+	struct taking t = { .snapshot = snapshot, .ask = ask,
+		.field = { .path = ask->length_field } };
+	lc_status status;
+
+	t.places = calloc(1, sizeof(*t.places));
+	if (t.places == NULL)
+		return no_memory();
+	atomic_init(&t.places->refs, 1);
+	t.places->key = *key;
+	status = take_chunk(&t);
+	if (status != LC_OK) {
+		lc__places_drop(t.places);
+		return status;
+	}
+	*out = t.places;
+	return LC_OK;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The public face of sources: what they stand on, going on, waiting. */
+#include "stream/source_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#define DIRECTORY_BYTES ((uint64_t)64 << 20)
+
+/* How long to wait between two looks at a source that grows. */
+#define SHORTEST_WAIT_NS ((uint64_t)1000000)
+#define LONGEST_WAIT_NS ((uint64_t)50000000)
+
+/* ---- options --------------------------------------------------------------- */
+
+void
+lc_source_options_init(lc_source_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+	options->generation = LC_NEWEST;
+	options->directory_bytes = DIRECTORY_BYTES;
+	options->verify = 1;
+}
+
+lc_status
+lc__source_options_of(const lc_source_options *given, lc_source_options *out)
+{
+	lc_source_options_init(out);
+	if (given == NULL)
+		return LC_OK;
+	if (given->struct_size != sizeof(*given))
+		return lc__error(LC_INVALID, 0, "source: options were not made by "
+		    "lc_source_options_init()");
+	if (given->length_field != NULL &&
+	    strlen(given->length_field) > LC_LENGTH_FIELD_MAX)
+		return lc__error(LC_INVALID, 0, "source: the length field is longer "
+		    "than %d bytes", LC_LENGTH_FIELD_MAX);
+	*out = *given;
+	return LC_OK;
+}
+
+/* ---- opening --------------------------------------------------------------- */
+
+lc_status
+lc__source_begin(lc_source *source, const struct lc__source_kind *kind,
+    const char *name, const lc_source_options *options)
+{
+	source->kind = kind;
+	source->verify = options->verify != 0;
+	source->pinned = options->generation != LC_NEWEST;
+	if (options->length_field != NULL)
+		strcpy(source->length_field, options->length_field);
+	pthread_mutex_init(&source->refresh, NULL);
+	pthread_mutex_init(&source->lock, NULL);
+	source->name = strdup(name);
+	return source->name != NULL ? LC_OK :
+	    lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+}
+
+/* The part of a layout that was there at a generation; LC_CHANGED if it is not so
+ * far. */
+static lc_status
+cut(lc_source *source, struct lc__layout *layout, uint64_t generation,
+    struct lc__layout **out)
+{
+	const lc_source_info *info = lc__layout_info(layout);
+	uint64_t chunks = 0;
+
+	if (generation == info->generation) {
+		*out = lc__layout_hold(layout);
+		return LC_OK;
+	}
+	if (generation > info->generation)
+		return lc__error(LC_CHANGED, 0, "%s: is at generation %llu, not at "
+		    "%llu", source->name, (unsigned long long)info->generation,
+		    (unsigned long long)generation);
+	return_if_error(source->kind->chunks_at(layout, generation, &chunks));
+	return lc__layout_cut(layout, chunks, generation, out);
+}
+
+lc_status
+lc__source_start(lc_source *source, const lc_source_options *options)
+{
+	struct lc__layout *newest = NULL;
+	lc_status status;
+
+	return_if_error(source->kind->newest(source, NULL, &newest));
+	if (!source->pinned) {
+		source->layout = newest;
+		return LC_OK;
+	}
+	if (options->generation > lc__layout_info(newest)->generation)
+		status = lc__error(LC_NOT_FOUND, 0, "%s: generation %llu is not "
+		    "reached, it is at %llu", source->name,
+		    (unsigned long long)options->generation,
+		    (unsigned long long)lc__layout_info(newest)->generation);
+	else
+		status = cut(source, newest, options->generation,
+		    &source->layout);
+	lc__layout_drop(newest);
+	if (status == LC_OK)
+		lc__layout_set_final(source->layout);
+	return status;
+}
+
+void
+lc_source_close(lc_source *source)
+{
+	if (source == NULL)
+		return;
+	lc__layout_drop(source->layout);
+	pthread_mutex_destroy(&source->lock);
+	pthread_mutex_destroy(&source->refresh);
+	free(source->name);
+	source->kind->free(source);
+}
+
+/* ---- what it stands on ------------------------------------------------------ */
+
+const char *
+lc__source_length_field(const lc_source *source)
+{
+	return source->length_field;
+}
+
+const char *
+lc__source_name(const lc_source *source)
+{
+	return source->name;
+}
+
+struct lc__layout *
+lc__source_layout(lc_source *source)
+{
+	struct lc__layout *layout;
+
+	pthread_mutex_lock(&source->lock);
+	layout = lc__layout_hold(source->layout);
+	pthread_mutex_unlock(&source->lock);
+	return layout;
+}
+
+lc_status
+lc_source_info_get(const lc_source *source, lc_source_info *out)
+{
+	struct lc__layout *layout;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0, "source: struct_size of the info "
+		    "is not set");
+	/* The lock is not what a const source is about. */
+	layout = lc__source_layout((lc_source *)source);
+	*out = *lc__layout_info(layout);
+	lc__layout_drop(layout);
+	return LC_OK;
+}
+
+/* ---- going on --------------------------------------------------------------- */
+
+/* The newest layout, if it begins with what is known. */
+static lc_status
+look_further(lc_source *source, struct lc__layout *known,
+    struct lc__layout **out)
+{
+	struct lc__layout *newest = NULL;
+	lc_status status;
+
+	return_if_error(source->kind->newest(source, known, &newest));
+	status = lc__layout_check_prefix(newest, known, source->name);
+	if (status == LC_OK)
+		*out = newest;
+	else
+		lc__layout_drop(newest);
+	return status;
+}
+
+lc_status
+lc__source_layout_at(lc_source *source, uint64_t generation,
+    struct lc__layout **out)
+{
+	struct lc__layout *known = lc__source_layout(source), *newest = NULL;
+	lc_status status;
+
+	if (generation <= lc__layout_info(known)->generation || source->pinned) {
+		status = cut(source, known, generation, out);
+		lc__layout_drop(known);
+		return status;
+	}
+	status = look_further(source, known, &newest);
+	if (status == LC_OK)
+		status = cut(source, newest, generation, out);
+	lc__layout_drop(newest);
+	lc__layout_drop(known);
+	return status;
+}
+
+static void
+stand_on(lc_source *source, struct lc__layout *layout)
+{
+	struct lc__layout *old;
+
+	pthread_mutex_lock(&source->lock);
+	old = source->layout;
+	source->layout = layout;
+	pthread_mutex_unlock(&source->lock);
+	lc__layout_drop(old);
+}
+
+lc_status
+lc_source_refresh(lc_source *source)
+{
+	struct lc__layout *known, *newest = NULL;
+	lc_status status;
+
+	if (source->pinned)
+		return LC_OK;
+	pthread_mutex_lock(&source->refresh);
+	known = lc__source_layout(source);
+	status = look_further(source, known, &newest);
+	if (status == LC_OK)
+		stand_on(source, newest);
+	lc__layout_drop(known);
+	pthread_mutex_unlock(&source->refresh);
+	return status;
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+/* LC_OK if it has enough, LC_NOT_FOUND if it never will, else LC_TIMEOUT. */
+static lc_status
+has_records(lc_source *source, uint64_t records)
+{
+	struct lc__layout *layout = lc__source_layout(source);
+	const lc_source_info info = *lc__layout_info(layout);
+
+	lc__layout_drop(layout);
+	if (info.records >= records)
+		return LC_OK;
+	if (!info.final)
+		return LC_TIMEOUT;
+	return lc__error(LC_NOT_FOUND, 0, "%s: is final with %llu records, there "
+	    "will be no %llu", source->name, (unsigned long long)info.records,
+	    (unsigned long long)records);
+}
+
+/* Refresh and look. A writer that commits its last chunk and leaves between the two
+ * is not missed: with nobody there, what is committed is looked at once more. */
+static lc_status
+look(lc_source *source, uint64_t records, uint64_t *commit)
+{
+	bool abandoned = false;
+	lc_status status;
+
+	return_if_error(source->kind->commit(source, commit));
+	return_if_error(lc_source_refresh(source));
+	status = has_records(source, records);
+	if (status != LC_TIMEOUT || source->pinned)
+		return status;
+	return_if_error(source->kind->is_abandoned(source, &abandoned));
+	if (!abandoned)
+		return LC_TIMEOUT;
+	return_if_error(lc_source_refresh(source));
+	status = has_records(source, records);
+	if (status != LC_TIMEOUT)
+		return status;
+	return lc__error(LC_ABANDONED, 0, "%s: its inputs are not finished, and "
+	    "nobody writes them", source->name);
+}
+
+static void
+pause_ns(uint64_t ns)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000)
+	};
+
+	(void)nanosleep(&ts, NULL);
+}
+
+static uint64_t
+deadline_of(uint64_t timeout_ms)
+{
+	const uint64_t now = lc__clock_ns();
+
+	return timeout_ms > (UINT64_MAX - now) / 1000000 ? UINT64_MAX :
+	    now + timeout_ms * 1000000;
+}
+
+/* Until there is another commit than that, or the deadline. Sleeps longer and longer,
+ * and comes back now and then without one: writers may leave. */
+static lc_status
+await_commit(lc_source *source, uint64_t commit, uint64_t deadline)
+{
+	uint64_t ns = SHORTEST_WAIT_NS, now = commit;
+
+	for (;;) {
+		const uint64_t time = lc__clock_ns();
+
+		if (time >= deadline)
+			return LC_OK;
+		pause_ns(ns < deadline - time ? ns : deadline - time);
+		return_if_error(source->kind->commit(source, &now));
+		if (now != commit || ns >= LONGEST_WAIT_NS)
+			return LC_OK;
+		ns = ns * 2 < LONGEST_WAIT_NS ? ns * 2 : LONGEST_WAIT_NS;
+	}
+}
+
+lc_status
+lc_source_wait(lc_source *source, uint64_t records, uint64_t timeout_ms)
+{
+	const uint64_t deadline = deadline_of(timeout_ms);
+	uint64_t commit = 0;
+
+	for (;;) {
+		/* Before the look, so that the last one is after the deadline. */
+		const bool last = lc__clock_ns() >= deadline;
+		const lc_status status = look(source, records, &commit);
+
+		if (status != LC_TIMEOUT)
+			return status;
+		if (last)
+			return lc__error(LC_TIMEOUT, 0, "%s: has not %llu records yet",
+			    source->name, (unsigned long long)records);
+		return_if_error(await_commit(source, commit, deadline));
+	}
+}

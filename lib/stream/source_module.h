@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A module as a source. */
+#ifndef LC_STREAM_SOURCE_MODULE_H
+#define LC_STREAM_SOURCE_MODULE_H
+
+#include "store/cache.h"
+#include "stream/places.h"
+#include "stream/source_private.h"
+
+struct lc__module_source {
+	lc_source source;
+	struct lc__env *env;  /* of the handle, which outlives the source */
+	bool own_lengths;     /* the length field is the module's: the ledger sums it */
+	struct lc__places_cache *places;
+};
+
+static inline struct lc__module_source *
+lc__module_source_of(lc_source *source)
+{
+	return (struct lc__module_source *)source;
+}
+
+LC_CHECKED lc_status lc__module_cursor_new(lc_source *source,
+    struct lc__cursor **out);
+
+/** Places of a chunk that were kept, or else are worked out; held for the caller.
+ *  *known says which. */
+LC_CHECKED lc_status lc__module_places(struct lc__module_source *source,
+    struct lc__snapshot *snapshot, uint64_t chunk,
+    const struct lc__places_ask *ask, struct lc__places **out, bool *known);
+
+/** The ledger row of a chunk; LC_NOT_FOUND, without an error's text, if it is gone. */
+LC_CHECKED lc_status lc__module_ledger(struct lc__snapshot *snapshot,
+    uint64_t chunk, struct lc__ledger_row *out);
+
+#endif
