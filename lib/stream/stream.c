@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "stream/source.h"
+#include "stream/stream_options.h"
+
+/* ---- making it ----------------------------------------------------------------- */
+
+static lc_status
+out_of_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+}
+
+static lc_status
+take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
+{
+	stream->sources = calloc(n, sizeof(sources[0]));
+	stream->weights = calloc(n, sizeof(stream->weights[0]));
+	if (stream->sources == NULL || stream->weights == NULL)
+		return out_of_memory();
+	for (size_t i = 0; i < n; i++) {
+		if (sources[i] == NULL)
+			return lc__error(LC_INVALID, 0, "stream: source %zu is none",
+			    i);
+		stream->sources[i] = sources[i];
+		stream->weights[i] = stream->options.weights != NULL ?
+		    stream->options.weights[i] : 1;
+	}
+	stream->n = (uint32_t)n;
+	stream->options.weights = stream->weights;
+	return LC_OK;
+}
+
+static lc_status
+make_mixture(lc_stream *stream)
+{
+	const lc_stream_options *o = &stream->options;
+
+	if (stream->n == 1)
+		return LC_OK;
+	return lc__mixture_new(o->weights, stream->n, o->mixture_block, o->seed,
+	    &stream->mixture);
+}
+
+static void
+make_rule(lc_stream *stream)
+{
+	const lc_stream_options *o = &stream->options;
+	const struct lc__standing_rule rule = {
+		.sequence = {
+			.windows = { .size = o->window, .stride = o->stride },
+			.drop_short = o->drop_short != 0,
+			.idealised = o->idealised,
+			.shuffle = { o->shuffle, o->block, o->spread, o->era_first,
+			    o->era_max, o->seed },
+			.epochs = o->epochs
+		},
+		.mixture = stream->mixture,
+		.limit = o->limit,
+		.follow = o->follow != 0,
+		.sources = stream->sources,
+		.n = stream->n
+	};
+
+	stream->rule = rule;
+}
+
+static lc_status
+hash_order(lc_stream *stream)
+{
+	const char **fields = calloc(stream->n, sizeof(*fields));
+	lc_status status;
+
+	if (fields == NULL)
+		return out_of_memory();
+	for (uint32_t i = 0; i < stream->n; i++)
+		fields[i] = lc__source_length_field(stream->sources[i]);
+	status = lc__stream_order_hash(&stream->options, stream->n, fields,
+	    &stream->order_hash);
+	free(fields);
+	return status;
+}
+
+/* Windows count in the same units everywhere. */
+static lc_status
+check_units(const lc_stream *stream, struct lc__layout *const *layouts)
+{
+	const int first = lc__layout_info(layouts[0])->has_lengths;
+
+	for (uint32_t i = 1; stream->options.window > 0 && i < stream->n; i++)
+		if (lc__layout_info(layouts[i])->has_lengths != first)
+			return lc__error(LC_INVALID, 0, "stream: of %s and %s only one "
+			    "has a length field", lc__source_name(stream->sources[0]),
+			    lc__source_name(stream->sources[i]));
+	return LC_OK;
+}
+
+static lc_status
+stand(lc_stream *stream, const struct lc__token *token)
+{
+	struct lc__layout **layouts = calloc(stream->n, sizeof(*layouts));
+	lc_status status;
+
+	if (layouts == NULL)
+		return out_of_memory();
+	status = lc__stream_layouts(stream, token, layouts);
+	if (status == LC_OK)
+		status = check_units(stream, layouts);
+	if (status == LC_OK)
+		status = lc__standing_new(&stream->rule, layouts,
+		    &stream->standing);
+	for (uint32_t i = 0; i < stream->n; i++)
+		lc__layout_drop(layouts[i]);
+	free(layouts);
+	return status;
+}
+
+static lc_status
+make(lc_stream *stream, lc_source *const *sources, size_t n,
+    const void *token_bytes)
+{
+	struct lc__token token;
+
+	if (token_bytes != NULL)
+		return_if_error(lc__token_decode(token_bytes, &token));
+	return_if_error(take_sources(stream, sources, n));
+	return_if_error(make_mixture(stream));
+	make_rule(stream);
+	return_if_error(hash_order(stream));
+	return_if_error(stand(stream, token_bytes != NULL ? &token : NULL));
+	return token_bytes != NULL ? lc__stream_resume(stream, &token) : LC_OK;
+}
+
+lc_status
+lc_stream_open(lc_source *const *sources, size_t n,
+    const lc_stream_options *options, lc_stream **out)
+{
+	lc_stream_options taken;
+	lc_stream *stream;
+	lc_status status;
+
+	return_if_error(lc__stream_options_take(options, n, &taken));
+	stream = calloc(1, sizeof(*stream));
+	if (stream == NULL)
+		return out_of_memory();
+	pthread_mutex_init(&stream->replacing, NULL);
+	pthread_mutex_init(&stream->lock, NULL);
+	stream->options = taken;
+	stream->options.token = NULL;
+	status = make(stream, sources, n, taken.token);
+	if (status == LC_OK)
+		*out = stream;
+	else
+		lc_stream_close(stream);
+	return status;
+}
+
+void
+lc_stream_close(lc_stream *stream)
+{
+	if (stream == NULL)
+		return;
+	lc__standing_drop(stream->standing);
+	lc__mixture_free(stream->mixture);
+	pthread_mutex_destroy(&stream->lock);
+	pthread_mutex_destroy(&stream->replacing);
+	free(stream->weights);
+	free(stream->sources);
+	free(stream);
+}
+
+/* ---- what it stands on ------------------------------------------------------------ */
+
+struct lc__standing *
+lc__stream_standing(lc_stream *stream)
+{
+	struct lc__standing *standing;
+
+	pthread_mutex_lock(&stream->lock);
+	standing = lc__standing_hold(stream->standing);
+	pthread_mutex_unlock(&stream->lock);
+	return standing;
+}
+
+static void
+replace(lc_stream *stream, struct lc__standing *standing)
+{
+	struct lc__standing *old;
+
+	pthread_mutex_lock(&stream->lock);
+	old = stream->standing;
+	stream->standing = standing;
+	pthread_mutex_unlock(&stream->lock);
+	lc__standing_drop(old);
+}
+
+/* Only the one who replaces it changes it, and we are that one. */
+static lc_status
+go_on(lc_stream *stream, struct lc__layout *layout)
+{
+	const lc_source_info *now = lc__layout_info(layout), *old =
+	    lc__layout_info(stream->standing->sequences[0]->layout);
+	struct lc__standing *standing;
+
+	if (stream->standing->complete || (now->chunks == old->chunks &&
+	    now->final == old->final))
+		return LC_OK;
+	return_if_error(lc__standing_new(&stream->rule, &layout, &standing));
+	replace(stream, standing);
+	return LC_OK;
+}
+
+lc_status
+lc__stream_go_on(lc_stream *stream)
+{
+	struct lc__layout *layout;
+	lc_status status;
+
+	if (!stream->options.follow)
+		return LC_OK;
+	pthread_mutex_lock(&stream->replacing);
+	layout = lc__source_layout(stream->sources[0]);
+	status = go_on(stream, layout);
+	lc__layout_drop(layout);
+	pthread_mutex_unlock(&stream->replacing);
+	return status;
+}
+
+/* ---- numbers ------------------------------------------------------------------------ */
+
+static uint64_t
+batches_of(const lc_stream *stream, uint64_t examples)
+{
+	const uint64_t batch = stream->options.batch;
+
+	if (examples == UINT64_MAX)
+		return UINT64_MAX;
+	return examples / batch + (examples % batch != 0);
+}
+
+lc_status
+lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
+{
+	struct lc__standing *standing;
+	const struct lc__sequence *first;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0, "stream: struct_size of the info is "
+		    "not set");
+	/* The lock is not what a const stream is about. */
+	standing = lc__stream_standing((lc_stream *)stream);
+	first = standing->sequences[0];
+	out->examples = standing->complete ? standing->total : UINT64_MAX;
+	out->batches = batches_of(stream, out->examples);
+	out->epoch_examples = stream->n == 1 && first->complete ? first->n : 0;
+	out->known = standing->known;
+	out->first_batch = stream->first_batch;
+	out->batch = stream->options.batch;
+	out->order_hash = stream->order_hash;
+	lc__standing_drop(standing);
+	return LC_OK;
+}
+
+lc_status
+lc__stream_lacks(const struct lc__standing *standing, const char *what,
+    uint64_t number)
+{
+	if (standing->complete)
+		return lc__error(LC_NOT_FOUND, 0, "stream: there is no %s %llu: it "
+		    "has %llu examples", what, (unsigned long long)number,
+		    (unsigned long long)standing->known);
+	return lc__error(LC_TIMEOUT, 0, "stream: %s %llu is not there yet, %llu "
+	    "examples are", what, (unsigned long long)number,
+	    (unsigned long long)standing->known);
+}
+
+lc_status
+lc__stream_batch(const lc_stream *stream, const struct lc__standing *standing,
+    uint64_t batch, uint64_t *first, uint64_t *end)
+{
+	const uint64_t size = stream->options.batch, limit = stream->rule.limit;
+
+	if (batch >= UINT64_MAX / size ||
+	    (limit > 0 && batch * size >= limit))
+		return LC_NOT_FOUND;
+	*first = batch * size;
+	*end = *first + size;
+	if (limit > 0 && *end > limit)
+		*end = limit;
+	if (*end <= standing->known)
+		return LC_OK;
+	if (!standing->complete)
+		return LC_TIMEOUT;
+	if (*first >= standing->known)
+		return LC_NOT_FOUND;
+	*end = standing->known;
+	return LC_OK;
+}
+
+/* ---- waiting -------------------------------------------------------------------------- */
+
+/* LC_OK if so many examples are known; what else there is to say otherwise, and how
+ * many records the standing has. */
+static lc_status
+has_examples(lc_stream *stream, uint64_t examples, uint64_t *records)
+{
+	struct lc__standing *standing = lc__stream_standing(stream);
+	const uint64_t limit = stream->rule.limit;
+	lc_status status = LC_OK;
+
+	if (examples > standing->known)
+		status = lc__stream_lacks(standing, "example", examples - 1);
+	if (status == LC_TIMEOUT && limit > 0 && examples > limit)
+		status = lc__error(LC_NOT_FOUND, 0, "stream: there is no example "
+		    "%llu: it is limited to %llu",
+		    (unsigned long long)examples - 1, (unsigned long long)limit);
+	*records = lc__layout_info(standing->sequences[0]->layout)->records;
+	lc__standing_drop(standing);
+	return status;
+}
+
+static uint64_t
+ms_until(uint64_t deadline)
+{
+	const uint64_t now = lc__clock_ns();
+
+	if (deadline == UINT64_MAX)
+		return UINT64_MAX;
+	return now < deadline ? (deadline - now + 999999) / 1000000 : 0;
+}
+
+/* A source that is final is waited for no longer, whatever it has. */
+lc_status
+lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
+{
+	const uint64_t now = lc__clock_ns();
+	const uint64_t deadline = timeout_ms > (UINT64_MAX - now) / 1000000 ?
+	    UINT64_MAX : now + timeout_ms * 1000000;
+	uint64_t records;
+	lc_status status, waited;
+
+	for (;;) {
+		status = has_examples(stream, examples, &records);
+		if (status != LC_TIMEOUT)
+			return status;
+		waited = lc_source_wait(stream->sources[0], records + 1,
+		    ms_until(deadline));
+		if (waited != LC_OK && waited != LC_NOT_FOUND &&
+		    waited != LC_TIMEOUT)
+			return waited;
+		return_if_error(lc__stream_go_on(stream));
+		if (waited != LC_OK)
+			return has_examples(stream, examples, &records);
+	}
+}
+
+/* ---- the parts of an example ------------------------------------------------------------ */
+
+static lc_status
+list_parts(struct lc__walk *walk, struct lc__spot spot, uint32_t source,
+    lc_piece *pieces, size_t room, size_t *n)
+{
+	struct lc__part part;
+
+	*n = 0;
+	while (spot.left > 0) {
+		return_if_error(lc__walk_part(walk, &spot, &part));
+		if (*n < room)
+			pieces[*n] = (lc_piece){ source, part.epoch, part.position,
+			    part.chunk_id, part.first, part.units };
+		++*n;
+	}
+	return LC_OK;
+}
+
+static lc_status
+locate(const struct lc__standing *standing, uint64_t example, lc_piece *pieces,
+    size_t room, size_t *n)
+{
+	struct lc__walk walk;
+	struct lc__spot spot;
+	uint32_t source;
+	uint64_t index;
+
+	lc__standing_find(standing, example, &source, &index);
+	lc__walk_init(&walk, standing->sequences[source]);
+	lc__walk_example(&walk, index, &spot);
+	return_if_error(list_parts(&walk, spot, source, NULL, 0, n));
+	if (*n > room)
+		return lc__error(LC_INVALID, 0, "stream: example %llu has %zu parts, "
+		    "there is room for %zu", (unsigned long long)example, *n, room);
+	return list_parts(&walk, spot, source, pieces, room, n);
+}
+
+lc_status
+lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces,
+    size_t room, size_t *n)
+{
+	struct lc__standing *standing = lc__stream_standing(stream);
+	const lc_status status = example < standing->known ?
+	    locate(standing, example, pieces, room, n) :
+	    lc__stream_lacks(standing, "example", example);
+
+	lc__standing_drop(standing);
+	return status;
+}

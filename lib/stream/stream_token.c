@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tokens of a stream, and resuming from one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hash128.h"
+#include "stream/source.h"
+#include "stream/stream.h"
+
+/* ---- of a mixture: all in one ------------------------------------------------------ */
+
+static void
+add(struct lc__buf *buf, uint64_t word)
+{
+	unsigned char bytes[8];
+
+	lc__set64(bytes, word);
+	lc__buf_append(buf, bytes, sizeof(bytes));
+}
+
+static lc_status
+mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__token *out)
+{
+	struct lc__buf uuids = { 0 }, prefixes = { 0 };
+	uint64_t hash[2];
+	bool failed;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const lc_source_info *info = lc__layout_info(layouts[i]);
+
+		lc__buf_append(&uuids, info->uuid, sizeof(info->uuid));
+		add(&prefixes, info->generation);
+		add(&prefixes, info->prefix_hash);
+	}
+	failed = uuids.failed || prefixes.failed;
+	if (!failed) {
+		lc__hash128(uuids.data, uuids.size, hash);
+		lc__set64(out->uuid, hash[0]);
+		lc__set64(out->uuid + 8, hash[1]);
+		out->prefix_hash = lc__hash64(prefixes.data, prefixes.size);
+		out->generation = 0;
+	}
+	lc__buf_free(&uuids);
+	lc__buf_free(&prefixes);
+	return failed ? lc__error(LC_NO_MEMORY, 0, "stream: out of memory") : LC_OK;
+}
+
+/* ---- checking one ------------------------------------------------------------------- */
+
+static lc_status
+check_order(const lc_stream *stream, const struct lc__token *token)
+{
+	if (token->order_hash != stream->order_hash)
+		return lc__error(LC_OTHER_ORDER, 0,
+		    "token: of another order than this stream's");
+	if (token->seed != stream->options.seed)
+		return lc__error(LC_OTHER_ORDER, 0, "token: of seed %llu, the stream "
+		    "has %llu", (unsigned long long)token->seed,
+		    (unsigned long long)stream->options.seed);
+	return LC_OK;
+}
+
+static lc_status
+changed(const lc_stream *stream)
+{
+	return lc__error(LC_CHANGED, 0, "token: what was read before of %s is no "
+	    "longer the same", lc__source_name(stream->sources[0]));
+}
+
+/* Of a mixture nothing says which generations its sources had. */
+static lc_status
+check_mixture(const lc_stream *stream, const struct lc__token *token,
+    struct lc__layout *const *layouts)
+{
+	struct lc__token now;
+
+	return_if_error(mix_sources(layouts, stream->n, &now));
+	if (memcmp(token->uuid, now.uuid, sizeof(now.uuid)) != 0)
+		return lc__error(LC_OTHER_CACHE, 0, "token: of other sources than "
+		    "this mixture's");
+	return_if_error(check_order(stream, token));
+	if (token->prefix_hash == now.prefix_hash)
+		return LC_OK;
+	return lc__error(LC_CHANGED, 0, "token: the sources of the mixture are not "
+	    "what they were; those that grew can be opened at the generation that "
+	    "they had");
+}
+
+/* Of a stream that does not follow, the layout is the one of that time. */
+static lc_status
+check_one(const lc_stream *stream, const struct lc__token *token,
+    struct lc__layout **layout)
+{
+	lc_source *source = stream->sources[0];
+	struct lc__layout *then = NULL;
+	uint64_t prefix;
+
+	if (memcmp(token->uuid, lc__layout_info(*layout)->uuid,
+	    sizeof(token->uuid)) != 0)
+		return lc__error(LC_OTHER_CACHE, 0, "token: not of %s",
+		    lc__source_name(source));
+	return_if_error(check_order(stream, token));
+	return_if_error(lc__source_layout_at(source, token->generation, &then));
+	prefix = lc__layout_info(then)->prefix_hash;
+	if (!stream->options.follow) {
+		lc__layout_drop(*layout);
+		*layout = then;
+	} else {
+		lc__layout_drop(then);
+	}
+	return prefix == token->prefix_hash ? LC_OK : changed(stream);
+}
+
+lc_status
+lc__stream_layouts(const lc_stream *stream, const struct lc__token *token,
+    struct lc__layout **layouts)
+{
+	for (uint32_t i = 0; i < stream->n; i++)
+		layouts[i] = lc__source_layout(stream->sources[i]);
+	if (token == NULL)
+		return LC_OK;
+	if (stream->n > 1)
+		return check_mixture(stream, token, layouts);
+	return check_one(stream, token, &layouts[0]);
+}
+
+/* The end of a stream need not be one of a batch. */
+lc_status
+lc__stream_resume(lc_stream *stream, const struct lc__token *token)
+{
+	const uint64_t batch = stream->options.batch;
+	const struct lc__standing *standing = stream->standing;
+	const bool at_end = standing->complete && token->example >= standing->known;
+
+	if (token->example % batch != 0 && !at_end)
+		return lc__error(LC_INVALID, 0, "token: no batch of %llu examples "
+		    "begins with example %llu", (unsigned long long)batch,
+		    (unsigned long long)token->example);
+	stream->first_batch = token->example / batch +
+	    (token->example % batch != 0);
+	return LC_OK;
+}
+
+/* ---- making one ----------------------------------------------------------------------- */
+
+/* The epoch of an example, of its own source. */
+static uint64_t
+epoch_of(const struct lc__standing *standing, uint64_t example)
+{
+	struct lc__walk walk;
+	struct lc__spot spot;
+	uint32_t source;
+	uint64_t index;
+
+	lc__standing_find(standing, example, &source, &index);
+	lc__walk_init(&walk, standing->sequences[source]);
+	lc__walk_example(&walk, index, &spot);
+	return spot.epoch;
+}
+
+/* Of a source that grows, readers know more or less when they have read the same. So
+ * the token tells of what was needed to read so far, and of the epoch of the example
+ * before it. */
+static lc_status
+fill_following(const struct lc__standing *standing, struct lc__token *token)
+{
+	const struct lc__sequence *s = standing->sequences[0];
+	const lc_source_info *info = lc__layout_info(s->layout);
+	struct lc__layout_row row;
+	uint64_t chunks;
+
+	return_if_error(lc__sequence_needs(s, token->example, &chunks));
+	token->generation = 0;
+	token->prefix_hash = 0;
+	token->epoch = 0;
+	if (token->example == 0 || chunks == 0)
+		return LC_OK;
+	return_if_error(lc__layout_row(s->layout, chunks - 1, &row));
+	token->generation = info->generation == info->chunks ? chunks :
+	    row.id + 1;
+	token->prefix_hash = row.prefix_hash;
+	token->epoch = epoch_of(standing, token->example - 1);
+	return LC_OK;
+}
+
+static lc_status
+fill(const lc_stream *stream, const struct lc__standing *standing,
+    struct lc__token *token)
+{
+	const lc_source_info *info =
+	    lc__layout_info(standing->sequences[0]->layout);
+
+	memcpy(token->uuid, info->uuid, sizeof(token->uuid));
+	if (stream->options.follow)
+		return fill_following(standing, token);
+	token->epoch = epoch_of(standing, token->example);
+	token->generation = info->generation;
+	token->prefix_hash = info->prefix_hash;
+	return LC_OK;
+}
+
+static lc_status
+fill_mixture(const lc_stream *stream, const struct lc__standing *standing,
+    struct lc__token *token)
+{
+	struct lc__layout **layouts = calloc(stream->n, sizeof(*layouts));
+	lc_status status;
+
+	if (layouts == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+	for (uint32_t i = 0; i < stream->n; i++)
+		layouts[i] = standing->sequences[i]->layout;
+	status = mix_sources(layouts, stream->n, token);
+	token->epoch = epoch_of(standing, token->example);
+	free(layouts);
+	return status;
+}
+
+static lc_status
+make_token(const lc_stream *stream, const struct lc__standing *standing,
+    uint64_t batch, void *out)
+{
+	const uint64_t size = stream->options.batch;
+	struct lc__token token = {
+		.order_hash = stream->order_hash,
+		.seed = stream->options.seed
+	};
+
+	if (!lc__mul64(batch, size, &token.example) ||
+	    token.example > standing->known) {
+		if (!standing->complete)
+			return lc__stream_lacks(standing, "batch", batch);
+		token.example = standing->known;
+	}
+	return_if_error(stream->n > 1 ? fill_mixture(stream, standing, &token) :
+	    fill(stream, standing, &token));
+	lc__token_encode(&token, out);
+	return LC_OK;
+}
+
+lc_status
+lc_stream_token(lc_stream *stream, uint64_t batch, void *out)
+{
+	struct lc__standing *standing = lc__stream_standing(stream);
+	const lc_status status = make_token(stream, standing, batch, out);
+
+	lc__standing_drop(standing);
+	return status;
+}
