@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A stream over a module, with what it stands on. */
+#ifndef BENCH_ORDER_STREAM_H
+#define BENCH_ORDER_STREAM_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+
+struct order_stream {
+	lc_cache *cache;
+	lc_source *source;
+	lc_stream *stream;
+};
+
+/** Open a module and a source on it, but no stream. The module is only read. */
+void order_source_open(struct order_stream *out, const char *root, const char *module,
+    bool verify);
+/** Open the stream. */
+void order_stream_open(struct order_stream *stream, const lc_stream_options *options);
+/** Close the stream, if there is one, but not the source. */
+void order_stream_end(struct order_stream *stream);
+/** Close all. */
+void order_stream_close(struct order_stream *stream);
+
+/** A reader of the whole of each batch. */
+lc_reader *order_reader(const struct order_stream *stream, unsigned threads);
+
+#endif
