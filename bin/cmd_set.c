@@ -108,11 +108,14 @@ const struct command cmd_set = {
 	    "codec and level: how tensors are stored by puts that say nothing else. "
 	    "policy: evolve takes values of any structure, strict only those of the "
 	    "first one's. max-bytes: a budget for all data, 0 for none; beyond it the "
-	    "chunks that evict names leave, oldest or the longest unread.",
+	    "chunks that evict names leave, oldest or the longest unread. length: the "
+	    "tensor whose first axis is a record's length, by its path, . for a record "
+	    "that is a tensor, none for no lengths; only in a module without records.",
 	.examples =
 	    "cachex set faces\n"
 	    "cachex set faces codec=auto max-bytes=20G evict=unread\n"
-	    "cachex set -c outputs policy=strict",
+	    "cachex set -c outputs policy=strict\n"
+	    "cachex set -c corpus length=tokens",
 	.completes = "mn",
 	.least = 1,
 	.most = -1,

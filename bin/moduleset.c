@@ -16,7 +16,10 @@ static struct {
 	int policy;         /* enum lc_policy */
 	int evict;          /* enum lc_evict */
 	uint64_t max_bytes;
+	const char *length; /* a path, or NO_LENGTH */
 } current;
+
+#define NO_LENGTH "none"
 
 static struct opt rows[] = {
 	{ "", "codec", OPT_CHOICE, &current.codec, .value = CODEC_WORDS },
@@ -24,6 +27,7 @@ static struct opt rows[] = {
 	{ "", "policy", OPT_CHOICE, &current.policy, .value = "evolve|strict" },
 	{ "", "max-bytes", OPT_SIZE, &current.max_bytes, .value = NULL },
 	{ "", "evict", OPT_CHOICE, &current.evict, .value = "oldest|unread" },
+	{ "", "length", OPT_TEXT, &current.length, .value = NULL },
 	{ .kind = OPT_END }
 };
 
@@ -35,16 +39,24 @@ take(const lc_settings *settings)
 	current.policy = (int)settings->policy;
 	current.evict = (int)settings->evict;
 	current.max_bytes = settings->max_bytes;
+	current.length = settings->length_field[0] == '\0' ? NO_LENGTH :
+	    settings->length_field;
 }
 
 static void
 give(lc_settings *settings)
 {
+	char field[sizeof(settings->length_field)] = "";
+
+	/* It may stand where it is going to. */
+	if (strcmp(current.length, NO_LENGTH) != 0)
+		snprintf(field, sizeof(field), "%s", current.length);
 	settings->codec = codec_of_choice(current.codec + 1);
 	settings->level = current.level;
 	settings->policy = (lc_policy)current.policy;
 	settings->evict = (lc_evict)current.evict;
 	settings->max_bytes = current.max_bytes;
+	memcpy(settings->length_field, field, sizeof(field));
 }
 
 const char *
@@ -104,6 +116,11 @@ moduleset_assign(lc_settings *settings, const char *text, char *why, size_t room
 		snprintf(why, room, "%s: %s", name, reason);
 		return false;
 	}
+	if (strlen(current.length) > LC_LENGTH_FIELD_MAX) {
+		snprintf(why, room, "%s: a path of more than %d bytes", name,
+		    LC_LENGTH_FIELD_MAX);
+		return false;
+	}
 	give(settings);
 	return true;
 }
@@ -119,4 +136,6 @@ moduleset_json(const lc_settings *settings, struct json *json)
 	jw_text(json, "policy", moduleset_value(settings, 2, text, sizeof(text)));
 	jw_count(json, "max_bytes", settings->max_bytes);
 	jw_text(json, "evict", moduleset_value(settings, 4, text, sizeof(text)));
+	if (settings->length_field[0] != '\0')
+		jw_text(json, "length", settings->length_field);
 }

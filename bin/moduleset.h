@@ -16,7 +16,7 @@ const char *moduleset_words(size_t i);
 /** Its value as moduleset_assign() reads it; returns @p out. */
 char *moduleset_value(const lc_settings *settings, size_t i, char *out,
     size_t room);
-#define MODULESET_TEXT 64
+#define MODULESET_TEXT (LC_LENGTH_FIELD_MAX + 1)
 
 /** Read NAME=VALUE; false with @p why, one phrase, if it is none. */
 bool moduleset_assign(lc_settings *settings, const char *text, char *why,

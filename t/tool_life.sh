@@ -28,7 +28,8 @@ is "all" "$(cat "$out")" "codec=lz4
 level=0
 policy=evolve
 max-bytes=0
-evict=oldest"
+evict=oldest
+length=none"
 check "set some" 0 cachex set m level=-3 max-bytes=1536K evict=unread policy=strict codec=shuffle-lz4
 is "as JSON" "$(cachex set m --json)" \
 	'{"module":"m","codec":"shuffle-lz4","level":-3,"policy":"strict","max_bytes":1572864,"evict":"unread"}'
@@ -50,9 +51,27 @@ policy=lax	policy: 'lax' is none of evolve|strict
 max-bytes=much	max-bytes: not a size: 'much' (as in 192M)
 evict=none	evict: 'none' is none of oldest|unread
 END
+refuse "a length of no tensor" 2 "cachex: set: settings: length field 'a..b': not a path" cachex set m length=a..b
+refuse "a long length" 2 "cachex: set: length: a path of more than 255 bytes" cachex set m length="$(printf %256s x)"
 check "a level that there is not" 2 cachex set m level=99
 is "nothing of that holds" "$(cachex set m --json | cut -d, -f2)" '"codec":"shuffle-lz4"'
 also "and makes no module" test ! -e "$root/new"
+
+# The length of records
+cachex set -c texts length=text.tokens
+is "a length is set" "$(cachex set texts | tail -n 1)" "length=text.tokens"
+is "and in JSON" "$(cachex set texts --json | cut -d, -f7)" '"length":"text.tokens"}'
+also "stat shows it" sh -c 'cachex() { "$0" "$@"; }; cachex stat texts | grep -q "^  length  *text.tokens$"' "$CACHEX"
+check "length= takes it off" 0 cachex set texts length=
+is "so" "$(cachex set texts | tail -n 1)" "length=none"
+check "so does none" 0 cachex set texts length=. length=none
+is "so too" "$(cachex set texts | tail -n 1)" "length=none"
+cachex set texts length=. && put texts a abc
+refuse "a length with records" 2 "cachex: set: settings: the length field of a module with records cannot be changed" cachex set texts length=none
+check "the same length with records" 0 cachex set texts length=. codec=lz4
+check "verify" 0 cachex verify texts
+cachex clear -f texts
+check "another length without records" 0 cachex set texts length=none
 
 # A strict module, a codec as the default, a budget
 put m a abc
