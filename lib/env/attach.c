@@ -56,26 +56,39 @@ open_env(struct lc__env *env)
 static const char *const table_names[LC__TABLES] = {
 	[LC__META] = "meta", [LC__SCHEMA] = "schema", [LC__CHUNK] = "chunk",
 	[LC__LEDGER] = "ledger", [LC__INDEX] = "index",
+	[LC__INPUT] = "input", [LC__ORDER] = "order",
 };
+
+int
+lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
+    MDB_dbi *out)
+{
+	const unsigned kind = table == LC__META ? 0 : MDB_INTEGERKEY;
+	unsigned stored;
+	int rc = mdb_dbi_open(txn, table_names[table], flags | kind, out);
+
+	if (rc == 0)
+		rc = mdb_dbi_flags(txn, *out, &stored);
+	/* LMDB goes by the stored flags, whatever it was told. */
+	return rc == 0 && stored != kind ? MDB_CORRUPTED : rc;
+}
 
 static int
 open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags)
 {
-	int rc = 0;
+	bool late = true;
 
-	for (int i = 0; i < LC__TABLES && rc == 0; i++) {
-		const unsigned kind = i == LC__META ? 0 : MDB_INTEGERKEY;
-		unsigned stored;
-
-		rc = mdb_dbi_open(txn, table_names[i], flags | kind,
+	for (int i = 0; i < LC__TABLES; i++) {
+		const int rc = lc__env_open_table(txn, (enum lc__table)i, flags,
 		    &env->tables[i]);
-		if (rc == 0)
-			rc = mdb_dbi_flags(txn, env->tables[i], &stored);
-		/* LMDB goes by the stored flags, whatever it was told. */
-		if (rc == 0 && stored != kind)
-			rc = MDB_CORRUPTED;
+
+		if (rc == MDB_NOTFOUND && i >= LC__LATE_TABLES)
+			late = false;
+		else if (rc != 0)
+			return rc;
 	}
-	return rc;
+	atomic_store(&env->has_late, late);
+	return 0;
 }
 
 /* The structure that LMDB relies on: checked before it walks the file. */
@@ -102,9 +115,12 @@ check_pages(struct lc__env *env, const struct lc__pages_options *options)
 
 /* What a module's tables look like, for the check. */
 static const struct lc__pages_table page_tables[LC__TABLES] = {
-	{ "meta", 0, 0 }, { "schema", MDB_INTEGERKEY, 4 },
-	{ "chunk", MDB_INTEGERKEY, 8 }, { "ledger", MDB_INTEGERKEY, 8 },
-	{ "index", MDB_INTEGERKEY, 8 },
+	{ "meta", 0, 0, false }, { "schema", MDB_INTEGERKEY, 4, false },
+	{ "chunk", MDB_INTEGERKEY, 8, false },
+	{ "ledger", MDB_INTEGERKEY, 8, false },
+	{ "index", MDB_INTEGERKEY, 8, false },
+	{ "input", MDB_INTEGERKEY, 8, true },
+	{ "order", MDB_INTEGERKEY, 8, true },
 };
 
 /* Enough for a module of some 100 GB in chunks of 4 MiB; beyond, opening would

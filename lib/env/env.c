@@ -79,6 +79,7 @@ lc__env_init_locks(struct lc__env *env)
 
 	pthread_mutex_init(&env->write_lock, NULL);
 	pthread_mutex_init(&env->lock, NULL);
+	pthread_mutex_init(&env->tables_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&env->changed, &attr);
@@ -239,6 +240,12 @@ const char *
 lc__env_dir(const struct lc__env *env)
 {
 	return env->dir;
+}
+
+const char *
+lc__env_path(const struct lc__env *env)
+{
+	return env->path;
 }
 
 const struct lc__module_row *

@@ -22,8 +22,12 @@ enum lc__table {
 	LC__CHUNK,   /* u64 -> chunk */
 	LC__LEDGER,  /* u64 chunk id -> ledger row */
 	LC__INDEX,   /* u64 -> index run */
+	/* Modules of earlier versions lack those from here on, which counts as empty. */
+	LC__INPUT,   /* u64 -> input row */
+	LC__ORDER,   /* u64 -> order row */
 	LC__TABLES
 };
+#define LC__LATE_TABLES LC__INPUT
 
 /** Bytes in the map or given by the caller. */
 struct lc__slice {
@@ -52,6 +56,8 @@ LC_CHECKED lc_status lc__env_shrink(const char *dir, const lc_options *options,
 
 const char *lc__env_dir(const struct lc__env *env);
 const struct lc__module_row *lc__env_module(const struct lc__env *env);
+/** The directory from the root, for files beside data.mdb. */
+const char *lc__env_path(const struct lc__env *env);
 uint32_t lc__env_page_size(const struct lc__env *env);
 /**
  * Ask the system for a part of the map at once. The map is opened without
@@ -127,12 +133,26 @@ LC_CHECKED lc_status lc__txn_get_meta(struct lc__txn *txn, const char *name,
     struct lc__slice *out);
 LC_CHECKED lc_status lc__txn_put_meta(struct lc__txn *txn, const char *name,
     const void *data, size_t size);
+/** Delete a row, if there is one. */
+LC_CHECKED lc_status lc__txn_delete_meta(struct lc__txn *txn, const char *name);
 /** The first row with a key >= @p key; LC_NOT_FOUND behind the last. */
 LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table,
     uint64_t key, uint64_t *found, struct lc__slice *out);
 /** Rows in a table. */
 LC_CHECKED lc_status lc__txn_count(struct lc__txn *txn, enum lc__table table,
     uint64_t *out);
+
+/* The late tables. Where they are not known, reads find nothing and nothing can be
+ * written. A transaction knows what was known when it began or was renewed. */
+
+/** Are they known here? */
+bool lc__env_has_late(const struct lc__env *env);
+/** Look for them again: another process may have made them. The caller holds no
+ *  transaction that it needs them in. */
+LC_CHECKED lc_status lc__env_find_late(struct lc__env *env);
+/** Make them, unless they are there; durable on LC_OK. The caller holds no
+ *  transaction. */
+LC_CHECKED lc_status lc__env_make_late(struct lc__env *env);
 
 /** What lc_stat() says of the environment. */
 struct lc__env_stats {

@@ -20,7 +20,10 @@ struct lc__env {
 	uint64_t map_size;    /* asked for */
 
 	MDB_env *mdb;
-	MDB_dbi tables[LC__TABLES];
+	MDB_dbi tables[LC__TABLES]; /* of the late ones once has_late is true */
+	atomic_bool has_late;       /* LC__LATE_TABLES and those behind it are open */
+	pthread_mutex_t tables_lock; /* tables are being opened in a transaction that is
+	                                active already; taken last */
 	uint32_t page_size;
 	struct lc__module_row module;
 
@@ -61,6 +64,10 @@ LC_CHECKED lc_status lc__env_open_alone(const char *dir,
 
 /** Open env->mdb on env->dir, check that it is a module, make it if @p create. */
 LC_CHECKED lc_status lc__env_attach(struct lc__env *env, bool create);
+
+/** Open a table in a transaction. @return LMDB's code. */
+int lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
+    MDB_dbi *out);
 
 /** Close env->mdb, or abandon it if it belongs to the parent process. */
 void lc__env_detach(struct lc__env *env);

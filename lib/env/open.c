@@ -139,6 +139,7 @@ free_env(struct lc__env *env)
 		env->guest_kind->free(env->guest);
 	lc__env_detach(env);
 	pthread_mutex_destroy(&env->lock);
+	pthread_mutex_destroy(&env->tables_lock);
 	pthread_mutex_destroy(&env->write_lock);
 	pthread_cond_destroy(&env->changed);
 	free(env->path);
@@ -246,7 +247,21 @@ check_filesystem(const char *dir)
 	return LC_OK;
 }
 
-/* LMDB files aside, is the directory empty? */
+/* What may be there before data.mdb is, or be left of a module that is gone. */
+static bool
+is_ours(const char *name)
+{
+	static const char *const ours[] = {
+		".", "..", "data.mdb", "lock.mdb", "inputs.lock"
+	};
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (strcmp(name, ours[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Files of modules aside, is the directory empty? */
 static lc_status
 check_only_ours(const char *dir)
 {
@@ -257,11 +272,10 @@ check_only_ours(const char *dir)
 	if (handle == NULL)
 		return lc__error_sys(errno, "%s: open", dir);
 	while (status == LC_OK && (entry = readdir(handle)) != NULL) {
-		const char *name = entry->d_name;
-		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-		    strcmp(name, "data.mdb") != 0 && strcmp(name, "lock.mdb") != 0)
+		if (!is_ours(entry->d_name))
 			status = lc__error(LC_NOT_MODULE, 0, "%s: holds '%s' "
-			    "and no data.mdb: not a module", dir, name);
+			    "and no data.mdb: not a module", dir,
+			    entry->d_name);
 	}
 	closedir(handle);
 	return status;
