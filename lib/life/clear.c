@@ -4,17 +4,20 @@
 #include "store/cache.h"
 #include "store/change.h"
 #include "store/flush.h"
+#include "store/published.h"
 
 /* Ids go on: no chunk and no run is ever taken for one of those deleted. */
 static lc_status
-clear(struct lc__change *change, void *nothing)
+clear_rows(struct lc__change *change)
 {
 	struct lc__snapshot *s = &change->snapshot;
 
-	(void)nothing;
 	return_if_error(lc__txn_clear(s->txn, LC__CHUNK));
 	return_if_error(lc__txn_clear(s->txn, LC__LEDGER));
 	return_if_error(lc__txn_clear(s->txn, LC__INDEX));
+	return_if_error(lc__txn_clear(s->txn, LC__INPUT));
+	return_if_error(lc__txn_clear(s->txn, LC__ORDER));
+	return_if_error(lc__txn_delete_meta(s->txn, "fill"));
 	lc__state_drop_runs(&s->state, 0, s->state.nruns);
 	return_if_error(lc__usage_clear(&change->usage, s->txn));
 	s->state.live = s->state.records = 0;
@@ -22,10 +25,50 @@ clear(struct lc__change *change, void *nothing)
 	return LC_OK;
 }
 
+/* Inputs go too: nobody may be writing one, which a claim on all of them says. */
+static lc_status
+clear(struct lc__change *change, void *claimed)
+{
+	bool filled;
+
+	return_if_error(lc__has_inputs(&change->snapshot, &filled));
+	if (filled && !*(const bool *)claimed)
+		return lc__error(LC_BUSY, 0, "clear: %s: inputs are being "
+		    "declared", lc__env_dir(change->snapshot.env));
+	return clear_rows(change);
+}
+
+static lc_status
+clear_module(lc_cache *cache, bool claimed)
+{
+	lc__flush_drop(cache);
+	return lc__change_run(cache->env, cache->options.durability, clear,
+	    &claimed);
+}
+
+static lc_status
+is_filled(lc_cache *cache, bool *out)
+{
+	struct lc__snapshot *s;
+
+	return_if_error(lc__snapshot_take(cache->env, &s));
+	*out = s->filled;
+	lc__snapshot_give(s, 0);
+	return LC_OK;
+}
+
 lc_status
 lc_clear(lc_cache *cache)
 {
+	bool filled = false;
+	lc_status status;
+
 	return_if_error(lc__check_writable(cache, "clear"));
-	lc__flush_drop(cache);
-	return lc__change_run(cache->env, cache->options.durability, clear, NULL);
+	return_if_error(is_filled(cache, &filled));
+	if (!filled)
+		return clear_module(cache, false);
+	return_if_error(lc__claim_all(cache->env, "clear"));
+	status = clear_module(cache, true);
+	lc__claim_all_end(cache->env);
+	return status;
 }

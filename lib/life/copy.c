@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "store/admit.h"
 #include "store/flush.h"
+#include "store/inputs.h"
 #include "store/iterate.h"
 #include "store/module.h"
 
@@ -219,6 +220,7 @@ check_options(const struct copying *c)
 	if (c->from->env == c->to->env)
 		return lc__error(LC_INVALID, 0, "copy: module %s: source and "
 		    "target are the same", c->from->module_id);
+	return_if_error(lc__check_plain(c->to, "copy"));
 	return c->options->dry_run ? LC_OK : lc__check_writable(c->to, "copy");
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/merge.h"
+#include "store/published.h"
 
 /* ---- the transaction ------------------------------------------------------ */
 
@@ -36,6 +37,31 @@ struct order {
 	void *ctx;
 };
 
+/* Begin to write and read what is there. */
+static lc_status
+begin(const struct order *order, struct lc__snapshot *s)
+{
+	lc_status status;
+
+	return_if_error(lc__txn_begin_write(order->env, order->durability,
+	    &s->txn));
+	if (!order->unread)
+		return_if_error(lc__snapshot_load(s));
+	if (lc__env_has_late(order->env))
+		return LC_OK;
+	status = lc__has_inputs(s, &s->filled);
+	if (status != LC_OK || !s->filled)
+		return status;
+	/* Another process has made the late tables since: they must be known before
+	 * the transaction begins. */
+	lc__txn_abort(s->txn);
+	s->txn = NULL;
+	return_if_error(lc__env_find_late(order->env));
+	return_if_error(lc__txn_begin_write(order->env, order->durability,
+	    &s->txn));
+	return order->unread ? LC_OK : lc__snapshot_load(s);
+}
+
 static lc_status
 run_once(const struct order *order)
 {
@@ -47,9 +73,7 @@ run_once(const struct order *order)
 		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
 	s = &change->snapshot;
 	s->env = order->env;
-	status = lc__txn_begin_write(order->env, order->durability, &s->txn);
-	if (status == LC_OK && !order->unread)
-		status = lc__snapshot_load(s);
+	status = begin(order, s);
 	change->records_before = s->state.records;
 	if (status == LC_OK)
 		status = order->body(change, order->ctx);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "store/change.h"
 #include "store/evict.h"
+#include "store/inputs.h"
 #include "store/length.h"
 #include "store/lookup.h"
 #include "store/module.h"
@@ -28,6 +29,7 @@ struct item {
 struct commit {
 	struct lc__change *change;
 	const struct lc__pending *pending;
+	struct lc__input_step *step; /* NULL if it is no input's */
 	struct item *items;    /* in put order */
 	struct lc__new_entry *entries; /* of the items; later by cache_id */
 	uint32_t count;        /* of both */
@@ -37,6 +39,7 @@ struct commit {
 	lc_settings settings;  /* of the module; the defaults if they are damaged */
 	struct lc__measure measure; /* by their length field */
 	struct lc__ledger_row row; /* of the new chunk */
+	uint64_t chunk;            /* its id, 0 without one */
 	struct lc__counts counts;  /* taken, to be added to the module's */
 	struct lc__evicted evicted; /* for the budget */
 	uint32_t nreads;           /* chunks noted as read */
@@ -93,6 +96,18 @@ note_dead(struct commit *c, const struct lc__lookup *found)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
+/* Inputs replace nothing. What cannot be told is no yes. */
+static lc_status
+refuse_existing(const struct commit *c, const struct lc__lookup *lookup,
+    lc_status found)
+{
+	if (found == LC_NOT_FOUND)
+		return LC_OK;
+	return found != LC_OK ? found : lc__error(LC_EXISTS, 0,
+	    "%s: key %s is in the module already", c->step->name,
+	    lc__quote_id(lookup->id.data, lookup->id.size));
+}
+
 /* Look up what stands under an item's cache_id and note that it will be dead. */
 static lc_status
 find_replaced(struct commit *c, uint32_t i)
@@ -104,6 +119,8 @@ find_replaced(struct commit *c, uint32_t i)
 	const lc_status status = lc__index_find(&c->change->snapshot, &lookup,
 	    true);
 
+	if (c->step != NULL)
+		return refuse_existing(c, &lookup, status);
 	/* A damaged record may be replaced, which is its cure; its size is lost. */
 	if (status == LC_CORRUPT && !(lookup.location & LC__TOMBSTONE)) {
 		c->dead[c->ndead++] = (struct lc__dead) {
@@ -237,6 +254,11 @@ add_chunk(struct commit *c, const struct lc__directory_build *directory)
 	    &chunk, &records));
 	return_if_error(fill_chunk(c, chunk, records));
 	c->row.ordinal = chunk;
+	if (c->step != NULL) {
+		c->row.source = (uint64_t)c->step->index + 1;
+		c->row.ordinal = c->step->chunks;
+	}
+	c->chunk = chunk;
 	c->row.time_ms = lc__clock_wall_ms();
 	return lc__change_put_ledger(c->change, chunk, &c->row);
 }
@@ -341,6 +363,8 @@ write_rows(struct commit *c)
 	struct lc__snapshot *s = &c->change->snapshot;
 	const uint32_t stored = s->state.next_schema;
 
+	return_if_error(c->step != NULL ? lc__input_check(c->change, c->step) :
+	    lc__check_plain_now(&c->change->snapshot, "put"));
 	return_if_error(lc__settings_follow(s->env, s->txn, &c->settings));
 	c->measure = (struct lc__measure) { .field = c->settings.length_field };
 	collect(c);
@@ -354,7 +378,8 @@ write_rows(struct commit *c)
 		return_if_error(lc__change_add_run(c->change, c->entries,
 		    c->count));
 	return_if_error(lc__change_bury(c->change, c->dead, c->ndead));
-	return_if_error(keep_budget(c));
+	return_if_error(c->step != NULL ? lc__input_advance(c->change, c->step,
+	    c->chunk, &c->row) : keep_budget(c));
 	return write_counts(c);
 }
 
@@ -366,6 +391,7 @@ write_change(struct lc__change *change, void *ctx)
 	settle_counts(change->snapshot.env, c, false);
 	c->change = change;
 	c->count = c->ndead = 0;
+	c->chunk = 0;
 	memset(&c->row, 0, sizeof(c->row));
 	memset(&c->evicted, 0, sizeof(c->evicted));
 	c->nreads = 0;
@@ -374,15 +400,15 @@ write_change(struct lc__change *change, void *ctx)
 
 lc_status
 lc__commit(struct lc__env *env, const struct lc__pending *pending,
-    lc_durability durability)
+    lc_durability durability, struct lc__input_step *step)
 {
 	const uint64_t started_ns = lc__clock_ns();
-	struct commit c = { .pending = pending };
+	struct commit c = { .pending = pending, .step = step };
 	lc_status status;
 
-	c.items = calloc(pending->count, sizeof(*c.items));
-	c.entries = calloc(pending->count, sizeof(*c.entries));
-	c.dead = calloc(pending->count, sizeof(*c.dead));
+	c.items = calloc(pending->count + 1, sizeof(*c.items));
+	c.entries = calloc(pending->count + 1, sizeof(*c.entries));
+	c.dead = calloc(pending->count + 1, sizeof(*c.dead));
 	c.schema_ids = calloc(pending->nschemas + 1, sizeof(*c.schema_ids));
 	if (c.items == NULL || c.entries == NULL || c.dead == NULL ||
 	    c.schema_ids == NULL)

@@ -6,8 +6,17 @@
 #include "env/env.h"
 #include "store/pending.h"
 
-/** Commit everything in @p pending in one transaction; durable on LC_OK. */
+struct lc__input_step;
+
+/**
+ * Commit everything in @p pending in one transaction; durable on LC_OK.
+ * @param step  NULL for a handle's puts and deletes, which a module with inputs
+ *              refuses; else pending is the next chunk of an input, and without
+ *              records only the input changes
+ * @return also LC_EXISTS, of an input, with a key that the module has.
+ */
 LC_CHECKED lc_status lc__commit(struct lc__env *env,
-    const struct lc__pending *pending, lc_durability durability);
+    const struct lc__pending *pending, lc_durability durability,
+    struct lc__input_step *step);
 
 #endif

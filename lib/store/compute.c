@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "index/run_build.h"
 #include "store/inflight.h"
+#include "store/inputs.h"
 #include "store/put.h"
 #include "store/results.h"
 #include "store/view.h"
@@ -233,6 +234,8 @@ compute_mine(struct compute *c)
 		return;
 	if (c->cache->writes)
 		status = lc__check_writable(c->cache, "get or compute");
+	if (status == LC_OK)
+		status = lc__check_plain(c->cache, "get or compute");
 	if (status == LC_OK)
 		status = call_fn(c, n);
 	if (status == LC_OK)

@@ -73,7 +73,8 @@ find_candidates(struct eviction *e, lc_evict how)
 
 	while ((status = lc__ledger_seek(s, c.id + 1, &c.id, &c.row, &intact)) ==
 	    LC_OK && c.id + 1 < s->state.next_chunk) {
-		if (!intact)
+		/* What an input brought stays. */
+		if (!intact || c.row.source > 0)
 			continue;
 		c.when = how == LC_EVICT_UNREAD ? last_use(&c.row) : c.id;
 		return_if_error(add_candidate(e, &c));

@@ -129,7 +129,7 @@ flush_thread(void *arg)
 		cache->failed = cache->retry = false;
 		pthread_mutex_unlock(&cache->lock);
 		status = lc__commit(cache->env, cache->sealed,
-		    cache->options.durability);
+		    cache->options.durability, NULL);
 		warn_of_pins(cache);
 		pthread_mutex_lock(&cache->lock);
 		if (status == LC_OK) {

@@ -16,6 +16,7 @@ free_module(void *guest)
 		return;
 	lc__pool_free(module->pool);
 	lc__schemas_free(module->schemas);
+	lc__claims_free(&module->claims);
 	free(module->reads.chunks);
 	free(module);
 }
@@ -31,6 +32,7 @@ make_module(struct lc__env *env)
 	module->pool = lc__pool_new();
 	module->schemas = lc__schemas_new();
 	lc__known_settings_init(&module->settings);
+	lc__claims_init(&module->claims);
 	if (module->pool != NULL && module->schemas != NULL)
 		return module;
 	free_module(module);
@@ -53,7 +55,18 @@ after_fork(void *guest)
 	lc__schemas_after_fork(module->schemas);
 	module->counts = module->saving = (struct lc__counts){ 0 };
 	module->settings.txn = 0; /* it may reopen another file */
+	module->filled_txn = 0;
 	module->reads.count = 0;
+	lc__claims_after_fork(&module->claims);
+}
+
+void
+lc__module_learn_filled(struct lc__module *module, uint64_t txn, bool filled)
+{
+	if (txn < module->filled_txn)
+		return;
+	module->filled_txn = txn;
+	atomic_store(&module->filled, filled);
 }
 
 void

@@ -4,6 +4,7 @@
 #define LC_STORE_MODULE_H
 
 #include "env/env.h"
+#include "store/claims.h"
 #include "store/counters.h"
 #include "store/schemas.h"
 #include "store/settings.h"
@@ -23,14 +24,22 @@ struct lc__module {
 	struct lc__pool *pool;       /* idle snapshots */
 	struct lc__schemas *schemas; /* structures that were met */
 	struct lc__known_settings settings; /* as last seen */
+	atomic_bool filled;          /* by inputs, as last seen: puts are refused */
 	/* guarded by the lock of env: */
 	struct lc__counts counts;    /* not yet in a commit */
 	struct lc__counts saving;    /* of them, those that a commit on its way holds */
 	struct lc__reads reads;      /* the same; only kept for LC_EVICT_UNREAD */
+	struct lc__claims claims;    /* inputs that writers hold */
+	uint64_t filled_txn;         /* commit that told of filled */
 };
 
 /** Give an environment its module, unless it has one, and read its settings. */
 LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
+
+/** With the lock of env held: a commit is of a module that is filled by inputs, or not;
+ *  unless a later one is known: a reader may come late. */
+void lc__module_learn_filled(struct lc__module *module, uint64_t txn,
+    bool filled);
 
 /** With the lock of env held: the first of the reads are in a commit, or in two of
  *  them that ran into each other. */

@@ -22,12 +22,14 @@ lc__pending_reserve(struct lc__pending *pending, size_t room)
 	if (room <= pending->room)
 		return LC_OK;
 	/* Untouched pages of a map cost nothing, and it never has to be copied. */
-	bytes = mmap(NULL, room, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (pending->bytes != NULL)
+		bytes = mremap(pending->bytes, pending->room, room,
+		    MREMAP_MAYMOVE);
+	else
+		bytes = mmap(NULL, room, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bytes == MAP_FAILED)
 		return lc__error_sys(errno, "pending writes: %zu bytes", room);
-	if (pending->bytes != NULL)
-		munmap(pending->bytes, pending->room);
 	pending->bytes = bytes;
 	pending->room = room;
 	return LC_OK;
@@ -236,14 +238,20 @@ lc__pending_clear(struct lc__pending *pending, size_t keep)
 }
 
 void
-lc__pending_free(struct lc__pending *pending)
+lc__pending_free_parts(struct lc__pending *pending)
 {
-	if (pending == NULL)
-		return;
 	if (pending->bytes != NULL)
 		munmap(pending->bytes, pending->room);
 	free(pending->entries);
 	free(pending->table);
 	free(pending->schemas);
+}
+
+void
+lc__pending_free(struct lc__pending *pending)
+{
+	if (pending == NULL)
+		return;
+	lc__pending_free_parts(pending);
 	free(pending);
 }

@@ -63,9 +63,12 @@ void lc__pending_record(const struct lc__pending *pending,
 
 /** Forget everything, keep the memory unless it is above @p keep bytes. */
 void lc__pending_clear(struct lc__pending *pending, size_t keep);
+/** All but the struct itself. */
+void lc__pending_free_parts(struct lc__pending *pending);
+/** NULL is harmless. */
 void lc__pending_free(struct lc__pending *pending);
 
-/** Make sure that the buffer has @p room bytes; only while it is empty. */
+/** Make sure that the buffer has @p room bytes; it may move. */
 LC_CHECKED lc_status lc__pending_reserve(struct lc__pending *pending,
     size_t room);
 

@@ -3,7 +3,10 @@
 #ifndef LC_STORE_PUBLISHED_H
 #define LC_STORE_PUBLISHED_H
 
+#include "order/rounds.h"
 #include "store/snapshot.h"
+
+struct lc__change;
 
 /** A chunk's place in the order. */
 struct lc__order_row {
@@ -14,17 +17,65 @@ struct lc__order_row {
 	uint64_t records;      /* in it */
 	uint64_t first_unit;   /* sum of lengths of all chunks before it */
 	uint64_t length;       /* of it */
+	uint64_t digest;       /* of its records (store/digest.h) */
 	uint64_t prefix_hash;  /* over the order up to this chunk, included */
 };
 
+#define LC__ORDER_ROW 80
+void lc__order_encode(const struct lc__order_row *row,
+    unsigned char out[LC__ORDER_ROW]);
+bool lc__order_decode(const void *bytes, size_t size,
+    struct lc__order_row *out);
+
+/** Keys of the table `order` from here on are of chunks that wait for their place. */
+#define LC__ORDER_WAITING ((uint64_t)1 << 63)
+/** The key that a chunk waits under. */
+uint64_t lc__order_waiting_key(uint32_t input, uint64_t ordinal);
+
+/** How far a module is filled: the row `fill` of meta. There is one if and only if
+ *  the module has inputs. */
+struct lc__fill_row {
+	uint64_t inputs;       /* declared */
+	uint64_t finished;     /* of them */
+	uint64_t committed;    /* chunks */
+	uint64_t published;    /* of them */
+	uint64_t records;      /* in published chunks */
+	uint64_t length;       /* of them */
+	uint64_t prefix_hash;  /* that of the last published chunk, else 0 */
+	struct lc__rounds rounds; /* behind it */
+};
+
+#define LC__FILL_ROW 80
+void lc__fill_encode(const struct lc__fill_row *row,
+    unsigned char out[LC__FILL_ROW]);
+bool lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out);
+
 /** Is the module filled by inputs? */
 LC_CHECKED lc_status lc__has_inputs(struct lc__snapshot *snapshot, bool *out);
+
+/** The fill row. LC_NOT_FOUND, without an error, for a module of plain puts. */
+LC_CHECKED lc_status lc__fill_get(struct lc__snapshot *snapshot,
+    struct lc__fill_row *out);
+LC_CHECKED lc_status lc__fill_put(struct lc__change *change,
+    const struct lc__fill_row *row);
 
 /** Place @p position of the order. LC_NOT_FOUND behind the last published one. */
 LC_CHECKED lc_status lc__order_get(struct lc__snapshot *snapshot,
     uint64_t position, struct lc__order_row *out);
 
-/** How far it is; in O(1) but for held inputs, which are asked of the system. */
+/** A chunk waits for its place: its id, input, ordinal, records, length and digest. */
+LC_CHECKED lc_status lc__order_wait(struct lc__change *change,
+    const struct lc__order_row *row);
+
+/** Give all chunks that wait their places, as far as those are settled. */
+LC_CHECKED lc_status lc__order_publish(struct lc__change *change,
+    struct lc__fill_row *fill);
+
+/** The hash over an order that goes on with a chunk. */
+uint64_t lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row);
+
+/** How far it is; in O(1) but for held inputs, which are asked of the system. A module
+ *  of plain puts has its ledger walked. */
 LC_CHECKED lc_status lc__fill_load(struct lc__snapshot *snapshot, lc_fill *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "store/admit.h"
 #include "store/flush.h"
+#include "store/inputs.h"
 #include "store/own.h"
 #include "store/put.h"
 #include "value/tensor.h"
@@ -105,46 +106,50 @@ code_tensors(const struct lc__draft *draft, const struct coding *coding,
 	return status;
 }
 
+/* Where an encoded record goes. */
+struct sink {
+	struct coding coding;     /* how it is stored */
+	struct lc__peeked *block; /* if not NULL it is not, but comes as it is into this */
+	lc__put_fn *fn;           /* if not NULL it is given to this, with ctx */
+	void *ctx;
+};
+
 /* To the pending writes, or where this rank keeps what it may not write. */
 static lc_status
 store(struct lc_cache *cache, const struct lc__draft *draft,
-    struct lc__known *known)
+    struct lc__known *known, const struct sink *sink)
 {
+	if (sink->fn != NULL)
+		return sink->fn(sink->ctx, draft, known);
 	return cache->writes ? lc__flush_add(cache, draft, known) :
 	    lc__own_keep(cache, draft, known);
 }
 
 static lc_status
 store_coded(struct lc_cache *cache, struct lc__draft *draft,
-    struct lc__known *known, const struct coding *coding)
+    struct lc__known *known, const struct sink *sink)
 {
 	struct coded coded = { 0 };
 	lc_status status;
 
 	/* Memory holds what is ready to be read. */
-	if (coding->codec == LC_CODEC_NONE || draft->schema->tensors == 0 ||
+	if (sink->coding.codec == LC_CODEC_NONE || draft->schema->tensors == 0 ||
 	    !cache->writes)
-		return store(cache, draft, known);
-	status = code_tensors(draft, coding, &coded);
+		return store(cache, draft, known, sink);
+	status = code_tensors(draft, &sink->coding, &coded);
 	draft->parts = coded.parts;
 	if (status == LC_OK)
-		status = store(cache, draft, known);
+		status = store(cache, draft, known, sink);
 	free_coded(&coded);
 	return status;
 }
-
-/* Where an encoded record goes. */
-struct sink {
-	struct coding coding;     /* how it is stored */
-	struct lc__peeked *block; /* if not NULL it is not, but comes as it is into this */
-};
 
 static lc_status
 pour(struct lc_cache *cache, struct lc__draft *draft, struct lc__known *known,
     const struct sink *sink)
 {
 	return sink->block != NULL ? lc__own_encode(draft, known, sink->block) :
-	    store_coded(cache, draft, known, &sink->coding);
+	    store_coded(cache, draft, known, sink);
 }
 
 static lc_status
@@ -232,14 +237,15 @@ name_item(lc_status status, const void *id, size_t id_size)
 }
 
 static lc_status
-prepare(const struct lc_cache *cache, const void *id, size_t id_size,
+prepare(struct lc_cache *cache, const void *id, size_t id_size,
     lc_codec codec, int level, struct sink *out)
 {
 	if (cache->writes)
 		return_if_error(lc__check_writable(cache, "put"));
 	return_if_error(lc__check_id("put", id, id_size));
 	return_if_error(lc__codec_check("put", codec, level));
-	*out = (struct sink){ choose_coding(cache, codec, level), NULL };
+	return_if_error(lc__check_plain(cache, "put"));
+	*out = (struct sink){ .coding = choose_coding(cache, codec, level) };
 	return LC_OK;
 }
 
@@ -288,6 +294,34 @@ lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids,
 	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
 }
 
+/* ---- elsewhere ------------------------------------------------------------ */
+
+lc_status
+lc__put_tensor_to(struct lc_cache *cache, const lc_id *id,
+    const lc_tensor *tensor, lc__put_fn *fn, void *ctx)
+{
+	const struct sink sink = {
+		.coding = choose_coding(cache, LC_CODEC_DEFAULT, 0),
+		.fn = fn, .ctx = ctx
+	};
+
+	return name_item(put_tensor(cache, id->data, id->size, tensor, &sink),
+	    id->data, id->size);
+}
+
+lc_status
+lc__put_value_to(struct lc_cache *cache, const lc_id *id,
+    const lc_value *value, lc__put_fn *fn, void *ctx)
+{
+	const struct sink sink = {
+		.coding = choose_coding(cache, LC_CODEC_DEFAULT, 0),
+		.fn = fn, .ctx = ctx
+	};
+
+	return name_item(put_value(cache, id->data, id->size, value, &sink),
+	    id->data, id->size);
+}
+
 /* ---- in two steps --------------------------------------------------------- */
 
 lc_status
@@ -311,7 +345,7 @@ lc__put_encode_value(struct lc_cache *cache, const lc_id *id,
 /* Code the tensors of an encoded record and store it. */
 static lc_status
 recode(struct lc_cache *cache, const struct lc__record *record,
-    struct lc__known *known, const struct coding *coding)
+    struct lc__known *known, const struct sink *sink)
 {
 	const uint32_t count = known->schema->tensors;
 	lc_tensor *tensors = calloc(count, sizeof(*tensors));
@@ -329,7 +363,7 @@ recode(struct lc_cache *cache, const struct lc__record *record,
 		lc__record_tensors(record, known->schema, 0, tensors, parts);
 		for (uint32_t i = 0; i < count; i++)
 			list[i] = &tensors[i];
-		status = store_coded(cache, &draft, known, coding);
+		status = store_coded(cache, &draft, known, sink);
 	}
 	free(parts);
 	free(list);
@@ -340,7 +374,9 @@ recode(struct lc_cache *cache, const struct lc__record *record,
 lc_status
 lc__put_encoded(struct lc_cache *cache, const struct lc__peeked *encoded)
 {
-	const struct coding coding = choose_coding(cache, LC_CODEC_DEFAULT, 0);
+	const struct sink sink = {
+		.coding = choose_coding(cache, LC_CODEC_DEFAULT, 0)
+	};
 	struct lc__record record;
 
 	/* Our own bytes: they always parse. */
@@ -351,9 +387,9 @@ lc__put_encoded(struct lc_cache *cache, const struct lc__peeked *encoded)
 		    encoded->known);
 		return LC_OK;
 	}
-	if (coding.codec == LC_CODEC_NONE || encoded->known->schema->tensors == 0)
+	if (sink.coding.codec == LC_CODEC_NONE || encoded->known->schema->tensors == 0)
 		return lc__flush_add_record(cache, &record, encoded->known);
-	return recode(cache, &record, encoded->known, &coding);
+	return recode(cache, &record, encoded->known, &sink);
 }
 
 /* ---- delete, flush --------------------------------------------------------- */
@@ -366,6 +402,7 @@ lc_delete(lc_cache *cache, const void *id, size_t id_size)
 	if (cache->writes)
 		return_if_error(lc__check_writable(cache, "delete"));
 	return_if_error(lc__check_id("delete", id, id_size));
+	return_if_error(lc__check_plain(cache, "delete"));
 	return_if_error(lc_contains(cache, id, id_size));
 	if (cache->writes)
 		return lc__flush_add(cache, &draft, NULL);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/module.h"
+#include "store/published.h"
 
 /* Guarded by the lock of the environment. */
 struct lc__pool {
@@ -156,6 +157,17 @@ learn_settings(struct lc__snapshot *s)
 	lc__env_unlock(s->env);
 }
 
+static lc_status
+learn_filled(struct lc__snapshot *s)
+{
+	return_if_error(lc__has_inputs(s, &s->filled));
+	lc__env_lock(s->env);
+	lc__module_learn_filled(lc__module_of(s->env), lc__txn_id(s->txn),
+	    s->filled);
+	lc__env_unlock(s->env);
+	return LC_OK;
+}
+
 /* Bring state and runs up to the transaction's commit. */
 static lc_status
 refresh(struct lc__snapshot *s)
@@ -171,7 +183,36 @@ refresh(struct lc__snapshot *s)
 	s->map_version = map_version;
 	lc__schemas_count(lc__module_of(s->env)->schemas, s->state.next_schema);
 	learn_settings(s);
-	return LC_OK;
+	return learn_filled(s);
+}
+
+/* Another process has made the late tables since: a transaction knows them if they
+ * were found before it began. Inactive if it fails. */
+static lc_status
+take_with_tables(struct lc__snapshot *s)
+{
+	lc_status status;
+
+	lc__env_lock(s->env);
+	lc__txn_reset(s->txn);
+	lc__env_unlock(s->env);
+	return_if_error(lc__env_find_late(s->env));
+	lc__env_lock(s->env);
+	status = lc__env_enter(s->env);
+	lc__env_unlock(s->env);
+	return status == LC_OK ? lc__txn_renew(s->txn) : status;
+}
+
+/* Not counted in: the lock keeps the environment open. */
+static lc_status
+free_inactive(struct lc__snapshot *s, lc_status status)
+{
+	struct lc__env *env = s->env;
+
+	lc__env_lock(env);
+	free_snapshot(s);
+	lc__env_unlock(env);
+	return status;
 }
 
 lc_status
@@ -186,14 +227,15 @@ lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 		return_if_error(new_snapshot(env, &s));
 	else if (!active)
 		status = lc__txn_renew(s->txn);
-	if (status != LC_OK) {
-		/* Not counted in: the lock keeps the environment open. */
-		lc__env_lock(env);
-		free_snapshot(s);
-		lc__env_unlock(env);
-		return status;
-	}
+	if (status != LC_OK)
+		return free_inactive(s, status);
 	status = refresh(s);
+	if (status == LC_OK && s->filled && !lc__env_has_late(env)) {
+		status = take_with_tables(s);
+		if (status != LC_OK)
+			return free_inactive(s, status);
+		status = refresh(s);
+	}
 	if (status != LC_OK) {
 		lc__snapshot_give(s, 0);
 		return status;

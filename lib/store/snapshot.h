@@ -38,6 +38,7 @@ struct lc__snapshot {
 	uint32_t epoch;        /* process it was made in */
 	unsigned pins;         /* views and iterators that hold it */
 	bool in_use;           /* taken by a call */
+	bool filled;           /* the module is filled by inputs; as loaded */
 	uint64_t pinned_ns;    /* since when */
 	struct lc__state state;
 	struct lc__run *runs;  /* state.nruns of them, oldest first */

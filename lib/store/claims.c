@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/claims.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "store/module.h"
+
+#define FILE_NAME "inputs.lock"
+
+void
+lc__claims_init(struct lc__claims *claims)
+{
+	*claims = (struct lc__claims){ .fd = -1 };
+}
+
+void
+lc__claims_free(struct lc__claims *claims)
+{
+	if (claims->fd != -1)
+		close(claims->fd);
+	free(claims->held);
+	lc__claims_init(claims);
+}
+
+/* The descriptor may go: the locks belong to the parent process, not to it. */
+void
+lc__claims_after_fork(struct lc__claims *claims)
+{
+	lc__claims_free(claims);
+}
+
+/* ---- the file ------------------------------------------------------------- */
+
+/* Nothing is held while there is only a descriptor to read with: it may go. */
+static lc_status
+open_to_write(struct lc__claims *claims, const char *path)
+{
+	int fd;
+
+	if (claims->writable)
+		return LC_OK;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	if (claims->fd != -1)
+		close(claims->fd);
+	claims->fd = fd;
+	claims->writable = true;
+	return LC_OK;
+}
+
+/* A file that is not there, or that this process may not read, holds no claims that
+ * it could know of. */
+static lc_status
+open_to_ask(struct lc__claims *claims, const char *path)
+{
+	if (claims->fd != -1)
+		return LC_OK;
+	claims->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (claims->fd != -1 || errno == ENOENT || errno == EACCES)
+		return LC_OK;
+	return lc__error_sys(errno, "%s: open", path);
+}
+
+static lc_status
+with_path(struct lc__env *env,
+    lc_status (*fn)(struct lc__claims *claims, const char *path))
+{
+	char *path = lc__path_join(lc__env_path(env), FILE_NAME);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+	status = fn(&lc__module_of(env)->claims, path);
+	free(path);
+	return status;
+}
+
+/* @p n bytes from @p first; 0 means all behind it. */
+static struct flock
+range(short type, uint64_t first, uint64_t n)
+{
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)first,
+		.l_len = (off_t)n
+	};
+}
+
+static lc_status
+lock(struct lc__env *env, uint64_t first, uint64_t n, const char *what)
+{
+	struct lc__claims *claims = &lc__module_of(env)->claims;
+	struct flock take = range(F_WRLCK, first, n);
+
+	return_if_error(with_path(env, open_to_write));
+	if (fcntl(claims->fd, F_SETLK, &take) == 0)
+		return LC_OK;
+	if (errno != EAGAIN && errno != EACCES)
+		return lc__error_sys(errno, "%s: lock of %s",
+		    lc__env_dir(env), what);
+	take = range(F_WRLCK, first, n);
+	if (fcntl(claims->fd, F_GETLK, &take) == -1 || take.l_type == F_UNLCK)
+		take.l_pid = 0;
+	return lc__error(LC_BUSY, 0, "%s: %s: process %ld writes it",
+	    lc__env_dir(env), what, (long)take.l_pid);
+}
+
+static void
+unlock(struct lc__env *env, uint64_t first, uint64_t n)
+{
+	const struct flock drop = range(F_UNLCK, first, n);
+
+	(void)fcntl(lc__module_of(env)->claims.fd, F_SETLK, &drop);
+}
+
+/* ---- one input ------------------------------------------------------------ */
+
+static lc_status
+reserve(struct lc__claims *claims, uint32_t input)
+{
+	uint32_t room = claims->room ? claims->room : 64;
+	unsigned char *held;
+
+	if (input < claims->room)
+		return LC_OK;
+	while (room <= input)
+		room *= 2;
+	held = realloc(claims->held, room);
+	if (held == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+	memset(held + claims->room, 0, room - claims->room);
+	claims->held = held;
+	claims->room = room;
+	return LC_OK;
+}
+
+static lc_status
+claim_locked(struct lc__env *env, uint32_t input, const char *name)
+{
+	struct lc__claims *claims = &lc__module_of(env)->claims;
+
+	return_if_error(reserve(claims, input));
+	if (claims->all || claims->held[input])
+		return lc__error(LC_BUSY, 0, "%s: %s: this process writes it",
+		    lc__env_dir(env), name);
+	return_if_error(lock(env, input, 1, name));
+	claims->held[input] = 1;
+	claims->count++;
+	return LC_OK;
+}
+
+lc_status
+lc__claim(struct lc__env *env, uint32_t input, const char *name)
+{
+	lc_status status;
+
+	lc__env_lock(env);
+	status = claim_locked(env, input, name);
+	lc__env_unlock(env);
+	return status;
+}
+
+void
+lc__claim_end(struct lc__env *env, uint32_t input)
+{
+	struct lc__claims *claims = &lc__module_of(env)->claims;
+
+	lc__env_lock(env);
+	if (input < claims->room && claims->held[input]) {
+		unlock(env, input, 1);
+		claims->held[input] = 0;
+		claims->count--;
+	}
+	lc__env_unlock(env);
+}
+
+/* ---- all inputs ----------------------------------------------------------- */
+
+static lc_status
+claim_all_locked(struct lc__env *env, const char *operation)
+{
+	struct lc__claims *claims = &lc__module_of(env)->claims;
+
+	if (claims->all || claims->count > 0)
+		return lc__error(LC_BUSY, 0, "%s: %s: this process writes "
+		    "inputs of it", lc__env_dir(env), operation);
+	return_if_error(lock(env, 0, 0, operation));
+	claims->all = true;
+	return LC_OK;
+}
+
+lc_status
+lc__claim_all(struct lc__env *env, const char *operation)
+{
+	lc_status status;
+
+	lc__env_lock(env);
+	status = claim_all_locked(env, operation);
+	lc__env_unlock(env);
+	return status;
+}
+
+void
+lc__claim_all_end(struct lc__env *env)
+{
+	lc__env_lock(env);
+	unlock(env, 0, 0);
+	lc__module_of(env)->claims.all = false;
+	lc__env_unlock(env);
+}
+
+/* ---- asking --------------------------------------------------------------- */
+
+/* Note what other processes hold of [first, end): the system tells of one lock at a
+ * time, which may be any. */
+static lc_status
+ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
+{
+	while (first < end) {
+		struct flock found = range(F_WRLCK, first, end - first);
+		uint64_t from, to;
+
+		if (fcntl(lc__module_of(env)->claims.fd, F_GETLK, &found) == -1)
+			return lc__error_sys(errno, "%s: " FILE_NAME,
+			    lc__env_dir(env));
+		if (found.l_type == F_UNLCK)
+			return LC_OK;
+		from = (uint64_t)found.l_start < first ? first :
+		    (uint64_t)found.l_start;
+		to = found.l_len == 0 ? end :
+		    (uint64_t)found.l_start + (uint64_t)found.l_len;
+		if (to > end)
+			to = end;
+		/* What a lock outside of what was asked for would be. */
+		if (from >= to)
+			return LC_OK;
+		memset(held + from, 1, to - from);
+		return_if_error(ask(env, first, from, held));
+		first = to;
+	}
+	return LC_OK;
+}
+
+static lc_status
+list_locked(struct lc__env *env, uint32_t n, unsigned char *held)
+{
+	const struct lc__claims *claims = &lc__module_of(env)->claims;
+
+	return_if_error(with_path(env, open_to_ask));
+	if (claims->fd != -1)
+		return_if_error(ask(env, 0, n, held));
+	for (uint32_t i = 0; i < n; i++)
+		if (claims->all || (i < claims->room && claims->held[i]))
+			held[i] = 1;
+	return LC_OK;
+}
+
+lc_status
+lc__claims_list(struct lc__env *env, uint32_t n, unsigned char *held)
+{
+	lc_status status;
+
+	lc__env_lock(env);
+	status = list_locked(env, n, held);
+	lc__env_unlock(env);
+	return status;
+}

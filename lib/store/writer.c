@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writing one input: put -> pending -> commit as its next chunk. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "index/run_build.h"
+#include "store/commit.h"
+#include "store/digest.h"
+#include "store/inputs.h"
+#include "store/published.h"
+#include "store/put.h"
+
+/* Where records of a chunk would not be found any more: locations have 24 bits. */
+#define CHUNK_LIMIT ((size_t)512 << 20)
+
+/* Memory for records that is kept from one chunk to the next. */
+#define KEPT_ROOM ((size_t)32 << 20)
+
+struct lc_writer {
+	struct lc_cache *cache;
+	uint32_t epoch;             /* process that it was opened in */
+	lc_input_info info;         /* points into what follows */
+	char name[LC_INPUT_NAME_MAX + 1];
+	unsigned char fingerprint[LC_INPUT_FINGERPRINT_MAX];
+	unsigned char cursor[LC_INPUT_CURSOR_MAX];
+	struct lc__pending pending; /* records of the next chunk */
+	uint64_t digest;            /* of them */
+};
+
+/* ---- opening -------------------------------------------------------------- */
+
+static lc_status
+not_declared(const struct lc_cache *cache, const char *name)
+{
+	return lc__error(LC_NOT_FOUND, 0, "%s: input %s is not declared",
+	    lc__env_dir(cache->env), lc__quote_id(name, strlen(name)));
+}
+
+static void
+take_over(struct lc_writer *w, uint32_t index, const struct lc__input_row *row)
+{
+	memcpy(w->name, row->name.data, row->name.size);
+	memcpy(w->fingerprint, row->fingerprint.data, row->fingerprint.size);
+	memcpy(w->cursor, row->cursor.data, row->cursor.size);
+	w->info = (lc_input_info){
+		.index = index, .name = w->name,
+		.fingerprint = { w->fingerprint, row->fingerprint.size },
+		.cursor = { w->cursor, row->cursor.size },
+		.chunks = row->chunks, .records = row->records,
+		.length = row->length, .finished = row->finished, .held = 1
+	};
+}
+
+/* Read the input as it is now. */
+static lc_status
+find(struct lc_writer *w, const char *name)
+{
+	struct lc__input_row row;
+	struct lc__snapshot *s;
+	uint32_t index = 0;
+	lc_status status;
+
+	return_if_error(lc__snapshot_take(w->cache->env, &s));
+	status = lc__input_find(s, name, &index, &row);
+	if (status == LC_OK)
+		take_over(w, index, &row);
+	lc__snapshot_give(s, 0);
+	return status == LC_NOT_FOUND ? not_declared(w->cache, name) : status;
+}
+
+/* Hold it, and read it again: whoever held it until now may have committed. */
+static lc_status
+claim(struct lc_writer *w, const char *name)
+{
+	uint32_t index;
+	lc_status status;
+
+	return_if_error(find(w, name));
+	index = w->info.index;
+	return_if_error(lc__claim(w->cache->env, index, name));
+	status = find(w, name);
+	if (status == LC_OK && w->info.index != index)
+		status = lc__error(LC_BUSY, 0, "%s: inputs are being declared",
+		    lc__env_dir(w->cache->env));
+	if (status != LC_OK)
+		lc__claim_end(w->cache->env, index);
+	return status;
+}
+
+lc_status
+lc_writer_open(lc_cache *cache, const char *name, lc_writer **out)
+{
+	struct lc_writer *w;
+	lc_status status;
+
+	return_if_error(lc__check_writable(cache, "writer"));
+	if (name == NULL)
+		return lc__error(LC_INVALID, 0, "writer: no name");
+	w = calloc(1, sizeof(*w));
+	if (w == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "writer: out of memory");
+	w->cache = cache;
+	w->epoch = lc__env_epoch(cache->env);
+	status = claim(w, name);
+	if (status == LC_OK)
+		*out = w;
+	else
+		free(w);
+	return status;
+}
+
+const lc_input_info *
+lc_writer_info(const lc_writer *writer)
+{
+	return &writer->info;
+}
+
+/* ---- putting -------------------------------------------------------------- */
+
+static lc_status
+check_usable(const struct lc_writer *w)
+{
+	if (w->epoch != lc__env_epoch(w->cache->env))
+		return lc__error(LC_INVALID, 0, "writer: %s is written by the "
+		    "process that this one was forked from", w->name);
+	if (w->info.finished)
+		return lc__error(LC_INVALID, 0, "writer: %s is finished",
+		    w->name);
+	return LC_OK;
+}
+
+/* Room for one more record. */
+static lc_status
+reserve(struct lc_writer *w, size_t size)
+{
+	size_t room = w->pending.room ? w->pending.room : (size_t)1 << 20;
+
+	if (size == 0 || size >= CHUNK_LIMIT ||
+	    w->pending.used + size >= CHUNK_LIMIT)
+		return lc__error(LC_INVALID, 0,
+		    "the chunk would take 512 MiB: commit before");
+	while (room < w->pending.used + size)
+		room *= 2;
+	return lc__pending_reserve(&w->pending, room);
+}
+
+static lc_status
+add(void *ctx, const struct lc__draft *draft, struct lc__known *known)
+{
+	struct lc_writer *w = ctx;
+	const uint64_t hash = lc__run_hash(lc__env_seed(w->cache->env),
+	    draft->id.data, draft->id.size);
+	const size_t size = lc__record_size(draft);
+
+	if (lc__pending_find(&w->pending, hash, draft->id.data,
+	    draft->id.size) != NULL)
+		return lc__error(LC_EXISTS, 0, "put: %s: the chunk has it already",
+		    lc__quote_id(draft->id.data, draft->id.size));
+	return_if_error(reserve(w, size));
+	return_if_error(lc__pending_add(&w->pending, hash, draft, size, known));
+	w->digest = lc__digest_add(w->digest, lc__digest(draft));
+	return LC_OK;
+}
+
+/* INPUT:CHUNK:RECORD, unless the caller has a better one. */
+static lc_status
+choose_id(const struct lc_writer *w, const void *id, size_t id_size,
+    char text[LC_INPUT_NAME_MAX + 48], lc_id *out)
+{
+	*out = (lc_id){ id, id_size };
+	if (id != NULL || id_size != 0)
+		return lc__check_id("put", id, id_size);
+	out->data = text;
+	out->size = (size_t)sprintf(text, "%s:%" PRIu64 ":%" PRIu32, w->name,
+	    w->info.chunks, w->pending.count);
+	return LC_OK;
+}
+
+lc_status
+lc_writer_put(lc_writer *writer, const void *id, size_t id_size,
+    const lc_tensor *tensor)
+{
+	char text[LC_INPUT_NAME_MAX + 48];
+	lc_id chosen;
+
+	return_if_error(check_usable(writer));
+	return_if_error(choose_id(writer, id, id_size, text, &chosen));
+	return lc__put_tensor_to(writer->cache, &chosen, tensor, add, writer);
+}
+
+lc_status
+lc_writer_put_value(lc_writer *writer, const void *id, size_t id_size,
+    const lc_value *value)
+{
+	char text[LC_INPUT_NAME_MAX + 48];
+	lc_id chosen;
+
+	return_if_error(check_usable(writer));
+	return_if_error(choose_id(writer, id, id_size, text, &chosen));
+	return lc__put_value_to(writer->cache, &chosen, value, add, writer);
+}
+
+void
+lc_writer_pending(const lc_writer *writer, uint64_t *records, uint64_t *bytes)
+{
+	if (records != NULL)
+		*records = writer->pending.count;
+	if (bytes != NULL)
+		*bytes = writer->pending.used;
+}
+
+void
+lc_writer_forget(lc_writer *writer)
+{
+	lc__pending_clear(&writer->pending, KEPT_ROOM);
+	writer->digest = 0;
+}
+
+/* ---- committing ----------------------------------------------------------- */
+
+static lc_status
+commit(struct lc_writer *w, const void *cursor, size_t size, bool finish)
+{
+	struct lc__input_step step = {
+		.index = w->info.index, .name = w->name,
+		.chunks = w->info.chunks, .cursor = { cursor, size },
+		.finish = finish, .digest = w->digest
+	};
+
+	return_if_error(check_usable(w));
+	if (size > LC_INPUT_CURSOR_MAX || (size > 0 && cursor == NULL))
+		return lc__error(LC_INVALID, 0, "writer: %s: the cursor must be "
+		    "at most %d bytes", w->name, LC_INPUT_CURSOR_MAX);
+	return_if_error(lc__commit(w->cache->env, &w->pending,
+	    w->cache->options.durability, &step));
+	lc_writer_forget(w);
+	if (size > 0)
+		memmove(w->cursor, cursor, size);
+	w->info.cursor.size = size;
+	w->info.chunks = step.after.chunks;
+	w->info.records = step.after.records;
+	w->info.length = step.after.length;
+	w->info.finished = step.after.finished;
+	return LC_OK;
+}
+
+lc_status
+lc_writer_commit(lc_writer *writer, const void *cursor, size_t cursor_size)
+{
+	return commit(writer, cursor, cursor_size, false);
+}
+
+lc_status
+lc_writer_finish(lc_writer *writer, const void *cursor, size_t cursor_size)
+{
+	return commit(writer, cursor, cursor_size, true);
+}
+
+void
+lc_writer_close(lc_writer *writer)
+{
+	if (writer == NULL)
+		return;
+	if (writer->epoch == lc__env_epoch(writer->cache->env))
+		lc__claim_end(writer->cache->env, writer->info.index);
+	lc__pending_free_parts(&writer->pending);
+	free(writer);
+}
