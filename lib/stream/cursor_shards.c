@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cursors over shards: samples in the map. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "stream/cursor_fields.h"
+#include "stream/source_shards.h"
+#include "warehouse/ahead.h"
+#include "warehouse/read.h"
+
+/* Less than this is not worth a call to the system. */
+#define WILLNEED_SIZE ((uint64_t)32 << 10)
+
+struct shards_cursor {
+	struct lc__cursor base;
+	struct lc__shards_source *s;
+	struct lc__wshard *shard;  /* that it stands on */
+	struct lc__layout_row row; /* of it */
+	uint64_t asked;            /* samples before this one were asked for */
+};
+
+static struct shards_cursor *
+of(struct lc__cursor *cursor)
+{
+	return (struct shards_cursor *)cursor;
+}
+
+static const struct shards_cursor *
+of_const(const struct lc__cursor *cursor)
+{
+	return (const struct shards_cursor *)cursor;
+}
+
+/* ---- standing: shards stay while the source is open ------------------------------- */
+
+static lc_status
+begin(struct lc__cursor *cursor)
+{
+	(void)cursor;
+	return LC_OK;
+}
+
+static void
+end(struct lc__cursor *cursor)
+{
+	(void)cursor;
+}
+
+static void
+drop_pin(struct lc__pin *pin)
+{
+	(void)pin;
+}
+
+static lc_status
+pin(struct lc__cursor *cursor, struct lc__pin **out)
+{
+	static struct lc__pin nothing = { drop_pin };
+
+	(void)cursor;
+	*out = &nothing;
+	return LC_OK;
+}
+
+static lc_status
+go(struct lc__cursor *cursor, uint64_t position)
+{
+	struct shards_cursor *c = of(cursor);
+
+	return_if_error(lc__layout_row(cursor->layout, position, &c->row));
+	c->shard = &c->s->set->shards[c->row.id];
+	c->asked = 0;
+	cursor->hits++;
+	return LC_OK;
+}
+
+/* ---- in the shard ------------------------------------------------------------------- */
+
+static uint64_t
+units(const struct lc__cursor *cursor, uint64_t record)
+{
+	const uint64_t length = of_const(cursor)->s->length;
+
+	(void)record;
+	return length ? length : 1;
+}
+
+static lc_status
+find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
+    uint64_t *before)
+{
+	const uint64_t each = units(cursor, 0);
+
+	if (unit >= of(cursor)->row.units)
+		return lc__error(LC_NOT_FOUND, 0, "%s: has no unit %llu",
+		    of(cursor)->shard->path, (unsigned long long)unit);
+	*record = unit / each;
+	*before = *record * each;
+	return LC_OK;
+}
+
+static uint64_t
+stored(const struct lc__cursor *cursor, uint64_t record)
+{
+	const struct lc__twh1_sizes *sizes = &of_const(cursor)->shard->twh1.sizes;
+
+	(void)record;
+	return sizes->image + sizes->boxes + sizes->mask;
+}
+
+static void
+willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
+{
+	struct shards_cursor *c = of(cursor);
+	const uint64_t end_of = first + n;
+
+	if (first < c->asked)
+		first = c->asked;
+	if (first >= end_of || (end_of - first) * stored(cursor, 0) < WILLNEED_SIZE)
+		return;
+	lc__ahead_ask(c->s->set, c->shard->first + first, end_of - first);
+	c->asked = end_of;
+}
+
+static void
+prefetch(struct lc__cursor *cursor, uint64_t record)
+{
+	const struct lc__twh1 *t = &of(cursor)->shard->twh1;
+
+	__builtin_prefetch(t->file + t->info.image_offset +
+	    record * t->sizes.image);
+}
+
+/* ---- samples -------------------------------------------------------------------------- */
+
+/* As many as there are without boxes, then with them. */
+static const char *const names_of_fields[] = { "image", "boxes", "mask" };
+
+static size_t
+count_fields(const struct shards_cursor *c)
+{
+	return c->shard->twh1.info.max_boxes > 0 ? 3 : 1;
+}
+
+/* Rows of one axis are what windows are cut of. */
+static void
+take_image(const struct shards_cursor *c, const lc_sample *sample,
+    lc_tensor *out)
+{
+	*out = sample->image;
+	if (c->s->length == 0)
+		return;
+	out->ndim = 1;
+	out->shape[0] = c->s->length;
+}
+
+static lc_status
+take_field(const struct shards_cursor *c, const lc_sample *sample,
+    uint64_t record, const char *field, lc_tensor *out)
+{
+	if (strcmp(field, "image") == 0 || strcmp(field, ".") == 0)
+		take_image(c, sample, out);
+	else if (strcmp(field, "boxes") == 0 && count_fields(c) > 1)
+		*out = sample->boxes;
+	else if (strcmp(field, "mask") == 0 && count_fields(c) > 1)
+		*out = sample->mask;
+	else
+		return lc__error(LC_SCHEMA, 0, "%s: sample %llu has no %s",
+		    c->shard->path, (unsigned long long)record, field);
+	return LC_OK;
+}
+
+static lc_status
+read_sample(struct lc__cursor *cursor, uint64_t record,
+    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+{
+	struct shards_cursor *c = of(cursor);
+	lc_sample sample;
+
+	if (record >= c->row.records)
+		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
+		    c->shard->path, (unsigned long long)record);
+	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost,
+	    &sample));
+	*id = sample.id;
+	for (size_t i = 0; i < n; i++)
+		return_if_error(take_field(c, &sample, record, fields[i],
+		    &tensors[i]));
+	return LC_OK;
+}
+
+static lc_status
+fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
+{
+	(void)record;
+	return lc__field_names_copy(names_of_fields, count_fields(of(cursor)),
+	    names, n);
+}
+
+static void
+free_cursor(struct lc__cursor *cursor)
+{
+	free(cursor);
+}
+
+static const struct lc__cursor_kind shards_cursor_kind = {
+	begin, end, pin, go, find, units, willneed, prefetch, stored, read_sample,
+	fields_of, free_cursor
+};
+
+lc_status
+lc__shards_cursor_new(lc_source *source, struct lc__cursor **out)
+{
+	struct shards_cursor *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	c->base.kind = &shards_cursor_kind;
+	c->s = lc__shards_source_of(source);
+	*out = &c->base;
+	return LC_OK;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shards as sources: a row for each, and what tells these shards from others. */
+#include "stream/source_shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/sha256.h"
+
+/* ---- what they are -------------------------------------------------------------- */
+
+/* A line that says which shard it is, wherever it stands and whatever its name. */
+static void
+describe(const struct lc__shards_source *s, size_t i, struct lc__buf *out)
+{
+	const struct lc__manifest_shard *said = &s->said[i];
+	const struct lc__twh1 *t = &s->set->shards[i].twh1;
+	char section[17];
+
+	lc__twh1_section_xxh3(t, section);
+	lc__buf_printf(out, "%s %s %s %s %u %u %u %u %llu %llu\n",
+	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",
+	    section[0] ? section : "-", lc_dtype_name(t->info.dtype),
+	    t->info.channels, t->info.height, t->info.width, t->info.max_boxes,
+	    (unsigned long long)t->info.samples,
+	    (unsigned long long)t->info.file_size);
+}
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+}
+
+static int
+hex_digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+static lc_status
+make_uuid(const struct lc__buf *text, uint8_t uuid[16])
+{
+	char hex[65];
+
+	if (text->failed)
+		return no_memory();
+	return_if_error(lc__sha256_of(text->data, text->size, hex));
+	for (int i = 0; i < 16; i++)
+		uuid[i] = (uint8_t)(hex_digit(hex[2 * i]) * 16 +
+		    hex_digit(hex[2 * i + 1]));
+	return LC_OK;
+}
+
+/* ---- their layout ------------------------------------------------------------------ */
+
+struct listing {
+	const struct lc__shards_source *s;
+	struct lc__row_array *array;
+	struct lc__buf text; /* a line for each shard */
+	uint64_t prefix_hash;
+};
+
+static lc_status
+list_shard(struct listing *list, size_t i)
+{
+	const uint64_t samples = list->s->set->shards[i].twh1.info.samples;
+	struct lc__layout_row row = { .id = i, .records = samples };
+	const size_t before = list->text.size;
+	unsigned char link[32];
+
+	describe(list->s, i, &list->text);
+	if (list->text.failed)
+		return no_memory();
+	if (samples == 0)
+		return LC_OK;
+	if (!lc__mul64(samples, list->s->length ? list->s->length : 1, &row.units))
+		return lc__error(LC_CORRUPT, 0, "%s: too many samples",
+		    list->s->source.name);
+	lc__set64(link, list->prefix_hash);
+	lc__set64(link + 8, list->array->n);
+	lc__set64(link + 16, row.units);
+	lc__set64(link + 24, lc__hash64(list->text.data + before,
+	    list->text.size - before));
+	row.prefix_hash = list->prefix_hash = lc__hash64(link, sizeof(link));
+	return lc__row_array_add(list->array, &row);
+}
+
+static lc_status
+list_shards(struct listing *list, struct lc__layout **out)
+{
+	const struct lc__shards_source *s = list->s;
+	const struct lc__row_array *array = list->array;
+	lc_source_info info;
+
+	memset(&info, 0, sizeof(info));
+	for (size_t i = s->first; i < s->first + s->n; i++)
+		return_if_error(list_shard(list, i));
+	return_if_error(make_uuid(&list->text, info.uuid));
+	info.generation = info.chunks = array->n;
+	info.prefix_hash = list->prefix_hash;
+	info.final = 1;
+	info.has_lengths = s->length != 0;
+	if (array->n > 0) {
+		const struct lc__layout_row *last = &array->row[array->n - 1];
+
+		info.records = last->first_record + last->records;
+		info.length = last->first_unit + last->units;
+	}
+	return lc__layout_new(&info, &list->array->rows, 0, out);
+}
+
+static lc_status
+newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
+{
+	struct listing list = { .s = lc__shards_source_of(source) };
+	lc_status status;
+
+	if (old != NULL) {
+		*out = lc__layout_hold(old);
+		return LC_OK;
+	}
+	list.array = lc__row_array_new();
+	if (list.array == NULL)
+		return no_memory();
+	status = list_shards(&list, out);
+	lc__buf_free(&list.text);
+	lc__rows_drop(&list.array->rows);
+	return status;
+}
+
+static lc_status
+chunks_at(struct lc__layout *layout, uint64_t generation, uint64_t *chunks)
+{
+	(void)layout;
+	*chunks = generation;
+	return LC_OK;
+}
+
+static lc_status
+newest_commit(lc_source *source, uint64_t *out)
+{
+	(void)source;
+	*out = 0;
+	return LC_OK;
+}
+
+/* They are final. */
+static lc_status
+is_abandoned(lc_source *source, bool *out)
+{
+	(void)source;
+	*out = false;
+	return LC_OK;
+}
+
+static void
+free_source(lc_source *source)
+{
+	lc__shards_close(lc__shards_source_of(source));
+	free(source);
+}
+
+static const struct lc__source_kind shards_kind = {
+	newest, chunks_at, newest_commit, is_abandoned, lc__shards_cursor_new,
+	free_source
+};
+
+/* ---- opening -------------------------------------------------------------------- */
+
+/* Samples as rows of one axis. */
+static lc_status
+choose_length(struct lc__shards_source *s)
+{
+	const lc_shard_info *info;
+
+	if (*s->source.length_field == '\0' || s->n == 0)
+		return LC_OK;
+	info = &s->set->shards[s->first].twh1.info;
+	if (strcmp(s->source.length_field, ".") != 0)
+		return lc__error(LC_INVALID, 0, "%s: the length field of shards can "
+		    "be \".\" only, not \"%s\"", s->source.name,
+		    s->source.length_field);
+	if (info->channels != 1 || info->height != 1 || info->width == 0)
+		return lc__error(LC_INVALID, 0, "%s: samples of %u x %u x %u have no "
+		    "length: that takes one channel of height 1", s->source.name,
+		    info->channels, info->height, info->width);
+	s->length = info->width;
+	return LC_OK;
+}
+
+static lc_status
+start(struct lc__shards_source *s, const char *path,
+    const lc_source_options *options)
+{
+	return_if_error(lc__source_begin(&s->source, &shards_kind, path, options));
+	return_if_error(lc__shards_find(s, path));
+	return_if_error(choose_length(s));
+	return lc__source_start(&s->source, options);
+}
+
+lc_status
+lc_source_open_shards(const char *path, const lc_source_options *given,
+    lc_source **out)
+{
+	struct lc__shards_source *s;
+	lc_source_options options;
+	lc_status status;
+
+	return_if_error(lc__source_options_of(given, &options));
+	s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return no_memory();
+	status = start(s, path, &options);
+	if (status != LC_OK) {
+		lc_source_close(&s->source);
+		return status;
+	}
+	*out = &s->source;
+	return LC_OK;
+}

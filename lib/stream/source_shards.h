@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shards as a source. */
+#ifndef LC_STREAM_SOURCE_SHARDS_H
+#define LC_STREAM_SOURCE_SHARDS_H
+
+#include "stream/source_private.h"
+#include "warehouse/warehouse.h"
+
+struct lc__shards_source {
+	lc_source source;
+	lc_warehouse *warehouse;  /* that they are of; NULL for a file alone */
+	struct lc__shardset alone; /* such a file */
+	struct lc__manifest manifest; /* what could be said of it; its strings are owned */
+	struct lc__shardset *set; /* of either */
+	const struct lc__manifest_shard *said; /* of the shards of the set */
+	size_t first, n;          /* those that are read: one size of images */
+	uint64_t length;          /* units of a record, 0 without a length field */
+};
+
+static inline struct lc__shards_source *
+lc__shards_source_of(lc_source *source)
+{
+	return (struct lc__shards_source *)source;
+}
+
+LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source,
+    struct lc__cursor **out);
+
+/**
+ * Open what stands at a path: a manifest's directory, that of one series of a
+ * warehouse, or a shard. Sets what the struct has from `warehouse` to `n`.
+ */
+LC_CHECKED lc_status lc__shards_find(struct lc__shards_source *source,
+    const char *path);
+void lc__shards_close(struct lc__shards_source *source);
+
+#endif
