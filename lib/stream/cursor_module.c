@@ -167,6 +167,18 @@ says_enough(const struct module_cursor *c, const struct visit *v)
 	    v->directory.lengths == NULL;
 }
 
+/* Chunks of earlier versions have none. */
+static lc_status
+find_directory(struct module_cursor *c, const struct lc__chunk_slot *slot,
+    struct visit *v)
+{
+	const lc_status status = lc__directory_read(c->snapshot, slot,
+	    &v->directory);
+
+	v->has_directory = status == LC_OK;
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
 static lc_status
 find_chunk(struct module_cursor *c, struct visit *v)
 {
@@ -181,7 +193,7 @@ find_chunk(struct module_cursor *c, struct visit *v)
 	v->bytes = slot->bytes;
 	v->end = slot->end;
 	v->asked = 0;
-	v->has_directory = false;
+	return_if_error(find_directory(c, slot, v));
 	v->needs_places = !says_enough(c, v);
 	return LC_OK;
 }

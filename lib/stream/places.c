@@ -8,52 +8,13 @@
 #include "base/error.h"
 #include "store/live.h"
 
-/* ---- lengths ----------------------------------------------------------------- */
-
-static void
-find_length(struct lc__length_field *field, const struct lc__schema *schema)
-{
-	const char *path = strcmp(field->path, ".") == 0 ? NULL : field->path;
-
-	field->schema = schema;
-	field->found = lc__schema_find(schema, path, &field->node) &&
-	    schema->node[field->node].kind == LC_TENSOR;
-}
-
-lc_status
-lc__length_of(struct lc__length_field *field, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t *out)
-{
-	const struct lc__schema_node *node;
-	struct lc__known *known;
-
-	*out = 1;
-	if (*field->path == '\0')
-		return LC_OK;
-	if (lc__snapshot_schema(snapshot, record->schema, &known) != LC_OK)
-		return lc__error_prefix("key %s",
-		    lc__quote_id(record->id.data, record->id.size));
-	if (record->ndims != known->schema->dims)
-		return lc__error(LC_CORRUPT, 0, "%s: key %s: shape and size disagree",
-		    lc__env_dir(snapshot->env),
-		    lc__quote_id(record->id.data, record->id.size));
-	if (field->schema != known->schema)
-		find_length(field, known->schema);
-	node = &known->schema->node[field->node];
-	if (!field->found)
-		*out = 0;
-	else if (node->ndim > 0)
-		*out = lc__get64(record->dims + (size_t)node->first_dim * 8);
-	return LC_OK;
-}
-
 /* ---- taking them down -------------------------------------------------------- */
 
 /* One chunk on its way. */
 struct taking {
 	struct lc__snapshot *snapshot;
 	const struct lc__places_ask *ask;
-	struct lc__length_field field;
+	struct lc__measure measure; /* of their lengths */
 	const struct lc__chunk_slot *chunk;
 	struct lc__places *places;
 	uint64_t n; /* records so far */
@@ -84,15 +45,28 @@ take_length(struct taking *t, uint64_t length)
 	return LC_OK;
 }
 
+static lc_status
+measure(struct taking *t, const struct lc__record *record, uint64_t *length)
+{
+	struct lc__known *known;
+
+	if (lc__snapshot_schema(t->snapshot, record->schema, &known) != LC_OK)
+		return lc__error_prefix("key %s",
+		    lc__quote_id(record->id.data, record->id.size));
+	*length = lc__measure(&t->measure, record, known->schema);
+	return LC_OK;
+}
+
 /* The next record, which stands at an offset of the chunk. */
 static lc_status
 take_record(struct taking *t, const struct lc__record *record, uint64_t offset)
 {
-	uint64_t length = 0;
+	uint64_t length = 1;
 
 	if (t->n >= t->places->key.live)
 		return damaged(t, "has more records than its ledger row says");
-	return_if_error(lc__length_of(&t->field, t->snapshot, record, &length));
+	if (lc__measures(&t->measure))
+		return_if_error(measure(t, record, &length));
 	return_if_error(take_length(t, length));
 	if (t->places->at != NULL)
 		t->places->at[t->n] = (struct lc__place){
@@ -158,8 +132,7 @@ take_directory_lengths(struct taking *t)
 	const struct lc__directory *d = t->ask->directory;
 
 	for (t->n = 0; t->n < d->records; t->n++)
-		return_if_error(take_length(t, d->lengths == NULL ? d->length :
-		    lc__get64(d->lengths + 8 * t->n)));
+		return_if_error(take_length(t, lc__directory_length(d, t->n)));
 	return LC_OK;
 }
 
@@ -170,9 +143,8 @@ take_by_directory(struct taking *t)
 	const struct lc__directory *d = t->ask->directory;
 
 	for (uint64_t i = 0; i < d->records; i++) {
-		const uint64_t offset = LC__CHUNK_HEADER + (d->stride != 0 ?
-		    i * d->stride :
-		    (uint64_t)lc__get32(d->offsets + 4 * i) * LC__RECORD_ALIGN);
+		const uint64_t offset = LC__CHUNK_HEADER +
+		    lc__directory_offset(d, i);
 		struct lc__record record;
 
 		return_if_error(parse_at(t, offset, &record));
@@ -265,7 +237,7 @@ lc__places_read(struct lc__snapshot *snapshot, const struct lc__places_key *key,
     const struct lc__places_ask *ask, struct lc__places **out)
 {
 	struct taking t = { .snapshot = snapshot, .ask = ask,
-		.field = { .path = ask->length_field } };
+		.measure = { .field = ask->length_field } };
 	lc_status status;
 
 	t.places = calloc(1, sizeof(*t.places));

@@ -44,20 +44,6 @@ struct lc__places {
 	struct lc__places *newer, *older; /* by use */
 };
 
-/** Whose first axis is the length of a record, and where it was found last. */
-struct lc__length_field {
-	const char *path;                /* as in lc_settings, "" for none: all are 1 */
-	const struct lc__schema *schema; /* that the rest is about; NULL at first */
-	bool found;                      /* it has such a tensor */
-	uint32_t node;                   /* which */
-};
-
-/** The units of a record whose head may be damaged; LC_CORRUPT if it contradicts its
- *  schema. */
-LC_CHECKED lc_status lc__length_of(struct lc__length_field *field,
-    struct lc__snapshot *snapshot, const struct lc__record *record,
-    uint64_t *out);
-
 /** What they are worked out from. */
 struct lc__places_ask {
 	const struct lc__ledger_row *row;         /* of the chunk */

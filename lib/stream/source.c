@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/length.h"
 
 #define DIRECTORY_BYTES ((uint64_t)64 << 20)
 
@@ -40,6 +41,10 @@ lc__source_options_of(const lc_source_options *given, lc_source_options *out)
 	    strlen(given->length_field) > LC_LENGTH_FIELD_MAX)
 		return lc__error(LC_INVALID, 0, "source: the length field is longer "
 		    "than %d bytes", LC_LENGTH_FIELD_MAX);
+	if (given->length_field != NULL &&
+	    !lc__is_length_field(given->length_field))
+		return lc__error(LC_INVALID, 0, "source: \"%s\" is no path of a "
+		    "tensor", given->length_field);
 	*out = *given;
 	return LC_OK;
 }

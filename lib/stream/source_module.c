@@ -103,7 +103,9 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 
 	if (ledger->live == 0)
 		return LC_OK;
-	if (*s->m->source.length_field != '\0')
+	if (*s->m->source.length_field != '\0' && s->m->own_lengths)
+		row.units = ledger->length;
+	else if (*s->m->source.length_field != '\0')
 		return_if_error(add_up_units(s, chunk, ledger, &row.units));
 	lc__set64(link, s->prefix_hash);
 	lc__set64(link + 8, row.id);
