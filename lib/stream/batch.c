@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#define ALIGN 64u
+
+static lc_status
+out_of_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "reader: out of memory for a batch");
+}
+
+/* ---- what there is one of each row --------------------------------------------- */
+
+#define ROW_BYTES (sizeof(lc_id) + 3 * sizeof(uint64_t) + sizeof(uint32_t) + 1)
+
+/* The widest first, so that all are aligned. */
+static lc_status
+make_rows(struct lc__batch *batch, size_t rows)
+{
+	unsigned char *at;
+
+	if (rows > SIZE_MAX / 2 / ROW_BYTES)
+		return out_of_memory();
+	at = malloc(rows * ROW_BYTES + 1);
+	if (at == NULL)
+		return out_of_memory();
+	batch->rows = rows;
+	batch->ids = (lc_id *)(void *)at;
+	at += rows * sizeof(lc_id);
+	batch->examples = (uint64_t *)(void *)at;
+	batch->epochs = batch->examples + rows;
+	batch->lengths = batch->epochs + rows;
+	batch->sources = (uint32_t *)(void *)(batch->lengths + rows);
+	batch->mask = (uint8_t *)(void *)(batch->sources + rows);
+	return LC_OK;
+}
+
+/* Bytes of documents, and of positions. */
+static bool
+words_size(size_t rows, uint64_t window, size_t *out)
+{
+	uint64_t bytes;
+
+	if (!lc__mul64(rows, window, &bytes) ||
+	    !lc__mul64(bytes, sizeof(uint32_t), &bytes) || bytes > SIZE_MAX / 2)
+		return false;
+	*out = (size_t)bytes;
+	return true;
+}
+
+static lc_status
+make_words(struct lc__batch *batch, uint64_t window)
+{
+	size_t bytes;
+
+	if (!words_size(batch->rows, window, &bytes))
+		return out_of_memory();
+	batch->documents = malloc(bytes + 1);
+	batch->positions = malloc(bytes + 1);
+	if (batch->documents == NULL || batch->positions == NULL)
+		return out_of_memory();
+	batch->window = window;
+	return LC_OK;
+}
+
+/* ---- making and freeing ---------------------------------------------------------- */
+
+static lc_status
+make(struct lc__batch *batch, size_t rows, uint64_t window, uint32_t sources)
+{
+	return_if_error(make_rows(batch, rows));
+	if (window > 0)
+		return_if_error(make_words(batch, window));
+	batch->pins = calloc(sources, sizeof(*batch->pins));
+	if (batch->pins == NULL)
+		return out_of_memory();
+	batch->n_pins = sources;
+	return LC_OK;
+}
+
+lc_status
+lc__batch_new(size_t rows, uint64_t window, uint32_t sources,
+    struct lc__batch **out)
+{
+	struct lc__batch *batch = calloc(1, sizeof(*batch));
+	lc_status status;
+
+	if (batch == NULL)
+		return out_of_memory();
+	status = make(batch, rows, window, sources);
+	if (status == LC_OK)
+		*out = batch;
+	else
+		lc__batch_free(batch);
+	return status;
+}
+
+void
+lc__batch_clear(struct lc__batch *batch)
+{
+	for (uint32_t i = 0; i < batch->n_pins; i++) {
+		lc__pin_drop(batch->pins[i]);
+		batch->pins[i] = NULL;
+	}
+	if (batch->id_bytes.failed)
+		lc__buf_free(&batch->id_bytes);
+	batch->id_bytes.size = 0;
+	batch->counted = false;
+}
+
+void
+lc__batch_free(struct lc__batch *batch)
+{
+	if (batch == NULL)
+		return;
+	lc__batch_clear(batch);
+	for (size_t i = 0; i < batch->n_fields; i++) {
+		free(batch->rooms[i].data);
+		free(batch->rooms[i].offsets);
+		free(batch->rooms[i].rows);
+	}
+	free(batch->rooms);
+	free(batch->fields);
+	free(batch->pins);
+	free(batch->documents);
+	free(batch->positions);
+	lc__buf_free(&batch->id_bytes);
+	free(batch->ids);
+	free(batch);
+}
+
+uint64_t
+lc__batch_bytes(const struct lc__batch *batch)
+{
+	uint64_t bytes = sizeof(*batch) + batch->rows * ROW_BYTES +
+	    batch->id_bytes.room;
+
+	bytes += 2 * batch->rows * batch->window * sizeof(uint32_t);
+	for (size_t i = 0; i < batch->n_fields; i++) {
+		const struct lc__batch_room *room = &batch->rooms[i];
+
+		bytes += room->room + sizeof(*room) + sizeof(lc_batch_field);
+		if (room->offsets != NULL)
+			bytes += (batch->rows + 1) * sizeof(*room->offsets);
+		if (room->rows != NULL)
+			bytes += batch->rows * sizeof(*room->rows);
+	}
+	return bytes;
+}
+
+/* ---- ids --------------------------------------------------------------------------- */
+
+lc_status
+lc__batch_set_id(struct lc__batch *batch, size_t row, lc_id id)
+{
+	batch->ids[row].data = (const void *)(uintptr_t)batch->id_bytes.size;
+	batch->ids[row].size = id.size;
+	if (id.size > 0)
+		lc__buf_append(&batch->id_bytes, id.data, id.size);
+	return batch->id_bytes.failed ? out_of_memory() : LC_OK;
+}
+
+void
+lc__batch_end_ids(struct lc__batch *batch, size_t filled)
+{
+	for (size_t row = 0; row < batch->rows; row++) {
+		lc_id *id = &batch->ids[row];
+
+		if (row >= filled || id->size == 0)
+			*id = (lc_id){ NULL, 0 };
+		else
+			id->data = batch->id_bytes.data + (uintptr_t)id->data;
+	}
+}
+
+/* ---- fields -------------------------------------------------------------------------- */
+
+lc_status
+lc__batch_set_fields(struct lc__batch *batch, const char *const *names, size_t n)
+{
+	if (batch->fields == NULL) {
+		batch->fields = calloc(n + 1, sizeof(*batch->fields));
+		batch->rooms = calloc(n + 1, sizeof(*batch->rooms));
+		if (batch->fields == NULL || batch->rooms == NULL)
+			return out_of_memory();
+		batch->n_fields = n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		memset(&batch->fields[i], 0, sizeof(batch->fields[i]));
+		batch->fields[i].name = names[i];
+	}
+	return LC_OK;
+}
+
+static lc_status
+need_data(struct lc__batch_room *room, uint64_t bytes)
+{
+	if (room->data != NULL && room->room >= bytes)
+		return LC_OK;
+	if (bytes > SIZE_MAX / 2)
+		return out_of_memory();
+	free(room->data);
+	room->room = (size_t)lc__round_up(bytes > 0 ? bytes : 1, ALIGN);
+	room->data = aligned_alloc(ALIGN, room->room);
+	if (room->data == NULL) {
+		room->room = 0;
+		return out_of_memory();
+	}
+	return LC_OK;
+}
+
+static lc_status
+need_rows(struct lc__batch *batch, struct lc__batch_room *room)
+{
+	if (room->rows == NULL)
+		room->rows = malloc((batch->rows + 1) * sizeof(*room->rows));
+	return room->rows != NULL ? LC_OK : out_of_memory();
+}
+
+/* An axis of 0 makes it nothing, whatever the others are. */
+static bool
+field_bytes(const lc_batch_field *field, uint64_t *out)
+{
+	uint64_t bytes = lc_dtype_size(field->dtype);
+	bool empty = false, fits = true;
+
+	for (uint32_t axis = 0; axis < field->ndim; axis++) {
+		empty = empty || field->shape[axis] == 0;
+		fits = fits && lc__mul64(bytes, field->shape[axis], &bytes);
+	}
+	*out = empty ? 0 : bytes;
+	return empty || fits;
+}
+
+lc_status
+lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
+    uint32_t n_first, const lc_tensor *form, uint32_t skip, bool views)
+{
+	lc_batch_field *field = &batch->fields[i];
+	uint64_t bytes;
+
+	if (n_first + form->ndim - skip > LC_MAX_NDIM + 1)
+		return lc__error(LC_SCHEMA, 0, "reader: field '%s': windows of records "
+		    "with %u axes have too many", field->name, form->ndim);
+	field->dtype = form->dtype;
+	field->ndim = n_first + form->ndim - skip;
+	memcpy(field->shape, first, n_first * sizeof(*first));
+	memcpy(field->shape + n_first, form->shape + skip,
+	    (form->ndim - skip) * sizeof(*form->shape));
+	if (!field_bytes(field, &bytes))
+		return out_of_memory();
+	field->nbytes = bytes;
+	field->offsets = NULL;
+	field->data = NULL;
+	field->rows = NULL;
+	return_if_error(views ? need_rows(batch, &batch->rooms[i]) :
+	    need_data(&batch->rooms[i], bytes));
+	if (views)
+		field->rows = batch->rooms[i].rows;
+	else
+		field->data = batch->rooms[i].data;
+	return LC_OK;
+}
+
+lc_status
+lc__batch_offsets(struct lc__batch *batch, size_t i)
+{
+	struct lc__batch_room *room = &batch->rooms[i];
+
+	if (room->offsets == NULL)
+		room->offsets = malloc((batch->rows + 1) * sizeof(*room->offsets));
+	if (room->offsets == NULL)
+		return out_of_memory();
+	batch->fields[i].offsets = room->offsets;
+	return LC_OK;
+}

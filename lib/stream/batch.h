@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The memory of a batch: used again for one batch after another. */
+#ifndef LC_STREAM_BATCH_H
+#define LC_STREAM_BATCH_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "stream/cursor.h"
+
+/** The memory of one field. */
+struct lc__batch_room {
+	unsigned char *data;   /* aligned; bytes of room */
+	size_t room;
+	uint64_t *offsets;     /* rows + 1; NULL until it was ragged once */
+	const void **rows;     /* NULL until there were views */
+};
+
+struct lc__batch {
+	lc_batch seen;         /* what the caller sees */
+	lc_reader *reader;     /* whose it is */
+	struct lc__batch *next; /* in a list */
+	bool counted;          /* handed out by lc_reader_next() */
+	size_t rows;           /* room of what there is one of each row, in one block */
+	uint8_t *mask;
+	uint64_t *examples, *epochs, *lengths;
+	uint32_t *sources;
+	lc_id *ids;            /* while it is filled, data is an offset into id_bytes */
+	struct lc__buf id_bytes;
+	uint64_t window;       /* units a row of documents and positions */
+	uint32_t *documents, *positions;
+	size_t n_fields;       /* of fields and rooms */
+	lc_batch_field *fields;
+	struct lc__batch_room *rooms;
+	struct lc__pin **pins; /* of sources; NULL where there is none */
+	uint32_t n_pins;
+};
+
+/**
+ * Memory for so many rows and sources.
+ * @param window  units a row if documents are told; else 0
+ */
+LC_CHECKED lc_status lc__batch_new(size_t rows, uint64_t window, uint32_t sources,
+    struct lc__batch **out);
+/** NULL is harmless. */
+void lc__batch_free(struct lc__batch *batch);
+
+/** Ready for other contents: pins are dropped, memory is kept. */
+void lc__batch_clear(struct lc__batch *batch);
+
+/** Bytes that it takes. */
+uint64_t lc__batch_bytes(const struct lc__batch *batch);
+
+/** The number of fields and their names, which must outlive the batch. */
+LC_CHECKED lc_status lc__batch_set_fields(struct lc__batch *batch,
+    const char *const *names, size_t n);
+
+/** Note the cache_id of a row. */
+LC_CHECKED lc_status lc__batch_set_id(struct lc__batch *batch, size_t row,
+    lc_id id);
+
+/** All ids of the first @p filled rows are noted. */
+void lc__batch_end_ids(struct lc__batch *batch, size_t filled);
+
+/**
+ * What a field is: dtype and shape [@p first, rest...], and memory for it. What was
+ * in the memory stays there.
+ * @param form   dtype and shape; of the latter @p skip axes are left out
+ * @param views  no memory, but places for pointers
+ */
+LC_CHECKED lc_status lc__batch_shape(struct lc__batch *batch, size_t field,
+    const uint64_t *first, uint32_t n_first, const lc_tensor *form, uint32_t skip,
+    bool views);
+
+/** Places for the offsets of a ragged field. */
+LC_CHECKED lc_status lc__batch_offsets(struct lc__batch *batch, size_t field);
+
+#endif

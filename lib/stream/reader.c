@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/* How often next() looks whether the source grew, where that would let the workers go
+ * on. */
+#define LOOK_NS ((uint64_t)20000000)
+
+/* ---- opening and closing ----------------------------------------------------------- */
+
+static lc_status
+open_reader(lc_reader *reader, lc_stream *stream, const lc_reader_options *o)
+{
+	reader->n_threads = o->threads;
+	reader->ahead = o->ahead > 0 ? o->ahead : 1;
+	reader->memory = o->memory;
+	reader->timeout_ms = o->timeout_ms;
+	reader->next = reader->claim = stream->first_batch;
+	return_if_error(lc__reader_rule_begin(&reader->rule, stream, o));
+	reader->slots = calloc(reader->ahead, sizeof(*reader->slots));
+	reader->workers = calloc(reader->n_threads + 1, sizeof(*reader->workers));
+	return reader->slots != NULL && reader->workers != NULL ? LC_OK :
+	    lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+}
+
+lc_status
+lc_reader_open(lc_stream *stream, const lc_reader_options *options,
+    lc_reader **out)
+{
+	lc_reader_options taken;
+	lc_reader *reader;
+	lc_status status;
+
+	return_if_error(lc__reader_options_take(options, &taken));
+	reader = calloc(1, sizeof(*reader));
+	if (reader == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+	pthread_mutex_init(&reader->lock, NULL);
+	pthread_cond_init(&reader->work, NULL);
+	pthread_cond_init(&reader->done, NULL);
+	status = open_reader(reader, stream, &taken);
+	if (status == LC_OK)
+		*out = reader;
+	else
+		lc_reader_close(reader);
+	return status;
+}
+
+static void
+free_lists(lc_reader *reader)
+{
+	while (reader->spare != NULL) {
+		struct lc__batch *batch = reader->spare;
+
+		reader->spare = batch->next;
+		lc__batch_free(batch);
+	}
+	while (reader->jobs != NULL) {
+		struct lc__job *job = reader->jobs;
+
+		reader->jobs = job->next;
+		lc__job_free(job);
+	}
+}
+
+void
+lc_reader_close(lc_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	lc__reader_stop(reader);
+	if (reader->slots != NULL)
+		lc__reader_forget(reader);
+	free_lists(reader);
+	free(reader->workers);
+	free(reader->slots);
+	lc__reader_rule_end(&reader->rule);
+	pthread_cond_destroy(&reader->done);
+	pthread_cond_destroy(&reader->work);
+	pthread_mutex_destroy(&reader->lock);
+	free(reader);
+}
+
+/* ---- reading in the caller's thread --------------------------------------------------- */
+
+static lc_status
+take_job(lc_reader *reader, struct lc__job **out)
+{
+	if (reader->jobs == NULL)
+		return lc__job_new(&reader->rule, out);
+	*out = reader->jobs;
+	reader->jobs = (*out)->next;
+	return LC_OK;
+}
+
+/* With the lock held. */
+static lc_status
+read_here(lc_reader *reader, struct lc__standing *standing,
+    const struct lc__job_batch *which, struct lc__batch **out)
+{
+	struct lc__job *job;
+	lc_status status;
+
+	return_if_error(take_job(reader, &job));
+	status = lc__reader_make(reader, job, standing, which, out);
+	job->next = reader->jobs;
+	reader->jobs = job;
+	return status;
+}
+
+static lc_status
+find_batch(lc_reader *reader, struct lc__standing *standing,
+    struct lc__job_batch *which)
+{
+	return lc__stream_batch(reader->rule.stream, standing, which->number,
+	    &which->first, &which->end);
+}
+
+/* Look once whether the source has it by now. */
+static lc_status
+read_any(lc_reader *reader, struct lc__job_batch *which, struct lc__batch **out)
+{
+	lc_stream *stream = reader->rule.stream;
+	struct lc__standing *standing = lc__stream_standing(stream);
+	lc_status status = find_batch(reader, standing, which);
+
+	if (status == LC_TIMEOUT) {
+		lc__standing_drop(standing);
+		return_if_error(lc_source_refresh(stream->sources[0]));
+		return_if_error(lc__stream_go_on(stream));
+		standing = lc__stream_standing(stream);
+		status = find_batch(reader, standing, which);
+	}
+	if (status == LC_OK) {
+		pthread_mutex_lock(&reader->lock);
+		status = read_here(reader, standing, which, out);
+		pthread_mutex_unlock(&reader->lock);
+	} else {
+		status = lc__stream_lacks(standing, "batch", which->number);
+	}
+	lc__standing_drop(standing);
+	return status;
+}
+
+lc_status
+lc_reader_read(lc_reader *reader, uint64_t batch, const lc_batch **out)
+{
+	struct lc__job_batch which = { .number = batch };
+	struct lc__batch *made = NULL;
+
+	return_if_error(read_any(reader, &which, &made));
+	*out = &made->seen;
+	return LC_OK;
+}
+
+/* ---- the next batch -------------------------------------------------------------------- */
+
+static void
+hand_out(lc_reader *reader, struct lc__batch *batch, const lc_batch **out)
+{
+	batch->counted = true;
+	reader->held++;
+	reader->next++;
+	*out = &batch->seen;
+}
+
+/* Wait without the lock until the source has enough for the batch, or never will. */
+static lc_status
+wait_for_source(lc_reader *reader, const struct lc__job_batch *which)
+{
+	lc_stream *stream = reader->rule.stream;
+	const uint64_t start = lc__clock_ns();
+	lc_status status;
+
+	pthread_mutex_unlock(&reader->lock);
+	status = lc_stream_wait(stream, which->end, reader->timeout_ms);
+	pthread_mutex_lock(&reader->lock);
+	reader->stats.wait_ns += lc__clock_ns() - start;
+	pthread_cond_broadcast(&reader->work);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+static void
+wait_for_workers(lc_reader *reader)
+{
+	const uint64_t start = lc__clock_ns();
+
+	pthread_cond_wait(&reader->done, &reader->lock);
+	reader->stats.wait_ns += lc__clock_ns() - start;
+}
+
+static lc_status
+busy(const lc_reader *reader)
+{
+	return lc__error(LC_BUSY, 0, "reader: %u batches are held, and there is no "
+	    "room for more: release one", reader->held);
+}
+
+/* The next batch is claimed, or may be: have it from the workers. */
+static lc_status
+take_claimed(lc_reader *reader, const lc_batch **out, bool *taken)
+{
+	struct lc__slot *slot = &reader->slots[reader->next % reader->ahead];
+
+	*taken = false;
+	if (reader->next == reader->claim && reader->working == 0 &&
+	    !lc__reader_may_begin(reader))
+		return busy(reader);
+	if (reader->next < reader->claim && slot->state == LC__SLOT_READY) {
+		*taken = true;
+		slot->state = LC__SLOT_FREE;
+		reader->ready--;
+		hand_out(reader, slot->batch, out);
+		slot->batch = NULL;
+		return LC_OK;
+	}
+	if (reader->next < reader->claim && slot->state == LC__SLOT_FAILED) {
+		slot->state = LC__SLOT_FREE;
+		return lc__error_raise(&slot->error);
+	}
+	pthread_cond_broadcast(&reader->work);
+	wait_for_workers(reader);
+	return LC_OK;
+}
+
+static lc_status
+take_here(lc_reader *reader, struct lc__standing *standing,
+    const struct lc__job_batch *which, const lc_batch **out, bool *taken)
+{
+	const uint64_t turn = reader->turn;
+	struct lc__batch *batch = NULL;
+
+	*taken = false;
+	if (!lc__reader_may_begin(reader))
+		return busy(reader);
+	return_if_error(read_here(reader, standing, which, &batch));
+	if (turn != reader->turn) { /* another thread sought */
+		lc__batch_clear(batch);
+		lc__reader_recycle(reader, batch);
+		return LC_OK;
+	}
+	*taken = true;
+	reader->used += lc__batch_bytes(batch);
+	hand_out(reader, batch, out);
+	reader->claim = reader->next;
+	return LC_OK;
+}
+
+/* One step towards it, or all of them. */
+static lc_status
+step(lc_reader *reader, const lc_batch **out, bool *taken)
+{
+	struct lc__job_batch which = { .number = reader->next };
+	struct lc__standing *standing =
+	    lc__stream_standing(reader->rule.stream);
+	lc_status status = find_batch(reader, standing, &which);
+
+	*taken = false;
+	if (status == LC_TIMEOUT) {
+		status = wait_for_source(reader, &which);
+	} else if (status == LC_NOT_FOUND) {
+		lc__stream_lacks(standing, "batch", which.number);
+	} else if (reader->n_threads > 0) {
+		status = take_claimed(reader, out, taken);
+	} else {
+		status = take_here(reader, standing, &which, out, taken);
+	}
+	lc__standing_drop(standing);
+	return status;
+}
+
+static bool
+is_complete(lc_stream *stream)
+{
+	struct lc__standing *standing = lc__stream_standing(stream);
+	const bool complete = standing->complete;
+
+	lc__standing_drop(standing);
+	return complete;
+}
+
+/* Workers that are at the end of what is known of a source that grows are helped on
+ * now and then. What goes wrong is told when it is waited for. */
+static void
+look_for_more(lc_reader *reader)
+{
+	lc_stream *stream = reader->rule.stream;
+	const uint64_t now = lc__clock_coarse_ns();
+	lc_error before;
+
+	if (!stream->options.follow || reader->n_threads == 0 ||
+	    now - reader->looked_ns < LOOK_NS || is_complete(stream))
+		return;
+	reader->looked_ns = now;
+	pthread_mutex_unlock(&reader->lock);
+	before = *lc_last_error();
+	if (lc_source_refresh(stream->sources[0]) != LC_OK ||
+	    lc__stream_go_on(stream) != LC_OK)
+		lc__error_raise(&before);
+	pthread_mutex_lock(&reader->lock);
+}
+
+static lc_status
+take_next(lc_reader *reader, const lc_batch **out)
+{
+	bool taken = false;
+	lc_status status = reader->n_threads > 0 ? lc__reader_start(reader) :
+	    LC_OK;
+
+	while (status == LC_OK && !taken)
+		status = step(reader, out, &taken);
+	if (taken) {
+		look_for_more(reader);
+		pthread_cond_broadcast(&reader->work);
+	}
+	return status;
+}
+
+lc_status
+lc_reader_next(lc_reader *reader, const lc_batch **out)
+{
+	lc_status status;
+
+	pthread_mutex_lock(&reader->lock);
+	status = take_next(reader, out);
+	pthread_mutex_unlock(&reader->lock);
+	return status;
+}
+
+void
+lc_batch_release(const lc_batch *seen)
+{
+	struct lc__batch *batch = seen != NULL ? seen->lc_private : NULL;
+	lc_reader *reader;
+	bool counted;
+
+	if (batch == NULL)
+		return;
+	reader = batch->reader;
+	counted = batch->counted;
+	lc__batch_clear(batch);
+	pthread_mutex_lock(&reader->lock);
+	if (counted) {
+		reader->held--;
+		reader->used -= lc__batch_bytes(batch);
+	}
+	lc__reader_recycle(reader, batch);
+	pthread_cond_broadcast(&reader->work);
+	pthread_mutex_unlock(&reader->lock);
+}
+
+/* ---- positions ------------------------------------------------------------------------------ */
+
+lc_status
+lc_reader_seek(lc_reader *reader, uint64_t batch)
+{
+	pthread_mutex_lock(&reader->lock);
+	lc__reader_forget(reader);
+	reader->next = reader->claim = batch;
+	pthread_cond_broadcast(&reader->work);
+	pthread_cond_broadcast(&reader->done);
+	pthread_mutex_unlock(&reader->lock);
+	return LC_OK;
+}
+
+lc_status
+lc_reader_token(lc_reader *reader, void *out)
+{
+	uint64_t next;
+
+	pthread_mutex_lock(&reader->lock);
+	next = reader->next;
+	pthread_mutex_unlock(&reader->lock);
+	return lc_stream_token(reader->rule.stream, next, out);
+}
+
+lc_status
+lc_reader_stat(const lc_reader *reader, lc_reader_stats *out)
+{
+	/* The lock is not what a const reader is about. */
+	lc_reader *unlocked = (lc_reader *)reader;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0, "reader: struct_size of the "
+		    "statistics is not set");
+	pthread_mutex_lock(&unlocked->lock);
+	*out = reader->stats;
+	pthread_mutex_unlock(&unlocked->lock);
+	out->struct_size = sizeof(*out);
+	return LC_OK;
+}

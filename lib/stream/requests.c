@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define FIRST_ROOM 64u
+
+static bool
+grow(struct lc__requests *requests)
+{
+	const size_t room = requests->room ? requests->room * 2 : FIRST_ROOM;
+	struct lc__request *item = room > SIZE_MAX / 2 / sizeof(*item) ? NULL :
+	    realloc(requests->item, room * sizeof(*item));
+
+	if (item == NULL)
+		return false;
+	requests->item = item;
+	requests->room = room;
+	return true;
+}
+
+struct lc__request *
+lc__requests_add(struct lc__requests *requests)
+{
+	if (requests->n == requests->room && !grow(requests))
+		return NULL;
+	return &requests->item[requests->n++];
+}
+
+/* Must a come behind b? */
+static bool
+is_behind(const struct lc__request *a, const struct lc__request *b)
+{
+	if (a->source != b->source)
+		return a->source > b->source;
+	if (a->position != b->position)
+		return a->position > b->position;
+	return a->record > b->record;
+}
+
+static bool
+is_sorted(const struct lc__requests *requests)
+{
+	for (size_t i = 1; i < requests->n; i++)
+		if (is_behind(&requests->item[i - 1], &requests->item[i]))
+			return false;
+	return true;
+}
+
+/* Merge the halves [0, middle) and [middle, n) of from into to. */
+static void
+merge(const struct lc__request *from, size_t middle, size_t n,
+    struct lc__request *to)
+{
+	size_t a = 0, b = middle;
+
+	for (size_t i = 0; i < n; i++) {
+		const bool take_a = b == n || (a < middle &&
+		    !is_behind(&from[a], &from[b]));
+
+		to[i] = take_a ? from[a++] : from[b++];
+	}
+}
+
+lc_status
+lc__requests_sort(struct lc__requests *requests)
+{
+	const size_t n = requests->n;
+	struct lc__request *from = requests->item, *to;
+
+	if (is_sorted(requests))
+		return LC_OK;
+	to = malloc(requests->room * sizeof(*to));
+	if (to == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+	for (size_t half = 1; half < n; half *= 2) {
+		struct lc__request *sorted = to;
+
+		for (size_t i = 0; i < n; i += 2 * half) {
+			const size_t size = n - i < 2 * half ? n - i : 2 * half;
+
+			merge(from + i, size < half ? size : half, size, to + i);
+		}
+		to = from;
+		from = sorted;
+	}
+	requests->item = from;
+	free(to);
+	return LC_OK;
+}
+
+size_t
+lc__requests_run(const struct lc__requests *requests, size_t i)
+{
+	const struct lc__request *at = requests->item;
+
+	for (i++; i < requests->n; i++)
+		if (at[i].source != at[i - 1].source ||
+		    at[i].position != at[i - 1].position ||
+		    at[i].record - at[i - 1].record > 1)
+			break;
+	return i;
+}
+
+void
+lc__requests_free(struct lc__requests *requests)
+{
+	free(requests->item);
+	memset(requests, 0, sizeof(*requests));
+}
