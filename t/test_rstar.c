@@ -222,6 +222,26 @@ START_TEST(endless_steps)
 }
 END_TEST
 
+/* Of chunks passed before, more than 2^64: epochs are whole rounds over all of them. */
+START_TEST(late_epochs)
+{
+	enum { N = 1 << 12, READERS = 65535 };
+	uint64_t ends[N];
+	struct lc__rstar_place place;
+	struct lc__rstar *rstar;
+
+	for (unsigned i = 0; i < N; i++)
+		ends[i] = i + 1;
+	ck_assert_int_eq(lc__rstar_new(READERS, ends, N, true, &rstar), LC_OK);
+	lc__rstar_seek(rstar, 0, (UINT64_C(1) << 58) + 1, &place);
+	ck_assert_uint_eq(place.step, (UINT64_C(1) << 58) + 1);
+	ck_assert_uint_eq(place.chunk, READERS % N);
+	ck_assert_uint_eq(lc__rstar_epoch(rstar, 0, &place),
+	    (UINT64_C(1) << 46) * READERS + READERS / N);
+	lc__rstar_free(rstar);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -233,6 +253,7 @@ main(void)
 	tcase_add_test(tc, readers_without_data);
 	tcase_add_loop_test(tc, large_numbers, 0, 6);
 	tcase_add_test(tc, endless_steps);
+	tcase_add_test(tc, late_epochs);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
