@@ -95,24 +95,10 @@ lc__recovery_read_state(struct lc__recovery *r)
 	return make_up_state(s);
 }
 
-lc_status
-lc__recovery_mend_settings(struct lc__recovery *r)
-{
-	struct lc__snapshot *s = &r->change->snapshot;
-	bool mended = false;
+/* ---- settings ------------------------------------------------------------- */
 
-	return_if_error(lc__settings_mend(s->env, s->txn, &mended));
-	if (mended) {
-		r->result.rows++;
-		lc__recovery_tell(r,
-		    "settings row: damaged; the defaults hold again");
-	}
-	return_if_error(lc__settings_load(s->env, s->txn, &r->settings));
-	r->measure.field = r->settings.length_field;
-	return LC_OK;
-}
-
-/* ---- schemas -------------------------------------------------------------- */
+/* Larger rows would take too long. */
+#define MENDABLE 4096
 
 /* One byte of a row may be wrong: which, and what it was, the checksum tells. */
 static bool
@@ -133,8 +119,48 @@ mend_byte(unsigned char *row, size_t size)
 	return false;
 }
 
-/* Larger rows would take too long. */
-#define MENDABLE 4096
+/* The length field must not be lost: the records' lengths are by it. */
+static lc_status
+mend_settings_row(struct lc__snapshot *s)
+{
+	struct lc__buf copy = { 0 };
+	struct lc__slice row;
+	lc_status status = lc__txn_get_meta(s->txn, "settings", &row);
+
+	if (status == LC_NOT_FOUND || (status == LC_OK && row.size <= 8))
+		return LC_OK;
+	return_if_error(status);
+	lc__buf_append(&copy, row.data, row.size);
+	if (copy.failed)
+		status = lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+	else if (row.size <= MENDABLE && mend_byte(copy.data, copy.size))
+		status = lc__txn_put_meta(s->txn, "settings", copy.data,
+		    copy.size);
+	lc__buf_free(&copy);
+	return status;
+}
+
+lc_status
+lc__recovery_mend_settings(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	lc_status status = lc__settings_load(s->env, s->txn, &r->settings);
+	bool lost = false;
+
+	if (status == LC_CORRUPT) {
+		return_if_error(mend_settings_row(s));
+		return_if_error(lc__settings_mend(s->env, s->txn, &lost));
+		r->result.rows++;
+		lc__recovery_tell(r, lost ?
+		    "settings row: damaged; the defaults hold again" :
+		    "settings row: damaged, and mended");
+		status = lc__settings_load(s->env, s->txn, &r->settings);
+	}
+	r->measure.field = r->settings.length_field;
+	return status;
+}
+
+/* ---- schemas -------------------------------------------------------------- */
 
 static bool
 mend_schema(struct lc__recovery *r, uint32_t id, struct lc__buf *out)
