@@ -25,9 +25,18 @@ fits(const struct lc__group *group, const struct lc__ledger_row *row,
     const lc_compact_options *options)
 {
 	return group->count == 0 || (group->count < LC__GROUP_CHUNKS &&
-	    group->source == row->source &&
+	    group->source == 0 && row->source == 0 &&
 	    group->live_bytes + row->live_bytes <= options->chunk_bytes &&
 	    group->bytes + row->bytes <= LC__GROUP_BYTES);
+}
+
+/* What an input brought may be coded anew, alone and whole. */
+static bool
+may_change(const struct lc__group *group, const struct lc__ledger_row *row,
+    const lc_compact_options *options)
+{
+	return row->source == 0 || (group->count == 0 &&
+	    row->live == row->records && options->recode != LC_CODEC_DEFAULT);
 }
 
 bool
@@ -36,7 +45,8 @@ lc__group_add(struct lc__group *group, uint64_t id,
 {
 	const bool sparse = is_sparse(row, options);
 
-	if ((!sparse && !is_small(row, options)) || !fits(group, row, options))
+	if ((!sparse && !is_small(row, options)) || !fits(group, row, options) ||
+	    !may_change(group, row, options))
 		return false;
 	group->ids[group->count++] = id;
 	group->sparse |= sparse;

@@ -7,6 +7,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "life/decoded.h"
+#include "life/verify_inputs.h"
+#include "store/digest.h"
 #include "store/directory.h"
 #include "store/flush.h"
 #include "store/lookup.h"
@@ -33,6 +36,7 @@ struct verify {
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
 	bool settings_damaged;  /* it is not known, and no length is compared */
+	uint64_t *digests;      /* of chunks by id, as found; NULL without inputs */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -70,7 +74,7 @@ step(struct verify *v)
 /* ---- pages ---------------------------------------------------------------- */
 
 static void
-page_damage(void *ctx, const char *line)
+damage_line(void *ctx, const char *line)
 {
 	damage(ctx, "%s", line);
 }
@@ -79,7 +83,7 @@ static lc_status
 check_pages(struct verify *v)
 {
 	const lc_status status = lc__env_check_pages(v->snapshot->env,
-	    page_damage, v);
+	    damage_line, v);
 
 	return status == LC_CORRUPT ? LC_OK : status;
 }
@@ -228,6 +232,17 @@ check_value(struct verify *v, const struct lc__record *record,
 }
 
 static lc_status
+add_digest(struct verify *v, const struct lc__record *record,
+    const struct lc__schema *schema, uint64_t chunk)
+{
+	uint64_t digest = 0;
+
+	return_if_error(lc__digest_stored(record, schema, &digest));
+	v->digests[chunk] = lc__digest_add(v->digests[chunk], digest);
+	return LC_OK;
+}
+
+static lc_status
 check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
     uint64_t offset)
 {
@@ -243,6 +258,8 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 	if (wrong == NULL)
 		return_if_error(lc__usage_count(&v->usage, record, known->schema,
 		    1));
+	if (wrong == NULL && v->digests != NULL)
+		return_if_error(add_digest(v, record, known->schema, chunk));
 	if (wrong != NULL)
 		damage(v, "chunk %llu, byte %llu, key %s: %s",
 		    (unsigned long long)chunk, (unsigned long long)offset,
@@ -451,12 +468,19 @@ check_all(struct verify *v)
 	    sizeof(*v->tallies));
 	if (v->tallies == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+	if (v->snapshot->filled)
+		v->digests = calloc(v->snapshot->state.next_chunk + 1,
+		    sizeof(*v->digests));
+	if (v->snapshot->filled && v->digests == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
 	return_if_error(check_pages(v));
 	return_if_error(check_settings(v));
 	check_schemas(v);
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
 	check_state(v);
+	return_if_error(lc__verify_inputs(v->snapshot, v->digests, damage_line,
+	    v));
 	/* Where something is damaged, what is left of it says nothing. */
 	return v->result.damaged > 0 ? LC_OK : check_usage(v);
 }
@@ -475,6 +499,7 @@ lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 		lc__snapshot_end_keep(v.snapshot);
 	}
 	free(v.tallies);
+	free(v.digests);
 	lc__usage_free(&v.usage);
 	/* Too damaged to be walked at all is damage like any other. */
 	if (status == LC_CORRUPT)

@@ -151,6 +151,13 @@ lc__order_get(struct lc__snapshot *s, uint64_t position,
 	    get_row(s, position, out);
 }
 
+lc_status
+lc__order_get_waiting(struct lc__snapshot *s, uint32_t input,
+    uint64_t ordinal, struct lc__order_row *out)
+{
+	return get_row(s, lc__order_waiting_key(input, ordinal), out);
+}
+
 static lc_status
 put_row(struct lc__change *change, uint64_t key,
     const struct lc__order_row *row)
@@ -171,6 +178,16 @@ lc__order_wait(struct lc__change *change, const struct lc__order_row *row)
 
 /* ---- publishing ----------------------------------------------------------- */
 
+static uint64_t
+hash_numbers(const uint64_t *numbers, size_t n)
+{
+	unsigned char bytes[48];
+
+	for (size_t i = 0; i < n; i++)
+		lc__set64(bytes + 8 * i, numbers[i]);
+	return lc__hash64(bytes, 8 * n);
+}
+
 uint64_t
 lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row)
 {
@@ -178,11 +195,8 @@ lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row)
 		prefix_hash, row->input, row->ordinal, row->records,
 		row->length, row->digest
 	};
-	unsigned char bytes[sizeof(numbers)];
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		lc__set64(bytes + 8 * i, numbers[i]);
-	return lc__hash64(bytes, sizeof(bytes));
+	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
 }
 
 /* The chunk (input, ordinal) comes next. */
@@ -191,9 +205,8 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
     uint32_t input, uint64_t ordinal)
 {
 	struct lc__snapshot *s = &change->snapshot;
-	const uint64_t key = lc__order_waiting_key(input, ordinal);
 	struct lc__order_row row;
-	const lc_status status = get_row(s, key, &row);
+	const lc_status status = lc__order_get_waiting(s, input, ordinal, &row);
 
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0, "%s: the order row of chunk %llu "
@@ -204,7 +217,8 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
 	row.first_unit = fill->length;
 	row.prefix_hash = lc__order_chain(fill->prefix_hash, &row);
 	return_if_error(put_row(change, fill->published, &row));
-	return_if_error(lc__txn_delete(s->txn, LC__ORDER, key));
+	return_if_error(lc__txn_delete(s->txn, LC__ORDER,
+	    lc__order_waiting_key(input, ordinal)));
 	fill->published++;
 	fill->records += row.records;
 	fill->length += row.length;
@@ -247,14 +261,34 @@ lc__order_publish(struct lc__change *change, struct lc__fill_row *fill)
 
 /* ---- how far it is -------------------------------------------------------- */
 
+static void
+add_plain(lc_fill *out, uint64_t chunk, const struct lc__ledger_row *row,
+    bool has_lengths)
+{
+	const uint64_t numbers[] = {
+		out->prefix_hash, chunk, row->live,
+		has_lengths ? row->length : row->live
+	};
+
+	out->committed++;
+	out->published++;
+	out->records += row->live;
+	out->length += row->length;
+	out->prefix_hash = hash_numbers(numbers,
+	    sizeof(numbers) / sizeof(*numbers));
+}
+
 /* One implicit input: chunks with live records in the order of their commits. */
 static lc_status
 load_plain(struct lc__snapshot *s, lc_fill *out)
 {
 	struct lc__ledger_row row;
+	lc_settings settings;
 	lc_status status;
 	uint64_t id = 0;
 	bool intact;
+
+	return_if_error(lc__settings_load(s->env, s->txn, &settings));
 
 	while ((status = lc__ledger_seek(s, id + 1, &id, &row, &intact)) ==
 	    LC_OK) {
@@ -262,12 +296,8 @@ load_plain(struct lc__snapshot *s, lc_fill *out)
 			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of "
 			    "chunk %llu is damaged", lc__env_dir(s->env),
 			    (unsigned long long)id);
-		if (row.live == 0)
-			continue;
-		out->committed++;
-		out->published++;
-		out->records += row.live;
-		out->length += row.length;
+		if (row.live > 0)
+			add_plain(out, id, &row, *settings.length_field != '\0');
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }

@@ -31,6 +31,9 @@ bool lc__order_decode(const void *bytes, size_t size,
 #define LC__ORDER_WAITING ((uint64_t)1 << 63)
 /** The key that a chunk waits under. */
 uint64_t lc__order_waiting_key(uint32_t input, uint64_t ordinal);
+/** A chunk that waits; LC_NOT_FOUND. */
+LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot,
+    uint32_t input, uint64_t ordinal, struct lc__order_row *out);
 
 /** How far a module is filled: the row `fill` of meta. There is one if and only if
  *  the module has inputs. */

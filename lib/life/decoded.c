@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "life/decoded.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "codec/codec.h"
+#include "store/digest.h"
+
+void
+lc__decoded_free(struct lc__decoded *d)
+{
+	for (uint32_t i = 0; i < d->count; i++)
+		lc__block_drop(d->blocks[i]);
+	free(d->tensors);
+	free(d->pointers);
+	free(d->blocks);
+	free(d->stored);
+}
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "decode: out of memory");
+}
+
+static lc_status
+make(struct lc__decoded *d, uint32_t count)
+{
+	*d = (struct lc__decoded) {
+		.tensors = calloc((size_t)count + 1, sizeof(*d->tensors)),
+		.pointers = calloc((size_t)count + 1, sizeof(const lc_tensor *)),
+		.blocks = calloc((size_t)count + 1, sizeof(struct lc__block *)),
+		.stored = calloc((size_t)count + 1, sizeof(*d->stored))
+	};
+	if (d->tensors == NULL || d->pointers == NULL || d->blocks == NULL ||
+	    d->stored == NULL)
+		return no_memory();
+	d->count = count;
+	return LC_OK;
+}
+
+static lc_status
+decode_one(struct lc__decoded *d, uint32_t i)
+{
+	lc_tensor *tensor = &d->tensors[i];
+	const struct lc__part *part = &d->stored[i];
+
+	d->pointers[i] = tensor;
+	if (part->codec == LC_CODEC_NONE)
+		return LC_OK;
+	d->blocks[i] = lc__block_new(tensor->nbytes);
+	if (d->blocks[i] == NULL)
+		return no_memory();
+	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
+	    d->blocks[i]->data))
+		return lc__error(LC_CORRUPT, 0, "its coded bytes are damaged");
+	tensor->data = d->blocks[i]->data;
+	return LC_OK;
+}
+
+lc_status
+lc__decode(const struct lc__record *record, const struct lc__schema *schema,
+    struct lc__decoded *out)
+{
+	lc_status status = make(out, schema->tensors);
+
+	if (status == LC_OK)
+		lc__record_tensors(record, schema, 0, out->tensors, out->stored);
+	for (uint32_t i = 0; i < out->count && status == LC_OK; i++)
+		status = decode_one(out, i);
+	if (status == LC_CORRUPT)
+		return lc__error_prefix("key %s", lc__quote_id(record->id.data,
+		    record->id.size));
+	return status;
+}
+
+lc_status
+lc__digest_stored(const struct lc__record *record,
+    const struct lc__schema *schema, uint64_t *out)
+{
+	struct lc__decoded decoded;
+	const lc_status status = lc__decode(record, schema, &decoded);
+	const struct lc__draft draft = {
+		.id = record->id, .schema = schema,
+		.tensors = decoded.pointers, .plain = record->plain,
+		.plain_size = record->plain_size
+	};
+
+	if (status == LC_OK)
+		*out = lc__digest(&draft);
+	lc__decoded_free(&decoded);
+	return status;
+}

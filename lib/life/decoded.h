@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tensors of a stored record, decoded, and what follows from them. */
+#ifndef LC_LIFE_DECODED_H
+#define LC_LIFE_DECODED_H
+
+#include "store/block.h"
+#include "store/record.h"
+
+struct lc__decoded {
+	uint32_t count;
+	lc_tensor *tensors;         /* decoded */
+	const lc_tensor **pointers; /* to them */
+	struct lc__block **blocks;  /* that hold those that were coded */
+	struct lc__part *stored;    /* as they are in the record */
+};
+
+/** Decode a record that fits its schema; free it whatever the result.
+ *  @return LC_OK; LC_CORRUPT with the key; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__decode(const struct lc__record *record,
+    const struct lc__schema *schema, struct lc__decoded *out);
+void lc__decoded_free(struct lc__decoded *decoded);
+
+/** The digest (store/digest.h) of a stored record; as lc__decode(). */
+LC_CHECKED lc_status lc__digest_stored(const struct lc__record *record,
+    const struct lc__schema *schema, uint64_t *out);
+
+#endif
