@@ -2,10 +2,10 @@
 /* Cursors over modules: chunks of a snapshot, places in them, records. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "stream/cursor_hints.h"
 #include "stream/cursor_record.h"
 #include "stream/source_module.h"
 
@@ -20,7 +20,6 @@ struct visit {
 	struct lc__ledger_row ledger;
 	const unsigned char *bytes; /* the chunk */
 	uint64_t end;        /* offset behind its last record */
-	uint64_t asked;      /* offset up to which the system was asked for it */
 	bool has_directory;  /* directory counts */
 	bool needs_places;   /* the chunk itself does not say enough */
 	struct lc__directory directory;
@@ -46,6 +45,7 @@ struct module_cursor {
 	uint32_t map_version;
 	uint64_t age;          /* rises when they belong to another one */
 	struct here here;
+	struct lc__hints hints;
 	struct lc__record_reader reader;
 	struct visit visits[VISITS];
 };
@@ -192,7 +192,6 @@ find_chunk(struct module_cursor *c, struct visit *v)
 	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
 	v->bytes = slot->bytes;
 	v->end = slot->end;
-	v->asked = 0;
 	return_if_error(find_directory(c, slot, v));
 	v->needs_places = !says_enough(c, v);
 	return LC_OK;
@@ -384,15 +383,11 @@ prefetch(struct lc__cursor *cursor, uint64_t record)
 	__builtin_prefetch(here->visit->bytes + offset + 64);
 }
 
-/* The call costs as much as reading some KiB: it is for what would fault several
- * times, and for each part of a chunk once. */
-#define WILLNEED_SIZE ((uint64_t)32 << 10)
-
 static void
 willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 {
 	struct module_cursor *c = of(cursor);
-	struct visit *v = c->here.visit;
+	const struct visit *v = c->here.visit;
 	uint64_t from, to;
 
 	if (n == 0)
@@ -401,12 +396,10 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 	to = end_of(&c->here, first + n - 1);
 	if (to > v->end)
 		to = v->end;
-	if (from < v->asked)
-		from = v->asked;
-	if (from >= to || to - from < WILLNEED_SIZE)
+	if (from >= to || !lc__hints_worth(&c->hints, v->bytes + from, to - from,
+	    lc__env_page_size(c->m->env)))
 		return;
 	lc__env_willneed(c->m->env, v->bytes + from, (size_t)(to - from));
-	v->asked = to;
 }
 
 /* ---- records ----------------------------------------------------------------------- */

@@ -2,22 +2,22 @@
 /* Cursors over shards: samples in the map. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "stream/cursor_fields.h"
+#include "stream/cursor_hints.h"
 #include "stream/source_shards.h"
 #include "warehouse/ahead.h"
 #include "warehouse/read.h"
-
-/* Less than this is not worth a call to the system. */
-#define WILLNEED_SIZE ((uint64_t)32 << 10)
 
 struct shards_cursor {
 	struct lc__cursor base;
 	struct lc__shards_source *s;
 	struct lc__wshard *shard;  /* that it stands on */
 	struct lc__layout_row row; /* of it */
-	uint64_t asked;            /* samples before this one were asked for */
+	struct lc__hints hints;
+	uint32_t page_size;        /* of the system */
 };
 
 static struct shards_cursor *
@@ -70,7 +70,6 @@ go(struct lc__cursor *cursor, uint64_t position)
 
 	return_if_error(lc__layout_row(cursor->layout, position, &c->row));
 	c->shard = &c->s->set->shards[c->row.id];
-	c->asked = 0;
 	cursor->hits++;
 	return LC_OK;
 }
@@ -109,27 +108,28 @@ stored(const struct lc__cursor *cursor, uint64_t record)
 	return sizes->image + sizes->boxes + sizes->mask;
 }
 
+static const unsigned char *
+image_of(const struct shards_cursor *c, uint64_t record)
+{
+	const struct lc__twh1 *t = &c->shard->twh1;
+
+	return t->file + t->info.image_offset + record * t->sizes.image;
+}
+
 static void
 willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 {
 	struct shards_cursor *c = of(cursor);
-	const uint64_t end_of = first + n;
 
-	if (first < c->asked)
-		first = c->asked;
-	if (first >= end_of || (end_of - first) * stored(cursor, 0) < WILLNEED_SIZE)
-		return;
-	lc__ahead_ask(c->s->set, c->shard->first + first, end_of - first);
-	c->asked = end_of;
+	if (n > 0 && lc__hints_worth(&c->hints, image_of(c, first),
+	    n * stored(cursor, first), c->page_size))
+		lc__ahead_ask(c->s->set, c->shard->first + first, n);
 }
 
 static void
 prefetch(struct lc__cursor *cursor, uint64_t record)
 {
-	const struct lc__twh1 *t = &of(cursor)->shard->twh1;
-
-	__builtin_prefetch(t->file + t->info.image_offset +
-	    record * t->sizes.image);
+	__builtin_prefetch(image_of(of(cursor), record));
 }
 
 /* ---- samples -------------------------------------------------------------------------- */
@@ -218,6 +218,7 @@ lc__shards_cursor_new(lc_source *source, struct lc__cursor **out)
 		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
 	c->base.kind = &shards_cursor_kind;
 	c->s = lc__shards_source_of(source);
+	c->page_size = (uint32_t)sysconf(_SC_PAGESIZE);
 	*out = &c->base;
 	return LC_OK;
 }

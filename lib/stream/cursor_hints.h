@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether it is worth a call to ask the system for bytes of a map beforehand. */
+#ifndef LC_STREAM_CURSOR_HINTS_H
+#define LC_STREAM_CURSOR_HINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What was seen so far; all zeros at first. */
+struct lc__hints {
+	unsigned left; /* small ranges until one is looked at again */
+	bool cold;     /* the last one was not in memory */
+};
+
+/**
+ * Is it, for these bytes? Large ranges are: the call costs little beside reading
+ * them. For small ones it costs more than reading what is in memory, and saves a
+ * disk access if they are not: so a few are looked at, and tell of those that follow.
+ * @param page_size  of the map, a power of two
+ */
+bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
+    uint64_t size, uint32_t page_size);
+
+#endif
