@@ -319,19 +319,36 @@ lc__snapshot_keep(struct lc__snapshot *s)
 	lc__env_unlock(s->env);
 }
 
-void
-lc__snapshot_end_keep(struct lc__snapshot *s)
+/* With the lock held. */
+static void
+unlink_kept(struct lc__snapshot *s)
 {
-	struct lc__snapshot **link;
+	struct lc__snapshot **link = &lc__module_of(s->env)->pool->kept;
 
-	if (s->epoch != lc__env_epoch(s->env))
-		return;
-	lc__env_lock(s->env);
-	link = &lc__module_of(s->env)->pool->kept;
 	while (*link != s)
 		link = &(*link)->next;
 	*link = s->next;
+}
+
+void
+lc__snapshot_end_keep(struct lc__snapshot *s)
+{
+	if (s->epoch != lc__env_epoch(s->env))
+		return;
+	lc__env_lock(s->env);
+	unlink_kept(s);
 	drop_pin(s);
+	put_back(s);
+	lc__env_unlock(s->env);
+}
+
+void
+lc__snapshot_end_keep_pinned(struct lc__snapshot *s)
+{
+	if (s->epoch != lc__env_epoch(s->env))
+		return;
+	lc__env_lock(s->env);
+	unlink_kept(s);
 	put_back(s);
 	lc__env_unlock(s->env);
 }

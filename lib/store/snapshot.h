@@ -70,6 +70,8 @@ void lc__snapshot_unpin(struct lc__snapshot *snapshot);
 void lc__snapshot_keep(struct lc__snapshot *snapshot);
 /** Give back what lc__snapshot_keep() kept. */
 void lc__snapshot_end_keep(struct lc__snapshot *snapshot);
+/** The same with a pin left on it, that lc__snapshot_unpin() takes off. */
+void lc__snapshot_end_keep_pinned(struct lc__snapshot *snapshot);
 /** Since when the oldest pinned snapshot of this process is, 0 without one: a view
  *  or a walk holds it. */
 uint64_t lc__pool_oldest_pin_ns(struct lc__env *env);

@@ -84,6 +84,9 @@ begin(struct lc__cursor *cursor)
 	struct module_cursor *c = of(cursor);
 
 	return_if_error(lc__snapshot_take(c->m->env, &c->snapshot));
+	/* Other snapshots may be taken meanwhile, of rows of the layout or by another
+	 * cursor of the thread: nobody may wait for this one to end. */
+	lc__snapshot_keep(c->snapshot);
 	if (c->snapshot->loaded == c->commit &&
 	    c->snapshot->map_version == c->map_version)
 		return LC_OK;
@@ -102,7 +105,7 @@ end(struct lc__cursor *cursor)
 		return;
 	leave(c);
 	lc__blocks_drop(&c->reader.decoded);
-	lc__snapshot_give(c->snapshot, 0);
+	lc__snapshot_end_keep(c->snapshot);
 	c->snapshot = NULL;
 }
 
@@ -131,7 +134,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	p->decoded = c->reader.decoded;
 	memset(&c->reader.decoded, 0, sizeof(c->reader.decoded));
 	leave(c);
-	lc__snapshot_give(c->snapshot, 1);
+	lc__snapshot_end_keep_pinned(c->snapshot);
 	c->snapshot = NULL;
 	*out = &p->pin;
 	return LC_OK;

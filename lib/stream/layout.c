@@ -45,38 +45,27 @@ array_get(struct lc__rows *rows, uint64_t n, uint64_t position,
 	return LC_OK;
 }
 
-/* What stands before a row, and with it. */
-static uint64_t
-first_of(const struct lc__layout_row *row, bool units)
+/* Chunks are much alike as a rule, so what the first one has tells nearly always
+ * which it is. */
+uint64_t
+lc__row_search(const struct lc__layout_row *row, uint64_t n, bool units,
+    uint64_t i)
 {
-	return units ? row->first_unit : row->first_record;
-}
-
-static uint64_t
-end_of(const struct lc__layout_row *row, bool units)
-{
-	return units ? row->first_unit + row->units :
-	    row->first_record + row->records;
-}
-
-/* The first row that ends behind i. Chunks are much alike as a rule, so what the
- * first one has tells nearly always which it is. */
-static uint64_t
-search(const struct lc__layout_row *row, uint64_t n, bool units, uint64_t i)
-{
-	const uint64_t each = end_of(&row[0], units);
+	const uint64_t first = lc__row_first(row, units);
+	const uint64_t each = lc__row_end(row, units) - first;
 	uint64_t low = 0, high = n - 1;
 
-	if (each > 0 && i / each < n) {
-		const struct lc__layout_row *guess = &row[i / each];
+	if (each > 0 && (i - first) / each < n) {
+		const uint64_t guess = (i - first) / each;
 
-		if (first_of(guess, units) <= i && i < end_of(guess, units))
-			return i / each;
+		if (lc__row_first(&row[guess], units) <= i &&
+		    i < lc__row_end(&row[guess], units))
+			return guess;
 	}
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
 
-		if (i < end_of(&row[middle], units))
+		if (i < lc__row_end(&row[middle], units))
 			high = middle;
 		else
 			low = middle + 1;
@@ -88,7 +77,7 @@ static lc_status
 array_find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
     uint64_t *position, struct lc__layout_row *out)
 {
-	*position = search(array_of(rows)->row, n, units, i);
+	*position = lc__row_search(array_of(rows)->row, n, units, i);
 	*out = array_of(rows)->row[*position];
 	return LC_OK;
 }
@@ -142,8 +131,8 @@ lc__row_array_add(struct lc__row_array *array, const struct lc__layout_row *row)
 		return_if_error(grow(array));
 	at = &array->row[array->n];
 	*at = *row;
-	at->first_record = array->n > 0 ? end_of(at - 1, false) : 0;
-	at->first_unit = array->n > 0 ? end_of(at - 1, true) : 0;
+	at->first_record = array->n > 0 ? lc__row_end(at - 1, false) : 0;
+	at->first_unit = array->n > 0 ? lc__row_end(at - 1, true) : 0;
 	if (!lc__add64(at->first_record, at->records, &end) ||
 	    !lc__add64(at->first_unit, at->units, &end))
 		return lc__error(LC_CORRUPT, 0, "source: the records' lengths "
@@ -249,8 +238,8 @@ lc__layout_cut(struct lc__layout *layout, uint64_t chunks, uint64_t generation,
 	    generation == info.generation;
 	info.generation = generation;
 	info.chunks = chunks;
-	info.records = end_of(&last, false);
-	info.length = end_of(&last, true);
+	info.records = lc__row_end(&last, false);
+	info.length = lc__row_end(&last, true);
 	info.prefix_hash = last.prefix_hash;
 	return lc__layout_new(&info, layout->rows, 0, out);
 }

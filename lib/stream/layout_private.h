@@ -30,6 +30,26 @@ struct lc__rows *lc__rows_hold(struct lc__rows *rows);
 /** NULL is harmless. */
 void lc__rows_drop(struct lc__rows *rows);
 
+/** Of @p n rows that follow each other, the first that ends behind record or unit
+ *  @p i, which is in one of them. */
+uint64_t lc__row_search(const struct lc__layout_row *row, uint64_t n, bool units,
+    uint64_t i);
+
+/** What stands before a row. */
+static inline uint64_t
+lc__row_first(const struct lc__layout_row *row, bool units)
+{
+	return units ? row->first_unit : row->first_record;
+}
+
+/** And with it. */
+static inline uint64_t
+lc__row_end(const struct lc__layout_row *row, bool units)
+{
+	return units ? row->first_unit + row->units :
+	    row->first_record + row->records;
+}
+
 /** Rows in memory. */
 struct lc__row_array {
 	struct lc__rows rows;

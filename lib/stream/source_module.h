@@ -23,6 +23,19 @@ lc__module_source_of(lc_source *source)
 LC_CHECKED lc_status lc__module_cursor_new(lc_source *source,
     struct lc__cursor **out);
 
+/** What does not depend on the chunks; the rest is 0. */
+void lc__module_info(const struct lc__module_source *source,
+    lc_source_info *info);
+
+/** The newest layout: of plain puts; of the published order, for a module with
+ *  inputs. @p old as in struct lc__source_kind. */
+LC_CHECKED lc_status lc__module_scan(struct lc__module_source *source,
+    struct lc__snapshot *snapshot, struct lc__layout *old,
+    struct lc__layout **out);
+LC_CHECKED lc_status lc__module_order(struct lc__module_source *source,
+    struct lc__snapshot *snapshot, struct lc__layout *old,
+    struct lc__layout **out);
+
 /** Places of a chunk that were kept, or else are worked out; held for the caller.
  *  *known says which. */
 LC_CHECKED lc_status lc__module_places(struct lc__module_source *source,

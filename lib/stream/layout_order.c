@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/layout_order.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "store/published.h"
+
+/* Rows that are read and kept together. */
+#define SEGMENT 512
+
+/* Segments are found through blocks of them, each twice as large as the one before:
+ * they never move, so that readers need no lock. */
+#define FIRST_BLOCK 256
+#define BLOCKS 48
+
+/** Rows that follow each other. */
+struct segment {
+	_Atomic(struct lc__layout_row *) rows; /* NULL: none is read. malloc'ed */
+	atomic_uint n;          /* of them, those that are read */
+	atomic_bool has_first;  /* what follows is known, perhaps before the rows */
+	uint64_t first_record;  /* before the segment */
+	uint64_t first_unit;
+};
+
+/** How far the order is known. */
+struct extent {
+	uint64_t n;          /* rows */
+	uint64_t last_chunk; /* of the last of them */
+	uint64_t last_hash;
+};
+
+struct order_rows {
+	struct lc__rows rows;
+	struct lc__env *env;
+	bool lengths;
+	pthread_mutex_t lock;  /* held by the one who reads rows, who has a snapshot before:
+	                          whoever has it never waits for one */
+	struct extent known;   /* guarded by the lock */
+	_Atomic(struct segment *) blocks[BLOCKS];
+};
+
+static struct order_rows *
+of(struct lc__rows *rows)
+{
+	return (struct order_rows *)rows;
+}
+
+/* ---- segments -------------------------------------------------------------------- */
+
+static unsigned
+block_of(uint64_t segment, uint64_t *at)
+{
+	const uint64_t scaled = segment / FIRST_BLOCK + 1;
+	const unsigned block = 63 - (unsigned)__builtin_clzll(scaled);
+
+	*at = segment - FIRST_BLOCK * (((uint64_t)1 << block) - 1);
+	return block;
+}
+
+/* NULL without memory. */
+static struct segment *
+segment_of(struct order_rows *r, uint64_t number)
+{
+	uint64_t at;
+	const unsigned b = block_of(number, &at);
+	struct segment *none = NULL, *block = atomic_load_explicit(&r->blocks[b],
+	    memory_order_acquire);
+
+	if (block == NULL) {
+		struct segment *mine = calloc((size_t)FIRST_BLOCK << b,
+		    sizeof(*mine));
+
+		if (mine == NULL)
+			return NULL;
+		if (atomic_compare_exchange_strong(&r->blocks[b], &none, mine))
+			return &mine[at];
+		free(mine);
+		block = none;
+	}
+	return &block[at];
+}
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+}
+
+static void
+free_rows(struct lc__rows *rows)
+{
+	struct order_rows *r = of(rows);
+
+	for (unsigned b = 0; b < BLOCKS; b++) {
+		struct segment *block = atomic_load(&r->blocks[b]);
+
+		if (block == NULL)
+			continue;
+		for (size_t i = 0; i < (size_t)FIRST_BLOCK << b; i++)
+			free(atomic_load(&block[i].rows));
+		free(block);
+	}
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+/* ---- reading, with the lock held --------------------------------------------------- */
+
+static lc_status
+changed(const struct order_rows *r)
+{
+	return lc__error(LC_CHANGED, 0, "%s: the order of its chunks is no longer "
+	    "the one that was read", lc__env_dir(r->env));
+}
+
+static lc_status
+damaged(const struct order_rows *r, uint64_t position)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: order row %llu contradicts others",
+	    lc__env_dir(r->env), (unsigned long long)position);
+}
+
+/* Does the order of a snapshot begin with what is known? */
+static lc_status
+check_known(const struct extent *known, struct lc__snapshot *s, bool *same)
+{
+	struct lc__order_row row;
+	lc_status status;
+
+	*same = true;
+	if (known->n == 0)
+		return LC_OK;
+	status = lc__order_get(s, known->n - 1, &row);
+	*same = status == LC_OK && row.chunk == known->last_chunk &&
+	    row.prefix_hash == known->last_hash;
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* A row, which is there. */
+static lc_status
+get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
+    struct lc__layout_row *out)
+{
+	struct lc__order_row row;
+	const lc_status status = lc__order_get(s, position, &row);
+	uint64_t end;
+
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is missing",
+		    lc__env_dir(r->env), (unsigned long long)position);
+	return_if_error(status);
+	*out = (struct lc__layout_row){
+		.id = row.chunk,
+		.first_record = row.first_record, .records = row.records,
+		.first_unit = r->lengths ? row.first_unit : row.first_record,
+		.units = r->lengths ? row.length : row.records,
+		.prefix_hash = row.prefix_hash
+	};
+	if (row.records == 0 ||
+	    !lc__add64(out->first_record, out->records, &end) ||
+	    !lc__add64(out->first_unit, out->units, &end))
+		return damaged(r, position);
+	return LC_OK;
+}
+
+static bool
+follows(const struct lc__layout_row *row, const struct lc__layout_row *before)
+{
+	return row->first_record == lc__row_end(before, false) &&
+	    row->first_unit == lc__row_end(before, true);
+}
+
+static void
+note_first(struct segment *segment, const struct lc__layout_row *row)
+{
+	segment->first_record = row->first_record;
+	segment->first_unit = row->first_unit;
+	atomic_store_explicit(&segment->has_first, true, memory_order_release);
+}
+
+static lc_status
+reserve(struct segment *segment, struct lc__layout_row **rows)
+{
+	*rows = atomic_load_explicit(&segment->rows, memory_order_relaxed);
+	if (*rows != NULL)
+		return LC_OK;
+	*rows = malloc(SEGMENT * sizeof(**rows));
+	if (*rows == NULL)
+		return no_memory();
+	atomic_store_explicit(&segment->rows, *rows, memory_order_release);
+	return LC_OK;
+}
+
+/* Of the first n rows, those in a segment. */
+static unsigned
+rows_in(uint64_t n, uint64_t number)
+{
+	const uint64_t rest = n - number * SEGMENT;
+
+	return rest < SEGMENT ? (unsigned)rest : SEGMENT;
+}
+
+/* Those of a segment that are known of and not read yet. */
+static lc_status
+read_rows(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
+    uint64_t number, struct segment *segment)
+{
+	const uint64_t first = number * SEGMENT;
+	const unsigned n = rows_in(known, number);
+	unsigned i = atomic_load_explicit(&segment->n, memory_order_relaxed);
+	struct lc__layout_row *rows;
+
+	return_if_error(reserve(segment, &rows));
+	for (; i < n; i++) {
+		return_if_error(get_row(r, s, first + i, &rows[i]));
+		if (i > 0 && !follows(&rows[i], &rows[i - 1]))
+			return damaged(r, first + i);
+	}
+	if (!atomic_load_explicit(&segment->has_first, memory_order_relaxed))
+		note_first(segment, &rows[0]);
+	/* Another thread may have come to know of more meanwhile. */
+	if (i > atomic_load_explicit(&segment->n, memory_order_relaxed))
+		atomic_store_explicit(&segment->n, i, memory_order_release);
+	return LC_OK;
+}
+
+static lc_status
+read_first(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
+    uint64_t number, struct segment *segment)
+{
+	struct lc__layout_row row;
+
+	(void)known;
+
+	if (atomic_load_explicit(&segment->has_first, memory_order_relaxed))
+		return LC_OK;
+	return_if_error(get_row(r, s, number * SEGMENT, &row));
+	note_first(segment, &row);
+	return LC_OK;
+}
+
+static struct extent
+known_of(struct order_rows *r)
+{
+	struct extent known;
+
+	pthread_mutex_lock(&r->lock);
+	known = r->known;
+	pthread_mutex_unlock(&r->lock);
+	return known;
+}
+
+/* In a snapshot of its own, whose order must still be the known one; it may be known
+ * farther by the time that it is read. */
+static lc_status
+read_of(struct order_rows *r, uint64_t number, struct segment *segment,
+    lc_status (*read)(struct order_rows *, struct lc__snapshot *, uint64_t,
+    uint64_t, struct segment *))
+{
+	const struct extent known = known_of(r);
+	struct lc__snapshot *s;
+	lc_status status;
+	bool same = false;
+
+	return_if_error(lc__snapshot_take(r->env, &s));
+	pthread_mutex_lock(&r->lock);
+	status = check_known(&known, s, &same);
+	if (status == LC_OK)
+		status = same ? read(r, s, known.n, number, segment) : changed(r);
+	pthread_mutex_unlock(&r->lock);
+	lc__snapshot_give(s, 0);
+	return status;
+}
+
+/* ---- looking up ----------------------------------------------------------------------- */
+
+/* A segment with its first @p n rows read. */
+static lc_status
+need_rows(struct order_rows *r, uint64_t number, unsigned n,
+    const struct lc__layout_row **out)
+{
+	struct segment *segment = segment_of(r, number);
+
+	if (segment == NULL)
+		return no_memory();
+	if (atomic_load_explicit(&segment->n, memory_order_acquire) < n)
+		return_if_error(read_of(r, number, segment, read_rows));
+	*out = atomic_load_explicit(&segment->rows, memory_order_acquire);
+	return LC_OK;
+}
+
+static lc_status
+need_first(struct order_rows *r, uint64_t number, bool units, uint64_t *out)
+{
+	struct segment *segment = segment_of(r, number);
+
+	if (segment == NULL)
+		return no_memory();
+	if (!atomic_load_explicit(&segment->has_first, memory_order_acquire))
+		return_if_error(read_of(r, number, segment, read_first));
+	*out = units ? segment->first_unit : segment->first_record;
+	return LC_OK;
+}
+
+static lc_status
+get(struct lc__rows *rows, uint64_t n, uint64_t position,
+    struct lc__layout_row *out)
+{
+	const struct lc__layout_row *row;
+
+	(void)n;
+	return_if_error(need_rows(of(rows), position / SEGMENT,
+	    (unsigned)(position % SEGMENT) + 1, &row));
+	*out = row[position % SEGMENT];
+	return LC_OK;
+}
+
+/* The last segment that begins at or before i. */
+static lc_status
+find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i,
+    uint64_t *out)
+{
+	uint64_t low = 0, high = (n - 1) / SEGMENT;
+
+	while (low < high) {
+		const uint64_t middle = high - (high - low) / 2;
+		uint64_t first = 0;
+
+		return_if_error(need_first(r, middle, units, &first));
+		if (first <= i)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	*out = low;
+	return LC_OK;
+}
+
+static lc_status
+find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
+    uint64_t *position, struct lc__layout_row *out)
+{
+	const struct lc__layout_row *row;
+	uint64_t number = 0, at;
+
+	return_if_error(find_segment(of(rows), n, units, i, &number));
+	return_if_error(need_rows(of(rows), number, rows_in(n, number), &row));
+	at = lc__row_search(row, rows_in(n, number), units, i);
+	/* Where the first rows of segments contradict what is in them. */
+	if (i < lc__row_first(&row[at], units) || i >= lc__row_end(&row[at], units))
+		return damaged(of(rows), number * SEGMENT + at);
+	*position = number * SEGMENT + at;
+	*out = row[at];
+	return LC_OK;
+}
+
+static const struct lc__rows_kind order_kind = { get, find, free_rows };
+
+/* ---- making ----------------------------------------------------------------------------- */
+
+lc_status
+lc__order_rows_new(struct lc__env *env, bool lengths, struct lc__rows **out)
+{
+	struct order_rows *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return no_memory();
+	r->rows.kind = &order_kind;
+	atomic_init(&r->rows.refs, 1);
+	r->env = env;
+	r->lengths = lengths;
+	pthread_mutex_init(&r->lock, NULL);
+	*out = &r->rows;
+	return LC_OK;
+}
+
+bool
+lc__is_order_rows(const struct lc__rows *rows)
+{
+	return rows->kind == &order_kind;
+}
+
+static lc_status
+extend(struct order_rows *r, struct lc__snapshot *s, uint64_t n, bool *same)
+{
+	struct lc__order_row last;
+	lc_status status;
+
+	return_if_error(check_known(&r->known, s, same));
+	if (!*same || n <= r->known.n)
+		return LC_OK;
+	status = lc__order_get(s, n - 1, &last);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is missing",
+		    lc__env_dir(r->env), (unsigned long long)(n - 1));
+	return_if_error(status);
+	r->known = (struct extent){ n, last.chunk, last.prefix_hash };
+	return LC_OK;
+}
+
+lc_status
+lc__order_rows_extend(struct lc__rows *rows, struct lc__snapshot *snapshot,
+    uint64_t n, bool *same)
+{
+	struct order_rows *r = of(rows);
+	lc_status status;
+
+	pthread_mutex_lock(&r->lock);
+	status = extend(r, snapshot, n, same);
+	pthread_mutex_unlock(&r->lock);
+	return status;
+}

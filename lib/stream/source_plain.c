@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The layout of a module of plain puts: one scan of its ledger. */
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "stream/source_module.h"
+
+/* A layout being made: one scan of the ledger. */
+struct scan {
+	struct lc__module_source *m;
+	struct lc__snapshot *snapshot;
+	struct lc__row_array *array;
+	uint64_t prefix_hash;      /* so far */
+	struct lc__layout *old;    /* what was known before, or NULL */
+	uint64_t old_at;           /* the row of it to be looked at next */
+};
+
+/* The row that was known of a chunk, false if there is none: lengths that were added
+ * up once need not be again. */
+static bool
+known_row(struct scan *s, uint64_t chunk, struct lc__layout_row *out)
+{
+	const uint64_t n = s->old == NULL ? 0 : lc__layout_info(s->old)->chunks;
+
+	for (; s->old_at < n; s->old_at++) {
+		if (lc__layout_row(s->old, s->old_at, out) != LC_OK ||
+		    out->id > chunk)
+			return false;
+		if (out->id == chunk)
+			return true;
+	}
+	return false;
+}
+
+static lc_status
+add_up_units(struct scan *s, uint64_t chunk, const struct lc__ledger_row *row,
+    uint64_t *out)
+{
+	const struct lc__places_ask ask = { .row = row,
+		.length_field = s->m->source.length_field };
+	struct lc__layout_row known;
+	struct lc__places *places;
+	bool kept;
+
+	if (known_row(s, chunk, &known) && known.records == row->live) {
+		*out = known.units;
+		return LC_OK;
+	}
+	return_if_error(lc__module_places(s->m, s->snapshot, chunk, &ask, &places,
+	    &kept));
+	*out = places->units;
+	lc__places_drop(places);
+	return LC_OK;
+}
+
+static lc_status
+scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
+{
+	struct lc__layout_row row = { .id = chunk, .records = ledger->live,
+		.units = ledger->live };
+	unsigned char link[32];
+
+	if (ledger->live == 0)
+		return LC_OK;
+	if (*s->m->source.length_field != '\0' && s->m->own_lengths)
+		row.units = ledger->length;
+	else if (*s->m->source.length_field != '\0')
+		return_if_error(add_up_units(s, chunk, ledger, &row.units));
+	lc__set64(link, s->prefix_hash);
+	lc__set64(link + 8, row.id);
+	lc__set64(link + 16, row.records);
+	lc__set64(link + 24, row.units);
+	row.prefix_hash = s->prefix_hash = lc__hash64(link, sizeof(link));
+	return lc__row_array_add(s->array, &row);
+}
+
+static lc_status
+scan_ledger(struct scan *s)
+{
+	uint64_t chunk = 0;
+
+	for (;; chunk++) {
+		struct lc__ledger_row row;
+		struct lc__slice value;
+		const lc_status status = lc__txn_seek(s->snapshot->txn, LC__LEDGER,
+		    chunk, &chunk, &value);
+
+		if (status == LC_NOT_FOUND)
+			return LC_OK;
+		return_if_error(status);
+		if (!lc__ledger_decode(value.data, value.size, &row))
+			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk "
+			    "%llu is damaged", s->m->source.name,
+			    (unsigned long long)chunk);
+		return_if_error(scan_chunk(s, chunk, &row));
+	}
+}
+
+static lc_status
+scan_layout(struct scan *s, struct lc__layout **out)
+{
+	const struct lc__row_array *array = s->array;
+	lc_source_info info;
+
+	return_if_error(scan_ledger(s));
+	lc__module_info(s->m, &info);
+	/* Chunk ids begin with 1. */
+	info.generation = s->snapshot->state.next_chunk > 0 ?
+	    s->snapshot->state.next_chunk - 1 : 0;
+	info.chunks = array->n;
+	info.prefix_hash = s->prefix_hash;
+	if (array->n > 0) {
+		const struct lc__layout_row *last = &array->row[array->n - 1];
+
+		info.records = last->first_record + last->records;
+		info.length = last->first_unit + last->units;
+	}
+	return lc__layout_new(&info, &s->array->rows, s->snapshot->loaded, out);
+}
+
+lc_status
+lc__module_scan(struct lc__module_source *m, struct lc__snapshot *snapshot,
+    struct lc__layout *old, struct lc__layout **out)
+{
+	struct scan s = { .m = m, .snapshot = snapshot, .old = old,
+		.array = lc__row_array_new() };
+	lc_status status;
+
+	if (s.array == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+	status = scan_layout(&s, out);
+	lc__rows_drop(&s.array->rows);
+	return status;
+}
