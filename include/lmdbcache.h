@@ -1717,7 +1717,8 @@ typedef struct lc_reader_options {
 	                           tensor itself; of windows over a length field, tensors whose
 	                           first axis is as long. NULL for all of the first record that
 	                           is read; of windows, the length field */
-	size_t n_fields;      /**< of fields */
+	size_t n_fields;      /**< of fields; 0 with fields that are not NULL: no tensors, as
+	                           for a list of what there is */
 	int views;            /**< give pointers to records in place instead of one array;
 	                           not with windows; default 0 */
 	int documents;        /**< of windows: tell where documents begin; default 0 */

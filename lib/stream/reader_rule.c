@@ -35,8 +35,6 @@ check_fields(const lc_reader_options *o)
 {
 	if (o->fields == NULL)
 		return o->n_fields == 0 ? LC_OK : invalid("fields without names");
-	if (o->n_fields == 0)
-		return invalid("no fields to read");
 	for (size_t i = 0; i < o->n_fields; i++)
 		if (o->fields[i] == NULL)
 			return lc__error(LC_INVALID, 0, "reader: field %zu has no "
