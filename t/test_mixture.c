@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fail_malloc.h"
 #include "model_order.h"
 #include "model_shuffle.h"
 #include "order/mixture.h"
@@ -165,6 +166,22 @@ START_TEST(large_numbers)
 }
 END_TEST
 
+/* The first allocation fails, then the second one. */
+START_TEST(without_memory)
+{
+	struct lc__mixture *mixture = NULL;
+	lc_status status;
+
+	for (long n = 1; n <= 2; n++) {
+		fail_malloc(n, false);
+		status = lc__mixture_new(NULL, 3, 8, 1, &mixture);
+		fail_malloc(0, false);
+		ck_assert_int_eq(status, LC_NO_MEMORY);
+		ck_assert_ptr_null(mixture);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -177,6 +194,7 @@ main(void)
 	tcase_add_loop_test(tc, refused, 0,
 	    (int)(sizeof(refusals) / sizeof(refusals[0])));
 	tcase_add_test(tc, large_numbers);
+	tcase_add_test(tc, without_memory);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "fail_malloc.h"
 #include "model_order.h"
 #include "order/rstar.h"
 #include "sample.h"
@@ -242,6 +243,20 @@ START_TEST(late_epochs)
 }
 END_TEST
 
+START_TEST(without_memory)
+{
+	const uint64_t ends[] = { 1, 2, 3 };
+	struct lc__rstar *rstar = NULL;
+	lc_status status;
+
+	fail_malloc(1, true);
+	status = lc__rstar_new(2, ends, 3, true, &rstar);
+	fail_malloc(0, false);
+	ck_assert_int_eq(status, LC_NO_MEMORY);
+	ck_assert_ptr_null(rstar);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -254,6 +269,7 @@ main(void)
 	tcase_add_loop_test(tc, large_numbers, 0, 6);
 	tcase_add_test(tc, endless_steps);
 	tcase_add_test(tc, late_epochs);
+	tcase_add_test(tc, without_memory);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
