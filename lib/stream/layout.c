@@ -45,22 +45,32 @@ array_get(struct lc__rows *rows, uint64_t n, uint64_t position,
 	return LC_OK;
 }
 
-/* Chunks are much alike as a rule, so what the first one has tells nearly always
- * which it is. */
+/* Where it would be if all had the same. */
+static uint64_t
+guess(const struct lc__layout_row *row, uint64_t n, bool units, uint64_t i)
+{
+	const uint64_t first = lc__row_first(row, units);
+	const uint64_t each = (lc__row_end(&row[n - 1], units) - first) / n;
+	const uint64_t at = each > 0 && i > first ? (i - first) / each : 0;
+
+	return at < n ? at : n - 1;
+}
+
+/* Chunks are much alike as a rule: from the guess on, ever larger steps find two rows
+ * with the one that is sought between them. Mostly they are in the same cache line. */
 uint64_t
 lc__row_search(const struct lc__layout_row *row, uint64_t n, bool units,
     uint64_t i)
 {
-	const uint64_t first = lc__row_first(row, units);
-	const uint64_t each = lc__row_end(row, units) - first;
-	uint64_t low = 0, high = n - 1;
+	uint64_t low = guess(row, n, units, i), high = low, step = 1;
 
-	if (each > 0 && (i - first) / each < n) {
-		const uint64_t guess = (i - first) / each;
-
-		if (lc__row_first(&row[guess], units) <= i &&
-		    i < lc__row_end(&row[guess], units))
-			return guess;
+	for (; low > 0 && i < lc__row_first(&row[low], units); step *= 2) {
+		high = low;
+		low = low > step ? low - step : 0;
+	}
+	for (; high < n - 1 && i >= lc__row_end(&row[high], units); step *= 2) {
+		low = high;
+		high = n - 1 - high > step ? high + step : n - 1;
 	}
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
