@@ -7,6 +7,7 @@
 #include "store/cache.h"
 #include "store/module.h"
 #include "life/recovery.h"
+#include "life/recover_inputs.h"
 #include "life/recover_rows.h"
 #include "life/recover_write.h"
 
@@ -27,6 +28,7 @@ free_parts(struct lc__recovery *r)
 	free(r->spans);
 	free(r->chunks);
 	free(r->live);
+	free(r->placed);
 }
 
 static bool
@@ -47,13 +49,16 @@ recover(struct lc__recovery *r, bool dry_run)
 	return_if_error(lc__recovery_read_state(r));
 	return_if_error(lc__recovery_mend_settings(r));
 	return_if_error(lc__recovery_mend_schemas(r));
+	return_if_error(lc__recovery_read_places(r));
 	return_if_error(lc__recovery_read_chunks(r));
 	return_if_error(lc__recovery_read_runs(r));
 	return_if_error(lc__recovery_decide(r));
 	return_if_error(lc__recovery_check_counts(r));
+	return_if_error(lc__recovery_check_inputs(r));
 	if (dry_run || !any_damage(r))
 		return LC_NOT_FOUND;
-	return lc__recovery_write(r);
+	return_if_error(lc__recovery_write(r));
+	return lc__recovery_write_inputs(r);
 }
 
 /* LC_NOT_FOUND: nothing was to be written. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/settings.h"
+#include "life/recover_inputs.h"
 
 /* ---- the state ------------------------------------------------------------ */
 
@@ -100,11 +101,13 @@ lc__recovery_read_state(struct lc__recovery *r)
 /* Larger rows would take too long. */
 #define MENDABLE 4096
 
-/* One byte of a row may be wrong: which, and what it was, the checksum tells. */
-static bool
-mend_byte(unsigned char *row, size_t size)
+bool
+lc__recovery_mend_byte(unsigned char *row, size_t size)
 {
 	const size_t content = size - 8;
+
+	if (size <= 8 || size > MENDABLE)
+		return false;
 
 	for (size_t i = 0; i < size; i++) {
 		const unsigned char was = row[i];
@@ -133,7 +136,7 @@ mend_settings_row(struct lc__snapshot *s)
 	lc__buf_append(&copy, row.data, row.size);
 	if (copy.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
-	else if (row.size <= MENDABLE && mend_byte(copy.data, copy.size))
+	else if (lc__recovery_mend_byte(copy.data, copy.size))
 		status = lc__txn_put_meta(s->txn, "settings", copy.data,
 		    copy.size);
 	lc__buf_free(&copy);
@@ -167,11 +170,10 @@ mend_schema(struct lc__recovery *r, uint32_t id, struct lc__buf *out)
 {
 	struct lc__slice row;
 
-	if (lc__txn_get(r->change->snapshot.txn, LC__SCHEMA, id, &row) != LC_OK ||
-	    row.size <= 8 || row.size > MENDABLE)
+	if (lc__txn_get(r->change->snapshot.txn, LC__SCHEMA, id, &row) != LC_OK)
 		return false;
 	lc__buf_append(out, row.data, row.size);
-	return !out->failed && mend_byte(out->data, out->size);
+	return !out->failed && lc__recovery_mend_byte(out->data, out->size);
 }
 
 /* A structure that no value has: ids have no holes. */
@@ -256,6 +258,7 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 		memset(row, 0, sizeof(*row));
 		row->ordinal = chunk->id;
 		row->time_ms = lc__clock_wall_ms();
+		lc__recovery_place(r, chunk->id, row);
 	}
 	row->records = row->live = row->bytes = row->live_bytes = row->hash = 0;
 	row->length = 0;

@@ -8,6 +8,10 @@
 /** Read the state row, or make up for it from what the tables hold. */
 LC_CHECKED lc_status lc__recovery_read_state(struct lc__recovery *r);
 
+/** One byte of a row may be wrong: which, and what it was, the checksum at its end
+ *  tells. False for a row with more damage, and for a large one. */
+bool lc__recovery_mend_byte(unsigned char *row, size_t size);
+
 /** Mend the damaged schemas; a structure that is lost gets a stand-in. */
 LC_CHECKED lc_status lc__recovery_mend_schemas(struct lc__recovery *r);
 

@@ -48,6 +48,14 @@ struct lc__found {
 	uint64_t id;
 	uint64_t first, count; /* its sound records */
 	bool rewrite;          /* something of it is damaged */
+	uint64_t digest;       /* of them, in a module with inputs */
+};
+
+/** Where the order says that a chunk came from. */
+struct lc__placed {
+	uint64_t chunk;
+	uint32_t input;
+	uint64_t ordinal;
 };
 
 struct lc__recovery {
@@ -58,6 +66,7 @@ struct lc__recovery {
 	struct lc__measure measure; /* by their length field */
 	bool state_lost;     /* the order of the runs is that of their ids */
 	bool index_damaged;  /* the runs are to be written anew */
+	bool inputs_damaged; /* inputs and order are to be written anew */
 	bool chunk_missing;  /* the ledger has a row for one that is not there */
 	bool trial;          /* decide without telling and counting */
 	uint64_t done;       /* bytes read */
@@ -69,9 +78,10 @@ struct lc__recovery {
 	struct lc__span *spans;   /* by location */
 	struct lc__found *chunks; /* by id */
 	struct lc__new_entry *live; /* the index to be, by cache_id */
-	uint64_t nruns, nclaims, ngaps, nsounds, nspans, nchunks, nlive;
+	struct lc__placed *placed; /* by chunk */
+	uint64_t nruns, nclaims, ngaps, nsounds, nspans, nchunks, nlive, nplaced;
 	uint64_t runs_room, claims_room, gaps_room, sounds_room, spans_room,
-	    chunks_room, live_room;
+	    chunks_room, live_room, placed_room;
 };
 
 /** Make room for one more element of an array. */

@@ -459,6 +459,15 @@ check_usage(struct verify *v)
 	return status;
 }
 
+static uint64_t
+digest_of(void *ctx, uint64_t chunk)
+{
+	const struct verify *v = ctx;
+
+	return chunk < v->snapshot->state.next_chunk && v->digests != NULL ?
+	    v->digests[chunk] : 0;
+}
+
 /* ---- the whole ------------------------------------------------------------ */
 
 static lc_status
@@ -479,8 +488,9 @@ check_all(struct verify *v)
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
 	check_state(v);
-	return_if_error(lc__verify_inputs(v->snapshot, v->digests, damage_line,
-	    v));
+	return_if_error(lc__verify_inputs(v->snapshot, &(struct lc__verify_ask) {
+		.digest = digest_of, .damage = damage_line, .ctx = v
+	}));
 	/* Where something is damaged, what is left of it says nothing. */
 	return v->result.damaged > 0 ? LC_OK : check_usage(v);
 }

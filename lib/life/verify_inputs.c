@@ -11,9 +11,7 @@
 
 struct check {
 	struct lc__snapshot *s;
-	const uint64_t *digests;
-	void (*tell)(void *ctx, const char *line);
-	void *ctx;
+	const struct lc__verify_ask *ask;
 	struct lc__fill_row fill;     /* as stored */
 	struct lc__fill_row found;    /* as the other rows say */
 	struct lc__round_input *turns; /* of the inputs; malloc'ed */
@@ -30,7 +28,7 @@ damage(const struct check *c, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	c->tell(c->ctx, line);
+	c->ask->damage(c->ask->ctx, line);
 }
 
 static void
@@ -99,10 +97,23 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 	    ledger.live != ledger.records)
 		damage(c, "order: chunk %llu has not the records that it was "
 		    "committed with", chunk);
-	else if (c->digests[row->chunk] != row->digest)
+	else if (c->ask->digest(c->ask->ctx, row->chunk) != row->digest)
 		damage(c, "order: the records of chunk %llu are not those that it "
 		    "was committed with", chunk);
 	return LC_OK;
+}
+
+/* Has recovery noted that a chunk is gone? */
+static lc_status
+is_lost(struct check *c, uint32_t input, uint64_t ordinal, bool *lost)
+{
+	struct lc__order_row row;
+	const lc_status status = lc__order_get_waiting(c->s, input, ordinal, &row);
+
+	*lost = status == LC_OK && row.chunk == LC__ORDER_LOST;
+	c->rows += *lost;
+	c->found.committed -= *lost;
+	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
 }
 
 /* ---- the published order -------------------------------------------------- */
@@ -131,6 +142,32 @@ turn_of(void *ctx, uint32_t input)
 	return ((struct check *)ctx)->turns[input];
 }
 
+/* The row of the place that comes next. */
+static lc_status
+check_place(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
+{
+	const unsigned long long place = c->found.published;
+	struct lc__order_row row;
+	const lc_status status = lc__order_get(c->s, place, &row);
+
+	*missing = status == LC_CORRUPT || status == LC_NOT_FOUND;
+	if (*missing) {
+		damage(c, "order row %llu: %s", place, status == LC_CORRUPT ?
+		    "damaged" : "missing");
+		return LC_OK;
+	}
+	return_if_error(status);
+	if (row.input != input || row.ordinal != ordinal)
+		damage(c, "order row %llu: is chunk %llu of input %u, must be "
+		    "chunk %llu of input %u", place,
+		    (unsigned long long)row.ordinal, row.input,
+		    (unsigned long long)ordinal, input);
+	return_if_error(check_chunk(c, &row));
+	check_sums(c, &row);
+	c->rows++;
+	return LC_OK;
+}
+
 /* The rows are the stable prefix of the round, and nothing else. */
 static lc_status
 check_published(struct check *c)
@@ -138,56 +175,51 @@ check_published(struct check *c)
 	struct lc__rounds rounds = { 0 };
 	uint64_t ordinal = 0;
 	uint32_t input = 0;
+	bool missing = false, lost = false;
 
-	while (lc__rounds_next(&rounds, (uint32_t)c->fill.inputs, turn_of, c,
-	    &input, &ordinal) == LC__TURN_CHUNK) {
-		struct lc__order_row row;
-		const lc_status status = lc__order_get(c->s,
-		    c->found.published, &row);
-
-		if (status == LC_CORRUPT || status == LC_NOT_FOUND) {
-			damage(c, "order row %llu: %s",
-			    (unsigned long long)c->found.published,
-			    status == LC_CORRUPT ? "damaged" : "missing");
-			return LC_OK;
-		}
-		return_if_error(status);
-		if (row.input != input || row.ordinal != ordinal)
-			damage(c, "order row %llu: is chunk %llu of input %u, "
-			    "must be chunk %llu of input %u",
-			    (unsigned long long)c->found.published,
-			    (unsigned long long)row.ordinal, row.input,
-			    (unsigned long long)ordinal, input);
-		return_if_error(check_chunk(c, &row));
-		check_sums(c, &row);
+	while (!missing && lc__rounds_next(&rounds, (uint32_t)c->fill.inputs,
+	    turn_of, c, &input, &ordinal) == LC__TURN_CHUNK) {
+		return_if_error(is_lost(c, input, ordinal, &lost));
+		if (!lost)
+			return_if_error(check_place(c, input, ordinal, &missing));
 		c->left[input]--;
-		c->rows++;
 	}
+	return LC_OK;
+}
+
+static lc_status
+check_waiting_one(struct check *c, uint32_t input, uint64_t ordinal,
+    bool *missing)
+{
+	struct lc__order_row row;
+	const lc_status status = lc__order_get_waiting(c->s, input, ordinal, &row);
+
+	*missing = status == LC_CORRUPT || status == LC_NOT_FOUND;
+	if (*missing) {
+		damage(c, "order row of chunk %llu of input %u: %s",
+		    (unsigned long long)ordinal, input,
+		    status == LC_CORRUPT ? "damaged" : "missing");
+		return LC_OK;
+	}
+	return_if_error(status);
+	c->rows++;
+	if (row.input != input || row.ordinal != ordinal)
+		damage(c, "order row of chunk %llu of input %u is another one's",
+		    (unsigned long long)ordinal, input);
+	if (row.chunk != LC__ORDER_LOST)
+		return check_chunk(c, &row);
+	c->found.committed--;
 	return LC_OK;
 }
 
 static lc_status
 check_waiting(struct check *c, uint32_t input)
 {
-	for (uint64_t i = 0; i < c->left[input]; i++) {
-		const uint64_t ordinal = c->turns[input].chunks - 1 - i;
-		struct lc__order_row row;
-		const lc_status status = lc__order_get_waiting(c->s, input,
-		    ordinal, &row);
+	const uint64_t chunks = c->turns[input].chunks;
+	bool missing = false;
 
-		if (status == LC_CORRUPT || status == LC_NOT_FOUND) {
-			damage(c, "order row of chunk %llu of input %u: %s",
-			    (unsigned long long)ordinal, input,
-			    status == LC_CORRUPT ? "damaged" : "missing");
-			return LC_OK;
-		}
-		return_if_error(status);
-		if (row.input != input || row.ordinal != ordinal)
-			damage(c, "order row of chunk %llu of input %u is another "
-			    "one's", (unsigned long long)ordinal, input);
-		return_if_error(check_chunk(c, &row));
-		c->rows++;
-	}
+	for (uint64_t i = chunks - c->left[input]; i < chunks && !missing; i++)
+		return_if_error(check_waiting_one(c, input, i, &missing));
 	return LC_OK;
 }
 
@@ -250,12 +282,10 @@ check_filled(struct check *c)
 }
 
 lc_status
-lc__verify_inputs(struct lc__snapshot *snapshot, const uint64_t *digests,
-    void (*tell)(void *ctx, const char *line), void *ctx)
+lc__verify_inputs(struct lc__snapshot *snapshot,
+    const struct lc__verify_ask *ask)
 {
-	struct check c = {
-		.s = snapshot, .digests = digests, .tell = tell, .ctx = ctx
-	};
+	struct check c = { .s = snapshot, .ask = ask };
 	lc_status status = lc__fill_get(snapshot, &c.fill);
 	uint64_t rows = 0;
 

@@ -5,14 +5,20 @@
 
 #include "store/snapshot.h"
 
+/** What the check asks for, and where it tells. */
+struct lc__verify_ask {
+	/* The digest of a chunk's records (store/digest.h); 0 if it is not there. */
+	uint64_t (*digest)(void *ctx, uint64_t chunk);
+	void (*damage)(void *ctx, const char *line);
+	void *ctx;
+};
+
 /**
  * Compare the rows of inputs and of the order with one another, with the ledger and
- * with what the chunks hold. Each damage goes to @p damage.
- * @param digests  of the chunks by id; not read in a module without inputs
+ * with what the chunks hold.
  * @return LC_OK, also with damages; LC_NO_MEMORY, LC_IO.
  */
 LC_CHECKED lc_status lc__verify_inputs(struct lc__snapshot *snapshot,
-    const uint64_t *digests, void (*damage)(void *ctx, const char *line),
-    void *ctx);
+    const struct lc__verify_ask *ask);
 
 #endif

@@ -213,6 +213,8 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
 		    "of input %u is missing", lc__env_dir(s->env),
 		    (unsigned long long)ordinal, input);
 	return_if_error(status);
+	if (row.chunk == LC__ORDER_LOST)
+		return LC_OK;
 	row.first_record = fill->records;
 	row.first_unit = fill->length;
 	row.prefix_hash = lc__order_chain(fill->prefix_hash, &row);

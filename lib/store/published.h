@@ -29,6 +29,9 @@ bool lc__order_decode(const void *bytes, size_t size,
 
 /** Keys of the table `order` from here on are of chunks that wait for their place. */
 #define LC__ORDER_WAITING ((uint64_t)1 << 63)
+/** Such a row, of a chunk that recovery could not find again: the order goes on
+ *  without it. It has this in the place of its id, and no records. */
+#define LC__ORDER_LOST 0
 /** The key that a chunk waits under. */
 uint64_t lc__order_waiting_key(uint32_t input, uint64_t ordinal);
 /** A chunk that waits; LC_NOT_FOUND. */
