@@ -165,6 +165,23 @@ offer_modules(const char *typed)
 	return status;
 }
 
+/* A module, or a path: what has a slash is one, as is what no module begins with. */
+static int
+offer_sources(const char *typed)
+{
+	struct list modules = { 0 };
+	const int status = module_list(&modules, 0, NULL);
+	bool found = *typed == '\0';
+
+	for (size_t i = 0; i < modules.count; i++)
+		found = found || begins(modules.items[i].data, typed);
+	list_free(&modules);
+	if (found)
+		return offer_modules(typed);
+	puts("files");
+	return status;
+}
+
 /* Only ids that a shell can take: text without control characters. */
 static void
 offer_id(lc_id id)
@@ -246,6 +263,8 @@ offer_operand(const struct written *written, const char *typed)
 	switch (n == 0 || over ? '\0' : kinds[at < n ? at : n - 1]) {
 	case 'm':
 		return offer_modules(typed);
+	case 's':
+		return offer_sources(typed);
 	case 'i':
 		return offer_ids(written->module, typed);
 	case 'c':

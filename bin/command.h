@@ -12,8 +12,9 @@ struct command {
 	const char *text;      /* the --help text: paragraphs, one line each */
 	const char *examples;  /* lines of shell */
 	const char *completes; /* kinds of operands: m module, i cache_id, f file,
-	                          d directory, c command, w word of that command,
-	                          n setting of a module; the last one repeats */
+	                          d directory, s module or path, c command, w word
+	                          of that command, n setting of a module; the last
+	                          one repeats */
 	int least, most;       /* how many operands; most -1: any number */
 	/** Its subcommands, NULL at the end, or NULL. With them the first operand
 	 *  is the name of one, and that one runs with its own options. */
@@ -26,7 +27,8 @@ extern const struct command
     cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat, cmd_schema, cmd_set,
     cmd_verify, cmd_backup, cmd_copy, cmd_merge, cmd_compact, cmd_clear,
     cmd_recover, cmd_import, cmd_export, cmd_shard, cmd_dump, cmd_load, cmd_build,
-    cmd_warehouse, cmd_view, cmd_config, cmd_help, cmd_complete;
+    cmd_warehouse, cmd_view, cmd_plan, cmd_config, cmd_help,
+    cmd_complete;
 
 /** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "plan.h"
+#include "plan_table.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+
+/* More examples are not looked at unless --over asks for them. */
+#define MOST_EXAMPLES (1u << 22)
+
+static struct streamopts order = STREAMOPTS_DEFAULT(256);
+static uint64_t readers = 1;
+static int split;
+static const char *show;
+static uint64_t over = OPT_UNSET;
+static uint64_t within = 16;
+static uint64_t kept = 16;
+static int compare;
+static uint64_t disk_mbps = OPT_UNSET;
+static const char *seek_ms;
+
+static struct opt options[] = {
+	{ "", "show", OPT_TEXT, &show, .value = "BATCH[-LAST]",
+	    .help = "which parts of which chunks these batches ask of each reader" },
+	{ "", "compare", OPT_FLAG, &compare,
+	    .help = "the cost of several orders, a line each" },
+	{ "", "over", OPT_COUNT, &over, .value = "N", .least = 1, .most = 1u << 24,
+	    .help = "look at so many batches; up to 1000 unless said otherwise" },
+	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1,
+	    .most = 65536, .help = "how many share a batch" },
+	{ "", "split", OPT_CHOICE, &split, .value = "strided|contiguous",
+	    .help = "how readers share a batch: in turn, or a part each" },
+	{ "", "within", OPT_COUNT, &within, .value = "K", .least = 1,
+	    .help = "count chunks that come again within K batches" },
+	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
+	    .help = "the chunks that stay in memory" },
+	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
+	    .help = "predict an epoch on a disk that reads N MB a second" },
+	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
+	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
+	STREAMOPTS_ORDER(order),
+	STREAMOPTS_MIX(order),
+	{ .kind = OPT_END }
+};
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static int
+read_disk(struct plan_disk *out)
+{
+	char *end = NULL;
+
+	out->mbps = disk_mbps == OPT_UNSET ? 0 : (double)disk_mbps;
+	out->seek = 0.1e-3;
+	if (seek_ms == NULL)
+		return EXIT_DONE;
+	out->seek = strtod(seek_ms, &end) / 1e3;
+	if (*seek_ms < '0' || *seek_ms > '9' || *end != '\0' ||
+	    !(out->seek >= 0 && out->seek < 1e6))
+		return report_usage("--seek-ms: not a number: '%s'", seek_ms);
+	return EXIT_DONE;
+}
+
+/* "5" or "5-9". */
+static int
+read_show(uint64_t *first, uint64_t *last)
+{
+	char text[24] = "";
+	const char *dash = strchr(show, '-');
+	const size_t n = dash != NULL ? (size_t)(dash - show) : strlen(show);
+
+	if (n < sizeof(text))
+		memcpy(text, show, n);
+	*last = 0;
+	if (!count_parse(text, first) || *first >= UINT64_MAX / order.batch ||
+	    (dash != NULL && (!count_parse(dash + 1, last) || *last < *first ||
+	    *last >= UINT64_MAX / order.batch)))
+		return report_usage("--show: '%s' is neither BATCH nor BATCH-LAST", show);
+	if (dash == NULL)
+		*last = *first;
+	return EXIT_DONE;
+}
+
+/* ---- one order ---------------------------------------------------------------------------- */
+
+static int
+open_stream(const struct streaming *streaming, const struct streamopts *opts,
+    lc_stream **out)
+{
+	lc_stream_options how;
+	const int status = streamopts_fill(opts, &how);
+	lc_status opened;
+
+	if (status != EXIT_DONE)
+		return status;
+	opened = streaming_start(streaming, &how, out);
+	return opened == LC_OK ? EXIT_DONE : report_argument(opened);
+}
+
+static int
+show_batches(const struct plan *plan)
+{
+	lc_stream_info info = { .struct_size = sizeof(info) };
+	uint64_t first, last;
+	lc_stream *stream;
+	lc_status got;
+	int status = read_show(&first, &last);
+
+	if (status == EXIT_DONE)
+		status = open_stream(plan->streaming, &order, &stream);
+	if (status != EXIT_DONE)
+		return status;
+	got = lc_stream_info_get(stream, &info);
+	if (got != LC_OK) {
+		status = report_status(got);
+	} else if (first >= info.batches) {
+		report_error("there is no batch %llu: there are %llu",
+		    (unsigned long long)first, (unsigned long long)info.batches);
+		status = EXIT_NO;
+	} else {
+		status = plan_show(plan, stream, first, last < info.batches ? last :
+		    info.batches - 1);
+	}
+	lc_stream_close(stream);
+	return status;
+}
+
+/* Batches of a time over the data, also of an order that never ends. */
+static double
+epoch_batches(const struct plan *plan, const struct streamopts *opts)
+{
+	const uint64_t stride = opts->window == 0 ? 1 : opts->stride ? opts->stride :
+	    opts->window;
+
+	return plan->chunks->units / (double)stride / (double)plan->batch;
+}
+
+/* What is looked at: of an order that never ends one epoch at most. */
+static uint64_t
+bound(const struct plan *plan, const struct streamopts *opts,
+    const lc_stream_info *info)
+{
+	const double epoch = epoch_batches(plan, opts) + 1;
+
+	return info->batches == UINT64_MAX && epoch < (double)plan->over ?
+	    (uint64_t)epoch : plan->over;
+}
+
+static int
+find_cost(const struct plan *plan, const struct streamopts *opts,
+    struct plan_cost *out)
+{
+	lc_stream_info info = { .struct_size = sizeof(info) };
+	struct plan bounded = *plan;
+	lc_status status;
+	lc_stream *stream;
+	const int opened = open_stream(plan->streaming, opts, &stream);
+
+	memset(out, 0, sizeof(*out));
+	if (opened != EXIT_DONE)
+		return opened;
+	progress_begin("plan");
+	status = lc_stream_info_get(stream, &info);
+	bounded.over = bound(plan, opts, &info);
+	if (status == LC_OK)
+		status = plan_cost(&bounded, stream, info.batches, out);
+	progress_end();
+	out->epoch_batches = plan->streaming->n > 1 ? 0 : epoch_batches(plan, opts);
+	lc_stream_close(stream);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
+static struct plan_order
+name_of(const struct streamopts *opts, const struct plan_cost *cost)
+{
+	return (struct plan_order){ opts->idealised ? "R*" :
+	    lc_shuffle_name((lc_shuffle)opts->shuffle), opts->idealised, cost };
+}
+
+static int
+show_cost(const struct plan *plan, const struct plan_disk *disk)
+{
+	struct plan_cost cost;
+	struct plan_order named = name_of(&order, &cost);
+	const int status = find_cost(plan, &order, &cost);
+
+	if (status == EXIT_DONE)
+		plan_table_one(plan, &named, disk);
+	plan_cost_free(&cost);
+	return status;
+}
+
+/* ---- several orders ------------------------------------------------------------------------ */
+
+/* All shuffles, and R* with the number given, or that of the readers, or 16. */
+static int
+compare_orders(const struct plan *plan, const struct plan_disk *disk)
+{
+	static const lc_shuffle shuffles[] = { LC_SHUFFLE_NONE, LC_SHUFFLE_BLOCK,
+		LC_SHUFFLE_ERA, LC_SHUFFLE_FULL, LC_SHUFFLE_NONE };
+	const size_t n = plan->streaming->n > 1 ? 4 : 5;
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < n && status == EXIT_DONE; i++) {
+		struct streamopts each = order;
+		struct plan_cost cost;
+		struct plan_order named;
+		each.shuffle = (int)shuffles[i];
+		each.idealised = i < 4 ? 0 : order.idealised ? order.idealised :
+		    readers > 1 ? readers : 16;
+		each.epochs = i < 4 ? order.epochs : NULL;
+		named = name_of(&each, &cost);
+		status = find_cost(plan, &each, &cost);
+		if (status == EXIT_DONE)
+			plan_table_row(plan, &named, disk, i == 0);
+		plan_cost_free(&cost);
+	}
+	return status;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int
+plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
+{
+	const uint64_t most = MOST_EXAMPLES / order.batch;
+	struct plan_chunks chunks;
+	const struct plan plan = {
+		.streaming = streaming, .chunks = &chunks,
+		.readers = (uint32_t)readers, .split = (lc_split)split,
+		.batch = order.batch, .within = within, .kept = kept,
+		.over = over != OPT_UNSET ? over : most < 8 ? 8 : most < 1000 ? most :
+		    1000
+	};
+	const lc_status loaded = plan_chunks_load(streaming, &chunks);
+	int status;
+
+	if (loaded != LC_OK)
+		status = report_status(loaded);
+	else if (show != NULL)
+		status = show_batches(&plan);
+	else if (compare)
+		status = compare_orders(&plan, disk);
+	else
+		status = show_cost(&plan, disk);
+	plan_chunks_free(&chunks);
+	return status;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct streaming streaming;
+	struct plan_disk disk;
+	int status = read_disk(&disk);
+
+	(void)argc;
+	if (show != NULL && compare)
+		return report_usage("--show is of one order, --compare of several");
+	if (status == EXIT_DONE)
+		status = streaming_open(&streaming, argv[0], &order, true);
+	if (status != EXIT_DONE)
+		return status;
+	return streaming_close(&streaming, plan_sources(&streaming, &disk));
+}
+
+const struct command cmd_plan = {
+	.name = "plan",
+	.operands = "SOURCE",
+	.summary = "say what reading in an order would cost, without reading",
+	.text =
+	    "Finds out what the batches of an order ask of the chunks of SOURCE, from "
+	    "the sizes of chunks and the places of records in them; no record is read. "
+	    "The options of the order are those of cachex read.\n"
+	    "It counts the chunks that a batch touches, the places it goes to, its "
+	    "bytes, and how often chunks come again; and the bytes that are read for a "
+	    "byte asked for if whole chunks are read, with none and with the last "
+	    "--cache-chunks of them in memory. Of a long stream it looks at four parts. "
+	    "--compare does so for all shuffles and for R*, --show lists the parts of "
+	    "chunks that a batch asks of each reader.\n"
+	    "Bytes are those that records take in chunks, a chunk's alike for all of "
+	    "its units.",
+	.examples =
+	    "cachex plan faces --shuffle block --batch 512\n"
+	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"
+	    "cachex plan faces --readers 4 --show 0-3 --json",
+	.completes = "s",
+	.least = 1,
+	.most = 1,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What reading in an order asks of the chunks, found without reading them. */
+#ifndef BIN_PLAN_H
+#define BIN_PLAN_H
+
+#include "streaming.h"
+
+/** Every chunk of all sources, numbered on from one source to the next. */
+struct plan_chunks {
+	uint64_t n;           /* how many */
+	uint64_t *first;      /* of each source, the number of its first chunk */
+	double *bytes;        /* of each chunk's records */
+	double *unit_bytes;   /* of a unit of it, on average */
+	double units;         /* of all chunks of all sources */
+};
+
+/** Learn them from the ledgers; a shard's are alike. */
+LC_CHECKED lc_status plan_chunks_load(const struct streaming *streaming,
+    struct plan_chunks *out);
+void plan_chunks_free(struct plan_chunks *chunks);
+
+/** Who reads, and what is asked. */
+struct plan {
+	const struct streaming *streaming;
+	const struct plan_chunks *chunks;
+	uint32_t readers;
+	lc_split split;
+	uint64_t batch;        /* examples, over all readers */
+	uint64_t over;         /* batches that are looked at, at most */
+	uint64_t within;       /* K: batches in which a chunk comes again */
+	uint64_t kept;         /* M: chunks in memory */
+};
+
+/** What one reader reads a batch, on average. */
+struct plan_reader {
+	double chunks, bytes;
+};
+
+/** What an order costs. Means are of a batch. */
+struct plan_cost {
+	uint64_t batches;      /* looked at */
+	uint64_t examples;     /* in them */
+	double chunks;         /* touched by a batch, over all readers */
+	uint64_t p50, p99, most; /* of the same */
+	double runs;           /* places gone to */
+	double bytes;          /* that examples ask for */
+	double visit;          /* examples a chunk that a batch touches */
+	double again;          /* share of the chunks that were touched within K batches */
+	double whole;          /* bytes read for a byte asked for, of whole chunks */
+	double cached;         /* the same if the last M chunks are still there */
+	double epoch_batches;  /* batches an epoch; 0 for a mixture, which has none */
+	struct plan_reader *readers; /* plan.readers of them */
+};
+
+/**
+ * Look at a stream of @p batches, UINT64_MAX without an end.
+ * @return LC_OK; LC_CANCELLED; what the stream returns.
+ */
+LC_CHECKED lc_status plan_cost(const struct plan *plan, lc_stream *stream,
+    uint64_t batches, struct plan_cost *out);
+void plan_cost_free(struct plan_cost *cost);
+
+/** Where an example stands; *pieces grows as needed and is the caller's to free. */
+struct plan_pieces {
+	lc_piece *items;
+	size_t count, room;
+};
+LC_CHECKED lc_status plan_locate(lc_stream *stream, uint64_t example,
+    struct plan_pieces *pieces);
+
+/** Print what batches @p first to @p last ask of each reader; an exit status. */
+int plan_show(const struct plan *plan, lc_stream *stream, uint64_t first,
+    uint64_t last);
+
+#endif

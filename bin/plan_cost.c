@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The cost of an order: batches are located, not read, and what they touch is counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "order/split.h"
+#include "plan.h"
+#include "progress.h"
+
+/* A stream that is longer than what is looked at is looked at in so many places. */
+#define PLACES 4
+
+/* A piece of an example, as far as it counts. */
+struct touch {
+	uint64_t chunk;        /* its number among all */
+	uint64_t first, units;
+	uint32_t reader;
+};
+
+/* Chunks in memory, the one that was used last in front. */
+struct kept {
+	uint64_t n, room;      /* in it, and at most */
+	uint64_t *before, *behind; /* of each chunk; NONE */
+	bool *there;           /* of each chunk */
+	uint64_t front, back;
+};
+#define NONE UINT64_MAX
+
+struct work {
+	const struct plan *plan;
+	lc_stream *stream;
+	struct plan_cost *cost;
+	struct plan_pieces pieces;
+	struct touch *touches;
+	size_t n, room;
+	uint64_t *seen;        /* of each chunk: 1 + the batch that touched it last */
+	uint64_t *counts;      /* chunks of each batch that was looked at */
+	struct kept kept;
+	double visits, again;  /* chunks touched, and those within K batches */
+	double used, whole, cached; /* bytes */
+	double runs;
+};
+
+/* ---- chunks in memory --------------------------------------------------------------------- */
+
+static void
+take_out(struct kept *kept, uint64_t chunk)
+{
+	const uint64_t before = kept->before[chunk], behind = kept->behind[chunk];
+
+	*(before == NONE ? &kept->front : &kept->behind[before]) = behind;
+	*(behind == NONE ? &kept->back : &kept->before[behind]) = before;
+	kept->there[chunk] = false;
+	kept->n--;
+}
+
+static void
+put_in_front(struct kept *kept, uint64_t chunk)
+{
+	kept->before[chunk] = NONE;
+	kept->behind[chunk] = kept->front;
+	*(kept->front == NONE ? &kept->back : &kept->before[kept->front]) = chunk;
+	kept->front = chunk;
+	kept->there[chunk] = true;
+	kept->n++;
+}
+
+/* Use a chunk; true if it was there. */
+static bool
+use(struct kept *kept, uint64_t chunk)
+{
+	const bool there = kept->there[chunk];
+
+	if (there)
+		take_out(kept, chunk);
+	else if (kept->n > 0 && kept->n == kept->room)
+		take_out(kept, kept->back);
+	if (kept->room > 0)
+		put_in_front(kept, chunk);
+	return there;
+}
+
+/* ---- what a batch touches ------------------------------------------------------------------ */
+
+static lc_status
+add_touches(struct work *w, uint32_t reader)
+{
+	const struct plan_pieces *pieces = &w->pieces;
+
+	if (w->n + pieces->count > w->room) {
+		const size_t room = 2 * (w->n + pieces->count);
+		struct touch *touches = reallocarray(w->touches, room,
+		    sizeof(*touches));
+		if (touches == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		w->touches = touches;
+		w->room = room;
+	}
+	for (size_t i = 0; i < pieces->count; i++) {
+		const lc_piece *piece = &pieces->items[i];
+		w->touches[w->n++] = (struct touch){
+			w->plan->chunks->first[piece->source] + piece->chunk,
+			piece->first, piece->units, reader };
+	}
+	return LC_OK;
+}
+
+static lc_status
+locate_share(struct work *w, uint64_t batch, uint32_t reader)
+{
+	const struct plan *plan = w->plan;
+	const struct lc__share share = { plan->split, reader, plan->readers,
+		plan->batch };
+	const uint64_t rows = lc__share_rows(&share);
+
+	for (uint64_t row = 0; row < rows; row++) {
+		const lc_status status = plan_locate(w->stream,
+		    batch * plan->batch + lc__share_at(&share, row), &w->pieces);
+		if (status == LC_NOT_FOUND)
+			break;
+		return_if_error(status);
+		return_if_error(add_touches(w, reader));
+		w->cost->examples++;
+	}
+	return LC_OK;
+}
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct touch *x = a, *y = b;
+
+	if (x->chunk != y->chunk)
+		return x->chunk < y->chunk ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int
+by_reader(const void *a, const void *b)
+{
+	const struct touch *x = a, *y = b;
+
+	if (x->reader != y->reader)
+		return x->reader < y->reader ? -1 : 1;
+	return by_place(a, b);
+}
+
+static void
+count_readers(struct work *w)
+{
+	const double *unit_bytes = w->plan->chunks->unit_bytes;
+
+	qsort(w->touches, w->n, sizeof(*w->touches), by_reader);
+	for (size_t i = 0; i < w->n; i++) {
+		const struct touch *t = &w->touches[i];
+		struct plan_reader *reader = &w->cost->readers[t->reader];
+		if (i == 0 || t[-1].reader != t->reader || t[-1].chunk != t->chunk)
+			reader->chunks++;
+		reader->bytes += (double)t->units * unit_bytes[t->chunk];
+	}
+}
+
+/* A chunk that the batch touches, once each. */
+static void
+visit(struct work *w, uint64_t batch, uint64_t chunk)
+{
+	const double bytes = w->plan->chunks->bytes[chunk];
+	const uint64_t seen = w->seen[chunk];
+
+	w->visits++;
+	w->whole += bytes;
+	if (seen > 0 && batch + 1 - seen <= w->plan->within)
+		w->again++;
+	w->seen[chunk] = batch + 1;
+	if (!use(&w->kept, chunk))
+		w->cached += bytes;
+}
+
+static void
+count_batch(struct work *w, uint64_t batch)
+{
+	uint64_t *count = &w->counts[w->cost->batches++];
+	uint64_t end = 0;
+
+	count_readers(w);
+	qsort(w->touches, w->n, sizeof(*w->touches), by_place);
+	for (size_t i = 0; i < w->n; i++) {
+		const struct touch *t = &w->touches[i];
+		const bool new = i == 0 || t[-1].chunk != t->chunk;
+		if (new) {
+			visit(w, batch, t->chunk);
+			*count += 1;
+		}
+		if (new || t->first > end)
+			w->runs++;
+		if (new || t->first + t->units > end)
+			end = t->first + t->units;
+		w->used += (double)t->units *
+		    w->plan->chunks->unit_bytes[t->chunk];
+	}
+}
+
+static lc_status
+look_at(struct work *w, uint64_t batch)
+{
+	w->n = 0;
+	for (uint32_t r = 0; r < w->plan->readers; r++)
+		return_if_error(locate_share(w, batch, r));
+	count_batch(w, batch);
+	progress_items(w->cost->batches, w->plan->over);
+	return progress_step(NULL, (uint64_t)w->used, 0) ?
+	    lc__error(LC_CANCELLED, 0, "interrupted") : LC_OK;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+/* The batches of a stream, evenly spread; of one without an end the first ones. */
+static lc_status
+look_over(struct work *w, uint64_t batches)
+{
+	const uint64_t over = w->plan->over;
+	const uint64_t part = (over + PLACES - 1) / PLACES;
+	const uint64_t last = batches - part;
+
+	if (batches <= over || batches == UINT64_MAX) {
+		for (uint64_t b = 0; b < batches && b < over; b++)
+			return_if_error(look_at(w, b));
+		return LC_OK;
+	}
+	for (uint64_t i = 0; i < over; i++) {
+		/* Where so few batches follow, parts would overlap: one part. */
+		const uint64_t b = last < over ? i : (uint64_t)((double)last *
+		    (double)(i / part) / (PLACES - 1)) + i % part;
+		return_if_error(look_at(w, b));
+	}
+	return LC_OK;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void
+sum_up(struct work *w)
+{
+	struct plan_cost *cost = w->cost;
+	const double n = cost->batches > 0 ? (double)cost->batches : 1;
+
+	qsort(w->counts, cost->batches, sizeof(*w->counts), by_size);
+	if (cost->batches > 0) {
+		cost->p50 = w->counts[(cost->batches * 50 + 99) / 100 - 1];
+		cost->p99 = w->counts[(cost->batches * 99 + 99) / 100 - 1];
+		cost->most = w->counts[cost->batches - 1];
+	}
+	cost->chunks = w->visits / n;
+	cost->runs = w->runs / n;
+	cost->bytes = w->used / n;
+	cost->visit = w->visits > 0 ? (double)cost->examples / w->visits : 0;
+	cost->again = w->visits > 0 ? w->again / w->visits : 0;
+	cost->whole = w->used > 0 ? w->whole / w->used : 0;
+	cost->cached = w->used > 0 ? w->cached / w->used : 0;
+	for (uint32_t r = 0; r < w->plan->readers; r++) {
+		cost->readers[r].chunks /= n;
+		cost->readers[r].bytes /= n;
+	}
+}
+
+static lc_status
+make_room(struct work *w)
+{
+	const uint64_t n = w->plan->chunks->n + 1;
+
+	w->seen = calloc(n, sizeof(*w->seen));
+	w->counts = calloc(w->plan->over, sizeof(*w->counts));
+	w->kept = (struct kept){ .room = w->plan->kept, .front = NONE, .back = NONE,
+		.before = calloc(n, sizeof(uint64_t)),
+		.behind = calloc(n, sizeof(uint64_t)),
+		.there = calloc(n, sizeof(bool)) };
+	w->cost->readers = calloc(w->plan->readers, sizeof(*w->cost->readers));
+	if (w->seen == NULL || w->counts == NULL || w->kept.before == NULL ||
+	    w->kept.behind == NULL || w->kept.there == NULL ||
+	    w->cost->readers == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return LC_OK;
+}
+
+static void
+free_room(struct work *w)
+{
+	free(w->pieces.items);
+	free(w->touches);
+	free(w->seen);
+	free(w->counts);
+	free(w->kept.before);
+	free(w->kept.behind);
+	free(w->kept.there);
+}
+
+lc_status
+plan_cost(const struct plan *plan, lc_stream *stream, uint64_t batches,
+    struct plan_cost *out)
+{
+	struct work w = { .plan = plan, .stream = stream, .cost = out };
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = make_room(&w);
+	if (status == LC_OK)
+		status = look_over(&w, batches);
+	if (status == LC_OK)
+		sum_up(&w);
+	free_room(&w);
+	return status;
+}
+
+void
+plan_cost_free(struct plan_cost *cost)
+{
+	free(cost->readers);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sources that a command line names, and a stream over them. */
+#ifndef BIN_STREAMING_H
+#define BIN_STREAMING_H
+
+#include <stdbool.h>
+
+#include "streamopts.h"
+
+/** One source. */
+struct streaming_source {
+	char *name;       /* as it was given */
+	lc_cache *cache;  /* NULL for shards */
+	lc_source *source;
+};
+
+struct streaming {
+	size_t n;
+	struct streaming_source *sources;
+	uint64_t *weights;    /* of them */
+};
+
+/**
+ * Open the first source and those that --mix names. A name with a slash is a path,
+ * of shards or of a directory of them; others are modules, and paths where there is
+ * no such module. Reports; an exit status.
+ */
+int streaming_open(struct streaming *out, const char *first,
+    const struct streamopts *opts, bool verify);
+
+/** A stream over them. */
+LC_CHECKED lc_status streaming_start(const struct streaming *streaming,
+    lc_stream_options *how, lc_stream **out);
+
+/** Close; the worse exit status. */
+int streaming_close(struct streaming *streaming, int status);
+
+#endif

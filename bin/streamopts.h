@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options that say what is streamed in which order: of read, plan and follow. */
+#ifndef BIN_STREAMOPTS_H
+#define BIN_STREAMOPTS_H
+
+#include "lmdbcache.h"
+#include "opt.h"
+
+struct streamopts {
+	uint64_t batch;         /* examples a batch, over all readers */
+	uint64_t window, stride; /* units; 0 window: records; 0 stride: the window */
+	int drop_short;         /* leave out a last window that is not full */
+	uint64_t idealised;     /* R*, 0 for the flat order */
+	int shuffle;            /* lc_shuffle */
+	uint64_t block, spread; /* of block and era */
+	uint64_t era_first, era_max; /* of era */
+	uint64_t seed;
+	const char *epochs;     /* a number or "inf"; NULL: what the order has */
+	uint64_t limit;         /* examples in all, 0 for no limit */
+	const char *length;     /* path of the length field; NULL: the module's own */
+	struct opt_list mix;    /* "SOURCE[=WEIGHT]" behind the first source */
+	uint64_t weight;        /* of the first source */
+	uint64_t mixture_block; /* examples in which the shares are exact */
+};
+
+/** What they are where nobody has decided, @p b examples a batch. */
+#define STREAMOPTS_DEFAULT(b) { .batch = (b), .block = 256, .spread = 16, \
+	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024 }
+
+/** The order of one source, rows of a table whose values go to @p o. */
+#define STREAMOPTS_ORDER(o) \
+	{ "b", "batch", OPT_COUNT, &(o).batch, .value = "N", .least = 1, \
+	    .help = "examples a batch, over all readers" }, \
+	{ "w", "window", OPT_COUNT, &(o).window, .value = "S", \
+	    .help = "an example is S units of the length field, or S records where " \
+	    "there is none; 0: an example is a record" }, \
+	{ "", "stride", OPT_COUNT, &(o).stride, .value = "T", \
+	    .help = "units from one window to the next; 0: the window" }, \
+	{ "", "drop-short", OPT_FLAG, &(o).drop_short, \
+	    .help = "leave out a last window that is not full" }, \
+	{ "", "length", OPT_TEXT, &(o).length, .value = "PATH", \
+	    .help = "the tensor whose first axis is a record's length, where it is not " \
+	    "the module's own" }, \
+	{ "", "idealised", OPT_COUNT, &(o).idealised, .value = "R", .most = 65536, \
+	    .help = "the order of R idealised readers, which goes on for ever; 0: the " \
+	    "flat order" }, \
+	{ "", "shuffle", OPT_CHOICE, &(o).shuffle, .value = "none|full|block|era", \
+	    .help = "shuffle each epoch: all of it, blocks and what is near them, or " \
+	    "eras that double" }, \
+	{ "", "block", OPT_COUNT, &(o).block, .value = "B", .least = 1, \
+	    .help = "examples a block of the shuffle" }, \
+	{ "", "spread", OPT_COUNT, &(o).spread, .value = "W", .least = 1, \
+	    .help = "blocks among which the examples are shuffled" }, \
+	{ "", "era-first", OPT_COUNT, &(o).era_first, .value = "N", .least = 1, \
+	    .help = "examples of the first era" }, \
+	{ "", "era-max", OPT_COUNT, &(o).era_max, .value = "N", .least = 1, \
+	    .help = "examples of the largest era" }, \
+	{ "", "seed", OPT_COUNT, &(o).seed, .value = "N", \
+	    .help = "of the shuffle" }, \
+	{ "", "epochs", OPT_TEXT, &(o).epochs, .value = "N|inf", \
+	    .help = "times over the data; 1 unless said otherwise, for ever with " \
+	    "--idealised and --mix" }, \
+	{ "", "limit", OPT_COUNT, &(o).limit, .value = "N", \
+	    .help = "examples in all; 0 for no limit" }
+
+/** Mixtures of several sources. */
+#define STREAMOPTS_MIX(o) \
+	{ "", "mix", OPT_LIST, &(o).mix, .value = "SOURCE[=WEIGHT]", \
+	    .help = "mix this source in, by weight; given again, one more" }, \
+	{ "", "weight", OPT_COUNT, &(o).weight, .value = "N", .least = 1, \
+	    .help = "weight of SOURCE in a mixture" }, \
+	{ "", "mixture-block", OPT_COUNT, &(o).mixture_block, .value = "N", \
+	    .least = 1, .help = "examples in which the shares of a mixture are exact" }
+
+/**
+ * Fill @p out with the order that is asked for; weights and follow are the caller's.
+ * Reports; an exit status.
+ */
+int streamopts_fill(const struct streamopts *opts, lc_stream_options *out);
+
+#endif
