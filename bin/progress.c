@@ -19,6 +19,8 @@ static struct {
 	uint64_t start, next;  /* ns: begun, time of the next line */
 	uint64_t done, total;  /* bytes */
 	uint64_t items, all;   /* items done and to do */
+	const char *noun;      /* what else is counted, or NULL */
+	uint64_t count;        /* how many so far */
 } line;
 
 static bool
@@ -38,6 +40,7 @@ progress_begin(const char *what)
 	line.start = lc__clock_ns();
 	line.next = line.start + SECOND;
 	line.done = line.total = line.items = line.all = 0;
+	line.noun = NULL;
 	interrupt_defer(true);
 }
 
@@ -68,6 +71,9 @@ print_line(void)
 		fprintf(stderr, " of %s", size_human((double)line.total, text,
 		    sizeof(text)));
 	fprintf(stderr, ", %s/s", size_human(rate, text, sizeof(text)));
+	if (line.noun != NULL && seconds > 0)
+		fprintf(stderr, ", %.0f %s/s", (double)line.count / seconds,
+		    line.noun);
 	if (part > 0 && part < 1)
 		fprintf(stderr, ", %s left", time_human(
 		    seconds * (1 - part) / part, text, sizeof(text)));
@@ -97,6 +103,13 @@ progress_items(uint64_t done, uint64_t total)
 {
 	line.items = done;
 	line.all = total;
+}
+
+void
+progress_rate(const char *noun, uint64_t done)
+{
+	line.noun = noun;
+	line.count = done;
 }
 
 void

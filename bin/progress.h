@@ -16,6 +16,8 @@ void progress_begin(const char *what);
 int progress_step(void *ctx, uint64_t done, uint64_t total);
 /** Count items beside the bytes. */
 void progress_items(uint64_t done, uint64_t total);
+/** Count what matters beside them: "12000 examples/s". @p noun is borrowed. */
+void progress_rate(const char *noun, uint64_t done);
 /** Take the line away, so that a message can be printed. */
 void progress_clear(void);
 /** The work is over; the line goes. Returns seconds since progress_begin(). */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "command.h"
+#include "reading.h"
+#include "report.h"
+#include "size.h"
+
+static struct streamopts order = STREAMOPTS_DEFAULT(256);
+static struct readopts opts = READOPTS_DEFAULT;
+static const char *reader;
+static int split;
+static const char *batches;
+static int follow;
+
+static struct opt options[] = {
+	{ "r", "reader", OPT_TEXT, &reader, .value = "r/R",
+	    .help = "read the share of reader r of R, counted from 0; 0/1 unless said "
+	    "otherwise" },
+	{ "", "split", OPT_CHOICE, &split, .value = "strided|contiguous",
+	    .help = "how readers share a batch: in turn, or a part each" },
+	STREAMOPTS_ORDER(order),
+	STREAMOPTS_MIX(order),
+	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
+	    .help = "only these batches, counted from 0, or so many at most" },
+	READOPTS_FORM(opts),
+	{ "", "npy", OPT_DIR, &opts.npy, .value = "DIR",
+	    .help = "write each batch to .npy files there" },
+	{ "", "bits", OPT_FLAG, &opts.bits,
+	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	{ "", "follow", OPT_FLAG, &follow,
+	    .help = "go on while SOURCE grows, until it is final" },
+	READOPTS_READER(opts),
+	{ .kind = OPT_END }
+};
+
+/* "1/4": the second of four. */
+static int
+read_share(struct reading *out)
+{
+	char first[24] = "";
+	const char *slash = strchr(reader, '/');
+	uint64_t r, readers;
+
+	if (slash != NULL && (size_t)(slash - reader) < sizeof(first))
+		memcpy(first, reader, (size_t)(slash - reader));
+	if (slash == NULL || !count_parse(first, &r) ||
+	    !count_parse(slash + 1, &readers))
+		return report_usage("--reader: '%s' is not r/R, as 0/4", reader);
+	if (r >= readers || readers > UINT32_MAX)
+		return report_usage("--reader: '%s': the readers of %s are counted from "
+		    "0", reader, slash + 1);
+	out->reader = (uint32_t)r;
+	out->readers = (uint32_t)readers;
+	return EXIT_DONE;
+}
+
+/* "3-7", "3-", "5": some, all from one on, so many. */
+static int
+read_batches(struct reading *out)
+{
+	char first[24] = "";
+	const char *dash = strchr(batches, '-');
+	bool good;
+
+	if (dash == NULL) {
+		good = count_parse(batches, &out->count);
+	} else {
+		if ((size_t)(dash - batches) < sizeof(first))
+			memcpy(first, batches, (size_t)(dash - batches));
+		good = count_parse(first, &out->first) &&
+		    out->first < UINT64_MAX && (dash[1] == '\0' ||
+		    (count_parse(dash + 1, &out->last) &&
+		    out->last >= out->first && out->last < UINT64_MAX));
+	}
+	if (!good)
+		return report_usage("--batches: '%s' is neither FIRST-LAST nor FIRST- nor "
+		    "a COUNT", batches);
+	if (dash != NULL && opts.token_file != NULL)
+		return report_usage("--batches FIRST- and --token-file both say where to "
+		    "begin");
+	return EXIT_DONE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct reading reading = {
+		.source = argv[0], .opts = &opts, .order = &order,
+		.readers = 1, .split = (lc_split)split, .follow = follow,
+		.first = UINT64_MAX, .last = UINT64_MAX, .count = UINT64_MAX
+	};
+	struct streaming streaming;
+	int status = EXIT_DONE;
+
+	(void)argc;
+	if (reader != NULL)
+		status = read_share(&reading);
+	if (status == EXIT_DONE && batches != NULL)
+		status = read_batches(&reading);
+	if (status == EXIT_DONE)
+		status = streaming_open(&streaming, argv[0], &order, opts.verify);
+	if (status != EXIT_DONE)
+		return status;
+	status = reading_run(&reading, &streaming);
+	return streaming_close(&streaming, status);
+}
+
+const struct command cmd_read = {
+	.name = "read",
+	.operands = "SOURCE",
+	.summary = "read batches in an order that does not depend on who reads",
+	.text =
+	    "Reads the examples of SOURCE, batch by batch, in an order that is a "
+	    "function of the options alone: R readers together read what one reads. "
+	    "SOURCE is a module, or a path (with a slash) of a shard, of a directory "
+	    "of shards or of a warehouse. An example is a record, or with --window "
+	    "so many units of the concatenation of all.\n"
+	    "It prints a line an example: batch, example, epoch, with --window the "
+	    "length, with --mix the source, and the cache_id. --npy writes the tensors "
+	    "to files, --frames to a pipe, --sum prints a hash of each batch.\n"
+	    "With --token-file it goes on where it was. The token is written after the "
+	    "batch that it covers, and is the same for any number of readers.",
+	.examples =
+	    "cachex read faces --shuffle block --seed 7 --batch 64\n"
+	    "cachex read faces --reader 1/4 --npy batches\n"
+	    "cachex read tokens --window 1024 --frames --token-file t.token | train\n"
+	    "cachex read warehouse/current/ --batches 0-9 --json",
+	.completes = "s",
+	.least = 1,
+	.most = 1,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "reading.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "stream_stats.h"
+#include "tokenfile.h"
+
+/* So often a wait looks up: for signals, and to tell how far the source is. */
+#define SLICE_MS 100
+
+/* A run on its way. */
+struct run {
+	const struct reading *is;
+	struct streaming *streaming;
+	lc_stream *stream;
+	lc_reader *reader;
+	struct tokenfile token;
+	struct streamout out;
+	streamout_batch *write;
+	uint64_t next, end;      /* batches: the one to come, the first not to be read */
+	uint64_t begin;          /* the first one */
+	uint64_t examples, bytes; /* delivered */
+	bool ended;              /* all batches are out */
+};
+
+/* ---- waiting ---------------------------------------------------------------------- */
+
+static void
+pause_slice(void)
+{
+	const struct timespec slice = { 0, SLICE_MS * 1000000l };
+
+	nanosleep(&slice, NULL);
+}
+
+/* Is it worth to wait on? Tells how far the source is. */
+static bool
+may_wait(const struct run *r, lc_status status, uint64_t since)
+{
+	const uint64_t seconds = r->is->opts->timeout;
+
+	if (status != LC_TIMEOUT && !(status == LC_ABANDONED && r->is->opts->wait))
+		return false;
+	if (r->is->idle != NULL)
+		r->is->idle(r->streaming);
+	return seconds == OPT_UNSET ||
+	    (lc__clock_ns() - since) / 1000000000 < seconds;
+}
+
+/* The next batch, waiting in slices so that a signal is noticed. */
+static lc_status
+next_batch(const struct run *r, const lc_batch **out)
+{
+	const uint64_t since = lc__clock_ns();
+	lc_status status;
+
+	while ((status = lc_reader_next(r->reader, out)) != LC_OK) {
+		if (interrupt_pending())
+			return LC_CANCELLED;
+		if (!may_wait(r, status, since))
+			return status;
+		if (status == LC_ABANDONED)
+			pause_slice();
+	}
+	return LC_OK;
+}
+
+/* ---- one batch after another -------------------------------------------------------- */
+
+static void
+show_progress(const struct run *r)
+{
+	const uint64_t all = r->end != UINT64_MAX ? r->end - r->begin : 0;
+
+	progress_items(r->next - r->begin, all);
+	progress_rate("examples", r->examples);
+	progress_step(NULL, r->bytes, 0);
+}
+
+static int
+deliver(struct run *r, const lc_batch *batch)
+{
+	int status;
+
+	progress_clear();
+	status = r->write(&r->out, batch);
+	if (status == EXIT_DONE)
+		status = report_finish(EXIT_DONE);
+	if (status != EXIT_DONE)
+		return status;
+	r->next = batch->number + 1;
+	r->examples += batch->filled;
+	for (size_t i = 0; i < batch->n_fields; i++)
+		r->bytes += batch->fields[i].nbytes;
+	return tokenfile_step(&r->token, r->stream, r->next);
+}
+
+/* A batch that cannot be read: pass it over where that was asked for. */
+static int
+pass_over(struct run *r, lc_status failed)
+{
+	const int status = report_status(failed);
+
+	if (!r->is->opts->keep_going || failed == LC_CHANGED ||
+	    (failed != LC_CORRUPT && failed != LC_SCHEMA))
+		return status;
+	r->next++;
+	if (lc_reader_seek(r->reader, r->next) != LC_OK)
+		return report_worse(status, report_status(LC_IO));
+	return report_worse(status, tokenfile_step(&r->token, r->stream, r->next));
+}
+
+/* Nothing more comes, for this reason. */
+static int
+conclude(struct run *r, lc_status status)
+{
+	switch (status) {
+	case LC_NOT_FOUND:
+		r->ended = true;
+		return EXIT_DONE;
+	case LC_CANCELLED:
+		return interrupt_status();
+	case LC_TIMEOUT:
+		report_error("%s: nothing new in %llu s", r->is->source,
+		    (unsigned long long)r->is->opts->timeout);
+		return EXIT_NO;
+	case LC_ABANDONED:
+		report_error("%s: its inputs are not finished, and nobody writes them; "
+		    "--wait waits for a writer", r->is->source);
+		return EXIT_NO;
+	default:
+		return -1;
+	}
+}
+
+static int
+read_batches(struct run *r)
+{
+	int status = EXIT_DONE, step;
+	const lc_batch *batch;
+	lc_status got;
+
+	while (r->next < r->end) {
+		got = interrupt_pending() ? LC_CANCELLED : next_batch(r, &batch);
+		if (got == LC_OK) {
+			step = deliver(r, batch);
+			lc_batch_release(batch);
+			show_progress(r);
+		} else {
+			step = conclude(r, got);
+			if (step != -1)
+				return report_worse(status, step);
+			step = pass_over(r, got);
+			if (r->is->opts->keep_going && step == EXIT_NO)
+				step = EXIT_DONE, status = EXIT_NO;
+		}
+		if (step != EXIT_DONE)
+			return report_worse(status, step);
+	}
+	r->ended = true;
+	return status;
+}
+
+/* ---- before and after ----------------------------------------------------------------- */
+
+static int
+open_stream(struct run *r)
+{
+	lc_stream_options how;
+	int status = streamopts_fill(r->is->order, &how);
+	lc_status opened;
+
+	if (status != EXIT_DONE)
+		return status;
+	how.follow = r->is->follow;
+	how.token = r->token.loaded ? r->token.bytes : NULL;
+	opened = streaming_start(r->streaming, &how, &r->stream);
+	if (opened != LC_OK && r->token.loaded)
+		return tokenfile_refused(&r->token, opened, r->is->source);
+	if (opened != LC_OK)
+		return report_argument(opened);
+	r->out.info.struct_size = sizeof(r->out.info);
+	opened = lc_stream_info_get(r->stream, &r->out.info);
+	return opened == LC_OK ? EXIT_DONE : report_status(opened);
+}
+
+static int
+open_reader(struct run *r, enum read_form form)
+{
+	lc_reader_options how;
+	lc_status opened;
+
+	readopts_fill(r->is->opts, form, r->out.windows, &how);
+	how.reader = r->is->reader;
+	how.readers = r->is->readers;
+	how.split = r->is->split;
+	how.timeout_ms = r->is->opts->timeout == 0 ? 0 : SLICE_MS;
+	opened = lc_reader_open(r->stream, &how, &r->reader);
+	if (opened == LC_OK && r->next != r->out.info.first_batch)
+		opened = lc_reader_seek(r->reader, r->next);
+	return opened == LC_OK ? EXIT_DONE : report_argument(opened);
+}
+
+/* Which batches: from the token or from --batches. */
+static int
+find_range(struct run *r)
+{
+	const uint64_t all = r->out.info.batches;
+	const uint64_t first = r->is->first;
+
+	r->next = first == UINT64_MAX ? r->out.info.first_batch : first;
+	r->end = r->is->last == UINT64_MAX ? UINT64_MAX : r->is->last + 1;
+	if (r->is->count < UINT64_MAX - r->next && r->next + r->is->count < r->end)
+		r->end = r->next + r->is->count;
+	if (r->end > all)
+		r->end = all;
+	r->begin = r->next;
+	if (first != UINT64_MAX && first >= all) {
+		report_error("there is no batch %llu: %s has %llu of them",
+		    (unsigned long long)first, r->is->source,
+		    (unsigned long long)all);
+		return EXIT_NO;
+	}
+	return EXIT_DONE;
+}
+
+/* What the token says, in words. */
+static bool
+tell_of_token(const struct run *r)
+{
+	if (!r->token.loaded)
+		return true;
+	if (r->next >= r->out.info.batches) {
+		report_note("%s: all %llu batches have been read; --restart begins "
+		    "anew", r->token.path,
+		    (unsigned long long)r->out.info.batches);
+		return false;
+	}
+	report_note("%s: going on with batch %llu", r->token.path,
+	    (unsigned long long)r->next);
+	return true;
+}
+
+static int
+set_up(struct run *r)
+{
+	static streamout_batch *const forms[] = { [READ_LIST] = stream_list,
+		[READ_IDS] = stream_ids, [READ_SUM] = stream_sum,
+		[READ_FRAMES] = stream_frames, [READ_NPY] = stream_npy };
+	enum read_form form;
+	int status = readopts_form(r->is->opts, &form);
+
+	if (status != EXIT_DONE)
+		return status;
+	r->write = forms[form];
+	if (r->token.path != NULL && !r->is->opts->restart)
+		status = tokenfile_load(&r->token);
+	if (status == EXIT_DONE)
+		status = open_stream(r);
+	if (status == EXIT_DONE)
+		status = find_range(r);
+	if (status != EXIT_DONE || !tell_of_token(r))
+		return status;
+	if (form == READ_NPY && lc__make_dirs(r->is->opts->npy) != LC_OK)
+		return report_file(LC_IO);
+	return open_reader(r, form);
+}
+
+static int
+read_all(struct run *r)
+{
+	const uint64_t begun = lc__clock_ns();
+	int status;
+
+	progress_begin("read");
+	status = read_batches(r);
+	if (r->write == stream_frames && r->ended && status == EXIT_DONE)
+		status = report_worse(stream_frames_end(), report_finish(EXIT_DONE));
+	status = report_worse(status, tokenfile_finish(&r->token, r->stream,
+	    r->next));
+	progress_end();
+	if (r->is->opts->stats)
+		status = report_worse(status, stream_stats_show(r->reader,
+		    lc__clock_ns() - begun));
+	return status;
+}
+
+int
+reading_run(const struct reading *reading, struct streaming *streaming)
+{
+	const struct streamopts *order = reading->order;
+	struct run r = {
+		.is = reading, .streaming = streaming,
+		.token = { .path = reading->opts->token_file,
+		    .every = reading->opts->token_every },
+		.out = { .opts = reading->opts, .streaming = streaming,
+		    .windows = order->window > 0, .window = order->window }
+	};
+	int status;
+
+	r.out.resumed = r.token.path != NULL;
+	status = set_up(&r);
+	r.out.stream = r.stream;
+	if (r.reader != NULL && status == EXIT_DONE)
+		status = read_all(&r);
+	lc_reader_close(r.reader);
+	lc_stream_close(r.stream);
+	return status;
+}

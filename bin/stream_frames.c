@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Batches as frames on standard output; cachex-read(1) has the bytes: a prefix, a
+ * MessagePack map, and the arrays that it tells of.
+ */
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/mpack.h"
+#include "report.h"
+#include "streamout.h"
+
+#define MAGIC "CXF1"
+#define ALIGN 64
+
+/* An array of the payload. */
+struct array {
+	const char *name;
+	const char *dtype;
+	const uint64_t *shape;
+	uint32_t ndim;
+	const void *data;
+	uint64_t nbytes;
+};
+
+/* A frame on its way: what the map says, and the payload so far. */
+struct frame {
+	struct lc__buf map;
+	uint64_t at;   /* bytes of the payload that the map has told of */
+};
+
+/* ---- the map ---------------------------------------------------------------------- */
+
+static void
+tell(struct frame *frame, const struct array *array)
+{
+	struct lc__buf *map = &frame->map;
+
+	lc__mpack_map(map, 5);
+	lc__mpack_str(map, "name");
+	lc__mpack_str(map, array->name);
+	lc__mpack_str(map, "dtype");
+	lc__mpack_str(map, array->dtype);
+	lc__mpack_str(map, "shape");
+	lc__mpack_array(map, array->ndim);
+	for (uint32_t i = 0; i < array->ndim; i++)
+		lc__mpack_uint(map, array->shape[i]);
+	lc__mpack_str(map, "offset");
+	lc__mpack_uint(map, frame->at);
+	lc__mpack_str(map, "nbytes");
+	lc__mpack_uint(map, array->nbytes);
+	frame->at = lc__round_up(frame->at + array->nbytes, ALIGN);
+}
+
+static void
+put(struct frame *frame, const struct array *array)
+{
+	static const char zeros[ALIGN];
+
+	(void)frame;
+	fwrite(array->data, 1, array->nbytes, stdout);
+	fwrite(zeros, 1, lc__round_up(array->nbytes, ALIGN) - array->nbytes, stdout);
+}
+
+/* ---- the arrays of a batch ---------------------------------------------------------- */
+
+/* What is known of each row. */
+static void
+each_row_array(struct frame *frame, const lc_batch *batch, uint64_t window,
+    void (*use)(struct frame *frame, const struct array *array))
+{
+	const uint64_t shape[2] = { batch->rows, window };
+	const uint64_t n = batch->rows;
+	const struct array arrays[] = {
+		{ "mask", "u8", shape, 1, batch->mask, n },
+		{ "examples", "u64", shape, 1, batch->examples, 8 * n },
+		{ "epochs", "u64", shape, 1, batch->epochs, 8 * n },
+		{ "sources", "u32", shape, 1, batch->sources, 4 * n },
+		{ "lengths", "u64", shape, 1, batch->lengths, 8 * n },
+		{ "documents", "u32", shape, 2, batch->documents, 4 * n * window },
+		{ "positions", "u32", shape, 2, batch->positions, 4 * n * window }
+	};
+
+	for (size_t i = 0; i < (batch->documents != NULL ? 7 : 5); i++)
+		use(frame, &arrays[i]);
+}
+
+static void
+each_field(struct frame *frame, const lc_batch *batch,
+    void (*use)(struct frame *frame, const struct array *array))
+{
+	for (size_t i = 0; i < batch->n_fields; i++) {
+		const lc_batch_field *field = &batch->fields[i];
+		const struct array array = { field->name,
+			lc_dtype_name(field->dtype), field->shape, field->ndim,
+			field->data, field->nbytes };
+		use(frame, &array);
+	}
+}
+
+/* Where the rows of ragged fields begin, by the field's name. */
+static void
+each_offsets(struct frame *frame, const lc_batch *batch,
+    void (*use)(struct frame *frame, const struct array *array))
+{
+	const uint64_t n = batch->rows + 1;
+
+	for (size_t i = 0; i < batch->n_fields; i++) {
+		const lc_batch_field *field = &batch->fields[i];
+		const struct array array = { field->name, "u64", &n, 1,
+			field->offsets, 8 * n };
+		if (field->offsets != NULL)
+			use(frame, &array);
+	}
+}
+
+static uint32_t
+count_ragged(const lc_batch *batch)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < batch->n_fields; i++)
+		n += batch->fields[i].offsets != NULL;
+	return n;
+}
+
+/* ---- frames ------------------------------------------------------------------------- */
+
+static void
+tell_ids(struct lc__buf *map, const lc_batch *batch)
+{
+	lc__mpack_str(map, "ids");
+	lc__mpack_array(map, (uint32_t)batch->rows);
+	for (size_t row = 0; row < batch->rows; row++)
+		lc__mpack_bin(map, batch->ids[row].data, batch->ids[row].size);
+}
+
+static void
+tell_number(struct lc__buf *map, const char *key, uint64_t number)
+{
+	lc__mpack_str(map, key);
+	lc__mpack_uint(map, number);
+}
+
+static void
+tell_batch(struct frame *frame, const lc_batch *batch, const void *token,
+    uint64_t window)
+{
+	struct lc__buf *map = &frame->map;
+
+	lc__mpack_map(map, 9);
+	tell_number(map, "batch", batch->number);
+	tell_number(map, "first", batch->first);
+	tell_number(map, "rows", batch->rows);
+	tell_number(map, "filled", batch->filled);
+	lc__mpack_str(map, "token");
+	lc__mpack_bin(map, token, LC_TOKEN_SIZE);
+	tell_ids(map, batch);
+	lc__mpack_str(map, "index");
+	lc__mpack_array(map, batch->documents != NULL ? 7 : 5);
+	each_row_array(frame, batch, window, tell);
+	lc__mpack_str(map, "fields");
+	lc__mpack_array(map, (uint32_t)batch->n_fields);
+	each_field(frame, batch, tell);
+	lc__mpack_str(map, "offsets");
+	lc__mpack_array(map, count_ragged(batch));
+	each_offsets(frame, batch, tell);
+}
+
+/* The prefix and the map; the payload follows. */
+static int
+put_map(const struct frame *frame)
+{
+	unsigned char prefix[16] = MAGIC;
+
+	if (frame->map.failed) {
+		report_error("out of memory");
+		return EXIT_SYSTEM;
+	}
+	lc__set32(prefix + 4, (uint32_t)frame->map.size);
+	lc__set64(prefix + 8, frame->at);
+	fwrite(prefix, 1, sizeof(prefix), stdout);
+	fwrite(frame->map.data, 1, frame->map.size, stdout);
+	return EXIT_DONE;
+}
+
+int
+stream_frames(struct streamout *out, const lc_batch *batch)
+{
+	const uint64_t window = out->windows ? out->window : 0;
+	unsigned char token[LC_TOKEN_SIZE];
+	struct frame frame = { 0 };
+	const lc_status got = lc_stream_token(out->stream, batch->number + 1, token);
+	int status;
+
+	if (got != LC_OK)
+		return report_status(got);
+	tell_batch(&frame, batch, token, window);
+	status = put_map(&frame);
+	if (status == EXIT_DONE) {
+		each_row_array(&frame, batch, window, put);
+		each_field(&frame, batch, put);
+		each_offsets(&frame, batch, put);
+	}
+	lc__buf_free(&frame.map);
+	return status;
+}
+
+int
+stream_frames_end(void)
+{
+	struct frame frame = { 0 };
+	int status;
+
+	lc__mpack_map(&frame.map, 1);
+	lc__mpack_str(&frame.map, "end");
+	lc__mpack_boolean(&frame.map, true);
+	status = put_map(&frame);
+	lc__buf_free(&frame.map);
+	return status;
+}

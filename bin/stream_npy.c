@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Batches as .npy files, each in place at once: DIR/batch-00000000.npy of one field,
+ * DIR/batch-00000000/FIELD.npy of several. What else is known of the rows stands
+ * beside: DIR/batch-00000000.mask.npy.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fileio.h"
+#include "format/npy.h"
+#include "json.h"
+#include "npyfile.h"
+#include "output.h"
+#include "report.h"
+#include "settings.h"
+#include "streamout.h"
+
+#define LONGEST 240 /* of a file's name; a temporary file has some more */
+
+/* ---- names -------------------------------------------------------------------------- */
+
+/* A field's path as a file's name: %XX for what has a meaning there. */
+static void
+name_field(const char *path, size_t number, struct lc__buf *out)
+{
+	const size_t start = out->size;
+
+	for (const char *p = path; *p != '\0'; p++)
+		if (isalnum((unsigned char)*p) || strchr("-_", *p) ||
+		    (*p == '.' && p > path))
+			lc__buf_append(out, p, 1);
+		else
+			lc__buf_printf(out, "%%%02X", (unsigned char)*p);
+	if (out->size - start > LONGEST) {
+		out->size = start;
+		lc__buf_printf(out, "%%f%zu", number);
+	}
+}
+
+static const char *
+end_name(struct lc__buf *name)
+{
+	lc__buf_append(name, "", 1);
+	return name->failed ? NULL : (const char *)name->data;
+}
+
+/* ---- one file ------------------------------------------------------------------------ */
+
+static bool
+is_named(const lc_tensor *tensor)
+{
+	struct lc__buf header = { 0 };
+	const lc_status status = lc__npy_encode_header(tensor, false, &header);
+
+	lc__buf_free(&header);
+	return status != LC_UNSUPPORTED;
+}
+
+static int
+write_tensor(const struct streamout *out, const char *path, const lc_tensor *tensor)
+{
+	struct output file;
+	int status;
+
+	if (path == NULL)
+		return report_errno(out->opts->npy);
+	if (!out->opts->bits && !is_named(tensor)) {
+		report_error(".npy has no %s; use --bits", lc_dtype_name(tensor->dtype));
+		return EXIT_DATA;
+	}
+	if (!out->opts->force && !out->resumed && access(path, F_OK) == 0) {
+		report_error("%s: exists; -f replaces it", path);
+		return EXIT_SYSTEM;
+	}
+	status = output_open(&file, path);
+	if (status != EXIT_DONE)
+		return status;
+	status = npy_write(file.stream, tensor, out->opts->bits);
+	output_failed(&file);
+	return output_end(&file, status);
+}
+
+static int
+write_array(const struct streamout *out, struct lc__buf *name, lc_dtype dtype,
+    uint32_t ndim, const uint64_t *shape, const void *data)
+{
+	lc_tensor tensor;
+	const lc_status made = lc_tensor_init(&tensor, dtype, ndim, shape, data);
+	int status;
+
+	status = made == LC_OK ? write_tensor(out, end_name(name), &tensor) :
+	    report_status(made);
+	lc__buf_free(name);
+	return status;
+}
+
+/* ---- a batch ------------------------------------------------------------------------- */
+
+/* DIR/batch-00000000.mask.npy and its like. */
+static int
+write_beside(const struct streamout *out, const lc_batch *batch, const char *what,
+    lc_dtype dtype, uint32_t ndim, const uint64_t *shape, const void *data)
+{
+	struct lc__buf name = { 0 };
+
+	lc__buf_printf(&name, "%s/batch-%08llu.%s.npy", out->opts->npy,
+	    (unsigned long long)batch->number, what);
+	return write_array(out, &name, dtype, ndim, shape, data);
+}
+
+/* The mask where there is padding, and of windows what a trainer asks for. */
+static int
+write_rows(const struct streamout *out, const lc_batch *batch)
+{
+	const uint64_t shape[2] = { batch->rows, out->window };
+	int status = EXIT_DONE;
+
+	if (batch->filled < batch->rows)
+		status = write_beside(out, batch, "mask", LC_U8, 1, shape,
+		    batch->mask);
+	if (status == EXIT_DONE && out->windows)
+		status = write_beside(out, batch, "lengths", LC_U64, 1, shape,
+		    batch->lengths);
+	if (status == EXIT_DONE && batch->documents != NULL)
+		status = write_beside(out, batch, "documents", LC_U32, 2, shape,
+		    batch->documents);
+	if (status == EXIT_DONE && batch->positions != NULL)
+		status = write_beside(out, batch, "positions", LC_U32, 2, shape,
+		    batch->positions);
+	return status;
+}
+
+static int
+write_field(const struct streamout *out, const lc_batch *batch, size_t i)
+{
+	const lc_batch_field *field = &batch->fields[i];
+	const uint64_t places = batch->rows + 1;
+	const unsigned long long number = batch->number;
+	struct lc__buf name = { 0 };
+	int status;
+
+	lc__buf_printf(&name, "%s/batch-%08llu", out->opts->npy, number);
+	if (batch->n_fields > 1) {
+		lc__buf_printf(&name, "/");
+		name_field(field->name, i, &name);
+	}
+	lc__buf_printf(&name, ".npy");
+	status = write_array(out, &name, field->dtype, field->ndim, field->shape,
+	    field->data);
+	if (status != EXIT_DONE || field->offsets == NULL)
+		return status;
+	lc__buf_printf(&name, "%s/batch-%08llu.", out->opts->npy, number);
+	if (batch->n_fields > 1) {
+		name_field(field->name, i, &name);
+		lc__buf_printf(&name, ".");
+	}
+	lc__buf_printf(&name, "offsets.npy");
+	return write_array(out, &name, LC_U64, 1, &places, field->offsets);
+}
+
+static int
+make_dir(const struct streamout *out, const lc_batch *batch)
+{
+	struct lc__buf name = { 0 };
+	lc_status made;
+
+	lc__buf_printf(&name, "%s/batch-%08llu", out->opts->npy,
+	    (unsigned long long)batch->number);
+	made = end_name(&name) == NULL ? LC_NO_MEMORY :
+	    lc__make_dirs((const char *)name.data);
+	lc__buf_free(&name);
+	return made == LC_OK ? EXIT_DONE : report_file(made);
+}
+
+static void
+show(const struct streamout *out, const lc_batch *batch)
+{
+	struct json json = { stdout, false };
+	struct lc__buf name = { 0 };
+	const char *path;
+
+	lc__buf_printf(&name, "%s/batch-%08llu%s", out->opts->npy,
+	    (unsigned long long)batch->number, batch->n_fields > 1 ? "" : ".npy");
+	path = end_name(&name);
+	if (settings.json && path != NULL) {
+		jw_open(&json, NULL, '{');
+		jw_count(&json, "batch", batch->number);
+		jw_text(&json, "file", path);
+		jw_count(&json, "rows", batch->rows);
+		jw_count(&json, "examples", batch->filled);
+		jw_end_line(&json);
+	} else if (!settings.quiet && path != NULL) {
+		printf("%s\n", path);
+	}
+	lc__buf_free(&name);
+}
+
+/* The fields last: where they are, the rest is. */
+int
+stream_npy(struct streamout *out, const lc_batch *batch)
+{
+	int status = batch->n_fields > 1 ? make_dir(out, batch) : EXIT_DONE;
+
+	if (status == EXIT_DONE)
+		status = write_rows(out, batch);
+	for (size_t i = 0; i < batch->n_fields && status == EXIT_DONE; i++)
+		status = write_field(out, batch, i);
+	if (status == EXIT_DONE)
+		show(out, batch);
+	return status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is written of batches, each form in its bin/stream_FORM.c. */
+#ifndef BIN_STREAMOUT_H
+#define BIN_STREAMOUT_H
+
+#include "readopts.h"
+#include "streaming.h"
+
+struct streamout {
+	const struct readopts *opts;
+	const struct streaming *streaming; /* the names of sources */
+	lc_stream *stream;
+	lc_stream_info info;  /* of it, when it was opened */
+	bool windows;         /* examples are windows, */
+	uint64_t window;      /* of so many units */
+	bool resumed;         /* files of batches may stand there already */
+	int widths[4];        /* of the columns of a list */
+};
+
+/** The batch on standard output, or in files; an exit status, reported. */
+typedef int streamout_batch(struct streamout *out, const lc_batch *batch);
+
+streamout_batch stream_list, stream_ids, stream_sum, stream_frames, stream_npy;
+
+/** All batches are out. Frames tell the reader so; an exit status. */
+int stream_frames_end(void);
+
+/** Bytes of row @p row of a field; *size gets how many. */
+const void *streamout_row(const lc_batch *batch, const lc_batch_field *field,
+    size_t row, uint64_t *size);
+
+#endif

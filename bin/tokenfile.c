@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tokenfile.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fileio.h"
+#include "order/token.h"
+#include "report.h"
+
+#define REMEDY "; --restart begins anew"
+
+/* Is it a token at all? Whose it is the stream finds out. */
+static int
+check(struct tokenfile *file, const struct lc__buf *bytes)
+{
+	struct lc__token token;
+	lc_status status = LC_CORRUPT;
+
+	if (bytes->size == LC_TOKEN_SIZE)
+		status = lc__token_decode(bytes->data, &token);
+	if (status == LC_VERSION) {
+		report_error("%s: a token of a newer version" REMEDY, file->path);
+		return EXIT_DATA;
+	}
+	if (status != LC_OK) {
+		report_error("%s: is no token, or is damaged" REMEDY, file->path);
+		return EXIT_DATA;
+	}
+	memcpy(file->bytes, bytes->data, LC_TOKEN_SIZE);
+	file->loaded = true;
+	return EXIT_DONE;
+}
+
+int
+tokenfile_load(struct tokenfile *file)
+{
+	struct lc__buf bytes = { 0 };
+	lc_status read;
+	int status;
+
+	if (access(file->path, F_OK) == -1 && errno == ENOENT)
+		return EXIT_DONE;
+	read = lc__read_file(file->path, 4096, &bytes);
+	if (read == LC_OK || read == LC_INVALID)
+		status = check(file, &bytes);
+	else
+		status = report_file(read);
+	lc__buf_free(&bytes);
+	return status;
+}
+
+int
+tokenfile_refused(const struct tokenfile *file, lc_status status,
+    const char *source)
+{
+	switch (status) {
+	case LC_OTHER_CACHE:
+		report_error("%s: is not of %s: name its own source" REMEDY,
+		    file->path, source);
+		return EXIT_DATA;
+	case LC_OTHER_ORDER:
+		report_error("%s: is of another order or seed: give the options that "
+		    "it was made with" REMEDY, file->path);
+		return EXIT_DATA;
+	case LC_CHANGED:
+		report_error("%s: what was read has changed in %s since" REMEDY,
+		    file->path, source);
+		return EXIT_NO;
+	case LC_INVALID:
+		report_error("%s: %s", file->path, lc_last_error()->text);
+		return EXIT_USAGE;
+	default:
+		return report_status(status);
+	}
+}
+
+/* What went to a file must be on disk before the token says so. */
+static int
+sync_output(void)
+{
+	struct stat st;
+
+	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+	    fdatasync(STDOUT_FILENO) == -1)
+		return report_errno("standard output");
+	return EXIT_DONE;
+}
+
+static int
+save(struct tokenfile *file, lc_stream *stream, uint64_t next)
+{
+	const int status = sync_output();
+	lc_status saved;
+
+	if (status != EXIT_DONE)
+		return status;
+	saved = lc_stream_token(stream, next, file->bytes);
+	if (saved == LC_OK)
+		saved = lc__write_file_atomic(file->path, file->bytes, LC_TOKEN_SIZE);
+	file->since = 0;
+	return saved == LC_OK ? EXIT_DONE : report_file(saved);
+}
+
+int
+tokenfile_step(struct tokenfile *file, lc_stream *stream, uint64_t next)
+{
+	if (file->path == NULL || ++file->since < file->every)
+		return EXIT_DONE;
+	return save(file, stream, next);
+}
+
+int
+tokenfile_finish(struct tokenfile *file, lc_stream *stream, uint64_t next)
+{
+	if (file->path == NULL || file->since == 0)
+		return EXIT_DONE;
+	return save(file, stream, next);
+}
