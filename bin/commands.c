@@ -11,7 +11,7 @@ const struct command *const commands[] = {
 	&cmd_set, &cmd_verify, &cmd_backup, &cmd_copy, &cmd_merge, &cmd_compact,
 	&cmd_clear, &cmd_recover, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump,
 	&cmd_load, &cmd_build, &cmd_warehouse, &cmd_view, &cmd_read, &cmd_plan,
-	&cmd_config, &cmd_help, NULL
+	&cmd_follow, &cmd_config, &cmd_help, NULL
 };
 
 const struct command *
