@@ -13,7 +13,7 @@ cachex() { "$here/cachex" "$@"; }
 mkdir -p demo
 rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy \
     demo/label.json demo/part.npy demo/value demo/dataset demo/warehouse demo/sheet.png \
-    demo/report.html
+    demo/report.html demo/token demo/point demo/corpus.model
 
 # Settings of the user's own would change what is shown.
 for variable in $(env | sed -n 's/^\(CACHEX_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
@@ -128,6 +128,22 @@ title "One photograph more; only what it touches is made again:"
 cp "$(sed 1q demo/photographs.list)" demo/dataset/day2/again.jpg
 timed cachex build demo/dataset demo/warehouse --unlabelled --size 384
 run cachex warehouse list demo/warehouse
+
+title "Train from it: batches that are the same for any number of readers, and go on from a token:"
+run cachex read demo/warehouse --batch 4 --shuffle full --seed 1 --reader 0/2 --batches 0-1
+run cachex read demo/warehouse --batch 4 --shuffle full --seed 1 --reader 1/2 --batches 0-1
+run cachex read demo/warehouse --batch 4 --sum --token-file demo/token --batches 2
+run cachex read demo/warehouse --batch 4 --sum --token-file demo/token --batches 2
+
+title "A corpus of text, this project's pages, as byte-level tokens; what an order on it would cost:"
+run examples/text_cache -k 4 demo/modules corpus man
+run cachex follow corpus --status
+run cachex plan corpus --window 256 --batch 32 --compare
+
+title "Train on it with two readers for 50 batches, go on with three: the same model:"
+run examples/train -q -r 2 -s 50 -c demo/point demo/modules corpus
+run examples/train -q -r 3 -c demo/point demo/modules corpus | tee demo/corpus.model
+run examples/train -q -r 1 demo/modules corpus | grep -Fx "$(tail -n 1 demo/corpus.model)"
 
 title "Go on from here with"
 printf '  export CACHEX_ROOT=%s/demo/modules\n  %s/cachex help\n' "$here" "$here"
