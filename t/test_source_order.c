@@ -366,6 +366,44 @@ START_TEST(something_else_is_another_order)
 }
 END_TEST
 
+/* Coding chunks anew changes their bytes, and nothing else. */
+START_TEST(recoding_changes_nothing)
+{
+	lc_cache *cache = open_module(run_scratch(), ".");
+	struct filled f = { .inputs = 2 };
+	struct lc__cursor *cursor;
+	lc_compact_options options;
+	lc_source_info before, after;
+	lc_source *source;
+	lc_tensor tensor;
+	lc_id id;
+
+	assert_ok(filling_declare(cache, 2));
+	commit(cache, &f, 0, 20, true);
+	commit(cache, &f, 1, 20, true);
+	source = open_source(cache, NULL);
+	before = walk_info(source);
+	cursor = walk_cursor(source);
+	assert_ok(lc__cursor_begin(cursor));
+	assert_ok(lc__cursor_go(cursor, 7));
+	assert_ok(walk_read_one(cursor, 0, &tensor, &id));
+	lc__cursor_end(cursor);
+	lc_compact_options_init(&options);
+	options.recode = LC_CODEC_LZ4;
+	assert_ok(lc_compact(cache, &options, NULL));
+	assert_ok(lc__cursor_begin(cursor));
+	assert_ok(lc__cursor_go(cursor, 7));
+	assert_ok(walk_read_one(cursor, 0, &tensor, &id));
+	lc__cursor_free(cursor);
+	expect_order(source, &f);
+	assert_ok(lc_source_refresh(source));
+	after = walk_info(source);
+	ck_assert_mem_eq(&before, &after, sizeof(before));
+	lc_source_close(source);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- waiting ----------------------------------------------------------------------------- */
 
 START_TEST(nobody_writes)
@@ -484,6 +522,59 @@ START_TEST(a_killed_writer_is_told)
 }
 END_TEST
 
+/* ---- forked ---------------------------------------------------------------------------------- */
+
+struct forked {
+	lc_source *source;
+	struct lc__cursor *cursor;
+	const struct filled *f;
+};
+
+/* The parent's source and its cursor serve the child too. */
+static void
+read_in_child(void *arg)
+{
+	const struct forked *forked = arg;
+	lc_tensor tensor;
+	lc_id id;
+
+	expect_order(forked->source, forked->f);
+	need_ok(lc__cursor_begin(forked->cursor));
+	need_ok(lc__cursor_go(forked->cursor, 3));
+	need_ok(walk_read_one(forked->cursor, 0, &tensor, &id));
+	lc__cursor_end(forked->cursor);
+	need_ok(lc_source_refresh(forked->source));
+	need(walk_info(forked->source).final);
+}
+
+START_TEST(a_forked_child_reads_on)
+{
+	lc_cache *cache = open_module(run_scratch(), ".");
+	struct filled f = { .inputs = 1 };
+	struct forked forked = { .f = &f };
+	struct lc__pin *pin;
+	lc_tensor tensor;
+	lc_id id;
+
+	assert_ok(filling_declare(cache, 1));
+	commit(cache, &f, 0, 20, true);
+	forked.source = open_source(cache, NULL);
+	forked.cursor = walk_cursor(forked.source);
+	assert_ok(lc__cursor_begin(forked.cursor));
+	assert_ok(lc__cursor_go(forked.cursor, 3));
+	assert_ok(walk_read_one(forked.cursor, 0, &tensor, &id));
+	assert_ok(lc__cursor_pin(forked.cursor, &pin));
+	ck_assert_int_eq(child_run(read_in_child, &forked), 0);
+	ck_assert(sample_is(&tensor, id.data, id.size, 1,
+	    (struct sample_range){ 8, 120 }));
+	lc__pin_drop(pin);
+	expect_order(forked.source, &f);
+	lc__cursor_free(forked.cursor);
+	lc_source_close(forked.source);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- many threads ------------------------------------------------------------------------- */
 
 struct looking {
@@ -558,9 +649,11 @@ suite(void)
 	tcase_add_test(t, earlier_generations_are_prefixes);
 	tcase_add_test(t, the_same_again_is_the_same_order);
 	tcase_add_test(t, something_else_is_another_order);
+	tcase_add_test(t, recoding_changes_nothing);
 	tcase_add_test(t, nobody_writes);
 	tcase_add_test(t, a_writer_that_finishes_is_never_missed);
 	tcase_add_test(t, a_killed_writer_is_told);
+	tcase_add_test(t, a_forked_child_reads_on);
 	tcase_add_test(t, many_threads_look_while_it_grows);
 	suite_add_tcase(s, t);
 	return s;

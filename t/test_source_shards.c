@@ -106,8 +106,10 @@ START_TEST(several_series_are_refused_by_name)
 
 	assert_status(lc_source_open_shards(made.warehouse, NULL, &source),
 	    LC_INVALID);
-	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "3x24x32 in 32x24/"));
-	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "3x48x16 in 16x48/"));
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, 
+	    "3x24x32 from 32x24/shard-000000.twh1 on"));
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, 
+	    "3x48x16 from 16x48/"));
 }
 END_TEST
 

@@ -33,7 +33,7 @@ dir_size(const struct lc__manifest_shard *said)
 	return slash == NULL ? 0 : (size_t)(slash - said->relative_path);
 }
 
-/* A line for each shape, with the directory of its first shard. */
+/* Each shape with its first shard. */
 static void
 list_shapes(const struct lc__shards_source *s, struct lc__buf *out)
 {
@@ -45,9 +45,9 @@ list_shapes(const struct lc__shards_source *s, struct lc__buf *out)
 
 		while (k + 1 < s->set->n && s->set->shards[k].first < series->first)
 			k++;
-		lc__buf_printf(out, "%s%ux%ux%u in %.*s/", i > 0 ? ", " : "",
+		lc__buf_printf(out, "%s%ux%ux%u from %s on", i > 0 ? ", " : "",
 		    series->channels, series->height, series->width,
-		    (int)dir_size(&s->said[k]), s->said[k].relative_path);
+		    s->said[k].relative_path);
 	}
 	lc__buf_append(out, "", 1);
 }
@@ -61,7 +61,7 @@ several(const struct lc__shards_source *s)
 
 	list_shapes(s, &text);
 	status = lc__error(LC_INVALID, 0, "%s: has images of %u shapes (%s): open "
-	    "one of these directories, or a shard", s->source.name,
+	    "the directory of one of them, or a shard", s->source.name,
 	    s->warehouse->info.series,
 	    text.failed ? "…" : (const char *)text.data);
 	lc__buf_free(&text);
