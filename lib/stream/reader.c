@@ -141,7 +141,8 @@ read_any(lc_reader *reader, struct lc__job_batch *which, struct lc__batch **out)
 		status = read_here(reader, standing, which, out);
 		pthread_mutex_unlock(&reader->lock);
 	} else {
-		status = lc__stream_lacks(standing, "batch", which->number);
+		status = lc__stream_lacks(stream, standing, "batch", which->number,
+		    status == LC_NOT_FOUND);
 	}
 	lc__standing_drop(standing);
 	return status;
@@ -264,7 +265,8 @@ step(lc_reader *reader, const lc_batch **out, bool *taken)
 	if (status == LC_TIMEOUT) {
 		status = wait_for_source(reader, &which);
 	} else if (status == LC_NOT_FOUND) {
-		lc__stream_lacks(standing, "batch", which.number);
+		lc__stream_lacks(reader->rule.stream, standing, "batch",
+		    which.number, true);
 	} else if (reader->n_threads > 0) {
 		status = take_claimed(reader, out, taken);
 	} else {

@@ -268,10 +268,15 @@ lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 }
 
 lc_status
-lc__stream_lacks(const struct lc__standing *standing, const char *what,
-    uint64_t number)
+lc__stream_lacks(const lc_stream *stream, const struct lc__standing *standing,
+    const char *what, uint64_t number, bool never)
 {
-	if (standing->complete)
+	if (never && !standing->complete && stream->rule.limit > 0)
+		return lc__error(LC_NOT_FOUND, 0, "stream: there is no %s %llu: it "
+		    "is limited to %llu examples", what,
+		    (unsigned long long)number,
+		    (unsigned long long)stream->rule.limit);
+	if (never || standing->complete)
 		return lc__error(LC_NOT_FOUND, 0, "stream: there is no %s %llu: it "
 		    "has %llu examples", what, (unsigned long long)number,
 		    (unsigned long long)standing->known);
@@ -305,21 +310,26 @@ lc__stream_batch(const lc_stream *stream, const struct lc__standing *standing,
 
 /* ---- waiting -------------------------------------------------------------------------- */
 
+static lc_status
+lacks_example(const lc_stream *stream, const struct lc__standing *standing,
+    uint64_t example)
+{
+	const uint64_t limit = stream->rule.limit;
+
+	return lc__stream_lacks(stream, standing, "example", example,
+	    limit > 0 && example >= limit);
+}
+
 /* LC_OK if so many examples are known; what else there is to say otherwise, and how
  * many records the standing has. */
 static lc_status
 has_examples(lc_stream *stream, uint64_t examples, uint64_t *records)
 {
 	struct lc__standing *standing = lc__stream_standing(stream);
-	const uint64_t limit = stream->rule.limit;
 	lc_status status = LC_OK;
 
 	if (examples > standing->known)
-		status = lc__stream_lacks(standing, "example", examples - 1);
-	if (status == LC_TIMEOUT && limit > 0 && examples > limit)
-		status = lc__error(LC_NOT_FOUND, 0, "stream: there is no example "
-		    "%llu: it is limited to %llu",
-		    (unsigned long long)examples - 1, (unsigned long long)limit);
+		status = lacks_example(stream, standing, examples - 1);
 	*records = lc__layout_info(standing->sequences[0]->layout)->records;
 	lc__standing_drop(standing);
 	return status;
@@ -405,7 +415,7 @@ lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces,
 	struct lc__standing *standing = lc__stream_standing(stream);
 	const lc_status status = example < standing->known ?
 	    locate(standing, example, pieces, room, n) :
-	    lc__stream_lacks(standing, "example", example);
+	    lacks_example(stream, standing, example);
 
 	lc__standing_drop(standing);
 	return status;

@@ -38,9 +38,11 @@ LC_CHECKED lc_status lc__stream_batch(const lc_stream *stream,
     const struct lc__standing *standing, uint64_t batch, uint64_t *first,
     uint64_t *end);
 
-/** An error for an example that cannot be had: LC_NOT_FOUND or LC_TIMEOUT. */
-lc_status lc__stream_lacks(const struct lc__standing *standing, const char *what,
-    uint64_t number);
+/** An error for an example or batch that cannot be had: LC_NOT_FOUND, or LC_TIMEOUT if
+ *  it may come. @p never: it does not, whatever becomes of the source. */
+lc_status lc__stream_lacks(const lc_stream *stream,
+    const struct lc__standing *standing, const char *what, uint64_t number,
+    bool never);
 
 /**
  * Check a token against a stream that is being made, and choose its layouts: one a

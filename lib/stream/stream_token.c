@@ -180,8 +180,8 @@ fill_following(const struct lc__standing *standing, struct lc__token *token)
 	if (token->example == 0 || chunks == 0)
 		return LC_OK;
 	return_if_error(lc__layout_row(s->layout, chunks - 1, &row));
-	token->generation = info->generation == info->chunks ? chunks :
-	    row.id + 1;
+	/* Those of plain puts are known by their numbers, which may leave some out. */
+	token->generation = info->generation == info->chunks ? chunks : row.id;
 	token->prefix_hash = row.prefix_hash;
 	token->epoch = epoch_of(standing, token->example - 1);
 	return LC_OK;
@@ -233,7 +233,8 @@ make_token(const lc_stream *stream, const struct lc__standing *standing,
 	if (!lc__mul64(batch, size, &token.example) ||
 	    token.example > standing->known) {
 		if (!standing->complete)
-			return lc__stream_lacks(standing, "batch", batch);
+			return lc__stream_lacks(stream, standing, "batch", batch,
+			    false);
 		token.example = standing->known;
 	}
 	return_if_error(stream->n > 1 ? fill_mixture(stream, standing, &token) :
