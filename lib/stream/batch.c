@@ -181,16 +181,29 @@ lc__batch_end_ids(struct lc__batch *batch, size_t filled)
 
 /* ---- fields -------------------------------------------------------------------------- */
 
+/* A batch that this fails for may be used again: all of it or nothing. */
+static lc_status
+make_fields(struct lc__batch *batch, size_t n)
+{
+	lc_batch_field *fields = calloc(n + 1, sizeof(*fields));
+	struct lc__batch_room *rooms = calloc(n + 1, sizeof(*rooms));
+
+	if (fields == NULL || rooms == NULL) {
+		free(fields);
+		free(rooms);
+		return out_of_memory();
+	}
+	batch->fields = fields;
+	batch->rooms = rooms;
+	batch->n_fields = n;
+	return LC_OK;
+}
+
 lc_status
 lc__batch_set_fields(struct lc__batch *batch, const char *const *names, size_t n)
 {
-	if (batch->fields == NULL) {
-		batch->fields = calloc(n + 1, sizeof(*batch->fields));
-		batch->rooms = calloc(n + 1, sizeof(*batch->rooms));
-		if (batch->fields == NULL || batch->rooms == NULL)
-			return out_of_memory();
-		batch->n_fields = n;
-	}
+	if (batch->fields == NULL)
+		return_if_error(make_fields(batch, n));
 	for (size_t i = 0; i < n; i++) {
 		memset(&batch->fields[i], 0, sizeof(batch->fields[i]));
 		batch->fields[i].name = names[i];

@@ -47,12 +47,10 @@ count(const struct lc__standing_rule *rule, struct lc__standing *standing)
 		return;
 	if (standing->known > rule->limit)
 		standing->known = rule->limit;
-	if (standing->complete && standing->total > rule->limit)
-		standing->total = rule->limit;
-	if (standing->known == rule->limit) {
-		standing->total = rule->limit;
+	if (standing->known == rule->limit)
 		standing->complete = true;
-	}
+	if (standing->complete)
+		standing->total = standing->known;
 }
 
 lc_status
