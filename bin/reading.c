@@ -269,6 +269,7 @@ set_up(struct run *r)
 		status = find_range(r);
 	if (status != EXIT_DONE || !tell_of_token(r))
 		return status;
+	stream_list_begin(&r->out);
 	if (form == READ_NPY && lc__make_dirs(r->is->opts->npy) != LC_OK)
 		return report_file(LC_IO);
 	return open_reader(r, form);

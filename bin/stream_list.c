@@ -7,7 +7,27 @@
 #include "settings.h"
 #include "streamout.h"
 
-/* Numbers below numbers: a column is as wide as its widest so far. */
+static int
+digits(uint64_t n)
+{
+	return snprintf(NULL, 0, "%llu", (unsigned long long)n);
+}
+
+/* Columns as wide as the last batch and the last example, where those are known. */
+void
+stream_list_begin(struct streamout *out)
+{
+	const lc_stream_info *info = &out->info;
+
+	if (info->batches != UINT64_MAX && info->batches > 0)
+		out->widths[0] = digits(info->batches - 1);
+	if (info->examples != UINT64_MAX && info->examples > 0)
+		out->widths[1] = digits(info->examples - 1);
+	if (out->windows)
+		out->widths[3] = digits(out->window);
+}
+
+/* Other columns are as wide as their widest so far. */
 static void
 number(struct streamout *out, int column, uint64_t n)
 {

@@ -50,16 +50,6 @@ end_name(struct lc__buf *name)
 
 /* ---- one file ------------------------------------------------------------------------ */
 
-static bool
-is_named(const lc_tensor *tensor)
-{
-	struct lc__buf header = { 0 };
-	const lc_status status = lc__npy_encode_header(tensor, false, &header);
-
-	lc__buf_free(&header);
-	return status != LC_UNSUPPORTED;
-}
-
 static int
 write_tensor(const struct streamout *out, const char *path, const lc_tensor *tensor)
 {
@@ -68,10 +58,6 @@ write_tensor(const struct streamout *out, const char *path, const lc_tensor *ten
 
 	if (path == NULL)
 		return report_errno(out->opts->npy);
-	if (!out->opts->bits && !is_named(tensor)) {
-		report_error(".npy has no %s; use --bits", lc_dtype_name(tensor->dtype));
-		return EXIT_DATA;
-	}
 	if (!out->opts->force && !out->resumed && access(path, F_OK) == 0) {
 		report_error("%s: exists; -f replaces it", path);
 		return EXIT_SYSTEM;
@@ -199,12 +185,38 @@ show(const struct streamout *out, const lc_batch *batch)
 	lc__buf_free(&name);
 }
 
+/* Before anything is written. */
+static int
+check_dtypes(const struct streamout *out, const lc_batch *batch)
+{
+	struct lc__buf header = { 0 };
+	const uint64_t one = 1;
+	int status = EXIT_DONE;
+	lc_tensor tensor;
+
+	for (size_t i = 0; i < batch->n_fields && status == EXIT_DONE; i++) {
+		const lc_dtype dtype = batch->fields[i].dtype;
+		lc_status made = lc_tensor_init(&tensor, dtype, 1, &one, "");
+		if (made == LC_OK)
+			made = lc__npy_encode_header(&tensor, out->opts->bits, &header);
+		if (made == LC_UNSUPPORTED) {
+			report_error(".npy has no %s; use --bits",
+			    lc_dtype_name(dtype));
+			status = EXIT_DATA;
+		}
+	}
+	lc__buf_free(&header);
+	return status;
+}
+
 /* The fields last: where they are, the rest is. */
 int
 stream_npy(struct streamout *out, const lc_batch *batch)
 {
-	int status = batch->n_fields > 1 ? make_dir(out, batch) : EXIT_DONE;
+	int status = check_dtypes(out, batch);
 
+	if (status == EXIT_DONE && batch->n_fields > 1)
+		status = make_dir(out, batch);
 	if (status == EXIT_DONE)
 		status = write_rows(out, batch);
 	for (size_t i = 0; i < batch->n_fields && status == EXIT_DONE; i++)

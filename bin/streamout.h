@@ -22,6 +22,9 @@ typedef int streamout_batch(struct streamout *out, const lc_batch *batch);
 
 streamout_batch stream_list, stream_ids, stream_sum, stream_frames, stream_npy;
 
+/** Before the first batch of a list, when out->info is known. */
+void stream_list_begin(struct streamout *out);
+
 /** All batches are out. Frames tell the reader so; an exit status. */
 int stream_frames_end(void);
 
