@@ -8,6 +8,7 @@
  *     A:N             a chunk of N records of input A; its cursor is the number of
  *                     records so far
  *     A:N:LENGTH      the same, record I of u16 as long as LENGTH + I
+ *     A=CURSOR        only the cursor
  *     A!              finish input A
  *     A.              let go of input A
  *     end             finish all of them
@@ -136,7 +137,7 @@ hold(void)
 static void
 step(const char *text)
 {
-	const size_t name = strcspn(text, ":!.");
+	const size_t name = strcspn(text, ":=!.");
 
 	if (strncmp(text, "declare:", 8) == 0)
 		declare(text + 8);
@@ -148,6 +149,9 @@ step(const char *text)
 		hold();
 	else if (text[name] == ':')
 		commit(input_of(text, name), text + name + 1);
+	else if (text[name] == '=')
+		need(lc_writer_commit(input_of(text, name)->writer, text + name + 1,
+		    strlen(text + name + 1)));
 	else if (text[name] == '!')
 		need(lc_writer_finish(input_of(text, name)->writer, "end", 3));
 	else
