@@ -98,6 +98,34 @@ show_counters(const lc_counters *counters, struct json *json)
 	show_rows(rows, sizeof(rows) / sizeof(rows[0]), json);
 }
 
+/* Nothing of a module of plain puts. */
+static void
+show_fill(const lc_fill *fill, struct json *json)
+{
+	const struct row rows[] = {
+		{ "inputs", "declared", NUMBER, fill->inputs },
+		{ "inputs finished", "finished", NUMBER, fill->finished },
+		{ "inputs held", "held", NUMBER, fill->held },
+		{ "chunks committed", "committed", NUMBER, fill->committed },
+		{ "chunks in order", "published", NUMBER, fill->published },
+		{ "records in order", "records", NUMBER, fill->records },
+		{ "length in order", "length", NUMBER, fill->length },
+	};
+
+	if (fill->inputs == 0)
+		return;
+	if (json != NULL)
+		jw_open(json, "inputs", '{');
+	show_rows(rows, sizeof(rows) / sizeof(rows[0]), json);
+	if (json != NULL) {
+		jw_flag(json, "final", fill->final);
+		jw_close(json, '}');
+	} else {
+		printf("  %-16s %12s\n", "order", fill->final ? "final" :
+		    "growing");
+	}
+}
+
 static void
 show_settings(const lc_settings *is)
 {
@@ -113,6 +141,7 @@ struct facts {
 	lc_stats stats;
 	lc_counters counters;
 	lc_settings settings;
+	lc_fill fill;
 };
 
 static lc_status
@@ -128,6 +157,7 @@ show_json(const char *module, lc_cache *cache, const struct facts *facts,
 	jw_count(&json, "created_ms", facts->stats.created_ms);
 	show_numbers(&facts->stats, &json);
 	show_counters(&facts->counters, &json);
+	show_fill(&facts->fill, &json);
 	jw_open(&json, "settings", '{');
 	moduleset_json(&facts->settings, &json);
 	jw_close(&json, '}');
@@ -150,6 +180,7 @@ show(const char *module, lc_cache *cache, const struct facts *facts)
 	printf("  %-16s %s\n", "made", date);
 	show_numbers(&facts->stats, NULL);
 	show_counters(&facts->counters, NULL);
+	show_fill(&facts->fill, NULL);
 	show_settings(&facts->settings);
 	return schemas_text(cache, "  ");
 }
@@ -160,7 +191,8 @@ show_module(const char *module)
 	struct facts facts = {
 		.stats.struct_size = sizeof(facts.stats),
 		.counters.struct_size = sizeof(facts.counters),
-		.settings.struct_size = sizeof(facts.settings)
+		.settings.struct_size = sizeof(facts.settings),
+		.fill.struct_size = sizeof(facts.fill)
 	};
 	lc_cache *cache;
 	lc_status read;
@@ -173,6 +205,8 @@ show_module(const char *module)
 		read = lc_counters_get(cache, &facts.counters);
 	if (read == LC_OK)
 		read = lc_settings_get(cache, &facts.settings);
+	if (read == LC_OK)
+		read = lc_fill_get(cache, &facts.fill);
 	if (read == LC_OK)
 		read = show(module, cache, &facts);
 	if (read != LC_OK)

@@ -99,7 +99,7 @@ lc__recovery_read_state(struct lc__recovery *r)
 /* ---- settings ------------------------------------------------------------- */
 
 /* Larger rows would take too long. */
-#define MENDABLE 4096
+#define MENDABLE 6144
 
 bool
 lc__recovery_mend_byte(unsigned char *row, size_t size)
