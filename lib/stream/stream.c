@@ -259,7 +259,7 @@ lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 	out->examples = standing->complete ? standing->total : UINT64_MAX;
 	out->batches = batches_of(stream, out->examples);
 	out->epoch_examples = stream->n == 1 && first->complete ? first->n : 0;
-	out->known = standing->known;
+	out->known = standing->complete ? standing->total : standing->known;
 	out->first_batch = stream->first_batch;
 	out->batch = stream->options.batch;
 	out->order_hash = stream->order_hash;
