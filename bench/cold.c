@@ -27,17 +27,26 @@ resident(int fd, size_t size, const char *path)
 	return n;
 }
 
+/* Pages that the system has just looked at stay for a moment. */
+#define TRIES 100
+#define PAUSE_US 2000
+
 void
 cold_drop(const char *path)
 {
 	const int fd = open(path, O_RDWR);
 	struct stat st;
-	size_t left;
+	size_t left = 1;
 
-	if (fd < 0 || fdatasync(fd) != 0 || fstat(fd, &st) != 0 ||
-	    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
+	if (fd < 0 || fdatasync(fd) != 0 || fstat(fd, &st) != 0)
 		err(1, "%s", path);
-	left = resident(fd, (size_t)st.st_size, path);
+	for (int i = 0; i < TRIES && left != 0; i++) {
+		if (i > 0)
+			usleep(PAUSE_US);
+		if (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
+			err(1, "%s", path);
+		left = resident(fd, (size_t)st.st_size, path);
+	}
 	if (left != 0)
 		errx(1, "%s: %zu pages stay in memory", path, left);
 	close(fd);

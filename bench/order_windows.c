@@ -154,7 +154,7 @@ note(const struct stand *stand, const char *contender, unsigned row, double seco
 	bench_run(stand->bench, cases[stand->c].name, contender, rows[row].metric,
 	    "GB/s", tokens * sizeof(uint16_t) / seconds / 1e9);
 	bench_run(stand->bench, cases[stand->c].name, contender, rows[row].tokens,
-	    "tokens/s", tokens / seconds);
+	    "10^6/s", tokens / seconds / 1e6);
 }
 
 /* As many bytes from the same map, in the same order, into one batch again and again. */
