@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Streams where something ends, or leaves a gap: limits, chunks without records, tokens
+ * taken there. */
+#include "made_stream.h"
+#include "need.h"
+#include "run.h"
+
+#include <stdio.h>
+
+static const uint64_t lengths[4] = { 2, 2, 2, 2 };
+
+static lc_stream *
+open_stream(const struct made_stream *m, const lc_stream_options *options)
+{
+	lc_stream *stream = NULL;
+
+	assert_ok(lc_stream_open(&m->source, 1, options, &stream));
+	return stream;
+}
+
+static lc_stream_info
+info_of(const lc_stream *stream)
+{
+	lc_stream_info info = { .struct_size = sizeof(info) };
+
+	assert_ok(lc_stream_info_get(stream, &info));
+	return info;
+}
+
+static void
+delete_record(struct made_stream *m, unsigned k)
+{
+	char id[32];
+	const int size = snprintf(id, sizeof(id), "%u-%u", m->tag, k);
+
+	assert_ok(lc_delete(m->cache, id, (size_t)size));
+	assert_ok(lc_flush(m->cache));
+}
+
+/* Every chunk has one record, and the second has lost it. */
+START_TEST(tokens_around_a_gap)
+{
+	struct made_stream m;
+	lc_stream_options o;
+	lc_stream *stream;
+
+	made_stream_new(&m, 1, true, false);
+	for (int i = 0; i < 8; i++)
+		made_stream_chunk(&m, lengths, 1);
+	delete_record(&m, 1);
+	made_stream_open(&m);
+	lc_stream_options_init(&o);
+	o.batch = 1;
+	o.follow = 1;
+	stream = open_stream(&m, &o);
+	ck_assert_uint_eq(info_of(stream).known, 7);
+	for (uint64_t batch = 0; batch <= 7; batch++) {
+		unsigned char token[LC_TOKEN_SIZE], again[LC_TOKEN_SIZE];
+		lc_stream_options resume = o;
+		lc_stream *resumed;
+
+		assert_ok(lc_stream_token(stream, batch, token));
+		resume.token = token;
+		resumed = open_stream(&m, &resume);
+		ck_assert_uint_eq(info_of(resumed).first_batch, batch);
+		assert_ok(lc_stream_token(resumed, batch, again));
+		ck_assert_mem_eq(again, token, sizeof(token));
+		lc_stream_close(resumed);
+	}
+	lc_stream_close(stream);
+	made_stream_close(&m);
+}
+END_TEST
+
+/* What a limit rules out never comes, whatever becomes of the source. */
+START_TEST(limit_of_a_source_that_grows)
+{
+	struct made_stream m;
+	lc_stream_options o;
+	lc_reader_options how;
+	lc_stream *stream;
+	lc_reader *reader;
+	const lc_batch *batch;
+	lc_piece piece;
+	size_t n;
+
+	made_stream_new(&m, 1, true, false);
+	made_stream_chunk(&m, lengths, 4);
+	made_stream_open(&m);
+	lc_stream_options_init(&o);
+	lc_reader_options_init(&how);
+	o.batch = 2;
+	o.follow = 1;
+	o.limit = 10;
+	how.timeout_ms = 0;
+	stream = open_stream(&m, &o);
+	assert_ok(lc_reader_open(stream, &how, &reader));
+	assert_status(lc_reader_read(reader, 4, &batch), LC_TIMEOUT);
+	assert_status(lc_reader_read(reader, 5, &batch), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_last_error()->status, LC_NOT_FOUND);
+	assert_status(lc_stream_locate(stream, 9, &piece, 1, &n), LC_TIMEOUT);
+	assert_status(lc_stream_locate(stream, 10, &piece, 1, &n), LC_NOT_FOUND);
+	assert_status(lc_stream_wait(stream, 10, 0), LC_TIMEOUT);
+	assert_status(lc_stream_wait(stream, 11, 0), LC_NOT_FOUND);
+	assert_ok(lc_reader_seek(reader, 5));
+	assert_status(lc_reader_next(reader, &batch), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_last_error()->status, LC_NOT_FOUND);
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+	made_stream_close(&m);
+}
+END_TEST
+
+/* Units are numbered in 64 bits: an idealised reader whose windows are so far apart
+ * comes to their end before the limit. */
+START_TEST(limit_behind_the_last_unit)
+{
+	struct made_stream m;
+	unsigned char token[LC_TOKEN_SIZE];
+	lc_stream_options o;
+	lc_stream *stream, *resumed;
+	lc_stream_info info;
+
+	made_stream_new(&m, 1, true, false);
+	made_stream_chunk(&m, lengths, 4);
+	made_stream_open(&m);
+	lc_stream_options_init(&o);
+	o.batch = 1;
+	o.idealised = 1;
+	o.epochs = 0;
+	o.window = 1;
+	o.stride = (uint64_t)1 << 62;
+	o.limit = 1000;
+	stream = open_stream(&m, &o);
+	info = info_of(stream);
+	ck_assert_uint_eq(info.examples, info.known);
+	ck_assert_uint_eq(info.batches, info.known);
+	assert_ok(lc_stream_token(stream, 1000, token));
+	o.token = token;
+	resumed = open_stream(&m, &o);
+	ck_assert_uint_eq(info_of(resumed).first_batch, info.batches);
+	lc_stream_close(resumed);
+	lc_stream_close(stream);
+	made_stream_close(&m);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("stream_edges");
+	TCase *tc = tcase_create("edges");
+
+	tcase_add_test(tc, tokens_around_a_gap);
+	tcase_add_test(tc, limit_of_a_source_that_grows);
+	tcase_add_test(tc, limit_behind_the_last_unit);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
