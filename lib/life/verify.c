@@ -105,14 +105,21 @@ check_settings(struct verify *v)
 
 /* ---- schemas -------------------------------------------------------------- */
 
-static void
+static lc_status
 check_schemas(struct verify *v)
 {
 	struct lc__known *known;
 
-	for (uint32_t id = 0; id < v->snapshot->state.next_schema; id++)
-		if (lc__snapshot_schema(v->snapshot, id, &known) != LC_OK)
+	for (uint32_t id = 0; id < v->snapshot->state.next_schema; id++) {
+		const lc_status status = lc__snapshot_schema(v->snapshot, id,
+		    &known);
+
+		if (status == LC_NO_MEMORY)
+			return status;
+		if (status != LC_OK)
 			damage_from_error(v);
+	}
+	return LC_OK;
 }
 
 /* ---- the index ------------------------------------------------------------ */
@@ -484,7 +491,7 @@ check_all(struct verify *v)
 		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
 	return_if_error(check_pages(v));
 	return_if_error(check_settings(v));
-	check_schemas(v);
+	return_if_error(check_schemas(v));
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
 	check_state(v);
