@@ -48,6 +48,11 @@ void power_shrink(const struct power *p);
 void power_set(struct power *p, int value);
 /** Copy the module to another place, with the flags of lc_backup(). */
 void power_backup(struct power *p, unsigned place, unsigned flags);
+/** Declare the inputs "a" and "b". */
+void power_declare(struct power *p);
+/** Commit n keys from the first one on as the next chunk of an input; each key once. */
+void power_fill(struct power *p, const char *input, unsigned first, unsigned n,
+    struct sample_range sizes);
 /** Make the module "m" in the root "src", whose samples have one shape, and export it
  *  into "out". Once a recording. */
 void power_export(const char *dir);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "need.h"
 #include "power.h"
 #include "power_mark.h"
@@ -269,6 +270,47 @@ check_setting(struct power_model *model, const struct place *place,
 	return NULL;
 }
 
+/* Chunks and cursor are of one commit, and another one can follow. */
+static lc_status
+write_input(const char *name, lc_cache *cache)
+{
+	const uint64_t one = 1;
+	const lc_tensor tensor = sample_bytes(&one, sizeof(one));
+	const lc_input_info *info;
+	lc_writer *writer;
+	uint64_t chunks = 0;
+	lc_status status = lc_writer_open(cache, name, &writer);
+
+	if (status != LC_OK)
+		return status;
+	info = lc_writer_info(writer);
+	if (info->cursor.size == sizeof(chunks))
+		memcpy(&chunks, info->cursor.data, sizeof(chunks));
+	status = chunks == info->chunks ? LC_OK :
+	    lc__error(LC_CORRUPT, 0, "the cursor is of another chunk");
+	if (status == LC_OK)
+		status = lc_writer_put(writer, NULL, 0, &tensor);
+	if (status == LC_OK)
+		status = lc_writer_finish(writer, NULL, 0);
+	lc_writer_close(writer);
+	return status;
+}
+
+static lc_status
+write_probe(lc_cache *cache)
+{
+	lc_fill fill = { .struct_size = sizeof(fill) };
+	lc_status status = lc_fill_get(cache, &fill);
+
+	if (status == LC_OK && fill.inputs == 0)
+		status = sample_put(cache, "probe", 5, 1, SAMPLE_SMALL);
+	else if (status == LC_OK)
+		status = write_input("a", cache);
+	if (status == LC_OK && fill.inputs > 0)
+		status = write_input("b", cache);
+	return status == LC_OK ? lc_flush(cache) : status;
+}
+
 static const char *
 check_usable(struct power_model *model, lc_cache *cache)
 {
@@ -276,8 +318,7 @@ check_usable(struct power_model *model, lc_cache *cache)
 
 	if (lc_verify(cache, NULL, &result) != LC_OK)
 		return wrong(model, "verify: %s", lc_last_error()->text);
-	if (sample_put(cache, "probe", 5, 1, SAMPLE_SMALL) != LC_OK ||
-	    lc_flush(cache) != LC_OK)
+	if (write_probe(cache) != LC_OK)
 		return wrong(model, "put: %s", lc_last_error()->text);
 	if (lc_verify(cache, NULL, &result) != LC_OK)
 		return wrong(model, "verify after a put: %s",

@@ -163,6 +163,46 @@ power_backup(struct power *p, unsigned place, unsigned flags)
 	    .place = place });
 }
 
+void
+power_declare(struct power *p)
+{
+	const lc_input inputs[] = { { "a", { NULL, 0 } }, { "b", { NULL, 0 } } };
+
+	need_ok(lc_inputs_declare(p->cache, 2, inputs));
+}
+
+static void
+fill_key(struct power *p, lc_writer *writer, unsigned key,
+    struct sample_range sizes)
+{
+	char id[SAMPLE_ID_ROOM];
+	const size_t size = sample_id(id, key);
+	lc_tensor tensor;
+
+	mark(RECORD_MARK, &(struct power_mark){ .kind = POWER_CHANGE,
+	    .place = p->place, .key = key, .version = 1,
+	    .min = (uint32_t)sizes.min, .max = (uint32_t)sizes.max });
+	sample_make(&tensor, id, size, 1, sizes);
+	need_ok(lc_writer_put(writer, id, size, &tensor));
+	sample_free(&tensor);
+}
+
+void
+power_fill(struct power *p, const char *input, unsigned first, unsigned n,
+    struct sample_range sizes)
+{
+	lc_writer *writer;
+	uint64_t chunks;
+
+	need_ok(lc_writer_open(p->cache, input, &writer));
+	for (unsigned key = first; key < first + n; key++)
+		fill_key(p, writer, key, sizes);
+	chunks = lc_writer_info(writer)->chunks + 1;
+	need_ok(lc_writer_commit(writer, &chunks, sizeof(chunks)));
+	lc_writer_close(writer);
+	mark_flushed(p);
+}
+
 static void
 put_images(lc_cache *cache)
 {

@@ -257,6 +257,35 @@ compacts_relaxed(const char *dir)
 	write_and_compact(dir, LC_DURABLE_RELAXED);
 }
 
+/* Chunks of two inputs: what is published and what waits. */
+static void
+write_inputs(const char *dir, lc_durability durability)
+{
+	static const char *const turns[] = { "a", "a", "b", "a", "b", "b", "b", "a" };
+	lc_options options = sample_options();
+	struct power p;
+
+	options.durability = durability;
+	power_open(&p, dir, 0, &options);
+	power_declare(&p);
+	for (unsigned i = 0; i < sizeof(turns) / sizeof(*turns); i++)
+		power_fill(&p, turns[i], i * 4, 4,
+		    (struct sample_range){ 8, 6000 });
+	power_close(&p);
+}
+
+static void
+inputs(const char *dir)
+{
+	write_inputs(dir, LC_DURABLE_FULL);
+}
+
+static void
+inputs_relaxed(const char *dir)
+{
+	write_inputs(dir, LC_DURABLE_RELAXED);
+}
+
 static const struct workload {
 	const char *name;
 	void (*run)(const char *dir);
@@ -275,6 +304,8 @@ static const struct workload {
 	{ "clears-relaxed", clears_relaxed },
 	{ "compacts", compacts },
 	{ "compacts-relaxed", compacts_relaxed },
+	{ "inputs", inputs },
+	{ "inputs-relaxed", inputs_relaxed },
 	{ "export", power_export },
 };
 
