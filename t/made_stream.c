@@ -34,6 +34,33 @@ made_stream_new(struct made_stream *m, uint32_t tag, bool plain, bool has_length
 	ck_assert_int_eq(lc_settings_set(m->cache, &settings), LC_OK);
 }
 
+void
+made_stream_input(struct made_stream *m)
+{
+	const lc_input input = { .name = "in" };
+
+	ck_assert_int_eq(lc_inputs_declare(m->cache, 1, &input), LC_OK);
+	ck_assert_int_eq(lc_writer_open(m->cache, "in", &m->writer), LC_OK);
+}
+
+void
+made_stream_finish(struct made_stream *m)
+{
+	ck_assert_int_eq(lc_writer_finish(m->writer, NULL, 0), LC_OK);
+}
+
+static lc_status
+put_record(struct made_stream *m, lc_id id, const lc_tensor *tokens,
+    const lc_value *value)
+{
+	if (m->writer != NULL)
+		return m->plain ?
+		    lc_writer_put(m->writer, id.data, id.size, tokens) :
+		    lc_writer_put_value(m->writer, id.data, id.size, value);
+	return m->plain ? lc_put(m->cache, id.data, id.size, tokens) :
+	    lc_put_value(m->cache, id.data, id.size, value);
+}
+
 static void
 put(struct made_stream *m, uint64_t k, uint64_t length)
 {
@@ -54,8 +81,8 @@ put(struct made_stream *m, uint64_t k, uint64_t length)
 	lc_value_set(value, "tokens", lc_value_tensor(&tokens));
 	lc_value_set(value, "pairs", lc_value_tensor(&pairs));
 	lc_value_set(value, "label", lc_value_tensor(&scalar));
-	ck_assert_int_eq(m->plain ? lc_put(m->cache, id, (size_t)size, &tokens) :
-	    lc_put_value(m->cache, id, (size_t)size, value), LC_OK);
+	ck_assert_int_eq(put_record(m, (lc_id){ id, (size_t)size }, &tokens, value),
+	    LC_OK);
 	lc_value_free(value);
 	free(words);
 }
@@ -75,7 +102,43 @@ made_stream_chunk(struct made_stream *m, const uint64_t *lengths, size_t n)
 		m->keys[m->records] = m->records;
 		put(m, m->records, lengths[i]);
 	}
+	ck_assert_int_eq(m->writer != NULL ? lc_writer_commit(m->writer, NULL, 0) :
+	    lc_flush(m->cache), LC_OK);
+}
+
+/* What is behind it in its chunk, and in all, comes one nearer; a chunk without records
+ * is none. */
+static void
+forget(struct made_stream *m, uint64_t record)
+{
+	size_t c = 0;
+
+	for (uint64_t i = record; i + 1 < m->records; i++) {
+		m->lengths[i] = m->lengths[i + 1];
+		m->keys[i] = m->keys[i + 1];
+	}
+	m->records--;
+	while (record >= m->chunks[c].first + m->chunks[c].records)
+		c++;
+	m->chunks[c].records--;
+	for (size_t i = c + 1; i < m->n; i++)
+		m->chunks[i].first--;
+	if (m->chunks[c].records > 0)
+		return;
+	for (m->n--; c < m->n; c++)
+		m->chunks[c] = m->chunks[c + 1];
+}
+
+void
+made_stream_delete(struct made_stream *m, uint64_t record)
+{
+	char id[64];
+	const int size = snprintf(id, sizeof(id), "%u-%llu", m->tag,
+	    (unsigned long long)m->keys[record]);
+
+	ck_assert_int_eq(lc_delete(m->cache, id, (size_t)size), LC_OK);
 	ck_assert_int_eq(lc_flush(m->cache), LC_OK);
+	forget(m, record);
 }
 
 void
@@ -92,6 +155,7 @@ void
 made_stream_close(struct made_stream *m)
 {
 	lc_source_close(m->source);
+	lc_writer_close(m->writer);
 	ck_assert_int_eq(lc_close(m->cache), LC_OK);
 	free(m->lengths);
 	free(m->keys);

@@ -24,6 +24,7 @@ struct made_stream {
 	uint32_t tag;
 	bool plain;       /* tokens alone */
 	lc_cache *cache;
+	lc_writer *writer; /* NULL for plain puts */
 	lc_source *source; /* NULL until made_stream_open() */
 	uint64_t *lengths; /* of records, in order of the live ones */
 	uint64_t *keys;    /* k of each */
@@ -35,6 +36,15 @@ struct made_stream {
 /** A new module; length field "tokens" or ".", or none. */
 void made_stream_new(struct made_stream *m, uint32_t tag, bool plain,
     bool has_lengths);
+
+/** Fill it by an input, from now on. */
+void made_stream_input(struct made_stream *m);
+
+/** The input is finished: the source is final. */
+void made_stream_finish(struct made_stream *m);
+
+/** Delete a record of plain puts, before the source is opened. */
+void made_stream_delete(struct made_stream *m, uint64_t record);
 
 /** Put a chunk of records of these lengths. */
 void made_stream_chunk(struct made_stream *m, const uint64_t *lengths, size_t n);

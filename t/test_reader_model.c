@@ -559,7 +559,7 @@ run_case(struct a_case *c)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-/* Records of one module. Windows over records want them alike. */
+/* Records of one module, of an input or of plain puts, some deleted. Windows over records want them alike. */
 static void
 random_module(uint64_t *state, struct made_stream *m, uint32_t tag, bool plain,
     bool has_lengths, uint64_t alike)
@@ -568,6 +568,8 @@ random_module(uint64_t *state, struct made_stream *m, uint32_t tag, bool plain,
 	uint64_t lengths[8];
 
 	made_stream_new(m, tag, plain, has_lengths);
+	if (one_in(state, 3))
+		made_stream_input(m);
 	for (size_t i = 0; i < chunks; i++) {
 		const size_t n = (size_t)below(state, 8);
 		const bool empty = one_in(state, 5);
@@ -577,6 +579,10 @@ random_module(uint64_t *state, struct made_stream *m, uint32_t tag, bool plain,
 			    below(state, 7);
 		made_stream_chunk(m, lengths, n);
 	}
+	if (m->writer != NULL && one_in(state, 2))
+		made_stream_finish(m);
+	while (m->writer == NULL && m->records > 0 && one_in(state, 2))
+		made_stream_delete(m, below(state, m->records));
 	made_stream_open(m);
 }
 

@@ -429,6 +429,79 @@ START_TEST(following)
 }
 END_TEST
 
+/* ---- following to the end ------------------------------------------------------------------------------ */
+
+/* When the source is final, the stream is what one is that begins then; and what was
+ * read before is its beginning. */
+START_TEST(following_to_the_end)
+{
+	struct made_stream first = made;
+	struct model_chunk chunks[80];
+	struct model_source source = { chunks, 0 };
+	lc_stream_options o = options_of(&follow_rows[_i]);
+	lc_stream_info info = { .struct_size = sizeof(info) };
+	struct model_stream growing, all;
+	lc_stream *stream;
+
+	made_stream_new(&made, 1, true, true);
+	made_stream_input(&made);
+	o.epochs = o.idealised > 0 ? 0 : 2;
+	o.follow = 1;
+	for (int i = 0; i < 7; i++)
+		made_stream_chunk(&made, lengths_c, 4);
+	made_stream_open(&made);
+	stream = open_ok(&o);
+	growing = model_of(&o, chunks);
+	for (uint64_t i = 0; i < growing.n; i++)
+		expect_example(stream, i, &growing.examples[i]);
+	ck_assert_int_eq(lc_stream_wait(stream, growing.n + 1, 0), LC_TIMEOUT);
+	made_stream_chunk(&made, lengths_a, 1);
+	made_stream_finish(&made);
+	model_stream_free(&growing);
+	growing = model_of(&o, chunks); /* fills chunks */
+	source.n = made.n;
+	all = model_stream(&source, 1, &o, false, 300);
+	ck_assert_int_eq(lc_stream_wait(stream, all.n, 0), LC_OK);
+	for (uint64_t i = 0; i < all.n; i++)
+		expect_example(stream, i, &all.examples[i]);
+	ck_assert_int_eq(lc_stream_info_get(stream, &info), LC_OK);
+	ck_assert_uint_eq(info.examples, o.epochs == 0 ? UINT64_MAX : all.n);
+	if (o.epochs > 0)
+		ck_assert_int_eq(lc_stream_wait(stream, all.n + 1, UINT64_MAX),
+		    LC_NOT_FOUND);
+	lc_stream_close(stream);
+	model_stream_free(&growing);
+	model_stream_free(&all);
+	tear_down();
+	made = first;
+}
+END_TEST
+
+/* A source that is final and empty has nothing that a stream could wait for. */
+START_TEST(following_nothing)
+{
+	struct made_stream first = made;
+	lc_stream_options o = plain_options();
+	unsigned char token[LC_TOKEN_SIZE];
+	lc_stream *stream, *again;
+
+	made_stream_new(&made, 1, true, true);
+	made_stream_input(&made);
+	made_stream_open(&made);
+	o.follow = 1;
+	stream = open_ok(&o);
+	ck_assert_int_eq(lc_stream_wait(stream, 1, 0), LC_TIMEOUT);
+	made_stream_finish(&made);
+	ck_assert_int_eq(lc_stream_wait(stream, 1, UINT64_MAX), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_stream_token(stream, 3, token), LC_OK);
+	ck_assert_uint_eq(lc__get64(token + 64), 0);
+	ck_assert_int_eq(lc_stream_open(&made.source, 1, &o, &again), LC_INVALID);
+	lc_stream_close(stream);
+	tear_down();
+	made = first;
+}
+END_TEST
+
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 int
@@ -447,6 +520,8 @@ main(void)
 	tcase_add_test(tc, appended);
 	tcase_add_test(tc, mixture);
 	tcase_add_loop_test(tc, following, 0, ROWS(follow_rows));
+	tcase_add_loop_test(tc, following_to_the_end, 0, ROWS(follow_rows));
+	tcase_add_test(tc, following_nothing);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -78,6 +78,7 @@ lc__job_need_tensors(struct lc__job *job, size_t n)
 {
 	lc_tensor *tensors;
 
+	n += n == 0; /* a record without fields has a place too */
 	if (n <= job->tensor_room)
 		return LC_OK;
 	tensors = n > SIZE_MAX / 2 / sizeof(*tensors) ? NULL :

@@ -29,6 +29,15 @@ count_examples(const struct lc__sequence *s, bool last_short)
 }
 
 static lc_status
+lacks_examples(const struct lc__sequence *s, const char *name)
+{
+	if (s->rule.may_be_empty)
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: has no examples for a stream: %s",
+	    name, units_of(s) > 0 ? "fewer units than a window" : "no data");
+}
+
+static lc_status
 count_flat(struct lc__sequence *s, const char *name)
 {
 	s->n = count_examples(s, s->complete && !s->rule.drop_short);
@@ -38,8 +47,7 @@ count_flat(struct lc__sequence *s, const char *name)
 		return LC_OK;
 	}
 	if (s->n == 0)
-		return lc__error(LC_INVALID, 0, "%s: has no examples for a stream: %s",
-		    name, units_of(s) > 0 ? "fewer units than a window" : "no data");
+		return lacks_examples(s, name);
 	if (s->n > INT64_MAX)
 		return lc__error(LC_INVALID, 0, "%s: an epoch has more examples than "
 		    "can be numbered", name);
@@ -128,8 +136,7 @@ static lc_status
 count_rstar(struct lc__sequence *s, const char *name)
 {
 	if (s->complete && units_of(s) == 0)
-		return lc__error(LC_INVALID, 0, "%s: has no examples for a stream: "
-		    "no data", name);
+		return lacks_examples(s, name);
 	return_if_error(make_rstar(s, name));
 	s->total = UINT64_MAX;
 	s->known = s->complete ? UINT64_MAX : known_of_all(s);

@@ -20,6 +20,7 @@ struct lc__sequence_rule {
 	uint32_t idealised;         /* R*; 0: flat */
 	struct lc__shuffle_rule shuffle; /* with the seed of this source */
 	uint64_t epochs;            /* 0: for ever */
+	bool may_be_empty;          /* it ends at once then, and is no error */
 };
 
 struct lc__sequence {

@@ -200,18 +200,21 @@ replace(lc_stream *stream, struct lc__standing *standing)
 	lc__standing_drop(old);
 }
 
-/* Only the one who replaces it changes it, and we are that one. */
+/* Only the one who replaces it changes it, and we are that one. A source that turns out
+ * to be empty is the end. */
 static lc_status
 go_on(lc_stream *stream, struct lc__layout *layout)
 {
 	const lc_source_info *now = lc__layout_info(layout), *old =
 	    lc__layout_info(stream->standing->sequences[0]->layout);
+	struct lc__standing_rule rule = stream->rule;
 	struct lc__standing *standing;
 
 	if (stream->standing->complete || (now->chunks == old->chunks &&
 	    now->final == old->final))
 		return LC_OK;
-	return_if_error(lc__standing_new(&stream->rule, &layout, &standing));
+	rule.sequence.may_be_empty = true;
+	return_if_error(lc__standing_new(&rule, &layout, &standing));
 	replace(stream, standing);
 	return LC_OK;
 }
