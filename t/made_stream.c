@@ -27,7 +27,8 @@ made_stream_new(struct made_stream *m, uint32_t tag, bool plain, bool has_length
 	options.durability = LC_DURABLE_RELAXED;
 	options.flush_interval_ms = 0;
 	options.flush_every = 1000000;
-	ck_assert_int_eq(lc_open(run_scratch(), "m", &options, &m->cache), LC_OK);
+	m->root = run_scratch();
+	ck_assert_int_eq(lc_open(m->root, "m", &options, &m->cache), LC_OK);
 	ck_assert_int_eq(lc_settings_get(m->cache, &settings), LC_OK);
 	if (has_lengths)
 		strcpy(settings.length_field, plain ? "." : "tokens");

@@ -23,6 +23,7 @@ struct made_chunk {
 struct made_stream {
 	uint32_t tag;
 	bool plain;       /* tokens alone */
+	const char *root; /* the module is "m" in it */
 	lc_cache *cache;
 	lc_writer *writer; /* NULL for plain puts */
 	lc_source *source; /* NULL until made_stream_open() */

@@ -596,6 +596,73 @@ START_TEST(no_tensors)
 }
 END_TEST
 
+/* ---- damage ------------------------------------------------------------------------------------------------ */
+
+/* Change a byte of the module's file, where record k's tokens stand. */
+static void
+flip(const char *root, uint64_t k)
+{
+	uint32_t tokens[5];
+	char path[600], *bytes, *at;
+	size_t size;
+	FILE *file;
+
+	for (uint64_t j = 0; j < 5; j++)
+		tokens[j] = made_token(1, k, j);
+	snprintf(path, sizeof(path), "%s/m/data.mdb", root);
+	file = fopen(path, "r+b");
+	ck_assert_ptr_nonnull(file);
+	fseek(file, 0, SEEK_END);
+	size = (size_t)ftell(file);
+	bytes = malloc(size);
+	rewind(file);
+	ck_assert_uint_eq(fread(bytes, 1, size, file), size);
+	/* The fifth byte, which may be flipped back. */
+	for (at = bytes; memcmp(at, tokens, 4) != 0 ||
+	    memcmp(at + 8, tokens + 2, 12) != 0; at++)
+		ck_assert_uint_lt((size_t)(at - bytes), size - 20);
+	fseek(file, (long)(at - bytes) + 4, SEEK_SET);
+	fputc(at[4] ^ 1, file);
+	ck_assert_int_eq(fclose(file), 0);
+	free(bytes);
+}
+
+/* None of the batch comes, the batches around it do, and it comes when it is whole. */
+START_TEST(damage)
+{
+	lc_stream *stream = stream_of(4, 0);
+	lc_reader_options o;
+	lc_reader *reader;
+	const lc_batch *batch = NULL;
+
+	lc_reader_options_init(&o);
+	o.threads = (unsigned)_i % 3;
+	o.views = _i / 3;
+	reader = reader_of(stream, &o);
+	flip(made.root, 5);
+	lc_batch_release(next_of(reader));
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_CORRUPT);
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "'1-5'"));
+		ck_assert_ptr_null(batch);
+	}
+	ck_assert_int_eq(lc_reader_read(reader, 2, &batch), LC_OK);
+	lc_batch_release(batch);
+	ck_assert_int_eq(lc_reader_seek(reader, 2), LC_OK);
+	lc_batch_release(next_of(reader));
+	ck_assert_int_eq(lc_reader_seek(reader, 1), LC_OK);
+	ck_assert_int_eq(lc_reader_next(reader, &batch), LC_CORRUPT);
+	flip(made.root, 5);
+	/* A worker may have tried it again already. */
+	while (lc_reader_next(reader, &batch) == LC_CORRUPT)
+		;
+	ck_assert_uint_eq(batch->number, 1);
+	ck_assert_mem_eq(batch->ids[1].data, "1-5", 3);
+	lc_batch_release(batch);
+	end(reader, stream);
+}
+END_TEST
+
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
 int
@@ -619,6 +686,7 @@ main(void)
 	tcase_add_test(tc, struct_sizes);
 	tcase_add_test(tc, coded);
 	tcase_add_test(tc, no_tensors);
+	tcase_add_loop_test(tc, damage, 0, 6);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
