@@ -15,7 +15,9 @@ wrong() {
 words() { tr '\n' ' ' <"$1"; }
 # A writer waits for the end of the pipe `go`, which nobody else may hold open: 3>&-.
 # Wait until a file has so many lines, as long as a process lives.
-lines() { while [ "$(wc -l <"$1")" -lt "$2" ] && kill -0 "$3" 2>/dev/null; do :; done; }
+lines() {
+	while [ "$(cat "$1" 2>/dev/null | wc -l)" -lt "$2" ] && kill -0 "$3" 2>/dev/null; do :; done
+}
 
 # A module of plain puts
 printf x >x

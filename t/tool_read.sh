@@ -300,7 +300,7 @@ wrong "batches and a token" 2 "cachex: read: --batches FIRST- and --token-file b
 cachex load big -q - <<END
 $(i=0; while [ $i -lt 40 ]; do echo "{\"id\":\"k$i\",\"dtype\":\"u8\",\"shape\":[1],\"data\":\"YQ==\"}"; i=$((i + 1)); done)
 END
-order="--shuffle full --seed 11 --epochs 20 --batch 5"
+order="--shuffle full --seed 11 --epochs 100 --batch 5"
 # shellcheck disable=SC2086
 cachex read big -1 $order >full
 if env --default-signal=INT true 2>/dev/null; then
@@ -309,8 +309,8 @@ if env --default-signal=INT true 2>/dev/null; then
 		round=$((round + 1))
 		rm -f k.token k.out
 		: >k.out
-		# Random, of 800 lines; the same for nobody.
-		wanted=$(awk -v seed="$$$round" 'BEGIN { srand(seed); print int(rand() * 500) }')
+		# Random, of 4000 lines; another one each time.
+		wanted=$(awk -v seed="$$$round" 'BEGIN { srand(seed); print int(rand() * 2500) }')
 		# shellcheck disable=SC2086
 		env --default-signal=INT,TERM "$CACHEX" read big -1 -q $order \
 			--token-file k.token >>k.out 2>k.err &
@@ -351,6 +351,25 @@ if env --default-signal=INT true 2>/dev/null; then
 		tail -n +$((at + 1)) full >want
 		holds "$label: $readers readers go on" cmp want rest
 	done
+	# Killed while it waits for the reader of a pipe that is full.
+	mkfifo pipe
+	# shellcheck disable=SC2086
+	"$CACHEX" read big --json $order --token-file full.token >pipe &
+	pid=$!
+	exec 3<pipe
+	at=-1
+	same=0
+	while [ $same -lt 20 ] && kill -0 $pid 2>/dev/null; do
+		now=$(example_of full.token 2>/dev/null)
+		[ "$now" = "$at" ] && same=$((same + 1)) || same=0
+		at=$now
+	done
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	lines=$(wc -l <&3 | tr -d ' ')
+	exec 3<&-
+	is "a full pipe: the token is what went into it" "$(example_of full.token)" \
+		$((lines / 5 * 5))
 	# Files of batches that a killed run left are written again.
 	rm -f k.token
 	# shellcheck disable=SC2086
