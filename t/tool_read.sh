@@ -341,9 +341,11 @@ if env --default-signal=INT true 2>/dev/null; then
 		while [ $r -lt $readers ]; do
 			[ -e k.token ] && cp k.token k$r.token
 			# shellcheck disable=SC2086
-			cachex read big -q --json $order --reader $r/$readers --token-file k$r.token --batches 7
+			cachex read big -q --json $order --reader $r/$readers --token-file k$r.token \
+				--batches 7 --token-every 3
 			# shellcheck disable=SC2086
-			cachex read big -q --json $order --reader $r/$readers --token-file k$r.token
+			cachex read big -q --json $order --reader $r/$readers --token-file k$r.token \
+				--token-every 100
 			rm -f k$r.token
 			r=$((r + 1))
 		done | sed 's/.*"example":\([0-9]*\),.*"id":"\(.*\)"}/\1 \2/' | sort -n |
@@ -372,6 +374,7 @@ if env --default-signal=INT true 2>/dev/null; then
 		$((lines / 5 * 5))
 	# Files of batches that a killed run left are written again.
 	rm -f k.token
+	order="--shuffle full --seed 11 --epochs 5 --batch 5"
 	# shellcheck disable=SC2086
 	"$CACHEX" read big -q $order --npy k --token-file k.token &
 	pid=$!
