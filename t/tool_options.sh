@@ -86,7 +86,8 @@ wrong "no place for the root" "cachex: ls: neither --root nor HOME is set" \
 	env -u HOME -u XDG_CACHE_HOME "$CACHEX" ls
 
 # Help needs no configuration and no module.
-for command in put get has rm ls stat verify import export shard dump load config help; do
+for command in put get has rm ls stat verify import export shard dump load read plan follow \
+	config help; do
 	check "$command --help" 0 cachex "$command" --help
 	also "$command --help begins with its usage" grep -q "^usage: cachex $command" "$out"
 	cp "$out" long
