@@ -76,10 +76,10 @@ lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 	cursor->kind->willneed(cursor, first, n);
 }
 
-void
-lc__cursor_prefetch(struct lc__cursor *cursor, uint64_t record)
+const unsigned char *
+lc__cursor_place(const struct lc__cursor *cursor, uint64_t record)
 {
-	cursor->kind->prefetch(cursor, record);
+	return cursor->kind->place(cursor, record);
 }
 
 uint64_t

@@ -46,12 +46,13 @@ LC_CHECKED lc_status lc__cursor_find(struct lc__cursor *cursor, uint64_t unit,
 /** Units of a record of the chunk. */
 uint64_t lc__cursor_units(const struct lc__cursor *cursor, uint64_t record);
 
-/** Ask the system to have records [first, first + n) ready, and the processor the
- *  head of one. Hints. */
+/** Ask the system to have records [first, first + n) ready. A hint. */
 void lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n);
-void lc__cursor_prefetch(struct lc__cursor *cursor, uint64_t record);
 
-/** Bytes that a record takes in the chunk. */
+/** Where a record of the chunk begins, for as long as what is read stays in place, and
+ *  bytes that it takes there. To be fetched, not to be looked at: nothing was checked. */
+const unsigned char *lc__cursor_place(const struct lc__cursor *cursor,
+    uint64_t record);
 uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
 
 /**

@@ -13,9 +13,9 @@ struct lc__hints {
 };
 
 /**
- * Is it, for these bytes? Large ranges are: the call costs little beside reading
- * them. For small ones it costs more than reading what is in memory, and saves a
- * disk access if they are not: so a few are looked at, and tell of those that follow.
+ * Is it, for these bytes? Only if they are not in memory: asking costs as much as
+ * reading them else. Looking costs less, but too much for small ranges: a few of them
+ * are looked at, and tell of those that follow.
  * @param page_size  of the map, a power of two
  */
 bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start,

@@ -374,16 +374,14 @@ stored(const struct lc__cursor *cursor, uint64_t record)
 	return end_of(here, record) - offset_of(here, record);
 }
 
-static void
-prefetch(struct lc__cursor *cursor, uint64_t record)
+static const unsigned char *
+place(const struct lc__cursor *cursor, uint64_t record)
 {
-	const struct here *here = &of(cursor)->here;
+	const struct here *here = &of_const(cursor)->here;
 	const uint64_t offset = offset_of(here, record);
 
-	if (offset >= here->visit->end)
-		return;
-	__builtin_prefetch(here->visit->bytes + offset);
-	__builtin_prefetch(here->visit->bytes + offset + 64);
+	return here->visit->bytes +
+	    (offset < here->visit->end ? offset : here->visit->end);
 }
 
 static void
@@ -451,7 +449,7 @@ fields_of(struct lc__cursor *cursor, uint64_t number, char ***names, size_t *n)
 }
 
 static const struct lc__cursor_kind module_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, prefetch, stored, read_record,
+	begin, end, pin, go, find, units, willneed, place, stored, read_record,
 	fields_of, free_cursor
 };
 

@@ -126,10 +126,10 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 		lc__ahead_ask(c->s->set, c->shard->first + first, n);
 }
 
-static void
-prefetch(struct lc__cursor *cursor, uint64_t record)
+static const unsigned char *
+place(const struct lc__cursor *cursor, uint64_t record)
 {
-	__builtin_prefetch(image_of(of(cursor), record));
+	return image_of(of_const(cursor), record);
 }
 
 /* ---- samples -------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ free_cursor(struct lc__cursor *cursor)
 }
 
 static const struct lc__cursor_kind shards_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, prefetch, stored, read_sample,
+	begin, end, pin, go, find, units, willneed, place, stored, read_sample,
 	fields_of, free_cursor
 };
 

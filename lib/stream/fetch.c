@@ -7,9 +7,6 @@
 #include "stream/source.h"
 #include "value/tensor.h"
 
-/* So many requests before a record is read, its head is fetched. */
-#define AHEAD 6
-
 /* ---- records -------------------------------------------------------------------- */
 
 lc_status
@@ -25,16 +22,6 @@ lc__fetch_record(struct lc__job *job, const struct lc__request *r,
 	    (const char *const *)rule->names, rule->n_fields, tensors, id));
 	job->counts.stored_bytes += lc__cursor_stored(cursor, r->record);
 	return LC_OK;
-}
-
-static void
-prefetch(struct lc__job *job, size_t i)
-{
-	const struct lc__request *at = &job->requests.item[i], *then = at + AHEAD;
-
-	if (i + AHEAD < job->requests.n && then->source == at->source &&
-	    then->position == at->position)
-		lc__cursor_prefetch(job->cursors[at->source], then->record);
 }
 
 lc_status
@@ -117,8 +104,8 @@ copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *eve
 		const struct lc__request *r = &job->requests.item[i];
 		lc_tensor *tensors = job->tensors + (i > 0 ? n : 0);
 
+		lc__fetch_ahead(job, i);
 		return_if_error(lc__fetch_record(job, r, tensors, &id));
-		prefetch(job, i);
 		if (i == 0)
 			return_if_error(shape_even(job, batch, tensors));
 		*even = all_alike(job->tensors, tensors, n);
@@ -145,9 +132,9 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	for (size_t i = 0; i < job->requests.n; i++) {
 		const struct lc__request *r = &job->requests.item[i];
 
+		lc__fetch_ahead(job, i);
 		return_if_error(lc__fetch_record(job, r,
 		    job->tensors + r->row * n, &id));
-		prefetch(job, i);
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
 	return LC_OK;
@@ -279,32 +266,6 @@ fetch_records(struct lc__job *job, struct lc__batch *batch, size_t filled)
 
 /* ---- all of it -------------------------------------------------------------------------- */
 
-/* Count the runs of neighbours, and ask for all of them before the first is read. */
-static lc_status
-ask_ahead(struct lc__job *job)
-{
-	const struct lc__requests *list = &job->requests;
-	const struct lc__request *last = NULL;
-	struct lc__cursor *cursor;
-
-	for (size_t i = 0; i < list->n;) {
-		const struct lc__request *r = &list->item[i];
-
-		i = lc__requests_run(list, i);
-		return_if_error(lc__job_cursor(job, r->source, &cursor));
-		return_if_error(lc__cursor_go(cursor, r->position));
-		lc__cursor_willneed(cursor, r->record,
-		    list->item[i - 1].record - r->record + 1);
-		job->counts.runs++;
-		if (last == NULL || last->source != r->source ||
-		    last->position != r->position)
-			job->counts.chunks++;
-		last = r;
-	}
-	job->counts.reads += list->n;
-	return LC_OK;
-}
-
 static void
 count_bytes(struct lc__job *job, const struct lc__batch *batch)
 {
@@ -315,7 +276,7 @@ count_bytes(struct lc__job *job, const struct lc__batch *batch)
 lc_status
 lc__fetch(struct lc__job *job, struct lc__batch *batch, size_t filled)
 {
-	return_if_error(ask_ahead(job));
+	return_if_error(lc__fetch_ask(job));
 	return_if_error(job->rule->window > 0 ?
 	    lc__fetch_windows(job, batch, filled) :
 	    fetch_records(job, batch, filled));

@@ -16,6 +16,12 @@ LC_CHECKED lc_status lc__fetch_shapes(struct lc__job *job,
 
 /* Parts of it. */
 
+/** Ask the system for all requests, and count them. */
+LC_CHECKED lc_status lc__fetch_ask(struct lc__job *job);
+
+/** Ask the processor for what is behind request @p i, which is read next. */
+void lc__fetch_ahead(struct lc__job *job, size_t i);
+
 /** Read the record of a request: its tensors and its id. */
 LC_CHECKED lc_status lc__fetch_record(struct lc__job *job,
     const struct lc__request *r, lc_tensor *tensors, lc_id *id);

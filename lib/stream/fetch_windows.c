@@ -168,6 +168,7 @@ read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
 	const struct lc__request *r = &job->requests.item[i];
 	lc_tensor *tensors = job->tensors + n;
 
+	lc__fetch_ahead(job, i);
 	if (i > 0 && same_record(r, r - 1))
 		return LC_OK;
 	return_if_error(lc__fetch_record(job, r, tensors, id));

@@ -244,8 +244,14 @@ expand(struct lc__job *job, const struct lc__request *wanted,
 			return out_of_memory();
 		return_if_error(lc__walk_part(&job->walks[wanted->source], &spot,
 		    &part));
-		*r = (struct lc__request){ wanted->source, wanted->row,
-			part.position, part.first, 0, part.units, at };
+		*r = (struct lc__request){
+			.source = wanted->source,
+			.row = wanted->row,
+			.position = part.position,
+			.record = part.first,
+			.units = part.units,
+			.at = at
+		};
 		at += part.units;
 	}
 	return LC_OK;

@@ -24,6 +24,8 @@ struct lc__job {
 	struct lc__requests wants;     /* rows in the order of what they begin with */
 	struct lc__requests parts;     /* of windows: parts of chunks */
 	struct lc__requests requests;  /* records */
+	size_t fetched;                /* requests that the processor was asked for */
+	uint64_t fetched_bytes;        /* of those of them that were not read */
 	lc_tensor *tensors;            /* of the fields of a record, or of all rows */
 	size_t tensor_room;
 	bool uneven;                   /* records differed: look before copying */

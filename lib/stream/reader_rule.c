@@ -122,6 +122,15 @@ take_fields(struct lc__reader_rule *rule, const lc_reader_options *o)
 	return LC_OK;
 }
 
+static bool
+verifies_any(const lc_stream *stream)
+{
+	for (uint32_t i = 0; i < stream->n; i++)
+		if (lc__source_verifies(stream->sources[i]))
+			return true;
+	return false;
+}
+
 lc_status
 lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
     const lc_reader_options *o)
@@ -136,6 +145,7 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	rule->window = stream->options.window;
 	rule->views = o->views != 0;
 	rule->documents = o->documents != 0;
+	rule->heads = rule->views && !verifies_any(stream);
 	return_if_error(check_window(rule));
 	standing = lc__stream_standing(stream);
 	rule->has_lengths =

@@ -17,6 +17,7 @@ struct lc__reader_rule {
 	uint64_t window;     /* units; 0: records */
 	bool has_lengths;    /* a unit is one of the first axis, not a record */
 	bool views, documents;
+	bool heads;          /* only those are read: in place, and not verified */
 	pthread_mutex_t lock; /* guards the making of what follows */
 	atomic_bool named;   /* the fields are known */
 	char **names;        /* of fields, malloc'ed and each too */

@@ -92,14 +92,29 @@ lc__requests_sort(struct lc__requests *requests)
 	return LC_OK;
 }
 
+static bool
+same_chunk(const struct lc__request *a, const struct lc__request *b)
+{
+	return a->source == b->source && a->position == b->position;
+}
+
+size_t
+lc__requests_chunk(const struct lc__requests *requests, size_t i)
+{
+	const struct lc__request *first = &requests->item[i];
+
+	while (++i < requests->n && same_chunk(first, &requests->item[i]))
+		;
+	return i;
+}
+
 size_t
 lc__requests_run(const struct lc__requests *requests, size_t i)
 {
 	const struct lc__request *at = requests->item;
 
 	for (i++; i < requests->n; i++)
-		if (at[i].source != at[i - 1].source ||
-		    at[i].position != at[i - 1].position ||
+		if (!same_chunk(&at[i - 1], &at[i]) ||
 		    at[i].record - at[i - 1].record > 1)
 			break;
 	return i;

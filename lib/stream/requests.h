@@ -17,6 +17,8 @@ struct lc__request {
 	uint64_t from;     /* first unit of the record */
 	uint64_t units;
 	uint64_t at;       /* units of the row before them */
+	const unsigned char *place; /* where the record begins, and bytes that it */
+	uint64_t stored;   /* takes there; known when the system was asked for it */
 };
 
 struct lc__requests {
@@ -29,6 +31,9 @@ struct lc__request *lc__requests_add(struct lc__requests *requests);
 
 /** In the order of (source, chunk, record or unit); those alike stay as they are. */
 LC_CHECKED lc_status lc__requests_sort(struct lc__requests *requests);
+
+/** Where the requests of one chunk end that begin at @p i. */
+size_t lc__requests_chunk(const struct lc__requests *requests, size_t i);
 
 /** Where the run of neighbours ends that begins at @p i: requests of one chunk, each of
  *  the record of the one before it or of the next. */

@@ -133,6 +133,12 @@ lc__source_length_field(const lc_source *source)
 	return source->length_field;
 }
 
+bool
+lc__source_verifies(const lc_source *source)
+{
+	return source->verify;
+}
+
 const char *
 lc__source_name(const lc_source *source)
 {

@@ -3,6 +3,8 @@
 #ifndef LC_STREAM_SOURCE_H
 #define LC_STREAM_SOURCE_H
 
+#include <stdbool.h>
+
 #include "stream/layout.h"
 
 /** The layout that the source stands on now; to be dropped. */
@@ -17,6 +19,9 @@ LC_CHECKED lc_status lc__source_layout_at(lc_source *source,
 
 /** Its length field, "" for none; lives as long as the source. */
 const char *lc__source_length_field(const lc_source *source);
+
+/** Whether checksums are compared. */
+bool lc__source_verifies(const lc_source *source);
 
 /** The module's directory or the path of the shards, for errors. */
 const char *lc__source_name(const lc_source *source);

@@ -65,7 +65,8 @@ struct lc__cursor_kind {
 	    uint64_t *before);
 	uint64_t (*units)(const struct lc__cursor *cursor, uint64_t record);
 	void (*willneed)(struct lc__cursor *cursor, uint64_t first, uint64_t n);
-	void (*prefetch)(struct lc__cursor *cursor, uint64_t record);
+	const unsigned char *(*place)(const struct lc__cursor *cursor,
+	    uint64_t record);
 	uint64_t (*stored)(const struct lc__cursor *cursor, uint64_t record);
 	lc_status (*read)(struct lc__cursor *cursor, uint64_t record,
 	    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id);
