@@ -169,6 +169,45 @@ START_TEST(only_the_damaged_tensor_is_lost)
 }
 END_TEST
 
+/* Records that are one tensor have one checksum over everything. */
+START_TEST(a_damaged_tensor_alone_is_told)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+	lc_tensor tensor;
+	lc_id id;
+
+	for (unsigned i = 0; i < RECORDS; i++) {
+		char room[TEXT], key[16];
+		const int size = snprintf(key, sizeof(key), "key-%u", i);
+
+		tensor = text_tensor(room, "alone", i);
+		assert_ok(lc_put(cache, key, (size_t)size, &tensor));
+	}
+	assert_ok(lc_close(cache));
+	damage(root, "alone of 3", 10, 2, 0);
+	cache = sample_open(root, "m", NULL);
+	for (int verify = 0; verify < 2; verify++) {
+		lc_source *source = open_source(cache, verify);
+		struct lc__cursor *cursor = walk_cursor(source);
+
+		assert_ok(lc__cursor_begin(cursor));
+		assert_ok(lc__cursor_go(cursor, 0));
+		assert_ok(walk_read_one(cursor, 2, &tensor, &id));
+		assert_status(walk_read_one(cursor, 3, &tensor, &id),
+		    verify ? LC_CORRUPT : LC_OK);
+		if (verify)
+			ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+			    "key-3"));
+		assert_ok(walk_read_one(cursor, 4, &tensor, &id));
+		lc__cursor_free(cursor);
+		lc_source_close(source);
+	}
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* Headers and tables of chunk 1; chunk 2 is whole. */
 static const struct {
 	const char *magic;
@@ -212,6 +251,7 @@ suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, only_the_damaged_tensor_is_lost, 0, COUNT(flips));
+	tcase_add_test(t, a_damaged_tensor_alone_is_told);
 	tcase_add_loop_test(t, a_damaged_chunk_is_told, 0, COUNT(chunks));
 	suite_add_tcase(s, t);
 	return s;
