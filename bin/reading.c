@@ -198,7 +198,7 @@ open_reader(struct run *r, enum read_form form)
 	lc_reader_options how;
 	lc_status opened;
 
-	readopts_fill(r->is->opts, form, r->out.windows, &how);
+	readopts_fill(r->is->opts, form, &how);
 	how.reader = r->is->reader;
 	how.readers = r->is->readers;
 	how.split = r->is->split;
@@ -312,6 +312,8 @@ reading_run(const struct reading *reading, struct streaming *streaming)
 	r.out.stream = r.stream;
 	if (r.reader != NULL && status == EXIT_DONE)
 		status = read_all(&r);
+	else if (status == EXIT_DONE && r.write == stream_frames)
+		status = report_worse(stream_frames_end(), report_finish(EXIT_DONE));
 	lc_reader_close(r.reader);
 	lc_stream_close(r.stream);
 	return status;

@@ -27,7 +27,7 @@ readopts_form(const struct readopts *opts, enum read_form *out)
 }
 
 void
-readopts_fill(const struct readopts *opts, enum read_form form, bool windows,
+readopts_fill(const struct readopts *opts, enum read_form form,
     lc_reader_options *out)
 {
 	static const char *const none[] = { NULL };
@@ -35,7 +35,7 @@ readopts_fill(const struct readopts *opts, enum read_form form, bool windows,
 	lc_reader_options_init(out);
 	out->fields = opts->fields.items;
 	out->n_fields = opts->fields.count;
-	if (!windows && out->n_fields == 0 && (form == READ_LIST || form == READ_IDS))
+	if (out->n_fields == 0 && (form == READ_LIST || form == READ_IDS))
 		out->fields = none;
 	out->documents = opts->documents;
 	out->threads = (unsigned)opts->threads;

@@ -84,11 +84,9 @@ struct readopts {
 /** Which form was asked for; reports those that exclude one another; an exit status. */
 int readopts_form(const struct readopts *opts, enum read_form *out);
 
-/**
- * Fill @p out but for reader and readers. Cache_ids of records are listed without
- * reading a tensor.
- */
-void readopts_fill(const struct readopts *opts, enum read_form form, bool windows,
+/** Fill @p out but for reader and readers. Cache_ids are listed without reading a
+ *  tensor. */
+void readopts_fill(const struct readopts *opts, enum read_form form,
     lc_reader_options *out);
 
 #endif

@@ -239,6 +239,8 @@ also "to the end" cmp rest "$out"
 check "once it is finished" 0 cachex read m -1 --batch 4 --token-file t.token
 is "there is nothing to do" "$(cat "$out" "$err")" \
 	"cachex: read: t.token: all 10 batches have been read; --restart begins anew"
+check "a finished token and frames" 0 cachex read m --frames -q --batch 4 --token-file t.token
+is "are the end" "$(tail -c 4 "$out" | head -c 3)" end
 check "--restart" 0 cachex read m -1 --batch 4 --batches 1 --token-file t.token --restart
 is "begins anew" "$(words)" "00 01 02 03 "
 is "and says nothing" "$(cat "$err")" ""
