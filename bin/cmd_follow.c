@@ -7,7 +7,8 @@
 #include "stream_inputs.h"
 
 static struct streamopts order = STREAMOPTS_DEFAULT(1);
-static struct readopts opts = READOPTS_DEFAULT;
+/* Handing over single examples would cost threads more than reading them. */
+static struct readopts opts = READOPTS_DEFAULT(0);
 static int status_only;
 
 static struct opt options[] = {

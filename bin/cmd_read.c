@@ -7,7 +7,7 @@
 #include "size.h"
 
 static struct streamopts order = STREAMOPTS_DEFAULT(256);
-static struct readopts opts = READOPTS_DEFAULT;
+static struct readopts opts = READOPTS_DEFAULT(2);
 static const char *reader;
 static int split;
 static const char *batches;

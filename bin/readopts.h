@@ -34,7 +34,8 @@ struct readopts {
 	int stats;              /* say at the end what it cost */
 };
 
-#define READOPTS_DEFAULT { .threads = 2, .ahead = 8, .memory = 256ull << 20, \
+/** What they are where nobody has decided, @p j threads. */
+#define READOPTS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
 	.verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
 
 /** What is written, rows of a table whose values go to @p o. */
