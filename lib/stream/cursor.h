@@ -46,7 +46,8 @@ LC_CHECKED lc_status lc__cursor_find(struct lc__cursor *cursor, uint64_t unit,
 /** Units of a record of the chunk. */
 uint64_t lc__cursor_units(const struct lc__cursor *cursor, uint64_t record);
 
-/** Ask the system to have records [first, first + n) ready. A hint. */
+/** Ask the system to have records [first, first + n) ready, as far as the chunk has
+ *  them. A hint. */
 void lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n);
 
 /** Where a record of the chunk begins, for as long as what is read stays in place, and

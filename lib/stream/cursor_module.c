@@ -391,6 +391,8 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 	const struct visit *v = c->here.visit;
 	uint64_t from, to;
 
+	if (n > c->here.n - first)
+		n = c->here.n - first;
 	if (n == 0)
 		return;
 	from = offset_of(&c->here, first);

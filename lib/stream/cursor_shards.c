@@ -121,6 +121,8 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 {
 	struct shards_cursor *c = of(cursor);
 
+	if (n > c->row.records - first)
+		n = c->row.records - first;
 	if (n > 0 && lc__hints_worth(&c->hints, image_of(c, first),
 	    n * stored(cursor, first), c->page_size))
 		lc__ahead_ask(c->s->set, c->shard->first + first, n);

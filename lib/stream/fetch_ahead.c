@@ -10,6 +10,10 @@
  * going to another place, and what stands between is most likely of a later batch. */
 #define GAP ((uint64_t)128 << 10)
 
+/* In order, what follows is of the next batches: so much of it is asked for, too, or the
+ * disk would wait for each batch to be asked for. */
+#define READ_ON ((uint64_t)2 << 20)
+
 static void
 note_places(struct lc__cursor *cursor, struct lc__request *item, size_t n)
 {
@@ -25,9 +29,10 @@ is_near(const struct lc__request *a, const struct lc__request *b)
 	return (uint64_t)(b->place - a->place) <= a->stored + GAP;
 }
 
-/* Requests of one chunk. */
+/* Requests of one chunk, and @p more records behind them. */
 static void
-ask(struct lc__cursor *cursor, const struct lc__request *item, size_t n)
+ask(struct lc__cursor *cursor, const struct lc__request *item, size_t n,
+    uint64_t more)
 {
 	size_t first = 0;
 
@@ -35,9 +40,20 @@ ask(struct lc__cursor *cursor, const struct lc__request *item, size_t n)
 		if (i < n && is_near(&item[i - 1], &item[i]))
 			continue;
 		lc__cursor_willneed(cursor, item[first].record,
-		    item[i - 1].record - item[first].record + 1);
+		    item[i - 1].record - item[first].record + 1 +
+		    (i == n ? more : 0));
 		first = i;
 	}
+}
+
+/* How many records are read on for behind one. */
+static uint64_t
+read_on(const struct lc__job *job, const struct lc__request *r)
+{
+	const struct lc__sequence *sequence = job->walks[r->source].sequence;
+
+	return sequence->rule.shuffle.kind == LC_SHUFFLE_NONE && r->stored > 0 ?
+	    READ_ON / r->stored : 0;
 }
 
 static lc_status
@@ -49,7 +65,8 @@ ask_chunk(struct lc__job *job, size_t begin, size_t end)
 	return_if_error(lc__job_cursor(job, item->source, &cursor));
 	return_if_error(lc__cursor_go(cursor, item->position));
 	note_places(cursor, item, end - begin);
-	ask(cursor, item, end - begin);
+	ask(cursor, item, end - begin,
+	    read_on(job, &job->requests.item[end - 1]));
 	return LC_OK;
 }
 
