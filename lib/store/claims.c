@@ -55,17 +55,17 @@ open_to_write(struct lc__claims *claims, const char *path)
 	return LC_OK;
 }
 
-/* A file that is not there, or that this process may not read, holds no claims that
- * it could know of. */
+/* LC_NOT_FOUND, without an error, if nobody has needed the file so far. */
 static lc_status
 open_to_ask(struct lc__claims *claims, const char *path)
 {
 	if (claims->fd != -1)
 		return LC_OK;
 	claims->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (claims->fd != -1 || errno == ENOENT || errno == EACCES)
+	if (claims->fd != -1)
 		return LC_OK;
-	return lc__error_sys(errno, "%s: open", path);
+	return errno == ENOENT ? LC_NOT_FOUND :
+	    lc__error_sys(errno, "%s: open", path);
 }
 
 static lc_status
@@ -252,9 +252,12 @@ list_locked(struct lc__env *env, uint32_t n, unsigned char *held)
 {
 	const struct lc__claims *claims = &lc__module_of(env)->claims;
 
-	return_if_error(with_path(env, open_to_ask));
-	if (claims->fd != -1)
-		return_if_error(ask(env, 0, n, held));
+	lc_status status = with_path(env, open_to_ask);
+
+	if (status == LC_OK)
+		status = ask(env, 0, n, held);
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
 	for (uint32_t i = 0; i < n; i++)
 		if (claims->all || (i < claims->room && claims->held[i]))
 			held[i] = 1;
