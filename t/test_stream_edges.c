@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Streams where something ends, or leaves a gap: limits, chunks without records, tokens
- * taken there. */
+ * taken there, memory. */
 #include "made_stream.h"
 #include "need.h"
 #include "run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const uint64_t lengths[4] = { 2, 2, 2, 2 };
 
@@ -145,6 +146,72 @@ START_TEST(limit_behind_the_last_unit)
 }
 END_TEST
 
+#define CODED_BYTES ((uint64_t)1 << 20)
+#define CODED_RECORDS 16
+
+static void
+put_coded(struct made_stream *m)
+{
+	lc_settings settings = { .struct_size = sizeof(settings) };
+	unsigned char *bytes = calloc(1, CODED_BYTES);
+	const uint64_t shape[] = { CODED_BYTES };
+	lc_tensor tensor;
+
+	assert_ok(lc_settings_get(m->cache, &settings));
+	settings.codec = LC_CODEC_LZ4;
+	assert_ok(lc_settings_set(m->cache, &settings));
+	assert_ok(lc_tensor_init(&tensor, LC_U8, 1, shape, bytes));
+	for (char k = 'a'; k < 'a' + CODED_RECORDS; k++)
+		assert_ok(lc_put(m->cache, &k, 1, &tensor));
+	assert_ok(lc_flush(m->cache));
+	free(bytes);
+}
+
+/* What views show of coded tensors is memory of the reader's. */
+START_TEST(memory_of_views)
+{
+	lc_reader_stats stats = { .struct_size = sizeof(stats) };
+	const lc_batch *batch[CODED_RECORDS];
+	struct made_stream m;
+	lc_stream_options o;
+	lc_reader_options how;
+	lc_stream *stream;
+	lc_reader *reader;
+	lc_status status = LC_OK;
+	size_t n = 0;
+
+	made_stream_new(&m, 1, true, false);
+	put_coded(&m);
+	made_stream_open(&m);
+	lc_stream_options_init(&o);
+	lc_reader_options_init(&how);
+	o.batch = 1;
+	how.views = 1;
+	how.threads = (unsigned)_i;
+	how.ahead = CODED_RECORDS;
+	how.memory = 4 * CODED_BYTES;
+	stream = open_stream(&m, &o);
+	assert_ok(lc_reader_open(stream, &how, &reader));
+	while (n < CODED_RECORDS && status == LC_OK) {
+		status = lc_reader_next(reader, &batch[n]);
+		n += status == LC_OK;
+	}
+	ck_assert_int_eq(status, LC_BUSY);
+	ck_assert_uint_ge(n, 3);
+	ck_assert_uint_le(n, 5);
+	assert_ok(lc_reader_stat(reader, &stats));
+	ck_assert_uint_ge(stats.buffer_bytes, n * CODED_BYTES);
+	while (n > 0)
+		lc_batch_release(batch[--n]);
+	assert_ok(lc_reader_stat(reader, &stats));
+	if (how.threads == 0) /* else more is read by now */
+		ck_assert_uint_lt(stats.buffer_bytes, CODED_BYTES);
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+	made_stream_close(&m);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -154,6 +221,7 @@ main(void)
 	tcase_add_test(tc, tokens_around_a_gap);
 	tcase_add_test(tc, limit_of_a_source_that_grows);
 	tcase_add_test(tc, limit_behind_the_last_unit);
+	tcase_add_loop_test(tc, memory_of_views, 0, 3);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

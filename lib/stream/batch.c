@@ -101,9 +101,11 @@ lc__batch_new(size_t rows, uint64_t window, uint32_t sources,
 	return status;
 }
 
-void
+uint64_t
 lc__batch_clear(struct lc__batch *batch)
 {
+	const uint64_t before = lc__batch_bytes(batch);
+
 	for (uint32_t i = 0; i < batch->n_pins; i++) {
 		lc__pin_drop(batch->pins[i]);
 		batch->pins[i] = NULL;
@@ -112,6 +114,7 @@ lc__batch_clear(struct lc__batch *batch)
 		lc__buf_free(&batch->id_bytes);
 	batch->id_bytes.size = 0;
 	batch->counted = false;
+	return before - lc__batch_bytes(batch);
 }
 
 void
@@ -142,6 +145,8 @@ lc__batch_bytes(const struct lc__batch *batch)
 	    batch->id_bytes.room;
 
 	bytes += 2 * batch->rows * batch->window * sizeof(uint32_t);
+	for (uint32_t i = 0; i < batch->n_pins; i++)
+		bytes += lc__pin_bytes(batch->pins[i]);
 	for (size_t i = 0; i < batch->n_fields; i++) {
 		const struct lc__batch_room *room = &batch->rooms[i];
 

@@ -45,10 +45,11 @@ LC_CHECKED lc_status lc__batch_new(size_t rows, uint64_t window, uint32_t source
 /** NULL is harmless. */
 void lc__batch_free(struct lc__batch *batch);
 
-/** Ready for other contents: pins are dropped, memory is kept. */
-void lc__batch_clear(struct lc__batch *batch);
+/** Ready for other contents: pins are dropped, memory of its own is kept.
+ *  @return by how many bytes it takes less */
+uint64_t lc__batch_clear(struct lc__batch *batch);
 
-/** Bytes that it takes. */
+/** Bytes that it takes, with those that its pins keep. */
 uint64_t lc__batch_bytes(const struct lc__batch *batch);
 
 /** The number of fields and their names, which must outlive the batch. */

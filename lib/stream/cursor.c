@@ -51,6 +51,12 @@ lc__pin_drop(struct lc__pin *pin)
 		pin->drop(pin);
 }
 
+uint64_t
+lc__pin_bytes(const struct lc__pin *pin)
+{
+	return pin != NULL ? pin->bytes : 0;
+}
+
 lc_status
 lc__cursor_go(struct lc__cursor *cursor, uint64_t position)
 {

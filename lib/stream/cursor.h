@@ -30,6 +30,8 @@ void lc__cursor_end(struct lc__cursor *cursor);
 LC_CHECKED lc_status lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out);
 /** NULL is harmless. */
 void lc__pin_drop(struct lc__pin *pin);
+/** Memory that it keeps, such as decoded tensors; 0 for NULL. */
+uint64_t lc__pin_bytes(const struct lc__pin *pin);
 
 /**
  * Go to a chunk of the layout; its records are numbered from 0, live ones only.

@@ -132,6 +132,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	p->pin.drop = drop_pin;
 	p->snapshot = c->snapshot;
 	p->decoded = c->reader.decoded;
+	p->pin.bytes = sizeof(*p) + lc__blocks_bytes(&p->decoded);
 	memset(&c->reader.decoded, 0, sizeof(c->reader.decoded));
 	leave(c);
 	lc__snapshot_end_keep_pinned(c->snapshot);

@@ -26,6 +26,16 @@ lc__blocks_free(struct lc__blocks *blocks)
 	memset(blocks, 0, sizeof(*blocks));
 }
 
+uint64_t
+lc__blocks_bytes(const struct lc__blocks *blocks)
+{
+	uint64_t bytes = blocks->room * sizeof(struct lc__block *);
+
+	for (size_t i = 0; i < blocks->n; i++)
+		bytes += lc__block_cost(blocks->block[i]->size);
+	return bytes;
+}
+
 /* A new one of the list; NULL without memory. */
 static struct lc__block *
 new_block(struct lc__blocks *blocks, size_t size)

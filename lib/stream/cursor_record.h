@@ -15,6 +15,8 @@ struct lc__blocks {
 /** Drop all; what the list takes stays for the next. */
 void lc__blocks_drop(struct lc__blocks *blocks);
 void lc__blocks_free(struct lc__blocks *blocks);
+/** Memory that they take. */
+uint64_t lc__blocks_bytes(const struct lc__blocks *blocks);
 
 /* Structures that a reader remembers: a power of two. */
 #define LC__FIELD_PLANS 16

@@ -56,7 +56,7 @@ drop_pin(struct lc__pin *pin)
 static lc_status
 pin(struct lc__cursor *cursor, struct lc__pin **out)
 {
-	static struct lc__pin nothing = { drop_pin };
+	static struct lc__pin nothing = { drop_pin, 0 };
 
 	(void)cursor;
 	*out = &nothing;

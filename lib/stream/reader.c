@@ -241,7 +241,7 @@ take_here(lc_reader *reader, struct lc__standing *standing,
 		return busy(reader);
 	return_if_error(read_here(reader, standing, which, &batch));
 	if (turn != reader->turn) { /* another thread sought */
-		lc__batch_clear(batch);
+		reader->stats.buffer_bytes -= lc__batch_clear(batch);
 		lc__reader_recycle(reader, batch);
 		return LC_OK;
 	}
@@ -339,18 +339,21 @@ lc_batch_release(const lc_batch *seen)
 {
 	struct lc__batch *batch = seen != NULL ? seen->lc_private : NULL;
 	lc_reader *reader;
+	uint64_t bytes, freed;
 	bool counted;
 
 	if (batch == NULL)
 		return;
 	reader = batch->reader;
 	counted = batch->counted;
-	lc__batch_clear(batch);
+	bytes = lc__batch_bytes(batch);
+	freed = lc__batch_clear(batch);
 	pthread_mutex_lock(&reader->lock);
 	if (counted) {
 		reader->held--;
-		reader->used -= lc__batch_bytes(batch);
+		reader->used -= bytes;
 	}
+	reader->stats.buffer_bytes -= freed;
 	lc__reader_recycle(reader, batch);
 	pthread_cond_broadcast(&reader->work);
 	pthread_mutex_unlock(&reader->lock);

@@ -169,7 +169,7 @@ deliver(struct lc_reader *reader, const struct task *task, lc_status status,
 	reader->working--;
 	if (task->turn != reader->turn) {
 		if (status == LC_OK) {
-			lc__batch_clear(batch);
+			reader->stats.buffer_bytes -= lc__batch_clear(batch);
 			lc__reader_recycle(reader, batch);
 		}
 	} else if (status == LC_OK) {
@@ -272,7 +272,8 @@ lc__reader_forget(struct lc_reader *reader)
 
 		if (slot->state == LC__SLOT_READY) {
 			reader->used -= lc__batch_bytes(slot->batch);
-			lc__batch_clear(slot->batch);
+			reader->stats.buffer_bytes -=
+			    lc__batch_clear(slot->batch);
 			lc__reader_recycle(reader, slot->batch);
 		}
 		slot->state = LC__SLOT_FREE;

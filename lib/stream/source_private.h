@@ -85,6 +85,7 @@ struct lc__cursor {
 /** What keeps bytes in place: its kind's own struct begins with this. */
 struct lc__pin {
 	void (*drop)(struct lc__pin *pin);
+	uint64_t bytes; /* of memory that it keeps, but for what is mapped */
 };
 
 #endif
