@@ -507,6 +507,28 @@ START_TEST(statistics)
 }
 END_TEST
 
+/* Whatever their order, all records of a batch are read in that of the chunks. */
+START_TEST(neighbours_are_read_together)
+{
+	lc_reader_stats s = { .struct_size = sizeof(s) };
+	lc_stream_options o;
+	lc_stream *stream;
+	lc_reader *reader;
+
+	lc_stream_options_init(&o);
+	o.batch = 12;
+	o.shuffle = LC_SHUFFLE_FULL;
+	ck_assert_int_eq(lc_stream_open(&made.source, 1, &o, &stream), LC_OK);
+	reader = reader_of(stream, NULL);
+	lc_batch_release(next_of(reader));
+	ck_assert_int_eq(lc_reader_stat(reader, &s), LC_OK);
+	ck_assert_uint_eq(s.reads, 12);
+	ck_assert_uint_eq(s.runs, 3);
+	ck_assert_uint_eq(s.chunks, 3);
+	end(reader, stream);
+}
+END_TEST
+
 START_TEST(struct_sizes)
 {
 	lc_stream *stream = stream_of(5, 0);
@@ -683,6 +705,7 @@ main(void)
 	tcase_add_test(tc, views_stay);
 	tcase_add_test(tc, token_of_reader);
 	tcase_add_test(tc, statistics);
+	tcase_add_test(tc, neighbours_are_read_together);
 	tcase_add_test(tc, struct_sizes);
 	tcase_add_test(tc, coded);
 	tcase_add_test(tc, no_tensors);
