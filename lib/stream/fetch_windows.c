@@ -97,16 +97,38 @@ copy_units(const struct lc__job *job, struct lc__batch *batch,
 	}
 }
 
-/* A document's first unit is marked; they are numbered when all are there. */
+/* Words at a time, so that the compiler takes vectors. */
+#define WORDS 16
+
+static void
+count_up(uint32_t *words, uint64_t n, uint32_t from)
+{
+	for (; n >= WORDS; n -= WORDS, words += WORDS, from += WORDS)
+		for (uint32_t i = 0; i < WORDS; i++)
+			words[i] = from + i;
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = from + i;
+}
+
+static void
+fill(uint32_t *words, uint64_t n, uint32_t word)
+{
+	for (; n >= WORDS; n -= WORDS, words += WORDS)
+		for (uint32_t i = 0; i < WORDS; i++)
+			words[i] = word;
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = word;
+}
+
+/* Where a document begins, its units are noted: documents are numbered when all are
+ * there. */
 static void
 note_positions(struct lc__batch *batch, const struct lc__request *r)
 {
 	const uint64_t at = r->row * batch->window + r->at;
 
-	for (uint64_t i = 0; i < r->units; i++) {
-		batch->documents[at + i] = i == 0;
-		batch->positions[at + i] = (uint32_t)(r->from + i);
-	}
+	batch->documents[at] = (uint32_t)r->units;
+	count_up(batch->positions + at, r->units, (uint32_t)r->from);
 }
 
 static void
@@ -114,16 +136,14 @@ number_documents(struct lc__batch *batch, size_t row, uint64_t length)
 {
 	uint32_t *documents = batch->documents + row * batch->window;
 	uint32_t *positions = batch->positions + row * batch->window;
-	uint32_t number = UINT32_MAX;
+	uint32_t number = 0;
 
-	for (uint64_t i = 0; i < length; i++) {
-		number += documents[i];
-		documents[i] = number;
+	for (uint64_t at = 0, units; at < length; at += units) {
+		units = documents[at];
+		fill(documents + at, units, number++);
 	}
-	for (uint64_t i = length; i < batch->window; i++) {
-		documents[i] = UINT32_MAX;
-		positions[i] = 0;
-	}
+	fill(documents + length, batch->window - length, UINT32_MAX);
+	fill(positions + length, batch->window - length, 0);
 }
 
 static void
