@@ -1721,8 +1721,7 @@ typedef struct lc_reader_options {
 	                           for a list of what there is */
 	int views;            /**< give pointers to records in place instead of one array;
 	                           not with windows; default 0 */
-	int documents;        /**< of windows, of less than 2^32 units: tell where documents
-	                           begin; default 0 */
+	int documents;        /**< of windows: tell where documents begin; default 0 */
 	unsigned threads;     /**< that read ahead; 0: none, next() reads itself; default 2 */
 	unsigned ahead;       /**< batches read ahead at most; default 8 */
 	uint64_t memory;      /**< bytes of their buffers at most, though never less than one

@@ -93,8 +93,6 @@ static const struct {
 	    "reader: windows cannot be had as views" },
 	{ 0, { .readers = 1, .documents = 1, .ahead = 1 },
 	    "reader: documents are told of windows only" },
-	{ (uint64_t)1 << 32, { .readers = 1, .documents = 1, .ahead = 1 },
-	    "reader: documents are told of windows of less than 2^32 units" },
 };
 
 START_TEST(contradictions)

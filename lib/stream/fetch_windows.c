@@ -120,8 +120,8 @@ fill(uint32_t *words, uint64_t n, uint32_t word)
 		words[i] = word;
 }
 
-/* Where a document begins, its units are noted: documents are numbered when all are
- * there. */
+/* Where a document begins, its units are noted, fewer than 2^32 as those of all windows:
+ * documents are numbered when all are there. */
 static void
 note_positions(struct lc__batch *batch, const struct lc__request *r)
 {

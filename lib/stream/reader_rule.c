@@ -75,9 +75,6 @@ check_window(const struct lc__reader_rule *rule)
 		return invalid("windows cannot be had as views");
 	if (rule->window == 0 && rule->documents)
 		return invalid("documents are told of windows only");
-	if (rule->window > UINT32_MAX && rule->documents)
-		return invalid("documents are told of windows of less than 2^32 "
-		    "units");
 	return LC_OK;
 }
 
