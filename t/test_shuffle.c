@@ -217,6 +217,26 @@ START_TEST(settled_eras)
 }
 END_TEST
 
+/* Of a position, the fewest examples that settle it. */
+START_TEST(last_of_eras)
+{
+	uint64_t seed = run_seed();
+	const unsigned times = sample_times(5000);
+
+	for (unsigned k = 0; k < times; k++) {
+		struct lc__shuffle_rule rule = any_rule(&seed, LC_SHUFFLE_ERA);
+		const uint64_t i = any_size(&seed, 4000) - 1;
+		const uint64_t last = lc__shuffle_last_of(&rule, i);
+
+		ck_assert_uint_ge(last, i);
+		ck_assert_uint_gt(lc__shuffle_settled(&rule, last + 1), i);
+		ck_assert_uint_le(lc__shuffle_settled(&rule, last), i);
+		rule.kind = LC_SHUFFLE_BLOCK;
+		ck_assert_uint_eq(lc__shuffle_last_of(&rule, i), i);
+	}
+}
+END_TEST
+
 /* What is settled is what it was when more examples have come. */
 START_TEST(settled_stays)
 {
@@ -254,6 +274,8 @@ START_TEST(limits)
 
 		lc__shuffle_init(&shuffle, &rule, n, 0);
 		ck_assert_uint_lt(lc__shuffle_at(&shuffle, n - 1), n);
+		ck_assert_uint_ge(lc__shuffle_last_of(&rule, UINT64_MAX - k),
+		    UINT64_MAX - k);
 		for (unsigned i = 0; i < 20; i++)
 			ck_assert_uint_lt(lc__shuffle_at(&shuffle,
 			    run_random(&seed) % n), n);
@@ -273,6 +295,7 @@ main(void)
 	tcase_add_test(tc, blocks_stay_near);
 	tcase_add_loop_test(tc, orders_differ, LC_SHUFFLE_FULL, LC_SHUFFLE_ERA + 1);
 	tcase_add_test(tc, settled_eras);
+	tcase_add_test(tc, last_of_eras);
 	tcase_add_test(tc, settled_stays);
 	tcase_add_loop_test(tc, limits, 0, LC_SHUFFLE_ERA + 1);
 	suite_add_tcase(suite, tc);

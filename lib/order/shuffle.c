@@ -158,3 +158,14 @@ lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known)
 		return 0;
 	return era_of(rule, known, &size);
 }
+
+uint64_t
+lc__shuffle_last_of(const struct lc__shuffle_rule *rule, uint64_t i)
+{
+	uint64_t first, size;
+
+	if (rule->kind != LC_SHUFFLE_ERA)
+		return i;
+	first = era_of(rule, i, &size);
+	return first > UINT64_MAX - size ? UINT64_MAX : first + (size - 1);
+}

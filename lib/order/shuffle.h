@@ -54,4 +54,10 @@ uint64_t lc__shuffle_near(const struct lc__shuffle *shuffle,
  */
 uint64_t lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known);
 
+/**
+ * The last example that has to be there so that position @p i is settled: the last one
+ * of its era. With NONE, @p i; with FULL and BLOCK too, as far as the end is known.
+ */
+uint64_t lc__shuffle_last_of(const struct lc__shuffle_rule *rule, uint64_t i);
+
 #endif

@@ -179,21 +179,6 @@ lc__sequence_free(struct lc__sequence *s)
 
 /* ---- the chunks that examples need ------------------------------------------- */
 
-/* The last example of the era that example i is in; i itself without eras. */
-static uint64_t
-settling(const struct lc__shuffle_rule *rule, uint64_t i)
-{
-	uint64_t first = 0, era = rule->era_first;
-
-	if (rule->kind != LC_SHUFFLE_ERA)
-		return i;
-	while (era < rule->era_max && i - first >= era) {
-		first += era;
-		era = era > rule->era_max / 2 ? rule->era_max : 2 * era;
-	}
-	return first + (i - first) / era * era + era - 1;
-}
-
 static lc_status
 needs_unit(const struct lc__sequence *s, uint64_t unit, uint64_t *chunks)
 {
@@ -257,7 +242,7 @@ lc__sequence_needs(const struct lc__sequence *s, uint64_t examples,
 			    (examples - 1 - r) / readers), chunks);
 		return LC_OK;
 	}
-	last = settling(&s->rule.shuffle, examples - 1);
+	last = lc__shuffle_last_of(&s->rule.shuffle, examples - 1);
 	if (last >= s->n)
 		last = UINT64_MAX;
 	return needs_unit(s, last == UINT64_MAX ? last : last_unit(s, last),
