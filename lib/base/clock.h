@@ -10,5 +10,7 @@ uint64_t lc__clock_wall_ms(void);
 uint64_t lc__clock_ns(void);
 /** The same to some milliseconds, at a fraction of the cost. */
 uint64_t lc__clock_coarse_ns(void);
+/** What lc__clock_ns() is when so many ms have passed; UINT64_MAX if never. */
+uint64_t lc__clock_deadline(uint64_t timeout_ms);
 
 #endif

@@ -294,15 +294,6 @@ pause_ns(uint64_t ns)
 	(void)nanosleep(&ts, NULL);
 }
 
-static uint64_t
-deadline_of(uint64_t timeout_ms)
-{
-	const uint64_t now = lc__clock_ns();
-
-	return timeout_ms > (UINT64_MAX - now) / 1000000 ? UINT64_MAX :
-	    now + timeout_ms * 1000000;
-}
-
 /* Until there is another commit than that, or the deadline. Sleeps longer and longer,
  * and comes back now and then without one: writers may leave. */
 static lc_status
@@ -326,7 +317,7 @@ await_commit(lc_source *source, uint64_t commit, uint64_t deadline)
 lc_status
 lc_source_wait(lc_source *source, uint64_t records, uint64_t timeout_ms)
 {
-	const uint64_t deadline = deadline_of(timeout_ms);
+	const uint64_t deadline = lc__clock_deadline(timeout_ms);
 	uint64_t commit = 0;
 
 	for (;;) {

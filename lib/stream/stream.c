@@ -352,9 +352,7 @@ ms_until(uint64_t deadline)
 lc_status
 lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 {
-	const uint64_t now = lc__clock_ns();
-	const uint64_t deadline = timeout_ms > (UINT64_MAX - now) / 1000000 ?
-	    UINT64_MAX : now + timeout_ms * 1000000;
+	const uint64_t deadline = lc__clock_deadline(timeout_ms);
 	uint64_t records;
 	lc_status status, waited;
 
