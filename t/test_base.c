@@ -51,6 +51,9 @@ START_TEST(buf_grows)
 		lc__buf_printf(&buf, "%03d", i);
 	ck_assert_uint_eq(buf.size, 3000);
 	ck_assert_mem_eq(buf.data + 3 * 777, "777", 3);
+	lc__buf_append64(&buf, 0x0807060504030201u);
+	ck_assert_uint_eq(buf.size, 3008);
+	ck_assert_mem_eq(buf.data + 3000, "\1\2\3\4\5\6\7\10", 8);
 	lc__buf_free(&buf);
 }
 END_TEST
@@ -118,6 +121,18 @@ START_TEST(source_date_epoch)
 }
 END_TEST
 
+START_TEST(deadlines)
+{
+	const uint64_t now = lc__clock_ns();
+	const uint64_t soon = lc__clock_deadline(1000);
+
+	ck_assert_uint_ge(soon, now + 1000000000u);
+	ck_assert_uint_le(soon, lc__clock_ns() + 1000000000u);
+	ck_assert_uint_eq(lc__clock_deadline(UINT64_MAX), UINT64_MAX);
+	ck_assert_uint_eq(lc__clock_deadline(UINT64_MAX / 1000000), UINT64_MAX);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -131,6 +146,7 @@ main(void)
 	tcase_add_test(tc, known_hashes);
 	tcase_add_test(tc, atomic_write);
 	tcase_add_test(tc, source_date_epoch);
+	tcase_add_test(tc, deadlines);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

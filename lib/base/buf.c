@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+
 /* Make room for size more bytes. */
 static bool
 reserve(struct lc__buf *buf, size_t size)
@@ -48,6 +50,15 @@ lc__buf_append(struct lc__buf *buf, const void *data, size_t size)
 		memcpy(place, data, size);
 	buf->size += size;
 	return place;
+}
+
+void
+lc__buf_append64(struct lc__buf *buf, uint64_t number)
+{
+	unsigned char bytes[8];
+
+	lc__set64(bytes, number);
+	lc__buf_append(buf, bytes, sizeof(bytes));
 }
 
 void

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct lc__buf {
 	unsigned char *data; /* malloc'ed; may be NULL while size is 0 */
@@ -15,6 +16,9 @@ struct lc__buf {
 
 /** Append; with @p data NULL the bytes are left for the caller to fill. */
 void *lc__buf_append(struct lc__buf *buf, const void *data, size_t size);
+
+/** Append a number, little-endian. */
+void lc__buf_append64(struct lc__buf *buf, uint64_t number);
 
 /** Append formatted text without a terminator. */
 void lc__buf_printf(struct lc__buf *buf, const char *format, ...)

@@ -18,15 +18,6 @@ append_offset(struct lc__directory_build *b, uint64_t offset)
 	lc__buf_append(&b->offsets, bytes, sizeof(bytes));
 }
 
-static void
-append_length(struct lc__directory_build *b, uint64_t length)
-{
-	unsigned char bytes[8];
-
-	lc__set64(bytes, length);
-	lc__buf_append(&b->lengths, bytes, sizeof(bytes));
-}
-
 /* Nothing is written down until a record is not like those before. */
 static void
 add_size(struct lc__directory_build *b, uint64_t size)
@@ -47,9 +38,9 @@ add_length(struct lc__directory_build *b, uint64_t length)
 		b->length = length;
 	if (b->lengths.size == 0 && length != b->length)
 		for (uint64_t i = 0; i < b->records; i++)
-			append_length(b, b->length);
+			lc__buf_append64(&b->lengths, b->length);
 	if (b->lengths.size > 0)
-		append_length(b, length);
+		lc__buf_append64(&b->lengths, length);
 }
 
 void

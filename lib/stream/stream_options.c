@@ -138,26 +138,17 @@ lc__stream_options_take(const lc_stream_options *given, size_t sources,
 /* ---- what the order depends on ----------------------------------------------- */
 
 static void
-add(struct lc__buf *buf, uint64_t word)
-{
-	unsigned char bytes[8];
-
-	lc__set64(bytes, word);
-	lc__buf_append(buf, bytes, sizeof(bytes));
-}
-
-static void
 add_shuffle(struct lc__buf *buf, const lc_stream_options *o)
 {
 	const int blocks = o->shuffle == LC_SHUFFLE_BLOCK ||
 	    o->shuffle == LC_SHUFFLE_ERA;
 	const int eras = o->shuffle == LC_SHUFFLE_ERA;
 
-	add(buf, o->shuffle);
-	add(buf, blocks ? o->block : 0);
-	add(buf, blocks ? o->spread : 0);
-	add(buf, eras ? o->era_first : 0);
-	add(buf, eras ? o->era_max : 0);
+	lc__buf_append64(buf, o->shuffle);
+	lc__buf_append64(buf, blocks ? o->block : 0);
+	lc__buf_append64(buf, blocks ? o->spread : 0);
+	lc__buf_append64(buf, eras ? o->era_first : 0);
+	lc__buf_append64(buf, eras ? o->era_max : 0);
 }
 
 /* One source alone has no weight. */
@@ -165,13 +156,14 @@ static void
 add_sources(struct lc__buf *buf, const lc_stream_options *o, size_t sources,
     const char *const *length_fields)
 {
-	add(buf, sources);
-	add(buf, sources > 1 ? o->mixture_block : 0);
+	lc__buf_append64(buf, sources);
+	lc__buf_append64(buf, sources > 1 ? o->mixture_block : 0);
 	for (size_t i = 0; i < sources; i++) {
 		const char *field = o->window > 0 ? length_fields[i] : "";
 
-		add(buf, sources > 1 && o->weights != NULL ? o->weights[i] : 1);
-		add(buf, strlen(field));
+		lc__buf_append64(buf, sources > 1 && o->weights != NULL ?
+		    o->weights[i] : 1);
+		lc__buf_append64(buf, strlen(field));
 		lc__buf_append(buf, field, strlen(field));
 	}
 }
@@ -183,10 +175,10 @@ lc__stream_order_hash(const lc_stream_options *o, size_t sources,
 	struct lc__buf buf = { 0 };
 	bool failed;
 
-	add(&buf, o->window);
-	add(&buf, o->stride);
-	add(&buf, o->drop_short && o->idealised == 0);
-	add(&buf, o->idealised);
+	lc__buf_append64(&buf, o->window);
+	lc__buf_append64(&buf, o->stride);
+	lc__buf_append64(&buf, o->drop_short && o->idealised == 0);
+	lc__buf_append64(&buf, o->idealised);
 	add_shuffle(&buf, o);
 	add_sources(&buf, o, sources, length_fields);
 	failed = buf.failed;

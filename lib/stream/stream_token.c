@@ -13,15 +13,6 @@
 
 /* ---- of a mixture: all in one ------------------------------------------------------ */
 
-static void
-add(struct lc__buf *buf, uint64_t word)
-{
-	unsigned char bytes[8];
-
-	lc__set64(bytes, word);
-	lc__buf_append(buf, bytes, sizeof(bytes));
-}
-
 static lc_status
 mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__token *out)
 {
@@ -33,8 +24,8 @@ mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__token *out
 		const lc_source_info *info = lc__layout_info(layouts[i]);
 
 		lc__buf_append(&uuids, info->uuid, sizeof(info->uuid));
-		add(&prefixes, info->generation);
-		add(&prefixes, info->prefix_hash);
+		lc__buf_append64(&prefixes, info->generation);
+		lc__buf_append64(&prefixes, info->prefix_hash);
 	}
 	failed = uuids.failed || prefixes.failed;
 	if (!failed) {
