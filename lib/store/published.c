@@ -261,23 +261,27 @@ lc__order_publish(struct lc__change *change, struct lc__fill_row *fill)
 	return asked.status;
 }
 
+uint64_t
+lc__plain_chain(uint64_t prefix_hash, uint64_t chunk, uint64_t records,
+    uint64_t units)
+{
+	const uint64_t numbers[] = { prefix_hash, chunk, records, units };
+
+	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+}
+
 /* ---- how far it is -------------------------------------------------------- */
 
 static void
 add_plain(lc_fill *out, uint64_t chunk, const struct lc__ledger_row *row,
     bool has_lengths)
 {
-	const uint64_t numbers[] = {
-		out->prefix_hash, chunk, row->live,
-		has_lengths ? row->length : row->live
-	};
-
 	out->committed++;
 	out->published++;
 	out->records += row->live;
 	out->length += row->length;
-	out->prefix_hash = hash_numbers(numbers,
-	    sizeof(numbers) / sizeof(*numbers));
+	out->prefix_hash = lc__plain_chain(out->prefix_hash, chunk, row->live,
+	    has_lengths ? row->length : row->live);
 }
 
 /* One implicit input: chunks with live records in the order of their commits. */
@@ -291,7 +295,6 @@ load_plain(struct lc__snapshot *s, lc_fill *out)
 	bool intact;
 
 	return_if_error(lc__settings_load(s->env, s->txn, &settings));
-
 	while ((status = lc__ledger_seek(s, id + 1, &id, &row, &intact)) ==
 	    LC_OK) {
 		if (!intact)

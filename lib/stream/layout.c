@@ -151,6 +151,18 @@ lc__row_array_add(struct lc__row_array *array, const struct lc__layout_row *row)
 	return LC_OK;
 }
 
+void
+lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info)
+{
+	const struct lc__layout_row none = { 0 };
+	const struct lc__layout_row *last = array->n > 0 ?
+	    &array->row[array->n - 1] : &none;
+
+	info->chunks = array->n;
+	info->records = lc__row_end(last, false);
+	info->length = lc__row_end(last, true);
+}
+
 /* ---- layouts --------------------------------------------------------------- */
 
 lc_status

@@ -64,6 +64,9 @@ struct lc__row_array *lc__row_array_new(void);
 LC_CHECKED lc_status lc__row_array_add(struct lc__row_array *array,
     const struct lc__layout_row *row);
 
+/** Set the chunks, records and length of @p info to those of all rows. */
+void lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info);
+
 /**
  * A layout over the first info->chunks rows, which it holds for itself.
  * @param commit  what it was made from; 0 if that is not known

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The layout of a module of plain puts: one scan of its ledger. */
-#include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "store/change.h"
+#include "store/published.h"
 #include "stream/source_module.h"
 
 /* A layout being made: one scan of the ledger. */
@@ -58,7 +58,6 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 {
 	struct lc__layout_row row = { .id = chunk, .records = ledger->live,
 		.units = ledger->live };
-	unsigned char link[32];
 
 	if (ledger->live == 0)
 		return LC_OK;
@@ -66,40 +65,33 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 		row.units = ledger->length;
 	else if (*s->m->source.length_field != '\0')
 		return_if_error(add_up_units(s, chunk, ledger, &row.units));
-	lc__set64(link, s->prefix_hash);
-	lc__set64(link + 8, row.id);
-	lc__set64(link + 16, row.records);
-	lc__set64(link + 24, row.units);
-	row.prefix_hash = s->prefix_hash = lc__hash64(link, sizeof(link));
+	row.prefix_hash = s->prefix_hash = lc__plain_chain(s->prefix_hash, row.id,
+	    row.records, row.units);
 	return lc__row_array_add(s->array, &row);
 }
 
 static lc_status
 scan_ledger(struct scan *s)
 {
+	struct lc__ledger_row row;
 	uint64_t chunk = 0;
+	lc_status status;
+	bool intact;
 
-	for (;; chunk++) {
-		struct lc__ledger_row row;
-		struct lc__slice value;
-		const lc_status status = lc__txn_seek(s->snapshot->txn, LC__LEDGER,
-		    chunk, &chunk, &value);
-
-		if (status == LC_NOT_FOUND)
-			return LC_OK;
-		return_if_error(status);
-		if (!lc__ledger_decode(value.data, value.size, &row))
+	while ((status = lc__ledger_seek(s->snapshot, chunk + 1, &chunk, &row,
+	    &intact)) == LC_OK) {
+		if (!intact)
 			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk "
 			    "%llu is damaged", s->m->source.name,
 			    (unsigned long long)chunk);
 		return_if_error(scan_chunk(s, chunk, &row));
 	}
+	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
 static lc_status
 scan_layout(struct scan *s, struct lc__layout **out)
 {
-	const struct lc__row_array *array = s->array;
 	lc_source_info info;
 
 	return_if_error(scan_ledger(s));
@@ -107,14 +99,8 @@ scan_layout(struct scan *s, struct lc__layout **out)
 	/* Chunk ids begin with 1. */
 	info.generation = s->snapshot->state.next_chunk > 0 ?
 	    s->snapshot->state.next_chunk - 1 : 0;
-	info.chunks = array->n;
 	info.prefix_hash = s->prefix_hash;
-	if (array->n > 0) {
-		const struct lc__layout_row *last = &array->row[array->n - 1];
-
-		info.records = last->first_record + last->records;
-		info.length = last->first_unit + last->units;
-	}
+	lc__row_array_sum(s->array, &info);
 	return lc__layout_new(&info, &s->array->rows, s->snapshot->loaded, out);
 }
 

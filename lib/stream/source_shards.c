@@ -94,23 +94,17 @@ static lc_status
 list_shards(struct listing *list, struct lc__layout **out)
 {
 	const struct lc__shards_source *s = list->s;
-	const struct lc__row_array *array = list->array;
 	lc_source_info info;
 
 	memset(&info, 0, sizeof(info));
 	for (size_t i = s->first; i < s->first + s->n; i++)
 		return_if_error(list_shard(list, i));
 	return_if_error(make_uuid(&list->text, info.uuid));
-	info.generation = info.chunks = array->n;
+	lc__row_array_sum(list->array, &info);
+	info.generation = info.chunks;
 	info.prefix_hash = list->prefix_hash;
 	info.final = 1;
 	info.has_lengths = s->length != 0;
-	if (array->n > 0) {
-		const struct lc__layout_row *last = &array->row[array->n - 1];
-
-		info.records = last->first_record + last->records;
-		info.length = last->first_unit + last->units;
-	}
 	return lc__layout_new(&info, &list->array->rows, 0, out);
 }
 
