@@ -541,11 +541,11 @@ LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *
  * flush_interval_ms, on the handle's own thread; puts wait while two commits'
  * worth is pending.
  *
- * @return LC_OK; LC_INVALID for an empty or too long id or a bad tensor, LC_SCHEMA
- * if the module is strict and holds something else (this item only, nothing else
- * is affected); LC_READONLY; or the error of an earlier
- * commit on the handle's thread, reported once: then this record was not
- * taken, and what was pending is tried again at the next commit.
+ * @return LC_OK; LC_INVALID for an empty or too long id or a bad tensor, and in a
+ * module that is filled by its inputs; LC_SCHEMA if the module is strict and holds
+ * something else (this item only, nothing else is affected); LC_READONLY; or the
+ * error of an earlier commit on the handle's thread, reported once: then this record
+ * was not taken, and what was pending is tried again at the next commit.
  */
 LC_API LC_CHECKED lc_status lc_put(lc_cache *cache, const void *id,
     size_t id_size, const lc_tensor *tensor);
@@ -967,8 +967,9 @@ LC_API LC_CHECKED lc_status lc_shrink(const char *root, const char *module_id,
     uint64_t *bytes_before, uint64_t *bytes_after);
 
 /**
- * Delete every record in one commit; schemas, settings and counters stay.
- * Pending writes of the handle are dropped.
+ * Delete every record in one commit, with the inputs and their order; schemas,
+ * settings and counters stay. Pending writes of the handle are dropped.
+ * @return LC_OK; LC_BUSY if a writer holds an input; LC_READONLY, LC_NO_SPACE, LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_clear(lc_cache *cache);
 
@@ -1013,7 +1014,8 @@ typedef struct lc_copy_result {
  * end. A conflict stops the copy before anything of it is written.
  * @param options  NULL for the defaults
  * @param out      may be NULL
- * @return LC_OK; LC_INVALID for a conflict; LC_SCHEMA if the target is strict;
+ * @return LC_OK; LC_INVALID for a conflict, and for a target that is filled by its
+ * inputs; LC_SCHEMA if the target is strict;
  * LC_CORRUPT if damaged records were passed over, the others being copied;
  * LC_READONLY, LC_CANCELLED, LC_NO_SPACE, LC_IO: what was copied so far stands.
  */
