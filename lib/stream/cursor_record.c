@@ -115,6 +115,36 @@ make_plan(struct lc__field_plan *plan, struct lc__snapshot *s,
 	return LC_OK;
 }
 
+/* ---- checksums ----------------------------------------------------------------- */
+
+/* Of a record without parts this covers the tensor. */
+static bool
+head_intact(struct lc__record_reader *reader, const struct lc__record *record)
+{
+	const unsigned char *start = lc__record_start(record);
+	const uint64_t sum = lc__record_checksum(record);
+	const size_t size = record->has_parts ? 0 : record->size;
+
+	if (lc__verified_before(&reader->verified, start, size, sum))
+		return true;
+	if (!lc__record_head_intact(record))
+		return false;
+	lc__verified_note(&reader->verified, start, size, sum);
+	return true;
+}
+
+static bool
+part_intact(struct lc__record_reader *reader, const struct lc__part *part)
+{
+	if (lc__verified_before(&reader->verified, part->data, part->size,
+	    part->hash))
+		return true;
+	if (!lc__part_intact(part))
+		return false;
+	lc__verified_note(&reader->verified, part->data, part->size, part->hash);
+	return true;
+}
+
 /* ---- reading ------------------------------------------------------------------ */
 
 static lc_status
@@ -148,7 +178,7 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 		lc__record_tensors(record, plan->schema, plan->node[i],
 		    &tensors[i], &part);
 		if (reader->verify && record->has_parts &&
-		    !lc__part_intact(&part))
+		    !part_intact(reader, &part))
 			return damaged(s, record, "checksum mismatch");
 		if (part.codec != LC_CODEC_NONE)
 			return_if_error(decode(reader, s, record, &part,
@@ -166,7 +196,7 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 	    &reader->plans[record->schema % LC__FIELD_PLANS];
 
 	/* A damaged head may name any schema. */
-	if (reader->verify && !lc__record_head_intact(record))
+	if (reader->verify && !head_intact(reader, record))
 		return damaged(s, record, "checksum mismatch");
 	if (plan->schema == NULL || plan->id != record->schema ||
 	    plan->fields != fields || plan->n != n)

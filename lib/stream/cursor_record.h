@@ -5,6 +5,7 @@
 
 #include "store/block.h"
 #include "store/snapshot.h"
+#include "stream/verified.h"
 
 /** Blocks of decoded tensors. */
 struct lc__blocks {
@@ -34,6 +35,7 @@ struct lc__field_plan {
 /** Reads records; used by one thread at a time. */
 struct lc__record_reader {
 	bool verify;
+	struct lc__verified verified; /* what needs not be compared again */
 	struct lc__blocks decoded;  /* since the last lc__blocks_drop() */
 	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
 };
