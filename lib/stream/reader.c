@@ -305,6 +305,7 @@ look_for_more(lc_reader *reader)
 	    lc__stream_go_on(stream) != LC_OK)
 		lc__error_raise(&before);
 	pthread_mutex_lock(&reader->lock);
+	pthread_cond_broadcast(&reader->work);
 }
 
 static lc_status
@@ -316,10 +317,8 @@ take_next(lc_reader *reader, const lc_batch **out)
 
 	while (status == LC_OK && !taken)
 		status = step(reader, out, &taken);
-	if (taken) {
+	if (taken)
 		look_for_more(reader);
-		pthread_cond_broadcast(&reader->work);
-	}
 	return status;
 }
 
@@ -355,7 +354,7 @@ lc_batch_release(const lc_batch *seen)
 	}
 	reader->stats.buffer_bytes -= freed;
 	lc__reader_recycle(reader, batch);
-	pthread_cond_broadcast(&reader->work);
+	lc__reader_wake(reader);
 	pthread_mutex_unlock(&reader->lock);
 }
 

@@ -72,6 +72,10 @@ LC_CHECKED lc_status lc__reader_make(struct lc_reader *reader, struct lc__job *j
 /** Take back a batch that is clear. */
 void lc__reader_recycle(struct lc_reader *reader, struct lc__batch *batch);
 
+/** Room was made: wake a worker if there is a good part of the ring for it to fill. Who
+ *  waits for a batch wakes all by itself. */
+void lc__reader_wake(struct lc_reader *reader);
+
 /** Start the workers, once. */
 LC_CHECKED lc_status lc__reader_start(struct lc_reader *reader);
 

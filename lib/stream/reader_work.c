@@ -23,6 +23,17 @@ lc__reader_may_begin(const struct lc_reader *reader)
 	    begun <= (reader->memory - reader->used) / reader->largest;
 }
 
+/* A worker goes on until no more may be begun: it is woken for several batches, as that
+ * may take as long as reading one. */
+void
+lc__reader_wake(struct lc_reader *reader)
+{
+	const uint64_t begun = reader->claim - reader->next;
+
+	if (begun <= (reader->ahead - reader->held) / 2)
+		pthread_cond_signal(&reader->work);
+}
+
 static struct lc__batch *
 take_spare(struct lc_reader *reader)
 {
@@ -157,6 +168,8 @@ claim(struct lc_reader *reader, struct task *task)
 	reader->slots[task->batch.number % reader->ahead].state = LC__SLOT_TAKEN;
 	task->turn = reader->turn;
 	reader->working++;
+	if (lc__reader_may_begin(reader))
+		pthread_cond_signal(&reader->work);
 }
 
 static void
@@ -181,8 +194,8 @@ deliver(struct lc_reader *reader, const struct task *task, lc_status status,
 		slot->state = LC__SLOT_FAILED;
 		slot->error = *lc_last_error();
 	}
-	pthread_cond_broadcast(&reader->done);
-	pthread_cond_broadcast(&reader->work);
+	if (task->turn != reader->turn || task->batch.number <= reader->next)
+		pthread_cond_broadcast(&reader->done);
 }
 
 static void
