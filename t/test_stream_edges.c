@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static const uint64_t lengths[4] = { 2, 2, 2, 2 };
 
@@ -212,6 +213,57 @@ START_TEST(memory_of_views)
 }
 END_TEST
 
+/* The most memory of this process so far, in bytes. */
+static uint64_t
+most_memory(void)
+{
+	struct rusage usage;
+
+	need(getrusage(RUSAGE_SELF, &usage) == 0);
+	return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* One batch of all records; nothing but the batch is as large. */
+static void
+read_coded(void *ctx)
+{
+	const struct made_stream *m = ctx;
+	const uint64_t before = most_memory();
+	lc_stream_options o;
+	lc_reader_options how;
+	const lc_batch *batch;
+	lc_stream *stream;
+	lc_reader *reader;
+
+	lc_stream_options_init(&o);
+	lc_reader_options_init(&how);
+	o.batch = CODED_RECORDS;
+	how.threads = 0;
+	need_ok(lc_stream_open(&m->source, 1, &o, &stream));
+	need_ok(lc_reader_open(stream, &how, &reader));
+	need_ok(lc_reader_next(reader, &batch));
+	need(batch->fields[0].nbytes == CODED_RECORDS * CODED_BYTES);
+	need(most_memory() - before < CODED_RECORDS * CODED_BYTES * 3 / 2);
+	lc_batch_release(batch);
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+}
+
+/* Tensors are decoded one after another, not all of a batch at once. */
+START_TEST(memory_of_decoding)
+{
+	struct made_stream m;
+
+	made_stream_new(&m, 1, true, false);
+	put_coded(&m);
+	made_stream_open(&m);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what is freed */
+	ck_assert_int_eq(child_run(read_coded, &m), 0);
+#endif
+	made_stream_close(&m);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -222,6 +274,7 @@ main(void)
 	tcase_add_test(tc, limit_of_a_source_that_grows);
 	tcase_add_test(tc, limit_behind_the_last_unit);
 	tcase_add_loop_test(tc, memory_of_views, 0, 3);
+	tcase_add_test(tc, memory_of_decoding);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

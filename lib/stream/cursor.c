@@ -101,6 +101,12 @@ lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
 	return cursor->kind->read(cursor, record, fields, n, tensors, id);
 }
 
+void
+lc__cursor_forget(struct lc__cursor *cursor)
+{
+	cursor->kind->forget(cursor);
+}
+
 lc_status
 lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names,
     size_t *n)

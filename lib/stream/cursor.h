@@ -72,6 +72,10 @@ LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor,
     uint64_t record, const char *const *fields, size_t n, lc_tensor *tensors,
     lc_id *id);
 
+/** What was read so far is not needed any more: memory that it takes, of decoded
+ *  tensors, is freed. */
+void lc__cursor_forget(struct lc__cursor *cursor);
+
 /** Names of all tensors of a record, malloc'ed and each too, in the order of the
  *  structure. */
 LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor,

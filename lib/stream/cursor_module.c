@@ -110,6 +110,12 @@ end(struct lc__cursor *cursor)
 }
 
 static void
+forget(struct lc__cursor *cursor)
+{
+	lc__blocks_drop(&of(cursor)->reader.decoded);
+}
+
+static void
 drop_pin(struct lc__pin *pin)
 {
 	struct module_pin *p = (struct module_pin *)pin;
@@ -453,7 +459,7 @@ fields_of(struct lc__cursor *cursor, uint64_t number, char ***names, size_t *n)
 
 static const struct lc__cursor_kind module_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_record,
-	fields_of, free_cursor
+	fields_of, forget, free_cursor
 };
 
 lc_status

@@ -48,6 +48,12 @@ end(struct lc__cursor *cursor)
 }
 
 static void
+forget(struct lc__cursor *cursor)
+{
+	(void)cursor;
+}
+
+static void
 drop_pin(struct lc__pin *pin)
 {
 	(void)pin;
@@ -208,7 +214,7 @@ free_cursor(struct lc__cursor *cursor)
 
 static const struct lc__cursor_kind shards_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_sample,
-	fields_of, free_cursor
+	fields_of, forget, free_cursor
 };
 
 lc_status

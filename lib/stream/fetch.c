@@ -25,6 +25,17 @@ lc__fetch_record(struct lc__job *job, const struct lc__request *r,
 }
 
 lc_status
+lc__fetch_instead(struct lc__job *job, const struct lc__request *r,
+    lc_tensor *tensors, lc_id *id)
+{
+	struct lc__cursor *cursor;
+
+	return_if_error(lc__job_cursor(job, r->source, &cursor));
+	lc__cursor_forget(cursor);
+	return lc__fetch_record(job, r, tensors, id);
+}
+
+lc_status
 lc__fetch_differs(const struct lc__job *job, uint32_t source, lc_id id,
     size_t field, const lc_tensor *tensor, const lc_tensor *others)
 {
@@ -105,7 +116,7 @@ copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *eve
 		lc_tensor *tensors = job->tensors + (i > 0 ? n : 0);
 
 		lc__fetch_ahead(job, i);
-		return_if_error(lc__fetch_record(job, r, tensors, &id));
+		return_if_error(lc__fetch_instead(job, r, tensors, &id));
 		if (i == 0)
 			return_if_error(shape_even(job, batch, tensors));
 		*even = all_alike(job->tensors, tensors, n);

@@ -26,6 +26,10 @@ void lc__fetch_ahead(struct lc__job *job, size_t i);
 LC_CHECKED lc_status lc__fetch_record(struct lc__job *job,
     const struct lc__request *r, lc_tensor *tensors, lc_id *id);
 
+/** As above, and those read before are not needed any more. */
+LC_CHECKED lc_status lc__fetch_instead(struct lc__job *job,
+    const struct lc__request *r, lc_tensor *tensors, lc_id *id);
+
 /** A field of another dtype or shape than the others of the batch: LC_SCHEMA. */
 lc_status lc__fetch_differs(const struct lc__job *job, uint32_t source, lc_id id,
     size_t field, const lc_tensor *tensor, const lc_tensor *others);

@@ -191,7 +191,7 @@ read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
 	lc__fetch_ahead(job, i);
 	if (i > 0 && same_record(r, r - 1))
 		return LC_OK;
-	return_if_error(lc__fetch_record(job, r, tensors, id));
+	return_if_error(lc__fetch_instead(job, r, tensors, id));
 	if (i == 0 && n > 0)
 		memcpy(job->tensors, tensors, n * sizeof(*tensors));
 	return check_record(job, r, *id, job->tensors, tensors, n);

@@ -72,6 +72,7 @@ struct lc__cursor_kind {
 	    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id);
 	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record,
 	    char ***names, size_t *n);
+	void (*forget)(struct lc__cursor *cursor);
 	void (*free)(struct lc__cursor *cursor);
 };
 
