@@ -1374,11 +1374,12 @@ typedef struct lc_input {
 
 /**
  * Declare the inputs of a module that has no records. Declaring the same again is
- * LC_OK, so each worker may do it.
+ * LC_OK, so each worker may do it. The handle is flushed before.
  * @param n  1 to 65,536
  * @return LC_OK; LC_STALE if an input that is declared has another fingerprint;
  * LC_INVALID for other names or another order of them, for a bad name, and for a
- * module with records of plain puts; LC_READONLY, LC_NO_SPACE, LC_IO.
+ * module with records of plain puts; LC_READONLY, LC_NO_SPACE, LC_CORRUPT, LC_IO,
+ * LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_inputs_declare(lc_cache *cache, size_t n,
     const lc_input *inputs);
@@ -1419,7 +1420,11 @@ typedef struct lc_fill {
 	uint64_t prefix_hash; /**< of the published order: equal if it is the same chunks */
 } lc_fill;
 
-/** Fill @p out, whose struct_size the caller has set. */
+/**
+ * Fill @p out, whose struct_size the caller has set. Of a module of plain puts the
+ * ledger is walked.
+ * @return LC_OK; LC_INVALID if struct_size is not set; LC_CORRUPT; LC_IO.
+ */
 LC_API LC_CHECKED lc_status lc_fill_get(lc_cache *cache, lc_fill *out);
 
 /** Writes one input. Used by one thread at a time; closed before the handle. */
@@ -1441,7 +1446,8 @@ LC_API const lc_input_info *lc_writer_info(const lc_writer *writer);
  * Add a record to the next chunk, as lc_put() and lc_put_value() do to the handle.
  * @param id  NULL and 0 for "INPUT:CHUNK:RECORD", numbers from 0 in decimal
  * @return LC_OK; LC_EXISTS if the chunk has the cache_id already; LC_INVALID, also
- * when the input is finished or the chunk would take 512 MiB; LC_SCHEMA; LC_NO_MEMORY.
+ * when the input is finished, when the chunk would take 512 MiB, and in a child that
+ * was forked since lc_writer_open(); LC_SCHEMA; LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_writer_put(lc_writer *writer, const void *id,
     size_t id_size, const lc_tensor *tensor);
@@ -1455,10 +1461,14 @@ LC_API void lc_writer_pending(const lc_writer *writer, uint64_t *records,
 /**
  * Store what was put as the next chunk of the input, together with the cursor, the
  * index entries, and the places in the order that it settles, in one transaction;
- * durable on LC_OK. Without records only the cursor moves.
- * @return LC_OK; LC_EXISTS with the key if one of the cache_ids is in the module:
- * nothing is stored and the records stay pending; LC_NO_SPACE, LC_MAP_FULL, LC_IO:
- * call again, or lc_writer_forget().
+ * durable on LC_OK as lc_options.durability of the handle says. Without records only
+ * the cursor moves. Unless it is LC_OK nothing is stored and the records stay pending.
+ * @param cursor  copied; up to LC_INPUT_CURSOR_MAX bytes
+ * @return LC_OK; LC_EXISTS with the key if one of the cache_ids is in the module;
+ * LC_NO_SPACE, LC_MAP_FULL, LC_IO: call again, or lc_writer_forget(); LC_INVALID if
+ * the cursor is too long, the input is finished or not declared any more, or in a
+ * child that was forked; LC_BUSY if the claim was lost and somebody else has written;
+ * LC_CORRUPT; LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_writer_commit(lc_writer *writer,
     const void *cursor, size_t cursor_size);
@@ -1501,12 +1511,14 @@ typedef struct lc_source lc_source;
 /** How to open a source. Fill with lc_source_options_init(). */
 typedef struct lc_source_options {
 	size_t struct_size;       /**< set by lc_source_options_init() */
-	const char *length_field; /**< as in lc_settings; NULL for the module's own. Any
-	                               other one has the heads of all records read when the
-	                               source is opened. In shards only ".": the width of a
-	                               sample whose channels and height are 1 */
+	const char *length_field; /**< as in lc_settings: NULL, the default, for the
+	                               module's own, "" for none. Any other one has the
+	                               heads of all records read when the source is opened.
+	                               In shards only ".": the width of a sample whose
+	                               channels and height are 1; none by default */
 	uint64_t generation;      /**< read so much only: lc_source_info.generation of
-	                               another time; default LC_NEWEST */
+	                               another time. The source stays there and counts as
+	                               final. Default LC_NEWEST */
 	uint64_t directory_bytes; /**< memory for the places of records within chunks;
 	                               default 64 MiB */
 	int verify;               /**< compare checksums; default 1 */
@@ -1525,7 +1537,8 @@ typedef struct lc_source_info {
 	uint64_t records;
 	uint64_t length;      /**< sum of their lengths; their number without lengths */
 	uint64_t prefix_hash; /**< of the chunks' order and sizes */
-	int final;            /**< nothing will come behind them */
+	int final;            /**< nothing will come behind them: all inputs are finished,
+	                           or it was opened at a generation; shards always */
 	int has_lengths;      /**< there is a length field */
 } lc_source_info;
 
@@ -1535,7 +1548,7 @@ typedef struct lc_source_info {
  * flushed before, and must be closed after the source.
  * @param options  NULL for the defaults
  * @return LC_OK; LC_NOT_FOUND if options->generation is not reached; LC_INVALID;
- * LC_CORRUPT; LC_NO_MEMORY, LC_IO.
+ * LC_CORRUPT; LC_NO_MEMORY, LC_IO; what lc_flush() returns.
  */
 LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
     const lc_source_options *options, lc_source **out);
@@ -1546,7 +1559,8 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
  * images must be of one shape and dtype. A record has the fields "image", "boxes"
  * and "mask", the latter two if there are boxes.
  * @return as lc_warehouse_open(); sources that a warehouse was made of are not
- * looked at.
+ * looked at. Also LC_INVALID for images of several shapes or dtypes and for a length
+ * field that they have not, and LC_NOT_FOUND if options->generation is not reached.
  */
 LC_API LC_CHECKED lc_status lc_source_open_shards(const char *path,
     const lc_source_options *options, lc_source **out);
@@ -1556,7 +1570,8 @@ LC_API LC_CHECKED lc_status lc_source_info_get(const lc_source *source,
     lc_source_info *out);
 
 /**
- * Go on to the newest generation; streams that do not follow stay where they are.
+ * Go on to the newest generation; streams that do not follow stay where they are, and
+ * so does a source that was opened at a generation.
  * @return LC_OK, also when nothing is new; LC_CHANGED if what was known is no longer
  * there, and the source stays as it is; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */
@@ -1636,7 +1651,7 @@ typedef struct lc_stream lc_stream;
  * without examples (a source, or one of the R* streams, that has no data), and for
  * a token that no batch of this size begins with; and of the token LC_CORRUPT,
  * LC_VERSION, LC_OTHER_CACHE, LC_OTHER_ORDER (also another seed), LC_CHANGED;
- * LC_NO_MEMORY.
+ * LC_NO_MEMORY, LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_stream_open(lc_source *const *sources, size_t n,
     const lc_stream_options *options, lc_stream **out);
@@ -1681,16 +1696,20 @@ typedef struct lc_piece {
  * Which parts of which chunks make an example, in order, without reading them.
  * @param pieces  room for @p room of them
  * @param n       gets how many there are, also when that is more than @p room
- * @return LC_OK; LC_NOT_FOUND behind the last example; LC_INVALID if there are more
- * than @p room, and none is written; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
+ * @return LC_OK; LC_NOT_FOUND behind the last example; LC_TIMEOUT if a stream that
+ * follows does not know it yet; LC_INVALID if there are more than @p room, and none is
+ * written; LC_CHANGED, LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_stream_locate(lc_stream *stream,
     uint64_t example, lc_piece *pieces, size_t room, size_t *n);
 
 /**
  * The token of a position: batch @p batch is the next. The same on every reader, for
- * any R, and valid after appends. lmdbcache_stream(3) has its bytes.
+ * any R, and valid after appends. lmdbcache_stream(3) has its bytes. Behind the last
+ * batch all positions are the end.
  * @param out  LC_TOKEN_SIZE bytes
+ * @return LC_OK; LC_TIMEOUT if a stream that follows does not know all examples before
+ * it yet; LC_CHANGED, LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_stream_token(lc_stream *stream, uint64_t batch,
     void *out);
