@@ -10,8 +10,10 @@
 static int
 read_epochs(const struct streamopts *opts, uint64_t *out)
 {
+	const bool endless = opts->mix.count > 0 || opts->idealised > 0;
+
 	if (opts->epochs == NULL) {
-		*out = opts->mix.count == 0 && opts->idealised == 0;
+		*out = !endless;
 		return EXIT_DONE;
 	}
 	*out = 0;
@@ -20,6 +22,10 @@ read_epochs(const struct streamopts *opts, uint64_t *out)
 	if (!count_parse(opts->epochs, out) || *out == 0)
 		return report_usage("--epochs: '%s' is neither a number from 1 nor inf",
 		    opts->epochs);
+	if (endless)
+		return report_usage("--epochs: %s runs for ever; --limit says how many "
+		    "examples to read", opts->mix.count > 0 ? "a mixture" :
+		    "an order of idealised readers");
 	return EXIT_DONE;
 }
 

@@ -227,6 +227,7 @@ START_TEST(no_data)
 	made_stream_open(&m);
 	o.window = 4;
 	ck_assert_int_eq(lc_stream_open(&m.source, 1, &o, &stream), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "the length 0"));
 	o.epochs = 0;
 	ck_assert_int_eq(lc_stream_open(&m.source, 1, &o, &stream), LC_INVALID);
 	o.idealised = 3;

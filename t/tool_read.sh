@@ -449,6 +449,10 @@ wrong "no batches" 2 "cachex: read: --batches: '5-3' is neither FIRST-LAST nor F
 wrong "no reader" 2 "cachex: read: --reader: '2' is not r/R, as 0/4" cachex read other --reader 2
 wrong "a reader too many" 2 "cachex: read: --reader: '4/4': the readers of 4 are counted from 0" \
 	cachex read other --reader 4/4
+wrong "epochs of a mixture" 2 "cachex: read: --epochs: a mixture runs for ever; --limit says how many examples to read" \
+	cachex read other --mix other --epochs 2
+wrong "epochs of idealised readers" 2 "cachex: read: --epochs: an order of idealised readers runs for ever; --limit says how many examples to read" \
+	cachex read other --idealised 2 --epochs 1
 wrong "two forms" 2 "cachex: read: only one of --ids or --null, --sum, --frames and --npy says what is written" \
 	cachex read other --sum -1
 wrong "--bits of nothing" 2 "cachex: read: --bits is for --npy" cachex read other --bits

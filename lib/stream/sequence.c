@@ -31,10 +31,16 @@ count_examples(const struct lc__sequence *s, bool last_short)
 static lc_status
 lacks_examples(const struct lc__sequence *s, const char *name)
 {
+	const char *why = "no data";
+
 	if (s->rule.may_be_empty)
 		return LC_OK;
+	if (units_of(s) > 0)
+		why = "fewer units than a window";
+	else if (lc__layout_info(s->layout)->records > 0)
+		why = "all of its records have the length 0";
 	return lc__error(LC_INVALID, 0, "%s: has no examples for a stream: %s",
-	    name, units_of(s) > 0 ? "fewer units than a window" : "no data");
+	    name, why);
 }
 
 static lc_status
