@@ -147,6 +147,55 @@ START_TEST(limit_behind_the_last_unit)
 }
 END_TEST
 
+/* A stream of ten records that does not follow, and how many of its examples one that
+ * follows has in the same places. */
+static const struct {
+	lc_shuffle shuffle;
+	uint64_t window, epochs, examples, same;
+} unlike[] = {
+	{ LC_SHUFFLE_NONE, 0, 1, 10, 10 },
+	{ LC_SHUFFLE_NONE, 0, 2, 20, 10 },
+	{ LC_SHUFFLE_NONE, 4, 1, 3, 2 },
+	{ LC_SHUFFLE_ERA, 0, 1, 10, 8 }
+};
+
+START_TEST(following_after_all)
+{
+	static const uint64_t one[10] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	unsigned char token[LC_TOKEN_SIZE];
+	struct made_stream m;
+	lc_stream_options o;
+	lc_stream *stream, *resumed;
+
+	made_stream_new(&m, 1, true, false);
+	made_stream_chunk(&m, one, 10);
+	made_stream_open(&m);
+	lc_stream_options_init(&o);
+	o.batch = 1;
+	o.shuffle = unlike[_i].shuffle;
+	o.era_first = o.era_max = 8;
+	o.window = unlike[_i].window;
+	o.epochs = unlike[_i].epochs;
+	stream = open_stream(&m, &o);
+	made_stream_chunk(&m, one, 10);
+	o.follow = 1;
+	o.token = token;
+	for (uint64_t i = 0; i <= unlike[_i].examples; i++) {
+		assert_ok(lc_stream_token(stream, i, token));
+		if (i <= unlike[_i].same) {
+			resumed = open_stream(&m, &o);
+			ck_assert_uint_eq(info_of(resumed).first_batch, i);
+			lc_stream_close(resumed);
+		} else {
+			assert_status(lc_stream_open(&m.source, 1, &o, &resumed),
+			    LC_OTHER_ORDER);
+		}
+	}
+	lc_stream_close(stream);
+	made_stream_close(&m);
+}
+END_TEST
+
 #define CODED_BYTES ((uint64_t)1 << 20)
 #define CODED_RECORDS 16
 
@@ -291,6 +340,8 @@ main(void)
 	tcase_add_test(tc, tokens_around_a_gap);
 	tcase_add_test(tc, limit_of_a_source_that_grows);
 	tcase_add_test(tc, limit_behind_the_last_unit);
+	tcase_add_loop_test(tc, following_after_all, 0,
+	    sizeof(unlike) / sizeof(unlike[0]));
 	tcase_add_loop_test(tc, memory_of_views, 0, 3);
 	tcase_add_test(tc, memory_of_decoding);
 	suite_add_tcase(suite, tc);

@@ -81,6 +81,39 @@ check_mixture(const lc_stream *stream, const struct lc__token *token,
 	    "they had");
 }
 
+/* A stream that did not follow took the end of that time for the end of all: its last
+ * short window, its last era and what it read anew after them are not what a stream
+ * that follows has in their places. */
+static lc_status
+check_settled(const lc_stream *stream, const struct lc__token *token,
+    struct lc__layout *then)
+{
+	const char *name = lc__source_name(stream->sources[0]);
+	struct lc__sequence *sequence;
+	uint64_t known;
+
+	if (token->example == 0 || lc__layout_info(then)->final)
+		return LC_OK;
+	return_if_error(lc__sequence_new(&stream->rule.sequence, then, false, name,
+	    &sequence));
+	known = sequence->known;
+	lc__sequence_free(sequence);
+	if (token->example <= known)
+		return LC_OK;
+	return lc__error(LC_OTHER_ORDER, 0, "token: of a stream that did not follow "
+	    "%s: of its %llu examples the first %llu are the same", name,
+	    (unsigned long long)token->example, (unsigned long long)known);
+}
+
+static lc_status
+check_then(const lc_stream *stream, const struct lc__token *token,
+    struct lc__layout *then)
+{
+	if (lc__layout_info(then)->prefix_hash != token->prefix_hash)
+		return changed(stream);
+	return stream->options.follow ? check_settled(stream, token, then) : LC_OK;
+}
+
 /* Of a stream that does not follow, the layout is the one of that time. */
 static lc_status
 check_one(const lc_stream *stream, const struct lc__token *token,
@@ -88,7 +121,7 @@ check_one(const lc_stream *stream, const struct lc__token *token,
 {
 	lc_source *source = stream->sources[0];
 	struct lc__layout *then = NULL;
-	uint64_t prefix;
+	lc_status status;
 
 	if (memcmp(token->uuid, lc__layout_info(*layout)->uuid,
 	    sizeof(token->uuid)) != 0)
@@ -96,14 +129,14 @@ check_one(const lc_stream *stream, const struct lc__token *token,
 		    lc__source_name(source));
 	return_if_error(check_order(stream, token));
 	return_if_error(lc__source_layout_at(source, token->generation, &then));
-	prefix = lc__layout_info(then)->prefix_hash;
+	status = check_then(stream, token, then);
 	if (!stream->options.follow) {
 		lc__layout_drop(*layout);
 		*layout = then;
 	} else {
 		lc__layout_drop(then);
 	}
-	return prefix == token->prefix_hash ? LC_OK : changed(stream);
+	return status;
 }
 
 lc_status
