@@ -197,7 +197,7 @@ START_TEST(following_after_all)
 END_TEST
 
 #define CODED_BYTES ((uint64_t)1 << 20)
-#define CODED_RECORDS 16
+#define CODED_RECORDS 64
 
 static void
 put_coded(struct made_stream *m)
@@ -211,7 +211,7 @@ put_coded(struct made_stream *m)
 	settings.codec = LC_CODEC_LZ4;
 	assert_ok(lc_settings_set(m->cache, &settings));
 	assert_ok(lc_tensor_init(&tensor, LC_U8, 1, shape, bytes));
-	for (char k = 'a'; k < 'a' + CODED_RECORDS; k++)
+	for (unsigned char k = 0; k < CODED_RECORDS; k++)
 		assert_ok(lc_put(m->cache, &k, 1, &tensor));
 	assert_ok(lc_flush(m->cache));
 	free(bytes);
