@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Streams where something ends, or leaves a gap: limits, chunks without records, tokens
- * taken there, memory. */
+ * taken there, settings that are lost, memory. */
 #include "made_stream.h"
 #include "need.h"
+#include "rawdb.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -196,6 +197,68 @@ START_TEST(following_after_all)
 }
 END_TEST
 
+static void
+fill_with_lengths(lc_cache *cache, bool by_inputs)
+{
+	lc_settings settings = { .struct_size = sizeof(settings) };
+	const lc_input input = { .name = "a" };
+	const uint64_t shape[] = { 4 };
+	lc_writer *writer;
+	lc_tensor tensor;
+
+	assert_ok(lc_settings_get(cache, &settings));
+	strcpy(settings.length_field, ".");
+	assert_ok(lc_settings_set(cache, &settings));
+	assert_ok(lc_tensor_init(&tensor, LC_U8, 1, shape, "four"));
+	if (!by_inputs) {
+		assert_ok(lc_put(cache, "k", 1, &tensor));
+		return;
+	}
+	assert_ok(lc_inputs_declare(cache, 1, &input));
+	assert_ok(lc_writer_open(cache, "a", &writer));
+	assert_ok(lc_writer_put(writer, "k", 1, &tensor));
+	assert_ok(lc_writer_finish(writer, NULL, 0));
+	lc_writer_close(writer);
+}
+
+static void
+lose_settings(const char *root)
+{
+	MDB_val key = { strlen("settings"), (void *)"settings" };
+	char dir[300];
+	MDB_env *env;
+	MDB_txn *txn;
+
+	snprintf(dir, sizeof(dir), "%s/m", root);
+	env = rawdb_open_env(dir, 0);
+	txn = rawdb_begin(env, 0);
+	rawdb_must(mdb_del(txn, rawdb_table(txn, "meta", 0), &key, NULL));
+	rawdb_must(mdb_txn_commit(txn));
+	mdb_env_close(env);
+}
+
+/* Without its settings nobody knows what the units of its windows are. */
+START_TEST(settings_lost)
+{
+	const char *root = run_scratch();
+	lc_source_options options;
+	lc_source *source;
+	lc_cache *cache;
+
+	assert_ok(lc_open(root, "m", NULL, &cache));
+	fill_with_lengths(cache, _i);
+	assert_ok(lc_close(cache));
+	lose_settings(root);
+	assert_ok(lc_open(root, "m", NULL, &cache));
+	assert_status(lc_source_open_module(cache, NULL, &source), LC_CORRUPT);
+	lc_source_options_init(&options);
+	options.length_field = ".";
+	assert_ok(lc_source_open_module(cache, &options, &source));
+	lc_source_close(source);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 #define CODED_BYTES ((uint64_t)1 << 20)
 #define CODED_RECORDS 64
 
@@ -342,6 +405,7 @@ main(void)
 	tcase_add_test(tc, limit_behind_the_last_unit);
 	tcase_add_loop_test(tc, following_after_all, 0,
 	    sizeof(unlike) / sizeof(unlike[0]));
+	tcase_add_loop_test(tc, settings_lost, 0, 2);
 	tcase_add_loop_test(tc, memory_of_views, 0, 3);
 	tcase_add_test(tc, memory_of_decoding);
 	suite_add_tcase(suite, tc);

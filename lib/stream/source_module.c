@@ -51,6 +51,15 @@ lc__module_info(const struct lc__module_source *m, lc_source_info *info)
 	info->has_lengths = *m->source.length_field != '\0';
 }
 
+lc_status
+lc__module_check_length(const struct lc__module_source *m, uint64_t length)
+{
+	if (length == 0 || !m->own_lengths || *m->source.length_field != '\0')
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s: its records have lengths, but its "
+	    "settings name no length field: they are lost", m->source.name);
+}
+
 /* ---- as a source ---------------------------------------------------------------- */
 
 static lc_status

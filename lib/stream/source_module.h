@@ -27,6 +27,10 @@ LC_CHECKED lc_status lc__module_cursor_new(lc_source *source,
 void lc__module_info(const struct lc__module_source *source,
     lc_source_info *info);
 
+/** LC_CORRUPT if records have lengths, and the module's settings say of what no more. */
+LC_CHECKED lc_status lc__module_check_length(const struct lc__module_source *source,
+    uint64_t length);
+
 /** The newest layout: of plain puts; of the published order, for a module with
  *  inputs. @p old as in struct lc__source_kind. */
 LC_CHECKED lc_status lc__module_scan(struct lc__module_source *source,

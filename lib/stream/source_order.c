@@ -132,6 +132,7 @@ lc__module_order(struct lc__module_source *m, struct lc__snapshot *s,
 	lc_status status;
 
 	return_if_error(lc__fill_get(s, &fill));
+	return_if_error(lc__module_check_length(m, fill.length));
 	lc__module_info(m, &info);
 	info.generation = info.chunks = fill.published;
 	info.records = fill.records;

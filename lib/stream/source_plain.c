@@ -61,6 +61,7 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 
 	if (ledger->live == 0)
 		return LC_OK;
+	return_if_error(lc__module_check_length(s->m, ledger->length));
 	if (*s->m->source.length_field != '\0' && s->m->own_lengths)
 		row.units = ledger->length;
 	else if (*s->m->source.length_field != '\0')
