@@ -2,6 +2,7 @@
 #include "reading.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,6 +30,7 @@ struct run {
 	uint64_t begin;          /* the first one */
 	uint64_t examples, bytes; /* delivered */
 	bool ended;              /* all batches are out */
+	bool on_terminal;        /* what is written shares it with the progress line */
 };
 
 /* ---- waiting ---------------------------------------------------------------------- */
@@ -90,7 +92,8 @@ deliver(struct run *r, const lc_batch *batch)
 {
 	int status;
 
-	progress_clear();
+	if (r->on_terminal)
+		progress_clear();
 	status = r->write(&r->out, batch);
 	if (status == EXIT_DONE)
 		status = report_finish(EXIT_DONE);
@@ -282,6 +285,7 @@ read_all(struct run *r)
 	int status;
 
 	progress_begin("read");
+	r->on_terminal = isatty(STDOUT_FILENO);
 	status = read_batches(r);
 	if (r->write == stream_frames && r->ended && status == EXIT_DONE)
 		status = report_worse(stream_frames_end(), report_finish(EXIT_DONE));
