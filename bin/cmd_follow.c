@@ -48,6 +48,12 @@ idle(struct streaming *streaming)
 }
 
 static int
+no_module(void)
+{
+	return report_usage("%s is no module: only modules grow", told.module);
+}
+
+static int
 follow(struct streaming *streaming)
 {
 	const struct reading reading = {
@@ -58,7 +64,7 @@ follow(struct streaming *streaming)
 	int status;
 
 	if (streaming->sources[0].cache == NULL)
-		return report_usage("%s is no module: only modules grow", told.module);
+		return no_module();
 	if (status_only)
 		return stream_inputs_show(streaming->sources[0].cache, told.module);
 	status = reading_run(&reading, streaming);
@@ -75,6 +81,8 @@ run(int argc, char **argv)
 
 	(void)argc;
 	told.module = argv[0];
+	if (streaming_is_path(argv[0]))
+		return no_module();
 	status = streaming_open(&streaming, argv[0], &order, opts.verify);
 	if (status != EXIT_DONE)
 		return status;

@@ -14,8 +14,8 @@
 
 /* ---- one source ----------------------------------------------------------------- */
 
-static bool
-is_path(const char *name)
+bool
+streaming_is_path(const char *name)
 {
 	return strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0;
@@ -27,7 +27,7 @@ look_up(struct streaming_source *s)
 {
 	int status;
 
-	if (is_path(s->name))
+	if (streaming_is_path(s->name))
 		return EXIT_DONE;
 	if (lc__check_module_id(s->name) == LC_OK) {
 		status = module_open_if_there(s->name, &s->cache);

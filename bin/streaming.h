@@ -20,6 +20,9 @@ struct streaming {
 	uint64_t *weights;    /* of them */
 };
 
+/** Is it a path outright, and no name of a module? */
+bool streaming_is_path(const char *name);
+
 /**
  * Open the first source and those that --mix names. A name with a slash is a path,
  * of shards or of a directory of them; others are modules, and paths where there is
