@@ -337,6 +337,7 @@ read_in_module(const char *root, uint64_t id)
 {
 	const lc_options options = sample_options();
 	lc_cache *cache = sample_open(root, "m", &options);
+	struct lc__measure measure = { .field = "." };
 	const struct lc__chunk_slot *slot;
 	struct lc__directory d;
 	struct lc__snapshot *s;
@@ -353,7 +354,7 @@ read_in_module(const char *root, uint64_t id)
 		    lc__directory_offset(&d, i) / 64), &record));
 		assert_ok(lc__snapshot_schema(s, record.schema, &known));
 		ck_assert_uint_eq(lc__directory_length(&d, i),
-		    lc__record_length(&record, known->schema, "."));
+		    lc__measure(&measure, &record, known->schema));
 		ck_assert_uint_eq(lc__directory_length(&d, i),
 		    id == 1 ? 300 : 300 + i % 3 * 100);
 	}

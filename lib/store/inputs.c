@@ -13,8 +13,8 @@
 
 enum { head_size = 40, checksum_size = 8, flag_finished = 1 };
 
-bool
-lc__input_encode(const struct lc__input_row *row, struct lc__buf *out)
+static bool
+encode(const struct lc__input_row *row, struct lc__buf *out)
 {
 	unsigned char head[head_size], checksum[checksum_size];
 
@@ -92,7 +92,7 @@ lc__input_put(struct lc__change *change, uint32_t index,
 	struct lc__buf bytes = { 0 };
 	lc_status status;
 
-	if (!lc__input_encode(row, &bytes))
+	if (!encode(row, &bytes))
 		status = lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
 	else
 		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index,

@@ -17,7 +17,6 @@ struct lc__input_row {
 	lc_id name, fingerprint, cursor;
 };
 
-bool lc__input_encode(const struct lc__input_row *row, struct lc__buf *out);
 bool lc__input_decode(const void *bytes, size_t size,
     struct lc__input_row *out);
 

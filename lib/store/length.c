@@ -58,12 +58,3 @@ lc__measure(struct lc__measure *m, const struct lc__record *record,
 	length = lc__get64(record->dims + (size_t)m->dim * 8);
 	return length > LC__RAW_MAX ? 0 : length;
 }
-
-uint64_t
-lc__record_length(const struct lc__record *record,
-    const struct lc__schema *schema, const char *field)
-{
-	struct lc__measure measure = { .field = field };
-
-	return lc__measure(&measure, record, schema);
-}

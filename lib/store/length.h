@@ -9,12 +9,6 @@
  *  "." for a record that is a tensor, or "" for none. */
 bool lc__is_length_field(const char *field);
 
-/** The length of a record by a field, 0 if it has no such tensor, 1 if that is a
- *  scalar. Reads the record's head only. An axis above the size of any tensor with
- *  elements counts as 0, so that sums do not overflow. */
-uint64_t lc__record_length(const struct lc__record *record,
-    const struct lc__schema *schema, const char *field);
-
 /** Measures many records of a few schemas. Zero-initialised but for the field. */
 struct lc__measure {
 	const char *field;              /* "" or NULL for none */
@@ -30,7 +24,10 @@ lc__measures(const struct lc__measure *measure)
 	return measure->field != NULL && *measure->field != '\0';
 }
 
-/** As lc__record_length(). Schemas that it was given live on meanwhile. */
+/** The length of a record by the field, 0 if it has no such tensor, 1 if that is a
+ *  scalar. Reads the record's head only. An axis above the size of any tensor with
+ *  elements counts as 0, so that sums do not overflow. Schemas that it was given live on
+ *  meanwhile. */
 uint64_t lc__measure(struct lc__measure *measure,
     const struct lc__record *record, const struct lc__schema *schema);
 

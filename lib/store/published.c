@@ -32,8 +32,8 @@ decode(const unsigned char *bytes, size_t size, uint64_t *numbers, size_t n)
 	return true;
 }
 
-void
-lc__order_encode(const struct lc__order_row *row,
+static void
+encode_order(const struct lc__order_row *row,
     unsigned char out[LC__ORDER_ROW])
 {
 	const uint64_t numbers[] = {
@@ -61,8 +61,8 @@ lc__order_decode(const void *bytes, size_t size, struct lc__order_row *out)
 	return true;
 }
 
-void
-lc__fill_encode(const struct lc__fill_row *row,
+static void
+encode_fill(const struct lc__fill_row *row,
     unsigned char out[LC__FILL_ROW])
 {
 	const uint64_t numbers[] = {
@@ -120,13 +120,14 @@ lc__fill_put(struct lc__change *change, const struct lc__fill_row *row)
 {
 	unsigned char bytes[LC__FILL_ROW];
 
-	lc__fill_encode(row, bytes);
+	encode_fill(row, bytes);
 	return lc__txn_put_meta(change->snapshot.txn, "fill", bytes,
 	    sizeof(bytes));
 }
 
-uint64_t
-lc__order_waiting_key(uint32_t input, uint64_t ordinal)
+/* The key that a chunk waits under. */
+static uint64_t
+waiting_key(uint32_t input, uint64_t ordinal)
 {
 	return LC__ORDER_WAITING | (uint64_t)input << 40 | ordinal;
 }
@@ -155,7 +156,7 @@ lc_status
 lc__order_get_waiting(struct lc__snapshot *s, uint32_t input,
     uint64_t ordinal, struct lc__order_row *out)
 {
-	return get_row(s, lc__order_waiting_key(input, ordinal), out);
+	return get_row(s, waiting_key(input, ordinal), out);
 }
 
 static lc_status
@@ -164,7 +165,7 @@ put_row(struct lc__change *change, uint64_t key,
 {
 	unsigned char bytes[LC__ORDER_ROW];
 
-	lc__order_encode(row, bytes);
+	encode_order(row, bytes);
 	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes,
 	    sizeof(bytes));
 }
@@ -172,8 +173,7 @@ put_row(struct lc__change *change, uint64_t key,
 lc_status
 lc__order_wait(struct lc__change *change, const struct lc__order_row *row)
 {
-	return put_row(change, lc__order_waiting_key(row->input, row->ordinal),
-	    row);
+	return put_row(change, waiting_key(row->input, row->ordinal), row);
 }
 
 /* ---- publishing ----------------------------------------------------------- */
@@ -220,7 +220,7 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
 	row.prefix_hash = lc__order_chain(fill->prefix_hash, &row);
 	return_if_error(put_row(change, fill->published, &row));
 	return_if_error(lc__txn_delete(s->txn, LC__ORDER,
-	    lc__order_waiting_key(input, ordinal)));
+	    waiting_key(input, ordinal)));
 	fill->published++;
 	fill->records += row.records;
 	fill->length += row.length;

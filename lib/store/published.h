@@ -22,8 +22,6 @@ struct lc__order_row {
 };
 
 #define LC__ORDER_ROW 80
-void lc__order_encode(const struct lc__order_row *row,
-    unsigned char out[LC__ORDER_ROW]);
 bool lc__order_decode(const void *bytes, size_t size,
     struct lc__order_row *out);
 
@@ -32,8 +30,6 @@ bool lc__order_decode(const void *bytes, size_t size,
 /** Such a row, of a chunk that recovery could not find again: the order goes on
  *  without it. It has this in the place of its id, and no records. */
 #define LC__ORDER_LOST 0
-/** The key that a chunk waits under. */
-uint64_t lc__order_waiting_key(uint32_t input, uint64_t ordinal);
 /** A chunk that waits; LC_NOT_FOUND. */
 LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot,
     uint32_t input, uint64_t ordinal, struct lc__order_row *out);
@@ -52,8 +48,6 @@ struct lc__fill_row {
 };
 
 #define LC__FILL_ROW 80
-void lc__fill_encode(const struct lc__fill_row *row,
-    unsigned char out[LC__FILL_ROW]);
 bool lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out);
 
 /** Is the module filled by inputs? */
