@@ -95,6 +95,16 @@ filling_state(lc_cache *cache)
 	return fill;
 }
 
+lc_fill
+filling_state_of(const char *root)
+{
+	lc_cache *cache = sample_open(root, "m", NULL);
+	const lc_fill fill = filling_state(cache);
+
+	need_ok(lc_close(cache));
+	return fill;
+}
+
 void
 filling_check_chunk(lc_cache *cache, unsigned input, uint64_t ordinal)
 {

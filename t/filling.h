@@ -26,6 +26,8 @@ LC_CHECKED lc_status filling_commit(lc_writer *writer, int finish);
 
 /** What lc_fill_get() says. */
 lc_fill filling_state(lc_cache *cache);
+/** The same of the module "m", opened for it. */
+lc_fill filling_state_of(const char *root);
 
 /** All records of a chunk are there and right. */
 void filling_check_chunk(lc_cache *cache, unsigned input, uint64_t ordinal);

@@ -160,3 +160,15 @@ sample_open(const char *root, const char *module, const lc_options *options)
 	need_ok(lc_open(root, module, options, &cache));
 	return cache;
 }
+
+void
+sample_set_length(lc_cache *cache, const char *field)
+{
+	lc_settings settings = { .struct_size = sizeof(settings) };
+
+	need_ok(lc_settings_get(cache, &settings));
+	if (strcmp(settings.length_field, field) == 0)
+		return;
+	snprintf(settings.length_field, sizeof(settings.length_field), "%s", field);
+	need_ok(lc_settings_set(cache, &settings));
+}

@@ -57,4 +57,7 @@ lc_options sample_options(void);
 lc_cache *sample_open(const char *root, const char *module,
     const lc_options *options);
 
+/** Give the module this length field, unless it has it; or end the process. */
+void sample_set_length(lc_cache *cache, const char *field);
+
 #endif

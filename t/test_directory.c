@@ -310,11 +310,8 @@ make_module(void)
 	const char *root = run_scratch();
 	const lc_options options = sample_options();
 	lc_cache *cache = sample_open(root, "m", &options);
-	lc_settings settings = { .struct_size = sizeof(settings) };
 
-	assert_ok(lc_settings_get(cache, &settings));
-	strcpy(settings.length_field, ".");
-	assert_ok(lc_settings_set(cache, &settings));
+	sample_set_length(cache, ".");
 	for (unsigned chunk = 0; chunk < 2; chunk++) {
 		for (unsigned i = 0; i < 20; i++) {
 			const lc_tensor t = sample_bytes(noise,

@@ -35,16 +35,6 @@ make(const char *root)
 	assert_ok(lc_close(cache));
 }
 
-static lc_fill
-state_of(const char *root)
-{
-	lc_cache *cache = sample_open(root, "m", NULL);
-	const lc_fill fill = filling_state(cache);
-
-	assert_ok(lc_close(cache));
-	return fill;
-}
-
 /* ---- surgery --------------------------------------------------------------- */
 
 enum act { FLIP, DROP };
@@ -184,13 +174,13 @@ START_TEST(made_anew)
 		lc_fill before, after;
 
 		make(root);
-		before = state_of(root);
+		before = filling_state_of(root);
 		if (!damage(root, rows[_i].table, n, rows[_i].act,
 		    run_random(&random)))
 			break;
 		assert_status(verify(root), LC_CORRUPT);
 		ck_assert_uint_gt(recover(root).rows, 0);
-		after = state_of(root);
+		after = filling_state_of(root);
 		assert_same(&after, &before);
 		go_on(root, "in0");
 		ck_assert_uint_lt(n, 100);
@@ -206,11 +196,11 @@ START_TEST(input_lost)
 	lc_fill before, after;
 
 	make(root);
-	before = state_of(root);
+	before = filling_state_of(root);
 	ck_assert(damage(root, "input", (unsigned)_i, DROP, 0));
 	assert_status(verify(root), LC_CORRUPT);
 	ck_assert_uint_gt(recover(root).rows, 0);
-	after = state_of(root);
+	after = filling_state_of(root);
 	ck_assert_uint_eq(after.inputs, INPUTS);
 	ck_assert_uint_eq(after.committed, before.committed);
 	/* That it was finished is lost with it. */
@@ -229,21 +219,21 @@ START_TEST(chunk_lost)
 		lc_fill before, after;
 
 		make(root);
-		before = state_of(root);
+		before = filling_state_of(root);
 		ck_assert(damage(root, "chunk", n, DROP, 0));
 		assert_status(verify(root), LC_CORRUPT);
 		recover(root);
-		after = state_of(root);
+		after = filling_state_of(root);
 		ck_assert_uint_eq(after.committed, before.committed - 1);
 		ck_assert(after.published == before.published - 1 ||
 		    (n == 4 && after.published == before.published));
 		ck_assert(n == 4 || after.prefix_hash != before.prefix_hash);
 		go_on(root, "in0");
-		after = state_of(root);
+		after = filling_state_of(root);
 		/* A module with such a hole is mended once more. */
 		ck_assert(damage(root, "fill", 0, DROP, 0));
 		recover(root);
-		before = state_of(root);
+		before = filling_state_of(root);
 		assert_same(&after, &before);
 	}
 }
@@ -255,12 +245,12 @@ START_TEST(record_lost)
 	lc_fill before, after;
 
 	make(root);
-	before = state_of(root);
+	before = filling_state_of(root);
 	/* The first record of the first chunk, in its head. */
 	ck_assert(damage(root, "chunk", 0, FLIP, 48 + 8));
 	assert_status(verify(root), LC_CORRUPT);
 	ck_assert_uint_eq(recover(root).lost, 1);
-	after = state_of(root);
+	after = filling_state_of(root);
 	ck_assert_uint_eq(after.records + 1, before.records);
 	ck_assert_uint_ne(after.prefix_hash, before.prefix_hash);
 	go_on(root, "in0");

@@ -200,16 +200,6 @@ check_module(const char *root, uint64_t acked[INPUTS], unsigned processes)
 	assert_ok(lc_close(cache));
 }
 
-static lc_fill
-state_of(const char *root)
-{
-	lc_cache *cache = sample_open(root, "m", NULL);
-	const lc_fill fill = filling_state(cache);
-
-	assert_ok(lc_close(cache));
-	return fill;
-}
-
 /* What a run that nobody disturbs comes to. */
 static lc_fill
 undisturbed(const struct job *like)
@@ -227,7 +217,7 @@ undisturbed(const struct job *like)
 	while (read(job.acks[0], bytes, sizeof(bytes)) > 0)
 		;
 	close(job.acks[0]);
-	return state_of(job.root);
+	return filling_state_of(job.root);
 }
 
 static void
@@ -275,7 +265,7 @@ START_TEST(killed_at_every_step)
 		ck_assert_uint_lt(++kills, 1000);
 	} while (status != 0);
 	ck_assert_uint_gt(kills, 24);
-	got = state_of(job.root);
+	got = filling_state_of(job.root);
 	assert_same(&got, &want);
 }
 END_TEST
@@ -361,7 +351,7 @@ START_TEST(killed_at_any_moment)
 		check_module(job.root, acked, INPUTS);
 		kills++;
 	} while (done < 2);
-	got = state_of(job.root);
+	got = filling_state_of(job.root);
 	assert_same(&got, &want);
 }
 END_TEST

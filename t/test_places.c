@@ -17,16 +17,13 @@
 static lc_cache *
 open_module(void)
 {
-	lc_settings settings = { .struct_size = sizeof(settings) };
 	lc_options options = sample_options();
 	lc_cache *cache;
 
 	options.flush_every = 20;
 	options.durability = LC_DURABLE_RELAXED;
 	cache = sample_open(run_scratch(), "m", &options);
-	assert_ok(lc_settings_get(cache, &settings));
-	strcpy(settings.length_field, ".");
-	assert_ok(lc_settings_set(cache, &settings));
+	sample_set_length(cache, ".");
 	return cache;
 }
 

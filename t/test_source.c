@@ -17,18 +17,12 @@ static lc_cache *
 open_module(const char *root, const char *length_field)
 {
 	lc_options options = sample_options();
-	lc_settings settings = { .struct_size = sizeof(settings) };
 	lc_cache *cache;
 
 	options.flush_every = 10;
 	options.durability = LC_DURABLE_RELAXED;
 	cache = sample_open(root, "m", &options);
-	need_ok(lc_settings_get(cache, &settings));
-	if (strcmp(settings.length_field, length_field) != 0) {
-		snprintf(settings.length_field, sizeof(settings.length_field), "%s",
-		    length_field);
-		need_ok(lc_settings_set(cache, &settings));
-	}
+	sample_set_length(cache, length_field);
 	return cache;
 }
 

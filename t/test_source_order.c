@@ -20,18 +20,12 @@
 static lc_cache *
 open_module(const char *root, const char *length_field)
 {
-	lc_settings settings = { .struct_size = sizeof(settings) };
 	lc_options options = sample_options();
 	lc_cache *cache;
 
 	options.durability = LC_DURABLE_RELAXED;
 	cache = sample_open(root, "m", &options);
-	need_ok(lc_settings_get(cache, &settings));
-	if (strcmp(settings.length_field, length_field) != 0) {
-		snprintf(settings.length_field, sizeof(settings.length_field), "%s",
-		    length_field);
-		need_ok(lc_settings_set(cache, &settings));
-	}
+	sample_set_length(cache, length_field);
 	return cache;
 }
 
@@ -300,8 +294,29 @@ END_TEST
 
 /* ---- cleared and filled again ---------------------------------------------------------- */
 
+/* The token behind the second batch of a source; or go on with one, and say how that
+ * went. */
+static lc_status
+go_on(lc_source *source, const void *token, unsigned char out[LC_TOKEN_SIZE])
+{
+	lc_stream_options options;
+	lc_stream *stream;
+	lc_status status;
+
+	lc_stream_options_init(&options);
+	options.batch = 3;
+	options.token = token;
+	status = lc_stream_open(&source, 1, &options, &stream);
+	if (status != LC_OK)
+		return status;
+	need_ok(lc_stream_token(stream, 2, out));
+	lc_stream_close(stream);
+	return LC_OK;
+}
+
 START_TEST(the_same_again_is_the_same_order)
 {
+	unsigned char token[LC_TOKEN_SIZE], again[LC_TOKEN_SIZE];
 	lc_cache *cache = open_module(run_scratch(), "");
 	struct filled f = { .inputs = 2 };
 	struct lc__cursor *cursor;
@@ -314,6 +329,7 @@ START_TEST(the_same_again_is_the_same_order)
 	source = open_source(cache, NULL);
 	expect_order(source, &f);
 	before = walk_info(source);
+	assert_ok(go_on(source, NULL, token));
 	cursor = walk_cursor(source);
 	assert_ok(lc_clear(cache));
 	assert_status(lc_source_refresh(source), LC_CHANGED);
@@ -330,6 +346,8 @@ START_TEST(the_same_again_is_the_same_order)
 	assert_ok(lc_source_refresh(source));
 	after = walk_info(source);
 	ck_assert_mem_eq(&before, &after, sizeof(before));
+	assert_ok(go_on(source, token, again));
+	ck_assert_mem_eq(token, again, sizeof(token));
 	expect_order(source, &f);
 	lc_source_close(source);
 	assert_ok(lc_close(cache));
