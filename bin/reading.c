@@ -264,7 +264,9 @@ set_up(struct run *r)
 	if (status != EXIT_DONE)
 		return status;
 	r->write = forms[form];
-	if (r->token.path != NULL && !r->is->opts->restart)
+	if (r->token.path != NULL)
+		status = tokenfile_check(&r->token);
+	if (r->token.path != NULL && status == EXIT_DONE && !r->is->opts->restart)
 		status = tokenfile_load(&r->token);
 	if (status == EXIT_DONE)
 		status = open_stream(r);

@@ -9,17 +9,17 @@
 #include "settings.h"
 #include "streamout.h"
 
-const void *
-streamout_row(const lc_batch *batch, const lc_batch_field *field, size_t row,
+/* The bytes of a row; a ragged field says where they begin. */
+static const void *
+row_of(const lc_batch *batch, const lc_batch_field *field, size_t row,
     uint64_t *size)
 {
-	uint64_t inner = field->nbytes;
 	const uint64_t first = field->offsets ? field->offsets[row] : row;
 	const uint64_t end = field->offsets ? field->offsets[row + 1] : row + 1;
 	const uint64_t all = field->offsets ? field->offsets[batch->rows] :
 	    batch->rows;
+	const uint64_t inner = all > 0 ? field->nbytes / all : 0;
 
-	inner = all > 0 ? field->nbytes / all : 0;
 	*size = (end - first) * inner;
 	return (const char *)field->data + first * inner;
 }
@@ -41,7 +41,7 @@ add_field(const lc_batch *batch, const lc_batch_field *field, size_t row,
     uint64_t hash)
 {
 	uint64_t numbers[LC_MAX_NDIM + 2], size;
-	const void *data = streamout_row(batch, field, row, &size);
+	const void *data = row_of(batch, field, row, &size);
 	size_t n = 0;
 
 	numbers[n++] = (uint64_t)field->dtype;

@@ -28,8 +28,4 @@ void stream_list_begin(struct streamout *out);
 /** All batches are out. Frames tell the reader so; an exit status. */
 int stream_frames_end(void);
 
-/** Bytes of row @p row of a field; *size gets how many. */
-const void *streamout_row(const lc_batch *batch, const lc_batch_field *field,
-    size_t row, uint64_t *size);
-
 #endif

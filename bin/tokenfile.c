@@ -2,6 +2,7 @@
 #include "tokenfile.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +33,20 @@ check(struct tokenfile *file, const struct lc__buf *bytes)
 	memcpy(file->bytes, bytes->data, LC_TOKEN_SIZE);
 	file->loaded = true;
 	return EXIT_DONE;
+}
+
+/* It is replaced by a new file: that takes a directory to write to. */
+int
+tokenfile_check(const struct tokenfile *file)
+{
+	const char *slash = strrchr(file->path, '/');
+	char *dir = slash == NULL ? strdup(".") :
+	    strndup(file->path, (size_t)(slash - file->path) + 1);
+	const int status = dir != NULL && access(dir, W_OK | X_OK) == 0 ?
+	    EXIT_DONE : report_errno(file->path);
+
+	free(dir);
+	return status;
 }
 
 int

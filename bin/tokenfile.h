@@ -15,6 +15,9 @@ struct tokenfile {
 	unsigned char bytes[LC_TOKEN_SIZE];
 };
 
+/** Can it be written? Said before anything is read; reports; an exit status. */
+int tokenfile_check(const struct tokenfile *file);
+
 /** Read it, if there is one; reports a damaged one; an exit status. */
 int tokenfile_load(struct tokenfile *file);
 

@@ -294,7 +294,10 @@ cachex rm -f m 00
 wrong "a record less" 1 "cachex: read: t.token: what was read has changed in m since; --restart begins anew" \
 	cachex read m --batch 4 --token-file t.token
 also "none of these changed the file" cmp t.token before.token
-check "a token file that cannot be written" 4 cachex read m --batch 4 --token-file gone/t.token
+wrong "no place for a token" 4 "cachex: read: none/t.token: No such file or directory" \
+	cachex read m --batch 4 --token-file none/t.token
+mkdir d.token
+check "a token file that cannot be written" 4 cachex read m --batch 4 --token-file d.token --restart
 wrong "batches and a token" 2 "cachex: read: --batches FIRST- and --token-file both say where to begin" \
 	cachex read m --batches 3-5 --token-file t.token
 
