@@ -375,8 +375,11 @@ if env --default-signal=INT true 2>/dev/null; then
 	wait $pid 2>/dev/null
 	lines=$(wc -l <&3 | tr -d ' ')
 	exec 3<&-
-	is "a full pipe: the token is what went into it" "$(example_of full.token)" \
-		$((lines / 5 * 5))
+	at=$(example_of full.token) whole=$((lines / 5 * 5))
+	# On a busy machine it may not have come to the end of the pipe, and be killed
+	# between a batch and its token.
+	holds "a full pipe: the token is not ahead of what went into it" test "$at" -le $whole
+	holds "a full pipe: nor more than a batch behind" test $((whole - at)) -le 5
 	# Files of batches that a killed run left are written again.
 	rm -f k.token
 	order="--shuffle full --seed 11 --epochs 5 --batch 5"
