@@ -416,6 +416,9 @@ START_TEST(following)
 				memcpy(tokens[batch], token, LC_TOKEN_SIZE);
 			ck_assert_int_eq(resume(o, token, &n), LC_OK);
 			ck_assert_uint_eq(n, batch);
+			o.follow = 0;
+			ck_assert_int_eq(resume(o, token, &n), LC_OTHER_ORDER);
+			o.follow = 1;
 		}
 		batches = batch;
 		ck_assert_int_eq(lc_stream_token(stream, batch, token), LC_TIMEOUT);

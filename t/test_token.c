@@ -30,6 +30,11 @@ static const struct lc__token meant = {
 	.example = UINT64_C(0x5152535455565758),
 };
 
+/* The same of a stream that follows, from byte 72 on. */
+static const unsigned char following[24] = {
+	1, [20] = 0x4F, 0xC8, 0xBD, 0x38
+};
+
 /* zlib's, a byte at a time from a table of its own. */
 static void
 seal(unsigned char token[LC_TOKEN_SIZE])
@@ -64,6 +69,20 @@ START_TEST(bytes)
 }
 END_TEST
 
+START_TEST(bytes_of_one_that_follows)
+{
+	struct lc__token token = meant, back;
+	unsigned char out[LC_TOKEN_SIZE];
+
+	token.following = 1;
+	lc__token_encode(&token, out);
+	ck_assert_mem_eq(out, written, 72);
+	ck_assert_mem_eq(out + 72, following, sizeof(following));
+	ck_assert_int_eq(lc__token_decode(out, &back), LC_OK);
+	ck_assert_mem_eq(&back, &token, sizeof(back));
+}
+END_TEST
+
 START_TEST(there_and_back)
 {
 	uint64_t seed = run_seed();
@@ -81,6 +100,7 @@ START_TEST(there_and_back)
 		token.seed = run_random(&seed);
 		token.epoch = run_random(&seed);
 		token.example = run_random(&seed);
+		token.following = run_random(&seed) % 2;
 		lc__token_encode(&token, out + 1); /* at an odd address */
 		ck_assert_int_eq(lc__token_decode(out + 1, &back), LC_OK);
 		ck_assert_mem_eq(&back, &token, sizeof(back));
@@ -167,6 +187,7 @@ main(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, bytes);
+	tcase_add_test(tc, bytes_of_one_that_follows);
 	tcase_add_test(tc, there_and_back);
 	tcase_add_test(tc, each_bit_counts);
 	tcase_add_test(tc, sealed_anew);

@@ -17,7 +17,8 @@ enum {
 	AT_SEED = 48,
 	AT_EPOCH = 56,
 	AT_EXAMPLE = 64,
-	AT_ZERO = 72,
+	AT_FOLLOWING = 72,
+	AT_ZERO = 76,
 	AT_CRC = 92
 };
 
@@ -51,6 +52,7 @@ lc__token_encode(const struct lc__token *token, unsigned char out[LC_TOKEN_SIZE]
 	lc__set64(out + AT_SEED, token->seed);
 	lc__set64(out + AT_EPOCH, token->epoch);
 	lc__set64(out + AT_EXAMPLE, token->example);
+	lc__set32(out + AT_FOLLOWING, token->following != 0);
 	lc__set32(out + AT_CRC, crc32(out, AT_CRC));
 }
 
@@ -76,7 +78,8 @@ lc__token_decode(const void *bytes, struct lc__token *out)
 		return lc__error(LC_VERSION, 0,
 		    "token: version %u, this library knows %u", in[AT_VERSION],
 		    TOKEN_VERSION);
-	if (!all_zero(in + AT_ZERO, AT_CRC - AT_ZERO))
+	if (lc__get32(in + AT_FOLLOWING) > 1 ||
+	    !all_zero(in + AT_ZERO, AT_CRC - AT_ZERO))
 		return lc__error(LC_CORRUPT, 0, "token: damaged: unused bytes are set");
 	memcpy(out->uuid, in + AT_UUID, sizeof(out->uuid));
 	out->generation = lc__get64(in + AT_GENERATION);
@@ -85,5 +88,6 @@ lc__token_decode(const void *bytes, struct lc__token *out)
 	out->seed = lc__get64(in + AT_SEED);
 	out->epoch = lc__get64(in + AT_EPOCH);
 	out->example = lc__get64(in + AT_EXAMPLE);
+	out->following = lc__get32(in + AT_FOLLOWING);
 	return LC_OK;
 }

@@ -13,6 +13,7 @@ struct lc__token {
 	uint64_t seed;
 	uint64_t epoch;       /* of the next example */
 	uint64_t example;     /* next one, over all epochs */
+	uint64_t following;   /* 1: of a stream that follows, and of what it needed */
 };
 
 void lc__token_encode(const struct lc__token *token, unsigned char out[LC_TOKEN_SIZE]);

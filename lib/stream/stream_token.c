@@ -52,6 +52,11 @@ check_order(const lc_stream *stream, const struct lc__token *token)
 		return lc__error(LC_OTHER_ORDER, 0, "token: of seed %llu, the stream "
 		    "has %llu", (unsigned long long)token->seed,
 		    (unsigned long long)stream->options.seed);
+	/* It stands on no more than was needed so far, where one that does not follow
+	 * would end. */
+	if (token->following && !stream->options.follow)
+		return lc__error(LC_OTHER_ORDER, 0, "token: of a stream that follows "
+		    "its source; this one does not");
 	return LC_OK;
 }
 
@@ -201,6 +206,7 @@ fill_following(const struct lc__standing *standing, struct lc__token *token)
 	token->generation = 0;
 	token->prefix_hash = 0;
 	token->epoch = 0;
+	token->following = 1;
 	if (token->example == 0 || chunks == 0)
 		return LC_OK;
 	return_if_error(lc__layout_row(s->layout, chunks - 1, &row));
