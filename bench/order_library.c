@@ -32,7 +32,7 @@ library_open(const struct order_run *run, bool verify, bool views)
 	options.seed = ORDER_SEED;
 	options.batch = ORDER_BATCH;
 	options.limit = run->examples;
-	order_source_open(&library->open, run->set->root, ORDER_MODULE, verify);
+	order_module_source(&library->open, run->set->root, ORDER_MODULE, verify);
 	order_stream_open(&library->open, &options);
 	return library;
 }

@@ -4,18 +4,30 @@
 #include "module.h"
 
 void
-order_source_open(struct order_stream *out, const char *root, const char *module,
-    bool verify)
+order_module_open(struct order_stream *out, const char *root, const char *module)
 {
-	lc_options reading = module_options(1);
+	lc_options options = module_options(1);
+
+	options.flags = LC_RDONLY;
+	*out = (struct order_stream){ .cache = module_open(root, module, &options) };
+}
+
+void
+order_source_open(struct order_stream *stream, bool verify)
+{
 	lc_source_options options;
 
-	reading.flags = LC_RDONLY;
-	out->cache = module_open(root, module, &reading);
 	lc_source_options_init(&options);
 	options.verify = verify;
-	module_must(lc_source_open_module(out->cache, &options, &out->source));
-	out->stream = NULL;
+	module_must(lc_source_open_module(stream->cache, &options, &stream->source));
+}
+
+void
+order_module_source(struct order_stream *out, const char *root, const char *module,
+    bool verify)
+{
+	order_module_open(out, root, module);
+	order_source_open(out, verify);
 }
 
 void

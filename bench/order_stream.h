@@ -13,9 +13,13 @@ struct order_stream {
 	lc_stream *stream;
 };
 
-/** Open a module and a source on it, but no stream. The module is only read. */
-void order_source_open(struct order_stream *out, const char *root, const char *module,
-    bool verify);
+/** Open a module, to be read only. */
+void order_module_open(struct order_stream *out, const char *root, const char *module);
+/** Open the source. */
+void order_source_open(struct order_stream *stream, bool verify);
+/** Open both, but no stream. */
+void order_module_source(struct order_stream *out, const char *root,
+    const char *module, bool verify);
 /** Open the stream. */
 void order_stream_open(struct order_stream *stream, const lc_stream_options *options);
 /** Close the stream, if there is one, but not the source. */

@@ -221,7 +221,7 @@ open_streams(const struct stand *stand, struct order_stream *streams)
 	options.seed = ORDER_SEED;
 	options.batch = ORDER_BATCH;
 	for (unsigned w = 0; w < WAYS; w++) {
-		order_source_open(&streams[w], stand->root, MODULE, ways[w].verify);
+		order_module_source(&streams[w], stand->root, MODULE, ways[w].verify);
 		order_stream_open(&streams[w], &options);
 		(void)seconds_of_windows(stand, &streams[w], &ways[w], 0);
 	}
