@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "base/vectors.h"
+
 /* As in hash_long.c: the widest vectors of the processor it runs on. */
 #ifdef HAVE_XXH_X86DISPATCH
 #include <xxh_x86dispatch.h>
@@ -17,6 +19,7 @@ lc__hash128(const void *data, size_t size, uint64_t hash[2])
 {
 	const XXH128_hash_t h = XXH3_128bits(data, size);
 
+	lc__vectors_clear();
 	hash[0] = h.high64;
 	hash[1] = h.low64;
 }
@@ -35,6 +38,7 @@ void
 lc__hash128_update(struct lc__hash128 *state, const void *data, size_t size)
 {
 	(void)XXH3_128bits_update((XXH3_state_t *)state, data, size);
+	lc__vectors_clear();
 }
 
 void
@@ -42,6 +46,7 @@ lc__hash128_end(const struct lc__hash128 *state, uint64_t hash[2])
 {
 	const XXH128_hash_t h = XXH3_128bits_digest((const XXH3_state_t *)state);
 
+	lc__vectors_clear();
 	hash[0] = h.high64;
 	hash[1] = h.low64;
 }
