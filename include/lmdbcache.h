@@ -1857,6 +1857,51 @@ LC_API LC_CHECKED lc_status lc_reader_stat(const lc_reader *reader,
 /** Stop and close. All batches are released before. NULL is harmless. */
 LC_API void lc_reader_close(lc_reader *reader);
 
+/* ------------------------------------------------------------------------
+ * Aspect buckets: a few sizes of image, of which each image gets the nearest
+ * ------------------------------------------------------------------------ */
+
+/** Width and height in pixels, 1 to 65,535 each. */
+typedef struct lc_bucket {
+	uint32_t width, height;
+} lc_bucket;
+
+/** The most buckets that are learned at once. */
+#define LC_BUCKETS_MAX 64
+
+/**
+ * The seven sizes of about 1024 x 1024 pixels with sides of multiples of 64:
+ * 1024x1024, 832x1216, 1216x832, 768x1280, 1280x768, 704x1344, 1344x704.
+ * @param n  gets 7; may be NULL
+ * @return them, for ever.
+ */
+LC_API const lc_bucket *lc_buckets_default(size_t *n);
+
+/**
+ * The index of the bucket whose width / height is nearest to the image's; of equally
+ * near ones the first. Exact: no rounding takes part.
+ * @param n  1 at least; buckets and image have sides of 1 to 2^32 - 1
+ */
+LC_API size_t lc_bucket_nearest(const lc_bucket *buckets, size_t n,
+    uint32_t width, uint32_t height);
+
+/**
+ * Learn buckets from images: k-means on log(width / height), begun at the middles
+ * of k equal parts of the sorted ratios so that the same ratios give the same
+ * buckets; each centre then becomes the size of @p area pixels with sides of
+ * multiples of @p quantum. Equal ones are joined.
+ * @param ratios   width / height of each image, > 0; sorted in place
+ * @param k        how many are wanted, 1 to LC_BUCKETS_MAX
+ * @param area     in pixels, such as 1024 * 1024
+ * @param quantum  in pixels, such as 64; 1 to 65,535
+ * @param out      room for k, in ascending order of width / height
+ * @param n        gets how many there are, 1 to k
+ * @return LC_OK; LC_INVALID for no images or an argument outside its range;
+ * LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_buckets_learn(double *ratios, size_t count,
+    size_t k, uint64_t area, uint32_t quantum, lc_bucket *out, size_t *n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files and directories of other systems on their way in: one row a format. */
+#ifndef LC_EXCHANGE_INCOMING_H
+#define LC_EXCHANGE_INCOMING_H
+
+#include <stdbool.h>
+
+#include "etl/image.h"
+#include "format/loaded.h"
+#include "lmdbcache.h"
+
+/** How what is found becomes values. */
+struct lc__incoming_how {
+	struct lc__image_options images; /* JPEG and PNG */
+	bool raw;          /* keep images and unknown members as bytes, not as tensors */
+	int raw_dtype;     /* what raw bits in .npy files are; LC__NPY_ANY_DTYPE */
+	const char *id;    /* the field that has the cache_id (MDS); NULL for the format's
+	                      own way */
+	uint64_t limit;    /* bytes of one record, inflated and decoded */
+};
+
+struct lc__incoming_format {
+	const char *name;  /* "safetensors", as --format has it */
+	const char *what;  /* "safetensors files", for messages and --help */
+
+	/** Is it one, by its name and its first bytes? A directory has none: first is
+	 *  NULL, and the format looks into it. */
+	bool (*is)(const char *path, const void *first, size_t size);
+	/** Open; checks what can be checked before records are read. */
+	lc_status (*open)(const char *path, const struct lc__incoming_how *how, void **out);
+	/** Go to the next record: its cache_id, borrowed until the next call.
+	 *  LC_NOT_FOUND behind the last one; anything else is the end of this file. */
+	lc_status (*next)(void *file, lc_id *id);
+	/** The record that next() went to, decoded; @p out is all zero. A failure is one
+	 *  of this record only. Need not be called. */
+	lc_status (*load)(void *file, struct lc__loaded *out);
+	/** Records in all, 0 if that is not known. NULL: never known. */
+	uint64_t (*count)(const void *file);
+	void (*close)(void *file);
+};
+
+/** Every format, NULL at the end. */
+extern const struct lc__incoming_format *const lc__incoming_formats[];
+
+/** The format of this name, NULL if there is none. */
+const struct lc__incoming_format *lc__incoming_named(const char *name);
+/** The format of a file or directory, NULL if it is of none (a .npy, an image or a
+ *  directory of such is of none). LC_NOT_FOUND, LC_PERMISSION, LC_IO. */
+LC_CHECKED lc_status lc__incoming_of(const char *path,
+    const struct lc__incoming_format **out);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file of failed items: a JSON object a line, {"id", "why", "attempts",
+ * "stderr", "at"}, written as they fail, so that a killed run leaves it too.
+ */
+#ifndef LC_FILL_FAILURES_H
+#define LC_FILL_FAILURES_H
+
+#include <stdbool.h>
+
+#include "fill/batch.h"
+
+struct lc__failures;
+
+/** Begin a file anew, or with @p keep behind what is in it. */
+LC_CHECKED lc_status lc__failures_open(const char *path, bool keep,
+    struct lc__failures **out);
+/** Add one in a single write. */
+LC_CHECKED lc_status lc__failures_add(struct lc__failures *failures,
+    const struct lc__batch *batch, const struct lc__item *item);
+uint64_t lc__failures_count(const struct lc__failures *failures);
+/** Removes a file that is empty. NULL is harmless. */
+LC_CHECKED lc_status lc__failures_close(struct lc__failures *failures);
+
+#endif

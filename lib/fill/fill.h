@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Fills a module of plain puts with what it lacks. */
+#ifndef LC_FILL_FILL_H
+#define LC_FILL_FILL_H
+
+#include "fill/failures.h"
+#include "fill/produce.h"
+#include "value/expect.h"
+#include "value/finite.h"
+
+/** What is demanded of a value, new or stored. */
+struct lc__demands {
+	const struct lc__expect *expect; /* NULL for none */
+	size_t n_expect;
+	struct lc__finite finite;        /* of what producers return, and with `deep` of
+	                                    what is stored */
+	bool deep;                       /* read what is stored in full: checksums too */
+};
+
+/** What was done. */
+struct lc__filled {
+	uint64_t items;    /* looked at */
+	uint64_t there;    /* of them, stored already */
+	uint64_t wrong;    /* stored, but not as demanded, or damaged: made anew */
+	uint64_t stored;   /* new */
+	uint64_t failed;
+	uint64_t bytes;    /* of the tensors stored */
+	struct lc__produced produced;
+};
+
+struct lc__fill {
+	lc_cache *cache;
+	const struct lc__producers *producers;
+	struct lc__demands demands;
+	/** The next item to be had, with id, key, payload and tag; valid until the next
+	 *  call. LC_NOT_FOUND behind the last one. */
+	lc_status (*next)(void *ctx, struct lc__item *out);
+	/** More demands on a value of this item, new or stored; NULL for none. */
+	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
+	/** Told of each item that is over: stored, failed or (outcome OPEN) there
+	 *  already. NULL for nobody. */
+	lc_status (*over)(void *ctx, const struct lc__item *item);
+	/** Called several times a second; another status than LC_OK stops. */
+	lc_status (*idle)(void *ctx, const struct lc__filled *so_far);
+	void *ctx;
+	uint64_t batch;                  /* items a batch, at most */
+	uint64_t batch_bytes;            /* of payloads in a batch, at most, once it has one */
+	struct lc__failures *failures;   /* where failed items are written; NULL for nowhere */
+	bool dry_run;                    /* only count what is missing */
+};
+
+/**
+ * Run. What is stored is durable when this returns, whatever it returns; the same
+ * call does what is left.
+ * @return LC_OK, also when items failed; else what stopped it.
+ */
+LC_CHECKED lc_status lc__fill_run(const struct lc__fill *fill, struct lc__filled *out);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds elements that are no finite number. */
+#ifndef LC_VALUE_FINITE_H
+#define LC_VALUE_FINITE_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+
+/** What is tolerated. All false: nothing but finite numbers. */
+struct lc__finite {
+	bool nan, inf;
+};
+
+/**
+ * LC_INVALID with the first element that is not tolerated: "NaN at [3,0,17]". Of a
+ * complex number either part counts; integers and f8_e4m3 have no infinity.
+ */
+LC_CHECKED lc_status lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may);
+
+/** All tensors of a value, with their path in the error. Plain data is not looked at. */
+LC_CHECKED lc_status lc__finite_value(const lc_value *value, struct lc__finite may);
+
+#endif
