@@ -32,12 +32,15 @@ LC_CHECKED lc_status lc__expect_parse(const char *text, struct lc__expect *out);
 LC_CHECKED lc_status lc__expect_tensor(const struct lc__expect *expect,
     const lc_tensor *tensor);
 
-/** Each of them on its part of a value. LC_SCHEMA also for a part that is not there
- *  or no tensor. */
+/**
+ * Each of them on its part of a value. LC_SCHEMA also for a part that is not there or
+ * no tensor: "part 'latents': is f16[4,8], not f16[16,*,*]"; of the value itself without
+ * a part.
+ */
 LC_CHECKED lc_status lc__expect_value(const struct lc__expect *expect, size_t n,
     const lc_value *value);
 
-/** The text again, as snprintf(). */
+/** The text again, with the short name of the dtype, as snprintf(). */
 int lc__expect_describe(const struct lc__expect *expect, char *out, size_t room);
 
 #endif

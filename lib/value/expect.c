@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "value/expect.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "value/path.h"
+#include "value/tensor.h"
+
+#define NO_ELLIPSIS UINT32_MAX
+
+/* Longer than the name of any dtype. */
+#define DTYPE_ROOM 32
+
+/* ---- reading ---------------------------------------------------------------------- */
+
+static bool
+is_path(char *path)
+{
+	const char *rest = path;
+	struct lc__step step;
+
+	while (rest != NULL)
+		if (!lc__path_step(&rest, &step) || step.size == 0)
+			return false;
+	return true;
+}
+
+/* The path in front of the last equals sign: names may have others. */
+static lc_status
+parse_path(const char *text, struct lc__expect *out, const char **rest)
+{
+	const char *equals = strrchr(text, '=');
+	char *path;
+	bool good;
+
+	out->path = text;
+	*rest = text;
+	if (equals == NULL)
+		return LC_OK;
+	out->path_size = (size_t)(equals - text);
+	*rest = equals + 1;
+	path = strndup(text, out->path_size);
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	good = is_path(path);
+	free(path);
+	if (!good)
+		return lc__error(LC_INVALID, 0, "no path of a part stands before the "
+		    "equals sign");
+	return LC_OK;
+}
+
+static lc_status
+parse_dtype(const char *name, size_t size, struct lc__expect *out)
+{
+	char copy[DTYPE_ROOM];
+
+	if (size == 1 && *name == '*') {
+		out->any_dtype = true;
+		return LC_OK;
+	}
+	if (size == 0)
+		return lc__error(LC_INVALID, 0, "no dtype, nor * for any");
+	snprintf(copy, sizeof(copy), "%.*s", (int)(size < sizeof(copy) ? size :
+	    sizeof(copy)), name);
+	return lc_dtype_parse(copy, &out->dtype);
+}
+
+static bool
+parse_size(const char *text, size_t size, uint64_t *out)
+{
+	uint64_t sum = 0;
+
+	if (size == 1 && *text == '*') {
+		*out = LC__ANY;
+		return true;
+	}
+	for (size_t i = 0; i < size; i++) {
+		const unsigned digit = (unsigned)(text[i] - '0');
+		if (digit > 9 || sum > ((uint64_t)INT64_MAX - digit) / 10)
+			return false;
+		sum = sum * 10 + digit;
+	}
+	*out = sum;
+	return size > 0;
+}
+
+/* One between the brackets: a number, * or an ellipsis. */
+static lc_status
+parse_dimension(const char *text, size_t size, struct lc__expect *out)
+{
+	if (size == 3 && memcmp(text, "...", 3) == 0) {
+		if (out->ellipsis != NO_ELLIPSIS)
+			return lc__error(LC_INVALID, 0, "has ... twice");
+		out->ellipsis = out->ndim;
+		return LC_OK;
+	}
+	if (out->ndim == LC_MAX_NDIM)
+		return lc__error(LC_INVALID, 0, "more than %d dimensions", LC_MAX_NDIM);
+	if (!parse_size(text, size, &out->shape[out->ndim]))
+		return lc__error(LC_INVALID, 0, "'%.*s' is no dimension",
+		    (int)(size < 100 ? size : 100), text);
+	out->ndim++;
+	return LC_OK;
+}
+
+static lc_status
+parse_shape(const char *p, struct lc__expect *out)
+{
+	const char *end = strchr(p, ']');
+
+	if (end == NULL)
+		return lc__error(LC_INVALID, 0, "the bracket is not closed");
+	if (end[1] != '\0')
+		return lc__error(LC_INVALID, 0, "'%.100s' stands behind the bracket",
+		    end + 1);
+	while (p < end || p[-1] == ',') {
+		const size_t size = strcspn(p, ",]");
+		return_if_error(parse_dimension(p, size, out));
+		p += size + 1;
+	}
+	return LC_OK;
+}
+
+static lc_status
+parse(const char *text, struct lc__expect *out)
+{
+	const char *rest, *bracket;
+
+	return_if_error(parse_path(text, out, &rest));
+	bracket = strchr(rest, '[');
+	out->any_shape = bracket == NULL;
+	return_if_error(parse_dtype(rest, strcspn(rest, "["), out));
+	return bracket != NULL ? parse_shape(bracket + 1, out) : LC_OK;
+}
+
+lc_status
+lc__expect_parse(const char *text, struct lc__expect *out)
+{
+	struct lc__expect got = { .ellipsis = NO_ELLIPSIS };
+
+	if (parse(text, &got) != LC_OK)
+		return lc__error_prefix("'%.200s'", text);
+	*out = got;
+	return LC_OK;
+}
+
+/* ---- writing ---------------------------------------------------------------------- */
+
+/* Text that is longer than its room is cut, and its whole length known. */
+struct text {
+	char *at;
+	size_t room, used;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct text *text, const char *format, ...)
+{
+	const size_t used = text->used < text->room ? text->used : text->room;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text->room > 0 ? text->at + used : NULL, text->room - used,
+	    format, args);
+	va_end(args);
+	text->used += n > 0 ? (size_t)n : 0;
+}
+
+static void
+add_shape(const struct lc__expect *expect, struct text *text)
+{
+	const char *comma = "";
+
+	for (uint32_t i = 0; i <= expect->ndim; i++) {
+		if (i == expect->ellipsis) {
+			add(text, "%s...", comma);
+			comma = ",";
+		}
+		if (i == expect->ndim)
+			break;
+		if (expect->shape[i] == LC__ANY)
+			add(text, "%s*", comma);
+		else
+			add(text, "%s%llu", comma,
+			    (unsigned long long)expect->shape[i]);
+		comma = ",";
+	}
+}
+
+/* Without the path. */
+static void
+add_type(const struct lc__expect *expect, struct text *text)
+{
+	add(text, "%s", expect->any_dtype ? "*" : lc_dtype_name(expect->dtype));
+	if (expect->any_shape)
+		return;
+	add(text, "[");
+	add_shape(expect, text);
+	add(text, "]");
+}
+
+int
+lc__expect_describe(const struct lc__expect *expect, char *out, size_t room)
+{
+	struct text text = { .at = out, .room = room };
+
+	if (expect->path_size > 0)
+		add(&text, "%.*s=", (int)expect->path_size, expect->path);
+	add_type(expect, &text);
+	return (int)text.used;
+}
+
+/* ---- comparing -------------------------------------------------------------------- */
+
+static bool
+shape_matches(const struct lc__expect *expect, const lc_tensor *tensor)
+{
+	const uint32_t before = expect->ellipsis < expect->ndim ? expect->ellipsis :
+	    expect->ndim;
+	const uint32_t skipped = tensor->ndim - expect->ndim;
+
+	if (expect->any_shape)
+		return true;
+	if (expect->ellipsis == NO_ELLIPSIS ? tensor->ndim != expect->ndim :
+	    tensor->ndim < expect->ndim)
+		return false;
+	for (uint32_t i = 0; i < expect->ndim; i++) {
+		const uint64_t got = tensor->shape[i < before ? i : i + skipped];
+		if (expect->shape[i] != LC__ANY && expect->shape[i] != got)
+			return false;
+	}
+	return true;
+}
+
+lc_status
+lc__expect_tensor(const struct lc__expect *expect, const lc_tensor *tensor)
+{
+	char is[LC__TENSOR_TEXT], want[LC__TENSOR_TEXT];
+	struct text text = { .at = want, .room = sizeof(want) };
+
+	if ((expect->any_dtype || expect->dtype == tensor->dtype) &&
+	    shape_matches(expect, tensor))
+		return LC_OK;
+	add_type(expect, &text);
+	return lc__error(LC_SCHEMA, 0, "is %s, not %s",
+	    lc__tensor_describe(tensor, is, sizeof(is)), want);
+}
+
+/* A part, or NULL if there is none; or the value itself. */
+static lc_status
+check_part(const struct lc__expect *expect, const lc_value *part)
+{
+	char want[LC__TENSOR_TEXT];
+	struct text text = { .at = want, .room = sizeof(want) };
+	lc_tensor tensor;
+
+	if (part != NULL && lc_value_kind(part) == LC_TENSOR) {
+		return_if_error(lc_value_as_tensor(part, &tensor));
+		return lc__expect_tensor(expect, &tensor);
+	}
+	add_type(expect, &text);
+	if (part == NULL)
+		return lc__error(LC_SCHEMA, 0, "is missing, not %s", want);
+	return lc__error(LC_SCHEMA, 0, "is of kind %s, not %s",
+	    lc_kind_name(lc_value_kind(part)), want);
+}
+
+static lc_status
+check_path(const struct lc__expect *expect, const lc_value *value)
+{
+	char *path = strndup(expect->path, expect->path_size);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	status = check_part(expect, lc_value_find(value, path));
+	free(path);
+	if (status != LC_OK)
+		return lc__error_prefix("part '%.*s'", (int)(expect->path_size < 200 ?
+		    expect->path_size : 200), expect->path);
+	return LC_OK;
+}
+
+lc_status
+lc__expect_value(const struct lc__expect *expect, size_t n, const lc_value *value)
+{
+	for (size_t i = 0; i < n; i++)
+		return_if_error(expect[i].path_size > 0 ?
+		    check_path(&expect[i], value) : check_part(&expect[i], value));
+	return LC_OK;
+}
