@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "format/base64.h"
 #include "format/part_path.h"
+#include "value/tensor.h"
 
 struct reader {
 	lc__json_open open;
@@ -133,43 +134,12 @@ read_float(struct reader *r, const json_t *json, lc_value **out)
 
 /* ---- tensors ---------------------------------------------------------------- */
 
-static lc_status
-read_dims(const char *text, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
-{
-	const char *p = text;
-
-	*ndim = 0;
-	if (strcmp(p, "[]") == 0)
-		return LC_OK;
-	do {
-		char *end;
-		errno = 0;
-		p++;
-		if (*ndim == LC_MAX_NDIM || *p < '0' || *p > '9')
-			return LC_INVALID;
-		shape[(*ndim)++] = strtoull(p, &end, 10);
-		if (errno != 0)
-			return LC_INVALID;
-		p = end;
-	} while (*p == ',');
-	return strcmp(p, "]") == 0 ? LC_OK : LC_INVALID;
-}
-
 /* "f32[3,4]" */
 static lc_status
-read_type(struct reader *r, const char *text, lc_tensor *out)
+read_type(struct reader *r, const json_t *json, lc_tensor *out)
 {
-	const size_t size = strcspn(text, "[");
-	uint64_t shape[LC_MAX_NDIM];
-	uint32_t ndim = 0;
-	char name[32];
-	lc_dtype dtype;
-
-	snprintf(name, sizeof(name), "%.*s", (int)(size < 31 ? size : 31), text);
-	if (text[size] != '[' || lc_dtype_parse(name, &dtype) != LC_OK ||
-	    read_dims(text + size, &ndim, shape) != LC_OK)
-		return bad(r, "'%.60s' is no type of a tensor, as f32[3,4]", text);
-	if (lc_tensor_init(out, dtype, ndim, shape, NULL) != LC_OK)
+	if (lc__tensor_type_parse(json_string_value(json), json_string_length(json),
+	    out) != LC_OK)
 		return bad(r, "%s", lc_last_error()->text);
 	return LC_OK;
 }
@@ -202,7 +172,7 @@ read_tensor(struct reader *r, const json_t *object, lc_value **out)
 	if (json_object_size(object) != 1u + (data != NULL) + (file != NULL) ||
 	    (data != NULL && file != NULL))
 		return bad(r, "a tensor has $tensor and either data or file");
-	return_if_error(read_type(r, json_string_value(type), &tensor));
+	return_if_error(read_type(r, type, &tensor));
 	if (data != NULL)
 		return_if_error(read_data(r, data, &tensor));
 	else if (file != NULL && json_is_string(file) && r->open != NULL)

@@ -87,6 +87,57 @@ lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room)
 	return out;
 }
 
+/* A number of a shape; *at stands behind it then. */
+static bool
+parse_dim(const char **at, const char *end, uint64_t *out)
+{
+	const char *p = *at;
+
+	*out = 0;
+	for (; p < end && *p >= '0' && *p <= '9'; p++)
+		if (!lc__mul64(*out, 10, out) ||
+		    !lc__add64(*out, (uint64_t)(*p - '0'), out))
+			return false;
+	if (p == *at)
+		return false;
+	*at = p;
+	return true;
+}
+
+/* "3,4" */
+static bool
+parse_dims(const char *at, const char *end, uint32_t *ndim, uint64_t *shape)
+{
+	for (*ndim = 0; at < end; at++) {
+		if (*ndim == LC_MAX_NDIM || !parse_dim(&at, end, &shape[(*ndim)++]))
+			return false;
+		if (at == end)
+			return true;
+		if (*at != ',' || at + 1 == end)
+			return false;
+	}
+	return true;
+}
+
+lc_status
+lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out)
+{
+	const char *bracket = memchr(text, '[', size);
+	const size_t length = bracket != NULL ? (size_t)(bracket - text) : size;
+	uint64_t shape[LC_MAX_NDIM];
+	uint32_t ndim;
+	char name[32];
+	lc_dtype dtype;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(length < 31 ? length : 31), text);
+	if (bracket == NULL || strlen(name) != length || text[size - 1] != ']' ||
+	    lc_dtype_parse(name, &dtype) != LC_OK ||
+	    !parse_dims(bracket + 1, text + size - 1, &ndim, shape))
+		return lc__error(LC_INVALID, 0, "%s is no type of a tensor, as "
+		    "f32[3,4]", lc__quote_id(text, size));
+	return lc_tensor_init(out, dtype, ndim, shape, NULL);
+}
+
 int
 lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b)
 {

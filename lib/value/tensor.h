@@ -11,6 +11,11 @@ LC_CHECKED lc_status lc__tensor_check(const lc_tensor *tensor);
 char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
 #define LC__TENSOR_TEXT 400
 
+/** The type that such a text tells, without data: "f32[3,640,640]", of a scalar "f32[]".
+ *  LC_INVALID if it is none. */
+LC_CHECKED lc_status lc__tensor_type_parse(const char *text, size_t size,
+    lc_tensor *out);
+
 /**
  * Copy a tensor into @p buf of @p room bytes, or with NULL into 64-byte aligned
  * memory that lc_tensor_free() frees.
