@@ -18,13 +18,14 @@ take_number(struct lc__tokens *in, size_t width, uint64_t *out)
 	return true;
 }
 
-/* The same of a size or count, which needs that width. */
+/* The same of a size or count: one of `least` and more has no shorter form. */
 static bool
-take_size(struct lc__tokens *in, size_t width, uint64_t least, uint32_t *out)
+take_size(struct lc__tokens *in, size_t width, uint64_t least, bool shortest,
+    uint32_t *out)
 {
 	uint64_t size;
 
-	if (!take_number(in, width, &size) || size < least)
+	if (!take_number(in, width, &size) || (shortest && size < least))
 		return false;
 	*out = (uint32_t)size;
 	return true;
@@ -62,44 +63,78 @@ take_ext(struct lc__tokens *in, struct lc__token *out)
 
 /* 0xcc to 0xcf: of the numbers below these limits a shorter form exists. */
 static bool
-take_uint(struct lc__tokens *in, unsigned power, struct lc__token *out)
+take_uint(struct lc__tokens *in, unsigned power, bool shortest, struct lc__token *out)
 {
 	static const uint64_t least[] = { 0x80, 0x100, 0x10000, 0x100000000 };
 
 	out->kind = LC__TOKEN_UINT;
 	return take_number(in, (size_t)1 << power, &out->number) &&
-	    out->number >= least[power];
+	    (!shortest || out->number >= least[power]);
 }
 
-/* 0xd0 to 0xd3: for negative numbers only. */
+/* 0xd0 to 0xd3: others have a form without a sign. */
 static bool
-take_int(struct lc__tokens *in, unsigned power, struct lc__token *out)
+take_int(struct lc__tokens *in, unsigned power, bool shortest, struct lc__token *out)
 {
 	static const int64_t most[] = { -33, -129, -32769, -2147483649 };
 	const unsigned shift = 64 - (8u << power);
 	int64_t number;
 
-	out->kind = LC__TOKEN_NEGATIVE;
 	if (!take_number(in, (size_t)1 << power, &out->number))
 		return false;
 	number = (int64_t)(out->number << shift) >> shift;
+	out->kind = number < 0 ? LC__TOKEN_NEGATIVE : LC__TOKEN_UINT;
 	out->number = (uint64_t)number;
-	return number <= most[power];
+	return !shortest || number <= most[power];
+}
+
+/* 0xca: a float of 32 bits as one of 64, a NaN with the same bits. */
+static bool
+take_float32(struct lc__tokens *in, struct lc__token *out)
+{
+	uint64_t bits;
+	uint32_t narrow;
+	float number;
+	double wide;
+
+	if (!take_number(in, 4, &bits))
+		return false;
+	narrow = (uint32_t)bits;
+	memcpy(&number, &narrow, sizeof(number));
+	wide = (double)number;
+	memcpy(&out->number, &wide, sizeof(wide));
+	/* A conversion would make a signalling NaN a quiet one. */
+	if ((narrow & 0x7fffffff) > 0x7f800000)
+		out->number = (bits & 0x80000000) << 32 | (uint64_t)0x7ff << 52 |
+		    (bits & 0x7fffff) << 29;
+	out->kind = LC__TOKEN_FLOAT;
+	return true;
 }
 
 /* A size of 8, 16 or 32 bits, the shortest that holds it; "fix" is the largest size
  * that the first byte alone tells. */
 static bool
-take_wide(struct lc__tokens *in, unsigned power, uint64_t fix, uint32_t *out)
+take_wide(struct lc__tokens *in, unsigned power, uint64_t fix, bool shortest,
+    uint32_t *out)
 {
 	const uint64_t least[] = { fix + 1, 0x100, 0x10000 };
 
-	return take_size(in, (size_t)1 << power, least[power], out);
+	return take_size(in, (size_t)1 << power, least[power], shortest, out);
+}
+
+/* 0xdc to 0xdf: a count of 16 or 32 bits. */
+static bool
+take_group(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__token *out)
+{
+	const bool wide = tag & 1;
+
+	return take_size(in, wide ? 4 : 2, wide ? 0x10000 : 16, shortest, &out->size) &&
+	    take_members(in, tag < 0xde ? LC__TOKEN_ARRAY : LC__TOKEN_MAP, out);
 }
 
 /* 0xc0 to 0xdf */
 static bool
-take_tagged(struct lc__tokens *in, unsigned tag, struct lc__token *out)
+take_tagged(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__token *out)
 {
 	switch (tag) {
 	case 0xc0:
@@ -110,39 +145,38 @@ take_tagged(struct lc__tokens *in, unsigned tag, struct lc__token *out)
 		out->number = tag & 1;
 		return true;
 	case 0xc4: case 0xc5: case 0xc6: /* no bytes at all take 8 bits, too */
-		return take_wide(in, tag - 0xc4, UINT64_MAX, &out->size) &&
+		return take_wide(in, tag - 0xc4, UINT64_MAX, shortest, &out->size) &&
 		    take_bytes(in, LC__TOKEN_BIN, out);
 	case 0xc7: case 0xc8: case 0xc9:
 		/* 1, 2, 4, 8 and 16 bytes have a form of their own. */
-		return take_wide(in, tag - 0xc7, UINT64_MAX, &out->size) &&
-		    !(out->size <= 16 && (out->size & (out->size - 1)) == 0 &&
-		    out->size > 0) && take_ext(in, out);
+		return take_wide(in, tag - 0xc7, UINT64_MAX, shortest, &out->size) &&
+		    !(shortest && out->size <= 16 &&
+		    (out->size & (out->size - 1)) == 0 && out->size > 0) &&
+		    take_ext(in, out);
+	case 0xca:
+		return !shortest && take_float32(in, out);
 	case 0xcb:
 		out->kind = LC__TOKEN_FLOAT;
 		return take_number(in, 8, &out->number);
 	case 0xcc: case 0xcd: case 0xce: case 0xcf:
-		return take_uint(in, tag - 0xcc, out);
+		return take_uint(in, tag - 0xcc, shortest, out);
 	case 0xd0: case 0xd1: case 0xd2: case 0xd3:
-		return take_int(in, tag - 0xd0, out);
+		return take_int(in, tag - 0xd0, shortest, out);
 	case 0xd4: case 0xd5: case 0xd6: case 0xd7: case 0xd8:
 		out->size = 1u << (tag - 0xd4);
 		return take_ext(in, out);
 	case 0xd9: case 0xda: case 0xdb:
-		return take_wide(in, tag - 0xd9, 31, &out->size) &&
+		return take_wide(in, tag - 0xd9, 31, shortest, &out->size) &&
 		    take_bytes(in, LC__TOKEN_STR, out);
-	case 0xdc: case 0xdd:
-		return take_size(in, tag == 0xdc ? 2 : 4, tag == 0xdc ? 16 : 0x10000,
-		    &out->size) && take_members(in, LC__TOKEN_ARRAY, out);
-	case 0xde: case 0xdf:
-		return take_size(in, tag == 0xde ? 2 : 4, tag == 0xde ? 16 : 0x10000,
-		    &out->size) && take_members(in, LC__TOKEN_MAP, out);
-	default: /* 0xc1, never used, and 0xca, float 32 */
+	case 0xdc: case 0xdd: case 0xde: case 0xdf:
+		return take_group(in, tag, shortest, out);
+	default: /* 0xc1, never used */
 		return false;
 	}
 }
 
-bool
-lc__token_next(struct lc__tokens *in, struct lc__token *out)
+static bool
+take_token(struct lc__tokens *in, bool shortest, struct lc__token *out)
 {
 	unsigned tag;
 
@@ -171,5 +205,33 @@ lc__token_next(struct lc__tokens *in, struct lc__token *out)
 		out->number = (uint64_t)(int64_t)(int8_t)tag;
 		return true;
 	}
-	return take_tagged(in, tag, out);
+	return take_tagged(in, tag, shortest, out);
+}
+
+bool
+lc__token_next(struct lc__tokens *in, struct lc__token *out)
+{
+	return take_token(in, true, out);
+}
+
+bool
+lc__token_next_any(struct lc__tokens *in, struct lc__token *out)
+{
+	return take_token(in, false, out);
+}
+
+bool
+lc__token_skip_any(struct lc__tokens *in)
+{
+	struct lc__token token;
+
+	for (uint64_t left = 1; left > 0; left--) {
+		if (!lc__token_next_any(in, &token))
+			return false;
+		if (token.kind == LC__TOKEN_ARRAY)
+			left += token.size;
+		else if (token.kind == LC__TOKEN_MAP)
+			left += (uint64_t)token.size * 2;
+	}
+	return true;
 }

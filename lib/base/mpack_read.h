@@ -16,7 +16,7 @@ enum lc__token_kind {
 	LC__TOKEN_BOOLEAN,
 	LC__TOKEN_UINT,
 	LC__TOKEN_NEGATIVE,
-	LC__TOKEN_FLOAT, /* 64 bits; the other size is refused */
+	LC__TOKEN_FLOAT, /* 64 bits */
 	LC__TOKEN_STR,
 	LC__TOKEN_BIN,
 	LC__TOKEN_ARRAY, /* its members follow as tokens */
@@ -39,9 +39,15 @@ struct lc__tokens {
 
 /**
  * Take the next token off. False if there is none, it is cut short, it claims
- * more members than there are bytes, or it is not in its shortest form.
+ * more members than there are bytes, it is not in its shortest form, or it is a
+ * float of 32 bits.
  */
 bool lc__token_next(struct lc__tokens *in, struct lc__token *out);
+
+/** The same of what others write: longer forms, and floats of 32 bits, which come as 64. */
+bool lc__token_next_any(struct lc__tokens *in, struct lc__token *out);
+/** Pass over an object with all that is in it, however deep. */
+bool lc__token_skip_any(struct lc__tokens *in);
 
 /** The next token, which must be of @p kind. */
 static inline bool
