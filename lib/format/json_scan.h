@@ -2,7 +2,8 @@
 /*
  * JSON that keeps its text: the members of an object as slices of the line that it
  * stands on. Everything is checked against RFC 8259, UTF-8 included; no number is
- * converted and nothing is allocated.
+ * converted and nothing is allocated. A name may come twice: that is for the caller to
+ * judge, as is half of a surrogate pair, which the grammar allows.
  */
 #ifndef LC_FORMAT_JSON_SCAN_H
 #define LC_FORMAT_JSON_SCAN_H
@@ -18,6 +19,9 @@ enum lc__json_kind {
 	LC__JSON_NULL, LC__JSON_TRUE, LC__JSON_FALSE, LC__JSON_NUMBER, LC__JSON_STRING,
 	LC__JSON_ARRAY, LC__JSON_OBJECT
 };
+
+/** Arrays and objects within one another, at most. */
+#define LC__JSON_DEPTH 1024
 
 /** A slice of the text. */
 struct lc__slice {
@@ -39,8 +43,8 @@ struct lc__json_members {
 	bool first;
 };
 
-/** LC_CORRUPT with the column (from 1, in bytes) and what is wrong, if the text is
- *  not one object, blanks around it allowed, from its outside. */
+/** LC_CORRUPT with the column (from 1, in bytes) and what is wrong, "column 7: a comma
+ *  is missing", if no object begins there, blanks before it allowed. */
 LC_CHECKED lc_status lc__json_object(const void *text, size_t size,
     struct lc__json_members *out);
 /** The next member, its value scanned to its end. LC_NOT_FOUND behind the last one,
@@ -57,11 +61,13 @@ LC_CHECKED lc_status lc__json_unescape(struct lc__slice string, struct lc__buf *
 /**
  * The numbers of an array, nested as its shape, as elements of a dtype: each rounded
  * to a binary64 as JSON readers do, then to the dtype, nearest, ties to even; what
- * does not fit an integer, or becomes infinite, is LC_INVALID with its position.
- * NaN, Infinity and -Infinity, which Python writes, are taken.
+ * becomes infinite is LC_INVALID with its position. For an integer dtype each must be
+ * an integer of its range, and 1.0 and 1e3 are; none is rounded. Booleans are true and
+ * false, 1 and 0. Complex dtypes are LC_INVALID.
+ * NaN, Infinity and -Infinity, which Python writes, are taken where the dtype has them.
  * @param ndim   gets the rank
  * @param shape  gets the dimensions, all rows equally long or LC_INVALID
- * @param out    the elements are appended
+ * @param out    the elements are appended; also some when this fails
  */
 LC_CHECKED lc_status lc__json_elements(struct lc__slice array, lc_dtype dtype,
     uint32_t *ndim, uint64_t shape[LC_MAX_NDIM], struct lc__buf *out);
