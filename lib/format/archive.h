@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Zip and tar archives, read member by member in bounded memory. */
+/* Zip and tar archives, read member by member in bounded memory. Any threads may read
+ * archives of their own. */
 #ifndef LC_FORMAT_ARCHIVE_H
 #define LC_FORMAT_ARCHIVE_H
 
@@ -25,20 +26,28 @@ struct lc__archive_member {
 	uint64_t size;     /* bytes, inflated */
 };
 
-/** Open; errors do not name the archive. The bytes must stay. */
+/** Open; errors do not name the archive. The bytes must stay. A zip archive must be
+ *  a file that can be sought in, a tar archive may be a pipe. */
 LC_CHECKED lc_status lc__archive_open_bytes(enum lc__archive_kind kind,
     const void *bytes, size_t size, struct lc__archive **out);
 LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind,
     const char *path, struct lc__archive **out);
 
 /** The next member; what was not read of the last one is passed over.
- *  LC_NOT_FOUND at the end; LC_CORRUPT for a damaged or cut archive. */
+ *  LC_NOT_FOUND at the end; LC_CORRUPT for a damaged or cut archive, also for a tar
+ *  archive that stops without the blocks that end one; LC_UNSUPPORTED for a name that
+ *  cannot be told; LC_IO. */
 LC_CHECKED lc_status lc__archive_next(struct lc__archive *archive,
     struct lc__archive_member *out);
 
 /** Append the member's bytes. LC_CORRUPT if it is damaged, LC_INVALID if it is
  *  larger than @p limit. */
 LC_CHECKED lc_status lc__archive_read(struct lc__archive *archive, uint64_t limit,
+    struct lc__buf *out);
+
+/** Append up to @p size bytes of the member, fewer only at its end, where damage
+ *  shows as LC_CORRUPT: a member is good when less came than was asked for. */
+LC_CHECKED lc_status lc__archive_read_some(struct lc__archive *archive, size_t size,
     struct lc__buf *out);
 
 /** NULL is harmless. */

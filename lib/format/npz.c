@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only user of libarchive. */
 #include "format/npz.h"
 
-#include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <archive.h>
-#include <archive_entry.h>
-
 #include "base/error.h"
+#include "format/archive_write.h"
 #include "format/npy.h"
 #include "format/part_path.h"
 #include "format/parts.h"
@@ -19,41 +14,6 @@
 #define SUFFIX ".npy"
 #define SUFFIX_SIZE (sizeof(SUFFIX) - 1)
 #define STEP ((size_t)1 << 20) /* bytes inflated at once */
-
-/* libarchive takes names for text of the locale: UTF-8, whatever the caller's is. */
-struct charset {
-	locale_t utf8, old;
-};
-
-static struct charset
-charset_enter(void)
-{
-	struct charset charset = { newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0),
-	    (locale_t)0 };
-
-	if (charset.utf8 != (locale_t)0)
-		charset.old = uselocale(charset.utf8);
-	return charset;
-}
-
-static void
-charset_leave(struct charset charset)
-{
-	if (charset.utf8 == (locale_t)0)
-		return;
-	uselocale(charset.old);
-	freelocale(charset.utf8);
-}
-
-static lc_status
-archive_failed(lc_status status, struct archive *archive)
-{
-	const char *text = archive_error_string(archive);
-
-	if (archive_errno(archive) == ENOMEM)
-		status = LC_NO_MEMORY;
-	return lc__error(status, 0, "%s", text ? text : "damaged archive");
-}
 
 /* ---- reading ---------------------------------------------------------------- */
 
@@ -64,74 +24,59 @@ lc__npz_is(const void *bytes, size_t size)
 	    memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
-/* An archive without members, which libarchive does not know. */
-static bool
-is_empty(const void *bytes, size_t size)
+/* Append up to @p size bytes of the member, of which @p left may come. */
+static lc_status
+inflate_some(struct lc__archive *archive, uint64_t *left, size_t size,
+    struct lc__buf *out)
 {
-	static const char empty[22] = "PK\5\6";
+	const size_t before = out->size;
 
-	return size == sizeof(empty) && memcmp(bytes, empty, size) == 0;
+	if (size > *left)
+		return lc__error(LC_UNSUPPORTED, 0, "larger than the limit");
+	return_if_error(lc__archive_read_some(archive, size, out));
+	*left -= out->size - before;
+	return LC_OK;
+}
+
+/* The header decides how much more there may be. */
+lc_status
+lc__npz_member(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
+{
+	struct lc__npy_info info;
+	size_t before = 0, want;
+
+	return_if_error(inflate_some(archive, left, LC__NPY_MAX_HEADER + 16 < *left ?
+	    LC__NPY_MAX_HEADER + 16 : (size_t)*left, out));
+	return_if_error(lc__npy_decode_header(out->data, out->size, &info));
+	if (info.nbytes > *left + out->size)
+		return lc__error(LC_UNSUPPORTED, 0, "larger than the limit");
+	want = info.data_offset + info.nbytes;
+	while (out->size < want && out->size > before) {
+		before = out->size;
+		return_if_error(inflate_some(archive, left, want - before < STEP ?
+		    want - before : STEP, out));
+	}
+	/* The checksum is compared at the end, which must be looked for. */
+	if (out->size == want && *left > 0)
+		return_if_error(inflate_some(archive, left, 1, out));
+	if (out->size > want)
+		return lc__error(LC_CORRUPT, 0, "bytes behind the last element");
+	return LC_OK;
 }
 
 struct unpacking {
-	struct archive *archive;
+	struct lc__archive *archive;
 	int raw_dtype;            /* of raw bits */
 	uint64_t left;            /* bytes that may still be inflated */
 	struct lc__parts parts;   /* what has been read */
 	struct lc__loaded *loaded;
 };
 
-/* Append up to @p size bytes of the member; less at its end. */
-static lc_status
-inflate_some(struct unpacking *u, struct lc__buf *out, size_t size)
-{
-	la_ssize_t got;
-	void *place;
-
-	if (size > u->left)
-		return lc__error(LC_UNSUPPORTED, 0, "larger than the limit");
-	place = lc__buf_append(out, NULL, size);
-	if (place == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	got = archive_read_data(u->archive, place, size);
-	out->size -= got < 0 ? size : size - (size_t)got;
-	if (got < 0)
-		return archive_failed(LC_CORRUPT, u->archive);
-	u->left -= (uint64_t)got;
-	return LC_OK;
-}
-
-/* The header decides how much more there may be. */
-static lc_status
-inflate(struct unpacking *u, struct lc__buf *out)
-{
-	struct lc__npy_info info;
-	size_t before = 0, want;
-
-	return_if_error(inflate_some(u, out, LC__NPY_MAX_HEADER + 16 < u->left ?
-	    LC__NPY_MAX_HEADER + 16 : (size_t)u->left));
-	return_if_error(lc__npy_decode_header(out->data, out->size, &info));
-	if (info.nbytes > u->left + out->size)
-		return lc__error(LC_UNSUPPORTED, 0, "larger than the limit");
-	want = info.data_offset + info.nbytes;
-	while (out->size < want && out->size > before) {
-		before = out->size;
-		return_if_error(inflate_some(u, out, want - before < STEP ?
-		    want - before : STEP));
-	}
-	/* The checksum is compared at the end, which must be looked for. */
-	if (out->size == want && u->left > 0)
-		return_if_error(inflate_some(u, out, 1));
-	if (out->size > want)
-		return lc__error(LC_CORRUPT, 0, "bytes behind the last element");
-	return LC_OK;
-}
-
 static lc_status
 read_tensor(struct unpacking *u, lc_tensor *out)
 {
 	struct lc__buf file = { 0 };
-	const lc_status status = inflate(u, &file);
+	const lc_status status = lc__npz_member(u->archive, &u->left, &file);
 
 	if (status != LC_OK) {
 		lc__buf_free(&file);
@@ -141,19 +86,22 @@ read_tensor(struct unpacking *u, lc_tensor *out)
 }
 
 static lc_status
-read_member(struct unpacking *u, struct archive_entry *entry, const char *name)
+read_member(struct unpacking *u, const struct lc__archive_member *member)
 {
-	const size_t size = strlen(name);
+	const size_t size = strlen(member->name);
 	char *path;
 	lc_tensor tensor;
 	lc_status status;
 
-	if (archive_entry_is_encrypted(entry))
+	if (!member->regular)
+		return lc__error(LC_UNSUPPORTED, 0, "not a file");
+	if (member->encrypted)
 		return lc__error(LC_UNSUPPORTED, 0, "encrypted");
-	if (size <= SUFFIX_SIZE || strcmp(name + size - SUFFIX_SIZE, SUFFIX) != 0)
+	if (size <= SUFFIX_SIZE ||
+	    strcmp(member->name + size - SUFFIX_SIZE, SUFFIX) != 0)
 		return lc__error(LC_UNSUPPORTED, 0, "not a .npy file");
 	return_if_error(read_tensor(u, &tensor));
-	path = strndup(name, size - SUFFIX_SIZE);
+	path = strndup(member->name, size - SUFFIX_SIZE);
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	status = lc__parts_add(&u->parts, path, lc_value_tensor(&tensor));
@@ -161,36 +109,19 @@ read_member(struct unpacking *u, struct archive_entry *entry, const char *name)
 	return status;
 }
 
-/* Step to the next member; LC_NOT_FOUND at the end. */
-static lc_status
-next_member(struct unpacking *u, struct archive_entry **entry, const char **name)
-{
-	const int step = archive_read_next_header(u->archive, entry);
-
-	if (step == ARCHIVE_EOF)
-		return LC_NOT_FOUND;
-	if (step < ARCHIVE_WARN)
-		return archive_failed(LC_CORRUPT, u->archive);
-	*name = archive_entry_pathname(*entry);
-	if (*name == NULL)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "the name of a member is not UTF-8");
-	return LC_OK;
-}
-
 static lc_status
 read_members(struct unpacking *u)
 {
-	struct archive_entry *entry;
-	const char *name = NULL;
+	struct lc__archive_member member;
 	lc_status status;
 
-	while ((status = next_member(u, &entry, &name)) == LC_OK) {
-		if (archive_entry_filetype(entry) == AE_IFDIR)
+	while ((status = lc__archive_next(u->archive, &member)) == LC_OK) {
+		if (!member.regular && *member.name != '\0' &&
+		    member.name[strlen(member.name) - 1] == '/')
 			continue;
-		status = read_member(u, entry, name);
+		status = read_member(u, &member);
 		if (status != LC_OK)
-			return lc__error_prefix("%s", name);
+			return lc__error_prefix("%s", member.name);
 	}
 	return status == LC_NOT_FOUND ?
 	    lc__parts_build(&u->parts, &u->loaded->value) : status;
@@ -200,23 +131,14 @@ lc_status
 lc__npz_read(const void *bytes, size_t size, int raw_dtype, uint64_t limit,
     struct lc__loaded *out)
 {
-	const struct charset charset = charset_enter();
-	struct unpacking u = { .archive = archive_read_new(),
-	    .raw_dtype = raw_dtype, .left = limit, .loaded = out };
-	lc_status status;
+	struct unpacking u = { .raw_dtype = raw_dtype, .left = limit, .loaded = out };
+	lc_status status = lc__archive_open_bytes(LC__ARCHIVE_ZIP, bytes, size,
+	    &u.archive);
 
-	if (u.archive == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
-	else if (is_empty(bytes, size))
-		status = lc__parts_build(&u.parts, &out->value);
-	else if (archive_read_support_format_zip_seekable(u.archive) != ARCHIVE_OK ||
-	    archive_read_open_memory(u.archive, bytes, size) != ARCHIVE_OK)
-		status = archive_failed(LC_CORRUPT, u.archive);
-	else
+	if (status == LC_OK)
 		status = read_members(&u);
 	lc__parts_free(&u.parts);
-	archive_read_free(u.archive);
-	charset_leave(charset);
+	lc__archive_close(u.archive);
 	return status;
 }
 
@@ -335,38 +257,16 @@ lc__npz_check(const lc_value *value, bool bits)
 /* ---- writing ---------------------------------------------------------------- */
 
 struct packing {
-	struct archive *archive;
+	struct lc__archive_writer *archive;
 	bool bits;
 };
 
 static lc_status
-write_bytes(struct archive *archive, const void *data, size_t size)
+write_bytes(void *ctx, const void *data, size_t size)
 {
-	if (size > 0 && archive_write_data(archive, data, size) != (la_ssize_t)size)
-		return archive_failed(LC_IO, archive);
+	if (fwrite(data, 1, size, ctx) != size)
+		return lc__error(LC_IO, 0, "it takes no more");
 	return LC_OK;
-}
-
-/* No time of day: the same value makes the same bytes. */
-static lc_status
-write_member(struct packing *p, const char *name, const struct lc__buf *header,
-    const lc_tensor *tensor)
-{
-	struct archive_entry *entry = archive_entry_new();
-	lc_status status = LC_OK;
-
-	if (entry == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	archive_entry_set_pathname(entry, name);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_entry_set_perm(entry, 0644);
-	archive_entry_set_size(entry, (la_int64_t)(header->size + tensor->nbytes));
-	if (archive_write_header(p->archive, entry) != ARCHIVE_OK)
-		status = archive_failed(LC_IO, p->archive);
-	archive_entry_free(entry);
-	return_if_error(status);
-	return_if_error(write_bytes(p->archive, header->data, header->size));
-	return write_bytes(p->archive, tensor->data, tensor->nbytes);
 }
 
 static lc_status
@@ -381,7 +281,12 @@ write_tensor(void *ctx, const char *path, const lc_tensor *tensor)
 	if (status == LC_OK && name.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
 	if (status == LC_OK)
-		status = write_member(p, (const char *)name.data, &header, tensor);
+		status = lc__archive_add(p->archive, (const char *)name.data,
+		    header.size + tensor->nbytes);
+	if (status == LC_OK)
+		status = lc__archive_append(p->archive, header.data, header.size);
+	if (status == LC_OK)
+		status = lc__archive_append(p->archive, tensor->data, tensor->nbytes);
 	lc__buf_free(&name);
 	lc__buf_free(&header);
 	return status;
@@ -390,23 +295,14 @@ write_tensor(void *ctx, const char *path, const lc_tensor *tensor)
 lc_status
 lc__npz_write(FILE *out, const lc_value *value, bool bits)
 {
-	const struct charset charset = charset_enter();
-	struct packing p = { archive_write_new(), bits };
+	struct packing p = { NULL, bits };
 	lc_status status;
 
-	if (p.archive == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
-	else if (archive_write_set_format_zip(p.archive) != ARCHIVE_OK ||
-	    archive_write_zip_set_compression_store(p.archive) != ARCHIVE_OK ||
-	    archive_write_set_options(p.archive, "hdrcharset=UTF-8") != ARCHIVE_OK ||
-	    archive_write_set_bytes_per_block(p.archive, 0) != ARCHIVE_OK ||
-	    archive_write_open_FILE(p.archive, out) != ARCHIVE_OK)
-		status = archive_failed(LC_IO, p.archive);
-	else
-		status = walk_all(value, write_tensor, &p);
-	if (status == LC_OK && archive_write_close(p.archive) != ARCHIVE_OK)
-		status = archive_failed(LC_IO, p.archive);
-	archive_write_free(p.archive);
-	charset_leave(charset);
+	return_if_error(lc__archive_create(LC__ARCHIVE_ZIP, write_bytes, out,
+	    &p.archive));
+	status = walk_all(value, write_tensor, &p);
+	if (status == LC_OK)
+		return lc__archive_finish(p.archive);
+	lc__archive_discard(p.archive);
 	return status;
 }

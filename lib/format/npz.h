@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "format/archive.h"
 #include "format/loaded.h"
 #include "lmdbcache.h"
 
@@ -24,6 +25,16 @@ bool lc__npz_is(const void *bytes, size_t size);
  */
 LC_CHECKED lc_status lc__npz_read(const void *bytes, size_t size, int raw_dtype,
     uint64_t limit, struct lc__loaded *out);
+
+/**
+ * Read the member that an archive stands at, a .npy file, into an empty buffer:
+ * never more than its header says, nor than *left bytes, of which those read are
+ * taken away.
+ * @return LC_OK; LC_CORRUPT, also for bytes behind the last element; LC_UNSUPPORTED
+ * above *left; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__npz_member(struct lc__archive *archive, uint64_t *left,
+    struct lc__buf *out);
 
 /**
  * Can lc__npz_write() write the value so that lc__npz_read() gives it back?

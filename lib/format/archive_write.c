@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only writer through libarchive. */
+#include "format/archive_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "base/error.h"
+#include "format/charset.h"
+
+struct lc__archive_writer {
+	struct archive *archive;
+	struct archive_entry *entry; /* of all members, one after another */
+	locale_t charset;            /* of names */
+	lc__archive_sink sink;
+	void *ctx;
+	lc_status status;            /* the sink's first failure */
+};
+
+static lc_status
+failed(const struct lc__archive_writer *writer)
+{
+	const char *text = archive_error_string(writer->archive);
+
+	if (writer->status != LC_OK)
+		return writer->status;
+	return lc__error(archive_errno(writer->archive) == ENOMEM ? LC_NO_MEMORY : LC_IO,
+	    0, "%s", text ? text : "the archive cannot be written");
+}
+
+static la_ssize_t
+pass_on(struct archive *archive, void *ctx, const void *data, size_t size)
+{
+	struct lc__archive_writer *writer = ctx;
+
+	(void)archive;
+	writer->status = writer->sink(writer->ctx, data, size);
+	return writer->status == LC_OK ? (la_ssize_t)size : -1;
+}
+
+static bool
+is_set_up(struct lc__archive_writer *writer, enum lc__archive_kind kind)
+{
+	struct archive *a = writer->archive;
+
+	if (kind == LC__ARCHIVE_ZIP) {
+		if (archive_write_set_format_zip(a) != ARCHIVE_OK ||
+		    archive_write_zip_set_compression_store(a) != ARCHIVE_OK)
+			return false;
+	} else if (archive_write_set_format_pax_restricted(a) != ARCHIVE_OK) {
+		return false;
+	}
+	/* Without blocks of its own it passes large data on where it lies. */
+	return archive_write_set_options(a, "hdrcharset=UTF-8") == ARCHIVE_OK &&
+	    archive_write_set_bytes_per_block(a, 0) == ARCHIVE_OK &&
+	    archive_write_open(a, writer, NULL, pass_on, NULL) == ARCHIVE_OK;
+}
+
+lc_status
+lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
+    struct lc__archive_writer **out)
+{
+	struct lc__archive_writer *writer = calloc(1, sizeof(*writer));
+	locale_t old;
+	lc_status status = LC_OK;
+
+	if (writer == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	writer->sink = sink;
+	writer->ctx = ctx;
+	writer->charset = lc__charset_new();
+	writer->archive = archive_write_new();
+	writer->entry = archive_entry_new();
+	old = lc__charset_enter(writer->charset);
+	if (writer->archive == NULL || writer->entry == NULL)
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+	else if (!is_set_up(writer, kind))
+		status = failed(writer);
+	lc__charset_leave(old);
+	if (status == LC_OK)
+		*out = writer;
+	else
+		lc__archive_discard(writer);
+	return status;
+}
+
+lc_status
+lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t size)
+{
+	struct archive_entry *entry = archive_entry_clear(writer->entry);
+	const locale_t old = lc__charset_enter(writer->charset);
+	lc_status status = LC_OK;
+
+	archive_entry_set_pathname(entry, name);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0644);
+	archive_entry_set_size(entry, (la_int64_t)size);
+	if (archive_write_header(writer->archive, entry) != ARCHIVE_OK)
+		status = failed(writer);
+	lc__charset_leave(old);
+	return status;
+}
+
+lc_status
+lc__archive_append(struct lc__archive_writer *writer, const void *data, size_t size)
+{
+	if (size > 0 && archive_write_data(writer->archive, data, size) !=
+	    (la_ssize_t)size)
+		return failed(writer);
+	return LC_OK;
+}
+
+lc_status
+lc__archive_finish(struct lc__archive_writer *writer)
+{
+	const locale_t old = lc__charset_enter(writer->charset);
+	lc_status status = LC_OK;
+
+	if (archive_write_close(writer->archive) != ARCHIVE_OK)
+		status = failed(writer);
+	lc__charset_leave(old);
+	lc__archive_discard(writer);
+	return status;
+}
+
+void
+lc__archive_discard(struct lc__archive_writer *writer)
+{
+	if (writer == NULL)
+		return;
+	/* Freeing would write the end. */
+	if (writer->archive != NULL)
+		archive_write_fail(writer->archive);
+	archive_write_free(writer->archive);
+	archive_entry_free(writer->entry);
+	lc__charset_free(writer->charset);
+	free(writer);
+}
