@@ -62,14 +62,18 @@ status_of_mdb(int rc)
 }
 
 lc_status
+lc__mdb_error(const char *path, int rc, const char *what)
+{
+	if (rc > 0)
+		return lc__error_sys(rc, "%s: %s", path, what);
+	return lc__error(status_of_mdb(rc), rc, "%s: %s: %s", path, what,
+	    mdb_strerror(rc));
+}
+
+lc_status
 lc__env_error(const struct lc__env *env, int rc, const char *what)
 {
-	if (rc == EIO)
-		rc = explain_eio(env);
-	if (rc > 0)
-		return lc__error_sys(rc, "%s: %s", env->dir, what);
-	return lc__error(status_of_mdb(rc), rc, "%s: %s: %s", env->dir, what,
-	    mdb_strerror(rc));
+	return lc__mdb_error(env->dir, rc == EIO ? explain_eio(env) : rc, what);
 }
 
 void

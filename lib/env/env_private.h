@@ -5,6 +5,7 @@
 
 #include <lmdb.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "env/env.h"
@@ -54,6 +55,8 @@ struct lc__txn {
 	uint32_t attached; /* env->attached when mdb was begun: else mdb is void */
 };
 
+/** Turn an LMDB code into a status and an error "PATH: what: text". */
+lc_status lc__mdb_error(const char *path, int rc, const char *what);
 /** Turn an LMDB code into a status and an error "DIR: what: text". */
 lc_status lc__env_error(const struct lc__env *env, int rc, const char *what);
 
@@ -61,6 +64,9 @@ lc_status lc__env_error(const struct lc__env *env, int rc, const char *what);
  *  process has the environment open already. */
 LC_CHECKED lc_status lc__env_open_alone(const char *dir,
     const lc_options *options, struct lc__env **out);
+
+/** Does this process have the environment in this data file open? */
+bool lc__env_is_open(const struct stat *data);
 
 /** Open env->mdb on env->dir, check that it is a module, make it if @p create. */
 LC_CHECKED lc_status lc__env_attach(struct lc__env *env, bool create);

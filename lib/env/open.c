@@ -78,6 +78,17 @@ find_open(const struct stat *st)
 	return env;
 }
 
+bool
+lc__env_is_open(const struct stat *data)
+{
+	bool open;
+
+	pthread_mutex_lock(&registry_lock);
+	open = find_open(data) != NULL;
+	pthread_mutex_unlock(&registry_lock);
+	return open;
+}
+
 /* What cannot be read was never made, or is damaged. */
 static lc_status
 check_header(int fd, const char *path, const char *dir, bool create,

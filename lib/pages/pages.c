@@ -66,7 +66,7 @@ check_snapshot(const void *map, uint64_t size, const struct lc__pages_options *o
 	status = lc__walk_tables(&walk);
 	if (status == LC_OK)
 		status = check_free(&walk);
-	if (status == LC_OK)
+	if (status == LC_OK && !options->main_only)
 		status = lc__walk_check_rollback(&walk);
 	if (walk.first.status != LC_OK)
 		status = lc__error_raise(&walk.first);

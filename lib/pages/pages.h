@@ -54,6 +54,8 @@ struct lc__pages_options {
 	bool thorough;      /**< also overflow page headers and exact counts; implies free_list;
 	                         max_pages is ignored */
 	bool free_list;     /**< also the free list: before anything writes */
+	bool main_only;     /**< a file of other software: its main table; named ones are not
+	                         looked at, nor which commit ought to be the newest */
 	uint64_t max_pages; /**< stop after this many tree pages; 0: no limit. A page not
 	                         looked at is a page liblmdb may stumble over */
 	const struct lc__pages_table *tables; /**< expected tables, may be NULL */

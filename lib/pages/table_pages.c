@@ -43,6 +43,8 @@ walk_table(struct lc__walk *walk, const struct lc__walk_entry *entry)
 	if (entry->size != TREE_RECORD)
 		return lc__error(LC_CORRUPT, 0, "page %llu: record of %llu bytes",
 		    (unsigned long long)entry->page, (unsigned long long)entry->size);
+	if (walk->options->main_only)
+		return LC_OK;
 	lc__walk_read_tree(entry->value, &record);
 	return_if_error(check_table_flags(&record, expected));
 	if (expected != NULL && (expected->flags & TREE_INTEGER_KEYS))

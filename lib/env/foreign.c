@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "env/foreign.h"
+
+#include <byteswap.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "env/env_private.h"
+#include "pages/page_layout.h"
+#include "pages/pages.h"
+
+#define ATTEMPTS 16 /* at what a busy writer can undo */
+
+struct lc__foreign {
+	char *path;     /* as given, for messages */
+	char *place;    /* what LMDB opens: a directory, or a data file */
+	bool file;      /* it is a data file */
+	bool locked;    /* the lock file tells writers of this reader */
+	struct lc__pages_meta meta; /* of the snapshot that was checked */
+	MDB_env *mdb;
+	MDB_txn *txn;
+	MDB_cursor *cursor;
+};
+
+/* ---- finding -------------------------------------------------------------------- */
+
+bool
+lc__foreign_is(const void *first, size_t size)
+{
+	const unsigned char *bytes = first;
+	uint32_t magic;
+
+	if (size < META_VERSION + sizeof(magic))
+		return false;
+	magic = lc__native32(bytes + META_MAGIC);
+	/* The header of a page was 12 bytes where pointers are 4. */
+	return magic == PAGE_MAGIC || magic == bswap_32(PAGE_MAGIC) ||
+	    lc__native32(bytes + META_MAGIC - 4) == PAGE_MAGIC;
+}
+
+bool
+lc__foreign_is_dir(const char *path)
+{
+	unsigned char first[META_END];
+	char *data = lc__path_join(path, "data.mdb");
+	const int fd = data != NULL ? open(data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct stat st;
+	ssize_t got = -1;
+
+	free(data);
+	if (fd == -1)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		got = read(fd, first, sizeof(first));
+	close(fd);
+	return got > 0 && lc__foreign_is(first, (size_t)got);
+}
+
+/* The directory of a path that names its data.mdb: its lock file has the name that
+ * LMDB gives it there. */
+static char *
+strip_data_file(const char *path)
+{
+	static const char name[] = "data.mdb";
+	const size_t size = strlen(path), skip = sizeof(name) - 1;
+
+	if (size < skip || strcmp(path + size - skip, name) != 0)
+		return NULL;
+	if (size == skip)
+		return strdup(".");
+	return path[size - skip - 1] == '/' ? strndup(path, size - skip) : NULL;
+}
+
+static lc_status
+find_place(struct lc__foreign *f, const char *path)
+{
+	struct stat st;
+
+	f->path = strdup(path);
+	f->place = strip_data_file(path);
+	if (f->place == NULL)
+		f->place = strdup(path);
+	if (f->path == NULL || f->place == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	if (stat(f->place, &st) == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	f->file = !S_ISDIR(st.st_mode);
+	return LC_OK;
+}
+
+/* ---- opening -------------------------------------------------------------------- */
+
+/* Can writers be told of a reader, and without leaving a new file there? */
+static bool
+has_lock_file(const struct lc__foreign *f)
+{
+	struct lc__buf name = { 0 };
+	bool has;
+
+	lc__buf_printf(&name, "%s%s", f->place, f->file ? "-lock" : "/lock.mdb");
+	lc__buf_append(&name, "", 1);
+	has = !name.failed && access((const char *)name.data, R_OK | W_OK) == 0;
+	lc__buf_free(&name);
+	return has;
+}
+
+static int
+try_open(struct lc__foreign *f)
+{
+	const unsigned flags = MDB_RDONLY | MDB_NOTLS |
+	    (f->file ? MDB_NOSUBDIR : 0) | (f->locked ? 0 : MDB_NOLOCK);
+	int rc = mdb_env_create(&f->mdb);
+
+	if (rc != 0)
+		return rc;
+	mdb_env_set_maxdbs(f->mdb, LC__TABLES + 1);
+	mdb_env_set_mapsize(f->mdb, (size_t)((f->meta.last_page + 1) *
+	    f->meta.page_size));
+	rc = mdb_env_open(f->mdb, f->place, flags, 0666);
+	if (rc != 0) {
+		mdb_env_close(f->mdb);
+		f->mdb = NULL;
+	}
+	return rc;
+}
+
+/* A lock file that is of no use (another system's, a damaged one) is left alone. */
+static lc_status
+open_env(struct lc__foreign *f)
+{
+	int rc;
+
+	f->locked = has_lock_file(f);
+	rc = try_open(f);
+	if (rc != 0 && f->locked) {
+		f->locked = false;
+		rc = try_open(f);
+	}
+	return rc == 0 ? LC_OK : lc__mdb_error(f->path, rc, "open");
+}
+
+/* Take the newest commit; the map grows and readers die while others write. */
+static lc_status
+begin(struct lc__foreign *f)
+{
+	int dead, rc;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		rc = f->txn == NULL ?
+		    mdb_txn_begin(f->mdb, NULL, MDB_RDONLY, &f->txn) :
+		    mdb_txn_renew(f->txn);
+		if (rc == MDB_MAP_RESIZED)
+			rc = mdb_env_set_mapsize(f->mdb, 0);
+		else if (rc == MDB_READERS_FULL && i == 0)
+			rc = mdb_reader_check(f->mdb, &dead);
+		else
+			return rc == 0 ? LC_OK : lc__mdb_error(f->path, rc, "begin to read");
+		if (rc != 0)
+			return lc__mdb_error(f->path, rc, "begin to read");
+	}
+	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized", f->path);
+}
+
+/* Check the very snapshot that will be read: pages of a later one are others. */
+static lc_status
+check_pages(struct lc__foreign *f, int fd)
+{
+	const struct lc__pages_options options = { .main_only = true };
+	struct lc__pages_report report;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		return_if_error(begin(f));
+		return_if_error(lc__pages_check(fd, f->path, &options, &report));
+		f->meta = report.meta;
+		if (report.meta.txnid == mdb_txn_id(f->txn))
+			return LC_OK;
+		mdb_txn_reset(f->txn);
+	}
+	return lc__error(LC_BUSY, 0, "%s: other processes write too fast to check it",
+	    f->path);
+}
+
+static lc_status
+check_flags(const struct lc__foreign *f)
+{
+	const unsigned flags = f->meta.main_tree.flags;
+
+	if (flags & MDB_DUPSORT)
+		return lc__error(LC_UNSUPPORTED, 0, "%s: keys with several values "
+		    "(MDB_DUPSORT) are not read", f->path);
+	if (flags != 0)
+		return lc__error(LC_UNSUPPORTED, 0, "%s: keys that are numbers, or in "
+		    "reverse order (flags 0x%x), are not read", f->path, flags);
+	return LC_OK;
+}
+
+static lc_status
+is_module(const struct lc__foreign *f)
+{
+	return lc__error(LC_INVALID, 0, "%s: a module of cachex: `cachex copy` copies "
+	    "its records", f->path);
+}
+
+static lc_status
+open_checked(struct lc__foreign *f, int fd)
+{
+	lc_status status = lc__pages_check_header(fd, f->path, &f->meta);
+	bool module = true;
+	MDB_dbi dbi;
+	int rc;
+
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_NOT_MODULE, 0, "%s: an empty file, not an LMDB "
+		    "environment", f->path);
+	return_if_error(status);
+	return_if_error(check_flags(f));
+	return_if_error(open_env(f));
+	return_if_error(check_pages(f, fd));
+	for (int i = 0; i < LC__LATE_TABLES && module; i++)
+		module = lc__env_open_table(f->txn, (enum lc__table)i, 0, &dbi) == 0;
+	if (module)
+		return is_module(f);
+	rc = mdb_dbi_open(f->txn, NULL, 0, &dbi);
+	if (rc == 0)
+		rc = mdb_cursor_open(f->txn, dbi, &f->cursor);
+	return rc == 0 ? LC_OK : lc__mdb_error(f->path, rc, "read");
+}
+
+/* LMDB must not open what this process has open: its locks would be gone. */
+static lc_status
+open_data(struct lc__foreign *f)
+{
+	char *data = f->file ? strdup(f->place) : lc__path_join(f->place, "data.mdb");
+	struct stat st;
+	lc_status status;
+	int fd;
+
+	if (data == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", f->path);
+	fd = open(data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	free(data);
+	if (fd == -1 || fstat(fd, &st) == -1)
+		status = lc__error_sys(errno, "%s: open", f->path);
+	else if (!S_ISREG(st.st_mode))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a file", f->path);
+	else if (lc__env_is_open(&st))
+		status = is_module(f);
+	else
+		status = open_checked(f, fd);
+	if (fd != -1)
+		close(fd);
+	return status;
+}
+
+lc_status
+lc__foreign_open(const char *path, struct lc__foreign **out)
+{
+	struct lc__foreign *f = calloc(1, sizeof(*f));
+	lc_status status;
+
+	if (f == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = find_place(f, path);
+	if (status == LC_OK)
+		status = open_data(f);
+	if (status != LC_OK)
+		lc__foreign_close(f);
+	else
+		*out = f;
+	return status;
+}
+
+void
+lc__foreign_close(struct lc__foreign *f)
+{
+	if (f == NULL)
+		return;
+	if (f->cursor != NULL)
+		mdb_cursor_close(f->cursor);
+	if (f->txn != NULL)
+		mdb_txn_abort(f->txn);
+	if (f->mdb != NULL)
+		mdb_env_close(f->mdb);
+	free(f->place);
+	free(f->path);
+	free(f);
+}
+
+/* ---- reading -------------------------------------------------------------------- */
+
+uint64_t
+lc__foreign_count(const struct lc__foreign *f)
+{
+	return f->meta.main_tree.entries;
+}
+
+lc_status
+lc__foreign_check(const struct lc__foreign *f)
+{
+	MDB_envinfo info;
+
+	if (f->locked)
+		return LC_OK;
+	/* The second commit after the one that is read may reuse its pages; the first is
+	 * seen here before that. */
+	mdb_env_info(f->mdb, &info);
+	return info.me_last_txnid == f->meta.txnid ? LC_OK : lc__error(LC_CHANGED, 0,
+	    "%s: another process wrote to it while it was read without a lock file",
+	    f->path);
+}
+
+/* What names a table has its record for a value; LMDB says of which sort one is only
+ * when it is to be opened. */
+static bool
+names_table(const struct lc__foreign *f, const MDB_val *key, const MDB_val *value)
+{
+	char name[NODE_KEY_MAX + 1];
+	MDB_dbi dbi;
+
+	if (value->mv_size != TREE_RECORD || key->mv_size >= sizeof(name) ||
+	    memchr(key->mv_data, '\0', key->mv_size) != NULL)
+		return false;
+	memcpy(name, key->mv_data, key->mv_size);
+	name[key->mv_size] = '\0';
+	if (mdb_dbi_open(f->txn, name, 0, &dbi) != 0)
+		return false;
+	mdb_dbi_close(f->mdb, dbi);
+	return true;
+}
+
+lc_status
+lc__foreign_next(struct lc__foreign *f, struct lc__foreign_entry *out)
+{
+	MDB_val key, value;
+	int rc;
+
+	return_if_error(lc__foreign_check(f));
+	rc = mdb_cursor_get(f->cursor, &key, &value, MDB_NEXT);
+	if (rc == MDB_NOTFOUND)
+		return LC_NOT_FOUND;
+	if (rc != 0)
+		return lc__mdb_error(f->path, rc, "read");
+	out->key = (lc_id){ key.mv_data, key.mv_size };
+	out->value = (struct lc__slice){ value.mv_data, value.mv_size };
+	out->table = names_table(f, &key, &value);
+	return LC_OK;
+}
