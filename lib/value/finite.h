@@ -13,12 +13,13 @@ struct lc__finite {
 };
 
 /**
- * LC_INVALID with the first element that is not tolerated: "NaN at [3,0,17]". Of a
- * complex number either part counts; integers and f8_e4m3 have no infinity.
+ * LC_INVALID with the first element that is not tolerated: "NaN at [3,0,17]", "-Inf at
+ * []". Of a complex number either part counts; integers and f8_e4m3 have no infinity.
+ * @param tensor  of any alignment; one that lc__tensor_check() passes
  */
 LC_CHECKED lc_status lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may);
 
-/** All tensors of a value, with their path in the error. Plain data is not looked at. */
+/** All tensors of a value, "part 'boxes.0': NaN at [3]". Plain data is not looked at. */
 LC_CHECKED lc_status lc__finite_value(const lc_value *value, struct lc__finite may);
 
 #endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "value/finite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "value/node.h"
+
+/* Scanned before it is asked whether something was found. */
+#define BLOCK 4096
+
+/*
+ * Floats without their signs are in the order of their bits as integers: numbers, then
+ * the infinity, then NaNs. What is not tolerated is thus a range of them, and an
+ * element lies in it if adding `reach` carries into the bit of the sign, and adding
+ * `beyond` does not. Several elements in 64 bits are added at once: a carry never
+ * leaves its element, and elements of zero are in no range.
+ */
+struct range {
+	uint64_t magnitudes;    /* all bits but the signs */
+	uint64_t reach, beyond; /* in each element */
+	size_t size;            /* of an element, in bytes */
+};
+
+/* ---- what is looked for ----------------------------------------------------------- */
+
+/* The floats of a dtype, or of its halves. */
+static const struct layout {
+	uint8_t size;      /* 0: no floats */
+	uint8_t parts;     /* of an element */
+	uint64_t infinity; /* its bits, or those of the first NaN if there is none */
+	bool has_infinity;
+} layouts[LC_DTYPE_COUNT] = {
+	[LC_F16] = { 2, 1, 0x7c00, true },
+	[LC_BF16] = { 2, 1, 0x7f80, true },
+	[LC_F32] = { 4, 1, 0x7f800000, true },
+	[LC_F64] = { 8, 1, 0x7ff0000000000000, true },
+	[LC_C64] = { 4, 2, 0x7f800000, true },
+	[LC_C128] = { 8, 2, 0x7ff0000000000000, true },
+	[LC_F8_E4M3] = { 1, 1, 0x7f, false },
+	[LC_F8_E5M2] = { 1, 1, 0x7c, true },
+};
+
+/* The same bits in each element. */
+static uint64_t
+repeated(uint64_t bits, size_t size)
+{
+	for (size_t width = 8 * size; width < 64; width *= 2)
+		bits |= bits << width;
+	return bits;
+}
+
+/* False if everything is tolerated. */
+static bool
+range_of(const struct layout *layout, struct lc__finite may, struct range *out)
+{
+	const uint64_t sign = (uint64_t)1 << (8 * layout->size - 1);
+	const bool nan = !may.nan, inf = !may.inf && layout->has_infinity;
+	const uint64_t first_nan = layout->infinity + layout->has_infinity;
+	const uint64_t first = inf ? layout->infinity : first_nan;
+	const uint64_t end = nan ? sign : first_nan;
+
+	out->size = layout->size;
+	out->magnitudes = repeated(sign - 1, layout->size);
+	out->reach = repeated(sign - first, layout->size);
+	out->beyond = repeated(sign - end, layout->size);
+	return nan || inf;
+}
+
+/* The bits of the signs of elements in the range. */
+static inline uint64_t
+in_range(const struct range *range, uint64_t bits)
+{
+	const uint64_t magnitude = bits & range->magnitudes;
+
+	return (magnitude + range->reach) & ~(magnitude + range->beyond) &
+	    ~range->magnitudes;
+}
+
+/* ---- scanning --------------------------------------------------------------------- */
+
+/* Without a branch, so that it becomes vectors of whatever width. */
+static inline bool
+words_have(const unsigned char *p, size_t size, const struct range *range)
+{
+	const struct range r = *range;
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < size; i += sizeof(uint64_t))
+		found |= in_range(&r, lc__get64(p + i));
+	return found != 0;
+}
+
+/* Up to 8 bytes; zeros, which are numbers, stand for the rest. */
+static uint64_t
+few_bytes(const unsigned char *p, size_t size)
+{
+	unsigned char word[sizeof(uint64_t)] = { 0 };
+
+	memcpy(word, p, size);
+	return lc__get64(word);
+}
+
+/* The place of the first element in the range among @p size bytes that may have one;
+ * @p size if there is none. */
+static size_t
+find_here(const unsigned char *p, size_t size, const struct range *range)
+{
+	for (size_t at = 0; at < size; at += range->size)
+		if (in_range(range, few_bytes(p + at, range->size)) != 0)
+			return at;
+	return size;
+}
+
+/* Likewise among any number of bytes. */
+static size_t
+find(const unsigned char *p, size_t size, const struct range *range)
+{
+	const size_t words = size / sizeof(uint64_t) * sizeof(uint64_t);
+	size_t at = 0;
+
+	for (; size - at >= BLOCK; at += BLOCK)
+		if (words_have(p + at, BLOCK, range))
+			return at + find_here(p + at, BLOCK, range);
+	if (words_have(p + at, words - at, range))
+		return at + find_here(p + at, words - at, range);
+	return words + find_here(p + words, size - words, range);
+}
+
+/* ---- saying where ----------------------------------------------------------------- */
+
+/* "[3,0,17]" for the position of an element. */
+static void
+describe_position(const lc_tensor *tensor, uint64_t element, char *out, size_t room)
+{
+	uint64_t position[LC_MAX_NDIM];
+	size_t used = 0;
+
+	for (uint32_t i = tensor->ndim; i-- > 0; element /= tensor->shape[i])
+		position[i] = element % tensor->shape[i];
+	for (uint32_t i = 0; i < tensor->ndim; i++)
+		used += (size_t)snprintf(out + used, room - used, "%s%llu",
+		    i > 0 ? "," : "", (unsigned long long)position[i]);
+	out[used] = '\0';
+}
+
+/* The element that begins, or whose half begins, at byte @p at. */
+static lc_status
+found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
+{
+	const uint64_t bits = few_bytes((const unsigned char *)tensor->data + at,
+	    layout->size);
+	const uint64_t sign = (uint64_t)1 << (8 * layout->size - 1);
+	const bool infinite = layout->has_infinity &&
+	    (bits & ~sign) == layout->infinity;
+	char position[LC_MAX_NDIM * 21 + 1];
+
+	describe_position(tensor, at / layout->size / layout->parts, position,
+	    sizeof(position));
+	return lc__error(LC_INVALID, 0, "%s at [%s]",
+	    !infinite ? "NaN" : bits & sign ? "-Inf" : "Inf", position);
+}
+
+lc_status
+lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may)
+{
+	const struct layout *layout;
+	struct range range;
+	size_t at;
+
+	if ((unsigned)tensor->dtype >= LC_DTYPE_COUNT || tensor->nbytes == 0)
+		return LC_OK;
+	layout = &layouts[tensor->dtype];
+	if (layout->size == 0 || !range_of(layout, may, &range))
+		return LC_OK;
+	at = find(tensor->data, tensor->nbytes, &range);
+	return at < tensor->nbytes ? found_at(tensor, layout, at) : LC_OK;
+}
+
+/* ---- values ----------------------------------------------------------------------- */
+
+static size_t
+position_of(const lc_value *child)
+{
+	const struct lc__group *group = lc__const_group_of(child->parent);
+	size_t i = 0;
+
+	while (group->child[i] != child)
+		i++;
+	return i;
+}
+
+/* The path of a part of @p root, as lc_value_find() takes it. */
+static void
+write_path(const lc_value *root, const lc_value *part, struct lc__buf *out)
+{
+	if (part == root)
+		return;
+	write_path(root, part->parent, out);
+	if (out->size > 0)
+		lc__buf_append(out, ".", 1);
+	if (part->parent->kind != LC_MAP) {
+		lc__buf_printf(out, "%zu", position_of(part));
+		return;
+	}
+	for (const char *p = part->name; *p != '\0'; p++) {
+		if (*p == '.' || *p == '\\')
+			lc__buf_append(out, "\\", 1);
+		lc__buf_append(out, p, 1);
+	}
+}
+
+static lc_status
+found_in(const lc_value *root, const lc_value *part)
+{
+	struct lc__buf path = { 0 };
+	lc_status status;
+
+	write_path(root, part, &path);
+	if (path.failed)
+		status = lc__error_prefix("a part");
+	else
+		status = lc__error_prefix("part '%.*s'",
+		    path.size < 200 ? (int)path.size : 200, (char *)path.data);
+	lc__buf_free(&path);
+	return status;
+}
+
+static lc_status
+check_part(const lc_value *root, const lc_value *part, struct lc__finite may)
+{
+	const struct lc__group *group;
+
+	if ((part->flags & LC__HAS_TENSOR) == 0)
+		return LC_OK;
+	if (part->kind == LC_TENSOR) {
+		if (lc__finite_tensor(lc__tensor_of(part), may) == LC_OK)
+			return LC_OK;
+		return part == root ? LC_INVALID : found_in(root, part);
+	}
+	group = lc__const_group_of(part);
+	for (uint32_t i = 0; i < group->count; i++)
+		return_if_error(check_part(root, group->child[i], may));
+	return LC_OK;
+}
+
+lc_status
+lc__finite_value(const lc_value *value, struct lc__finite may)
+{
+	return value != NULL ? check_part(value, value, may) : LC_OK;
+}
