@@ -20,9 +20,9 @@ struct lc__demands {
 /** What was done. */
 struct lc__filled {
 	uint64_t items;    /* looked at */
-	uint64_t there;    /* of them, stored already */
+	uint64_t there;    /* of them, stored already, or the same id came before */
 	uint64_t wrong;    /* stored, but not as demanded, or damaged: made anew */
-	uint64_t stored;   /* new */
+	uint64_t stored;   /* new, or anew */
 	uint64_t failed;
 	uint64_t bytes;    /* of the tensors stored */
 	struct lc__produced produced;
@@ -35,8 +35,12 @@ struct lc__fill {
 	/** The next item to be had, with id, key, payload and tag; valid until the next
 	 *  call. LC_NOT_FOUND behind the last one. */
 	lc_status (*next)(void *ctx, struct lc__item *out);
-	/** More demands on a value of this item, new or stored; NULL for none. */
+	/** More demands on a value of this item, new or stored; NULL for none. The
+	 *  tensors of one that is stored have no data unless demands.deep. */
 	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
+	/** Told of each batch that comes back, before anything of it is stored. NULL
+	 *  for nobody. */
+	void (*back)(void *ctx, const struct lc__batch *batch);
 	/** Told of each item that is over: stored, failed or (outcome OPEN) there
 	 *  already. NULL for nobody. */
 	lc_status (*over)(void *ctx, const struct lc__item *item);
@@ -46,11 +50,14 @@ struct lc__fill {
 	uint64_t batch;                  /* items a batch, at most */
 	uint64_t batch_bytes;            /* of payloads in a batch, at most, once it has one */
 	struct lc__failures *failures;   /* where failed items are written; NULL for nowhere */
-	bool dry_run;                    /* only count what is missing */
+	bool dry_run;                    /* only look: what is neither there nor ends up
+	                                    stored or failed is missing */
 };
 
 /**
- * Run. What is stored is durable when this returns, whatever it returns; the same
+ * Run. An id that comes again while it is being made, or after it failed, is not asked
+ * for again. Memory is bounded by the batches on their way, and grows by some bytes for
+ * each failed item. What is stored is durable when this returns, whatever it returns; the same
  * call does what is left.
  * @return LC_OK, also when items failed; else what stopped it.
  */

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fill/failures.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "format/base64.h"
+#include "format/json_text.h"
+#include "format/utf8.h"
+
+struct lc__failures {
+	char *path;
+	int fd;
+	uint64_t count; /* written by us */
+};
+
+lc_status
+lc__failures_open(const char *path, bool keep, struct lc__failures **out)
+{
+	struct lc__failures *f = calloc(1, sizeof(*f));
+	int sys;
+
+	if (f == NULL || (f->path = strdup(path)) == NULL) {
+		free(f);
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	}
+	/* Appended, so that lines of several processes stay whole. */
+	f->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+	    (keep ? 0 : O_TRUNC), 0666);
+	if (f->fd != -1) {
+		*out = f;
+		return LC_OK;
+	}
+	sys = errno;
+	free(f->path);
+	free(f);
+	return lc__error_sys(sys, "%s: create", path);
+}
+
+static void
+put_text(FILE *out, const char *name, const void *text, size_t size)
+{
+	fprintf(out, ",\"%s\":", name);
+	lc__json_string(out, text, size);
+}
+
+static void
+put_id(FILE *out, const lc_id *id)
+{
+	if (lc__utf8_valid(id->data, id->size)) {
+		fputs("{\"id\":", out);
+		lc__json_string(out, id->data, id->size);
+		return;
+	}
+	fputs("{\"id_base64\":\"", out);
+	lc__base64_write(out, id->data, id->size);
+	putc('"', out);
+}
+
+static void
+put_time(FILE *out)
+{
+	const time_t now = (time_t)(lc__clock_wall_ms() / 1000);
+	char text[32];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	put_text(out, "at", text, strlen(text));
+}
+
+static lc_status
+make_line(const struct lc__batch *batch, const struct lc__item *item,
+    char **text, size_t *size)
+{
+	const char *why = item->why != NULL ? item->why : "";
+	FILE *out = open_memstream(text, size);
+
+	if (out == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	put_id(out, &item->id);
+	put_text(out, "why", why, strlen(why));
+	fprintf(out, ",\"attempts\":%u", item->attempts);
+	if (batch != NULL && batch->standard_error.size > 0)
+		put_text(out, "stderr", batch->standard_error.data,
+		    batch->standard_error.size);
+	put_time(out);
+	fputs("}\n", out);
+	return fclose(out) == 0 ? LC_OK :
+	    lc__error(LC_NO_MEMORY, 0, "out of memory");
+}
+
+lc_status
+lc__failures_add(struct lc__failures *failures, const struct lc__batch *batch,
+    const struct lc__item *item)
+{
+	char *text = NULL;
+	size_t size = 0;
+	lc_status status = make_line(batch, item, &text, &size);
+
+	if (status == LC_OK)
+		status = lc__write_full(failures->fd, text, size, failures->path);
+	if (status == LC_OK)
+		failures->count++;
+	free(text);
+	return status;
+}
+
+uint64_t
+lc__failures_count(const struct lc__failures *failures)
+{
+	return failures->count;
+}
+
+static lc_status
+remove_if_empty(const struct lc__failures *failures)
+{
+	struct stat st;
+
+	/* A device, or what another process has put there meanwhile, stays. */
+	if (fstat(failures->fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    st.st_size > 0)
+		return LC_OK;
+	if (unlink(failures->path) == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s: remove", failures->path);
+	return LC_OK;
+}
+
+lc_status
+lc__failures_close(struct lc__failures *failures)
+{
+	lc_status status;
+
+	if (failures == NULL)
+		return LC_OK;
+	status = remove_if_empty(failures);
+	if (close(failures->fd) == -1 && status == LC_OK)
+		status = lc__error_sys(errno, "%s: close", failures->path);
+	free(failures->path);
+	free(failures);
+	return status;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fill/feed.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fill/lines.h"
+#include "fill/tally.h"
+
+/* Before a record that would make it larger, a chunk is committed: a chunk of 512 MiB
+ * and more cannot be. */
+#define CHUNK_MOST ((uint64_t)256 << 20)
+
+/* ---- opening and closing ------------------------------------------------------ */
+
+uint64_t
+lc__feed_chunk(const struct lc__feed *feed)
+{
+	return feed->chunks + (feed->records + feed->items) /
+	    feed->feeding->fill->chunk;
+}
+
+bool
+lc__feed_is_idle(const struct lc__feed *feed)
+{
+	return feed->first == NULL && feed->done.offset == feed->offset;
+}
+
+static void
+let_go(struct lc__feed *feed, enum lc__feed_state state)
+{
+	lc__shard_close(feed->shard);
+	lc_writer_close(feed->writer);
+	feed->feeding->open -= feed->state == LC__FEED_OPEN;
+	feed->shard = NULL;
+	feed->writer = NULL;
+	feed->has_line = false;
+	feed->records = feed->bytes = 0;
+	feed->state = state;
+}
+
+void
+lc__feed_close(struct lc__feed *feed)
+{
+	let_go(feed, LC__FEED_CLOSED);
+}
+
+static void
+unlink_sent(struct lc__feed *feed, const struct lc__sent *sent)
+{
+	struct lc__sent **link = &feed->first;
+
+	feed->last = NULL;
+	while (*link != NULL) {
+		if (*link == sent)
+			*link = sent->next;
+		else
+			link = &(feed->last = *link)->next;
+	}
+	feed->sent--;
+}
+
+/* Forget what is back, or all of it; what is not back is freed when it is. */
+static void
+forget_sent(struct lc__feed *feed, bool all)
+{
+	struct lc__sent *next;
+
+	for (struct lc__sent *sent = feed->first; sent != NULL; sent = next) {
+		next = sent->next;
+		if (sent->batch == NULL && !all)
+			continue;
+		unlink_sent(feed, sent);
+		lc__sent_free(sent);
+	}
+	feed->items = 0;
+}
+
+/* The input ends before its end, of lc_last_error(). */
+static void
+stop(struct lc__feed *feed, bool unread)
+{
+	struct lc__feeding *feeding = feed->feeding;
+	const lc_error why = *lc_last_error();
+
+	feeding->filled.stopped++;
+	feeding->filled.unread += unread;
+	forget_sent(feed, false);
+	let_go(feed, LC__FEED_STOPPED);
+	if (feeding->fill->stopped != NULL)
+		feeding->fill->stopped(feeding->fill->ctx, feed->source->path,
+		    why.text);
+}
+
+static lc_status
+open_shard(struct lc__feed *feed)
+{
+	const lc_input_info *info = lc_writer_info(feed->writer);
+
+	feed->chunks = info->chunks;
+	if (lc__cursor_decode(info->cursor, &feed->done) != LC_OK)
+		return lc__error_prefix("%s", feed->source->path);
+	feed->offset = feed->done.offset;
+	feed->ended = false;
+	return lc__shard_open(feed->source->path, feed->source->kind, &feed->done,
+	    &feed->shard);
+}
+
+/* Somebody else has finished it meanwhile. */
+static void
+found_finished(struct lc__feed *feed)
+{
+	feed->feeding->filled.finished++;
+	let_go(feed, LC__FEED_FINISHED);
+}
+
+lc_status
+lc__feed_open(struct lc__feed *feed)
+{
+	lc_status status = lc_writer_open(feed->feeding->fill->cache,
+	    feed->source->path, &feed->writer);
+
+	if (status == LC_BUSY)
+		feed->state = LC__FEED_HELD;
+	if (status != LC_OK)
+		return status == LC_BUSY ? LC_OK : status;
+	feed->state = LC__FEED_OPEN;
+	feed->feeding->open++;
+	if (lc_writer_info(feed->writer)->finished)
+		found_finished(feed);
+	else if (open_shard(feed) != LC_OK)
+		stop(feed, true);
+	return LC_OK;
+}
+
+void
+lc__feed_free(struct lc__feed *feed)
+{
+	forget_sent(feed, true);
+	let_go(feed, LC__FEED_CLOSED);
+}
+
+/* ---- committing --------------------------------------------------------------- */
+
+/* What a commit says of this input alone: somebody else stored one of the ids, or has
+ * written it although we hold it. */
+static bool
+is_of_input(lc_status status)
+{
+	return status == LC_EXISTS || status == LC_BUSY || status == LC_INVALID;
+}
+
+static lc_status
+commit(struct lc__feed *feed, bool finish)
+{
+	struct lc__inputs_filled *filled = &feed->feeding->filled;
+	struct lc__buf cursor = { 0 };
+	lc_status status = LC_NO_MEMORY;
+
+	lc__cursor_encode(&feed->done, &cursor);
+	if (cursor.failed)
+		status = lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+	else if (finish)
+		status = lc_writer_finish(feed->writer, cursor.data, cursor.size);
+	else
+		status = lc_writer_commit(feed->writer, cursor.data, cursor.size);
+	lc__buf_free(&cursor);
+	return_if_error(status);
+	filled->stored += feed->records;
+	filled->bytes += feed->bytes;
+	filled->chunks += feed->records > 0;
+	filled->shard_done += feed->done.offset - feed->offset;
+	feed->offset = feed->done.offset;
+	feed->chunks += feed->records > 0;
+	feed->records = feed->bytes = 0;
+	return LC_OK;
+}
+
+/* ---- taking results --------------------------------------------------------------- */
+
+static lc_status
+tell_failed(struct lc__feed *feed, const struct lc__batch *batch,
+    const struct lc__item *item, bool bad)
+{
+	struct lc__feeding *feeding = feed->feeding;
+
+	feeding->filled.failed += !bad;
+	feeding->filled.bad += bad;
+	if (feeding->fill->failures != NULL)
+		return_if_error(lc__failures_add(feeding->fill->failures, batch,
+		    item));
+	if (feeding->fill->failed != NULL)
+		feeding->fill->failed(feeding->fill->ctx, item);
+	return LC_OK;
+}
+
+/* The rest of a batch that an input stops in: what failed in it is told too. */
+static lc_status
+tell_rest(struct lc__feed *feed, const struct lc__sent *sent)
+{
+	for (size_t i = sent->taken + 1; i < sent->batch->count; i++)
+		if (sent->batch->items[i].outcome == LC__ITEM_FAILED)
+			return_if_error(tell_failed(feed, sent->batch,
+			    &sent->batch->items[i], sent->bad));
+	return LC_OK;
+}
+
+static lc_status
+take_failed(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
+{
+	return_if_error(tell_failed(feed, sent->batch, item, sent->bad));
+	if (feed->feeding->fill->skip_failed)
+		return LC_OK;
+	return_if_error(tell_rest(feed, sent));
+	(void)lc__error(LC_FAILED, 0, "%s", item->why != NULL ? item->why : "failed");
+	stop(feed, sent->bad);
+	return LC_OK;
+}
+
+static lc_status
+put(struct lc__feed *feed, const struct lc__item *item)
+{
+	const struct lc__inputs_fill *fill = feed->feeding->fill;
+	lc_status status;
+
+	/* Here it is this item that failed; in a commit nobody could tell which. */
+	if (fill->name != NULL) {
+		status = lc_contains(fill->cache, item->id.data, item->id.size);
+		if (status == LC_OK)
+			return lc__error(LC_EXISTS, 0, "the module has this "
+			    "cache_id already");
+		if (status != LC_NOT_FOUND)
+			return status;
+	}
+	return lc_writer_put_value(feed->writer, item->id.data, item->id.size,
+	    item->value);
+}
+
+static lc_status
+end_chunk(struct lc__feed *feed)
+{
+	const lc_status status = commit(feed, false);
+
+	if (!is_of_input(status))
+		return status;
+	stop(feed, false);
+	return LC_OK;
+}
+
+static lc_status
+take_good(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
+{
+	const uint64_t bytes = lc__tally_bytes(item->value);
+	lc_status status;
+
+	if (feed->records > 0 && feed->bytes + bytes > CHUNK_MOST) {
+		return_if_error(end_chunk(feed));
+		if (feed->state != LC__FEED_OPEN)
+			return LC_OK;
+	}
+	status = put(feed, item);
+	if (lc__tally_is_item(status)) {
+		return_if_error(lc__tally_fail(item));
+		return take_failed(feed, sent, item);
+	}
+	return_if_error(status);
+	feed->records++;
+	feed->bytes += bytes;
+	return LC_OK;
+}
+
+/* Take the next result of a batch. Unless the feed is open behind it, the batch is
+ * no more. */
+static lc_status
+take_one(struct lc__feed *feed, struct lc__sent *sent)
+{
+	struct lc__item *item = &sent->batch->items[sent->taken];
+
+	return_if_error(item->outcome == LC__ITEM_DONE ?
+	    take_good(feed, sent, item) : take_failed(feed, sent, item));
+	if (feed->state != LC__FEED_OPEN)
+		return LC_OK;
+	feed->done = sent->behind[item->tag];
+	feed->items -= !sent->bad;
+	sent->taken++;
+	if (feed->records == feed->feeding->fill->chunk ||
+	    feed->bytes >= LC__CHUNK_TENSORS)
+		return end_chunk(feed);
+	return LC_OK;
+}
+
+/* Everything was taken, and there are no more lines. */
+static lc_status
+finish(struct lc__feed *feed)
+{
+	lc_status status;
+
+	feed->done = feed->line.behind;
+	status = commit(feed, true);
+	if (is_of_input(status)) {
+		stop(feed, false);
+		return LC_OK;
+	}
+	return_if_error(status);
+	found_finished(feed);
+	return LC_OK;
+}
+
+/* Take what has come back, as far as nothing before it is missing. */
+static lc_status
+take_all(struct lc__feed *feed)
+{
+	struct lc__sent *sent;
+
+	while (feed->first != NULL && feed->first->batch != NULL) {
+		while (feed->first->taken < feed->first->batch->count) {
+			return_if_error(take_one(feed, feed->first));
+			if (feed->state != LC__FEED_OPEN)
+				return LC_OK;
+		}
+		sent = feed->first;
+		unlink_sent(feed, sent);
+		lc__sent_free(sent);
+	}
+	return feed->ended && feed->first == NULL ? finish(feed) : LC_OK;
+}
+
+lc_status
+lc__feed_back(struct lc__batch *batch)
+{
+	struct lc__sent *sent = (struct lc__sent *)(uintptr_t)batch->tag;
+
+	struct lc__feed *feed = sent->feed;
+
+	sent->batch = batch;
+	feed->feeding->out--;
+	if (feed->state == LC__FEED_OPEN)
+		return take_all(feed);
+	/* It has stopped meanwhile. */
+	unlink_sent(feed, sent);
+	lc__sent_free(sent);
+	return LC_OK;
+}
+
+/* ---- giving out ------------------------------------------------------------------- */
+
+static void
+add_sent(struct lc__feed *feed, struct lc__sent *sent)
+{
+	sent->feed = feed;
+	feed->sent++;
+	if (feed->last != NULL)
+		feed->last->next = sent;
+	else
+		feed->first = sent;
+	feed->last = sent;
+}
+
+static void
+give_out(struct lc__feed *feed, struct lc__sent *sent, struct lc__batch **out)
+{
+	*out = sent->batch;
+	sent->batch->tag = (uintptr_t)sent;
+	feed->items += sent->batch->count;
+	feed->feeding->filled.items += sent->batch->count;
+	feed->feeding->out++;
+	sent->batch = NULL;
+	add_sent(feed, sent);
+}
+
+lc_status
+lc__feed_next(struct lc__feed *feed, struct lc__batch **out)
+{
+	struct lc__sent *sent, *bad;
+	lc_status status = lc__lines_take(feed, &sent, &bad);
+
+	*out = NULL;
+	if (status == LC_NO_MEMORY)
+		return status;
+	/* The file is not to be read any more: what was read of it is not lost. */
+	if (status != LC_OK) {
+		stop(feed, true);
+		return LC_OK;
+	}
+	if (sent != NULL)
+		give_out(feed, sent, out);
+	if (bad != NULL)
+		add_sent(feed, bad);
+	return sent == NULL ? take_all(feed) : LC_OK;
+}

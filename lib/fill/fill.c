@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fill/fill.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fill/done.h"
+#include "fill/idset.h"
+#include "fill/tally.h"
+
+/* Items that are looked up together, and the bytes of their payloads at most once
+ * there is one. */
+#define LOOK 256
+#define LOOK_BYTES ((size_t)4 << 20)
+
+/* A run under way. */
+struct run {
+	const struct lc__fill *fill;
+	struct lc__filled filled;
+	struct lc__idset asked;     /* given to a producer and not stored: also what failed */
+	struct lc__item look[LOOK]; /* items in memory of their own */
+	enum lc__stored stored[LOOK];
+	struct lc__item *missing;   /* to be made, in the same memory */
+	size_t n_missing, room;
+	uint64_t missing_bytes;     /* of their payloads */
+	bool ended;                 /* there are no more items */
+};
+
+/* ---- what is missing -------------------------------------------------------- */
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+}
+
+/* What an item points to goes into one block, which begins with its id. */
+static lc_status
+own(struct lc__item *item)
+{
+	unsigned char *block = malloc(item->id.size + item->payload.size + 1);
+
+	if (block == NULL)
+		return no_memory();
+	memcpy(block, item->id.data, item->id.size);
+	if (item->payload.size > 0)
+		memcpy(block + item->id.size, item->payload.data,
+		    item->payload.size);
+	item->payload.data = block + item->id.size;
+	item->id.data = block;
+	return LC_OK;
+}
+
+static void
+disown(struct lc__item *item)
+{
+	free((void *)(uintptr_t)item->id.data);
+}
+
+/* Up to LOOK items in memory of their own. */
+static lc_status
+take_items(struct run *run, size_t *n)
+{
+	lc_status status = LC_OK;
+	size_t bytes = 0;
+
+	for (*n = 0; *n < LOOK && bytes < LOOK_BYTES; (*n)++) {
+		struct lc__item *item = &run->look[*n];
+
+		memset(item, 0, sizeof(*item));
+		status = run->fill->next(run->fill->ctx, item);
+		if (status == LC_NOT_FOUND) {
+			run->ended = true;
+			return LC_OK;
+		}
+		if (status == LC_OK)
+			status = own(item);
+		if (status != LC_OK)
+			break;
+		bytes += item->id.size + item->payload.size;
+	}
+	return status;
+}
+
+static lc_status
+tell_over(struct run *run, const struct lc__item *item)
+{
+	return run->fill->over == NULL ? LC_OK :
+	    run->fill->over(run->fill->ctx, item);
+}
+
+static lc_status
+add_missing(struct run *run, struct lc__item *item)
+{
+	if (run->n_missing == run->room) {
+		const size_t room = run->room > 0 ? run->room * 2 : LOOK;
+		struct lc__item *items = reallocarray(run->missing, room,
+		    sizeof(*items));
+		if (items == NULL)
+			return no_memory();
+		run->missing = items;
+		run->room = room;
+	}
+	run->missing[run->n_missing++] = *item;
+	run->missing_bytes += item->payload.size;
+	item->id.data = NULL;
+	return LC_OK;
+}
+
+/* Is it to be made? What is on its way already, or failed, is not. */
+static lc_status
+sort_item(struct run *run, struct lc__item *item, enum lc__stored stored)
+{
+	bool added = true;
+
+	if (stored == LC__STORED_DONE) {
+		run->filled.there++;
+		return tell_over(run, item);
+	}
+	run->filled.wrong += run->fill->dry_run && stored == LC__STORED_WRONG;
+	if (run->fill->dry_run)
+		return LC_OK;
+	return_if_error(lc__idset_add(&run->asked, item->id, &added));
+	if (!added) {
+		run->filled.there++;
+		return tell_over(run, item);
+	}
+	run->filled.wrong += stored == LC__STORED_WRONG;
+	return add_missing(run, item);
+}
+
+static lc_status
+look(struct run *run, size_t n)
+{
+	const struct lc__fill *fill = run->fill;
+	lc_status status = LC_OK;
+
+	if (fill->cache == NULL)
+		memset(run->stored, 0, sizeof(run->stored));
+	else
+		status = lc__done_look(fill->cache, &fill->demands, fill->check,
+		    fill->ctx, run->look, n, run->stored);
+	run->filled.items += status == LC_OK ? n : 0;
+	for (size_t i = 0; i < n && status == LC_OK; i++)
+		status = sort_item(run, &run->look[i], run->stored[i]);
+	return status;
+}
+
+static lc_status
+idle(void *ctx)
+{
+	struct run *run = ctx;
+
+	return run->fill->idle == NULL ? LC_OK :
+	    run->fill->idle(run->fill->ctx, &run->filled);
+}
+
+/* Take some more items, and keep those that are missing. */
+static lc_status
+gather(struct run *run)
+{
+	size_t n;
+	lc_status status;
+
+	/* What is there already may go on for long without a producer's doing. */
+	return_if_error(idle(run));
+	status = take_items(run, &n);
+	if (status == LC_OK)
+		status = look(run, n);
+	for (size_t i = 0; i < n; i++)
+		disown(&run->look[i]);
+	return status;
+}
+
+/* ---- batches ------------------------------------------------------------------ */
+
+/* How many of the missing make a batch, and the bytes of their ids and payloads. */
+static size_t
+batch_count(const struct run *run, size_t *bytes)
+{
+	uint64_t payload = 0;
+	size_t n = 0;
+
+	*bytes = 0;
+	while (n < run->n_missing && n < run->fill->batch) {
+		const struct lc__item *item = &run->missing[n];
+
+		if (n > 0 && payload + item->payload.size > run->fill->batch_bytes)
+			break;
+		payload += item->payload.size;
+		*bytes += item->id.size + item->payload.size;
+		n++;
+	}
+	return n;
+}
+
+/* Move an item's bytes to @p at. */
+static unsigned char *
+move_item(struct lc__item *to, struct lc__item *from, unsigned char *at)
+{
+	*to = *from;
+	memcpy(at, from->id.data, from->id.size + from->payload.size);
+	to->id.data = at;
+	to->payload.data = at + from->id.size;
+	disown(from);
+	return at + from->id.size + from->payload.size;
+}
+
+static lc_status
+make_batch(struct run *run, struct lc__batch **out)
+{
+	size_t bytes;
+	const size_t n = batch_count(run, &bytes);
+	struct lc__batch *batch = lc__batch_new(n);
+	unsigned char *at;
+
+	if (batch == NULL || (batch->memory = malloc(bytes + 1)) == NULL) {
+		lc__batch_free(batch);
+		return no_memory();
+	}
+	at = batch->memory;
+	for (size_t i = 0; i < n; i++) {
+		run->missing_bytes -= run->missing[i].payload.size;
+		at = move_item(&batch->items[i], &run->missing[i], at);
+	}
+	run->n_missing -= n;
+	memmove(run->missing, run->missing + n,
+	    run->n_missing * sizeof(*run->missing));
+	*out = batch;
+	return LC_OK;
+}
+
+static lc_status
+next(void *ctx, struct lc__batch **out)
+{
+	struct run *run = ctx;
+
+	while (!run->ended && run->n_missing < run->fill->batch &&
+	    run->missing_bytes < run->fill->batch_bytes)
+		return_if_error(gather(run));
+	return run->n_missing == 0 ? LC_NOT_FOUND : make_batch(run, out);
+}
+
+static lc_status
+check(void *ctx, const struct lc__item *item, const lc_value *value)
+{
+	const struct lc__fill *fill = ((const struct run *)ctx)->fill;
+
+	return_if_error(lc__demands_value(fill->cache, &fill->demands, value));
+	return fill->check == NULL ? LC_OK : fill->check(fill->ctx, item, value);
+}
+
+/* ---- what comes back ------------------------------------------------------------ */
+
+static lc_status
+fail(struct run *run, const struct lc__batch *batch, struct lc__item *item)
+{
+	run->filled.failed++;
+	if (run->fill->failures != NULL)
+		return_if_error(lc__failures_add(run->fill->failures, batch, item));
+	return tell_over(run, item);
+}
+
+static lc_status
+store(struct run *run, const struct lc__batch *batch, struct lc__item *item)
+{
+	const uint64_t bytes = lc__tally_bytes(item->value);
+	const lc_status status = lc_put_value(run->fill->cache, item->id.data,
+	    item->id.size, item->value);
+
+	if (lc__tally_is_item(status)) {
+		return_if_error(lc__tally_fail(item));
+		return fail(run, batch, item);
+	}
+	return_if_error(status);
+	run->filled.stored++;
+	run->filled.bytes += bytes;
+	lc__idset_remove(&run->asked, item->id);
+	return tell_over(run, item);
+}
+
+static lc_status
+done(void *ctx, struct lc__batch *batch)
+{
+	struct run *run = ctx;
+	lc_status status = LC_OK;
+
+	if (run->fill->back != NULL)
+		run->fill->back(run->fill->ctx, batch);
+	for (size_t i = 0; i < batch->count && status == LC_OK; i++)
+		status = batch->items[i].outcome == LC__ITEM_DONE ?
+		    store(run, batch, &batch->items[i]) :
+		    fail(run, batch, &batch->items[i]);
+	lc__batch_free(batch);
+	return status;
+}
+
+/* ---- the whole -------------------------------------------------------------------- */
+
+static lc_status
+run_producers(struct run *run)
+{
+	const struct lc__work work = { next, check, done, idle, run };
+	lc_status status = lc__produce(run->fill->producers, &work,
+	    &run->filled.produced);
+	const lc_error error = *lc_last_error();
+	const lc_status flushed = lc_flush(run->fill->cache);
+
+	/* What stopped it is told, not what came of it. */
+	return status != LC_OK ? lc__error_raise(&error) : flushed;
+}
+
+static void
+free_run(struct run *run)
+{
+	for (size_t i = 0; i < run->n_missing; i++)
+		disown(&run->missing[i]);
+	free(run->missing);
+	lc__idset_free(&run->asked);
+	free(run);
+}
+
+lc_status
+lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	lc_status status = LC_OK;
+
+	if (run == NULL)
+		return no_memory();
+	run->fill = fill;
+	/* Whatever the handle has pending then is this run's own. */
+	if (!fill->dry_run)
+		status = lc_flush(fill->cache);
+	if (status == LC_OK && !fill->dry_run)
+		status = run_producers(run);
+	while (status == LC_OK && fill->dry_run && !run->ended)
+		status = gather(run);
+	*out = run->filled;
+	free_run(run);
+	return status;
+}

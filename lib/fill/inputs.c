@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fill/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fill/done.h"
+#include "fill/feed.h"
+#include "fill/fingerprint.h"
+
+/* A run under way. */
+struct run {
+	const struct lc__inputs_fill *fill;
+	struct lc__feeding feeding;
+	struct lc__feed *feeds;   /* fill->n of them */
+	struct lc__feed *current; /* whose chunk is being given out, or NULL */
+	uint64_t most;            /* batches that one input may have on their way */
+	uint64_t stands;          /* the chunk that current began with */
+	bool asked_again;         /* held inputs were tried once more */
+};
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+}
+
+/* ---- declaring ---------------------------------------------------------------- */
+
+
+/* Told of the sizes too, on the way. */
+static lc_status
+read_fingerprints(struct run *run, unsigned char (*prints)[LC__FINGERPRINT],
+    lc_input *inputs)
+{
+	for (size_t i = 0; i < run->fill->n; i++) {
+		const char *path = run->fill->shards[i].path;
+		uint64_t size;
+
+		return_if_error(lc__fingerprint(path, prints[i], &size));
+		run->feeding.filled.shard_bytes += size;
+		inputs[i] = (lc_input){ path, { prints[i], LC__FINGERPRINT } };
+		if (run->fill->idle != NULL)
+			return_if_error(run->fill->idle(run->fill->ctx,
+			    &run->feeding.filled));
+	}
+	return LC_OK;
+}
+
+static lc_status
+declare(struct run *run)
+{
+	const size_t n = run->fill->n;
+	unsigned char (*prints)[LC__FINGERPRINT] = calloc(n, sizeof(*prints));
+	lc_input *inputs = calloc(n, sizeof(*inputs));
+	lc_status status = LC_OK;
+
+	if (prints == NULL || inputs == NULL)
+		status = no_memory();
+	if (status == LC_OK)
+		status = read_fingerprints(run, prints, inputs);
+	if (status == LC_OK && !run->fill->dry_run)
+		status = lc_inputs_declare(run->fill->cache, n, inputs);
+	free(prints);
+	free(inputs);
+	return status;
+}
+
+/* How far an input is. Of a dry run nothing was declared: it may be another one. */
+static int
+learn(void *ctx, const lc_input_info *info)
+{
+	struct run *run = ctx;
+	struct lc__feed *feed = &run->feeds[info->index];
+
+	if (info->index >= run->fill->n ||
+	    strcmp(info->name, feed->source->path) != 0)
+		return 1;
+	feed->chunks = info->chunks;
+	if (lc__cursor_decode(info->cursor, &feed->done) == LC_OK)
+		feed->offset = feed->done.offset;
+	run->feeding.filled.shard_before += feed->offset;
+	if (info->finished) {
+		feed->state = LC__FEED_FINISHED;
+		run->feeding.filled.finished++;
+	}
+	return 0;
+}
+
+static lc_status
+prepare(struct run *run)
+{
+	const struct lc__inputs_fill *fill = run->fill;
+	lc_status status;
+
+	run->feeds = calloc(fill->n, sizeof(*run->feeds));
+	if (run->feeds == NULL)
+		return no_memory();
+	run->feeding.fill = fill;
+	run->feeding.filled.inputs = fill->n;
+	for (size_t i = 0; i < fill->n; i++) {
+		run->feeds[i].feeding = &run->feeding;
+		run->feeds[i].source = &fill->shards[i];
+	}
+	return_if_error(declare(run));
+	if (fill->cache == NULL)
+		return LC_OK;
+	status = lc_inputs(fill->cache, learn, run);
+	run->feeding.filled.shard_done = run->feeding.filled.shard_before;
+	return status == LC_CANCELLED ? lc__error(LC_INVALID, 0, "the module has "
+	    "other inputs than these") : status;
+}
+
+/* ---- whose turn it is ------------------------------------------------------------ */
+
+/* Can it be asked for a batch? */
+static bool
+is_ready(const struct run *run, const struct lc__feed *feed)
+{
+	if (feed->state == LC__FEED_CLOSED)
+		return true;
+	return feed->state == LC__FEED_OPEN && !feed->ended && feed->sent < run->most;
+}
+
+/* An input that is open and whose turn is over; the last one, as its next is furthest
+ * away. */
+static struct lc__feed *
+find_idle(const struct run *run)
+{
+	struct lc__feed *found = NULL;
+
+	for (size_t i = 0; i < run->fill->n; i++)
+		if (run->feeds[i].state == LC__FEED_OPEN &&
+		    lc__feed_is_idle(&run->feeds[i]))
+			found = &run->feeds[i];
+	return found;
+}
+
+/* The first in the order of the chunks to come that is ready; NULL without one. */
+static struct lc__feed *
+find_first(const struct run *run, bool open_only)
+{
+	struct lc__feed *found = NULL;
+
+	for (size_t i = 0; i < run->fill->n; i++) {
+		struct lc__feed *feed = &run->feeds[i];
+
+		if (!is_ready(run, feed) ||
+		    (open_only && feed->state != LC__FEED_OPEN))
+			continue;
+		if (found == NULL || lc__feed_chunk(feed) < lc__feed_chunk(found))
+			found = feed;
+	}
+	return found;
+}
+
+/* Open an input whose turn it is; another one may have to be closed for it. NULL in
+ * @p feed: none can be now. */
+static lc_status
+open_feed(struct run *run, struct lc__feed **feed)
+{
+	struct lc__feed *idle;
+
+	if ((*feed)->state == LC__FEED_OPEN)
+		return LC_OK;
+	if (run->feeding.open >= LC__INPUTS_OPEN) {
+		idle = find_idle(run);
+		if (idle == NULL) {
+			*feed = find_first(run, true);
+			return LC_OK;
+		}
+		lc__feed_close(idle);
+	}
+	return lc__feed_open(*feed);
+}
+
+/* Those that others held may be free by now. True if there are any. */
+static bool
+ask_again(struct run *run)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < run->fill->n && !run->asked_again; i++) {
+		if (run->feeds[i].state != LC__FEED_HELD)
+			continue;
+		run->feeds[i].state = LC__FEED_CLOSED;
+		any = true;
+	}
+	run->asked_again = true;
+	return any;
+}
+
+/* The input that the next batch is of: the same one until its chunk is given out. NULL
+ * for none now. */
+static lc_status
+choose(struct run *run, struct lc__feed **out)
+{
+	struct lc__feed *feed = run->current;
+
+	if (feed == NULL || feed->state != LC__FEED_OPEN || !is_ready(run, feed) ||
+	    lc__feed_chunk(feed) > run->stands)
+		feed = find_first(run, false);
+	*out = feed;
+	if (feed == NULL)
+		return LC_OK;
+	return_if_error(open_feed(run, out));
+	run->current = *out;
+	run->stands = *out != NULL ? lc__feed_chunk(*out) : 0;
+	return LC_OK;
+}
+
+/* ---- the producers' work ------------------------------------------------------------ */
+
+static lc_status
+next(void *ctx, struct lc__batch **out)
+{
+	struct run *run = ctx;
+	struct lc__feed *feed;
+
+	*out = NULL;
+	for (;;) {
+		return_if_error(choose(run, &feed));
+		if (feed == NULL && run->feeding.out > 0)
+			return LC_BUSY;
+		if (feed == NULL && !ask_again(run))
+			return LC_NOT_FOUND;
+		if (feed != NULL && feed->state == LC__FEED_OPEN)
+			return_if_error(lc__feed_next(feed, out));
+		if (*out != NULL)
+			return LC_OK;
+	}
+}
+
+static lc_status
+check(void *ctx, const struct lc__item *item, const lc_value *value)
+{
+	const struct lc__inputs_fill *fill = ((const struct run *)ctx)->fill;
+
+	(void)item;
+	return lc__demands_value(fill->cache, &fill->demands, value);
+}
+
+static lc_status
+done(void *ctx, struct lc__batch *batch)
+{
+	const struct lc__inputs_fill *fill = ((const struct run *)ctx)->fill;
+
+	if (fill->back != NULL)
+		fill->back(fill->ctx, batch);
+	return lc__feed_back(batch);
+}
+
+static lc_status
+idle(void *ctx)
+{
+	const struct run *run = ctx;
+
+	return run->fill->idle == NULL ? LC_OK :
+	    run->fill->idle(run->fill->ctx, &run->feeding.filled);
+}
+
+/* ---- what is left ------------------------------------------------------------------- */
+
+static lc_status
+count_lines(struct run *run, struct lc__shard *shard, struct lc__inputs_filled *filled)
+{
+	struct lc__line line = { .size = 0 };
+	lc_status status = LC_OK;
+
+	while (status != LC_NOT_FOUND) {
+		status = lc__shard_next(shard, &line);
+		filled->items += status == LC_OK;
+		filled->bad += status == LC_INVALID;
+		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_INVALID)
+			return status;
+		if (line.number % 4096 == 0)
+			return_if_error(idle(run));
+	}
+	return LC_OK;
+}
+
+static lc_status
+count_all(struct run *run)
+{
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; i < run->fill->n && status == LC_OK; i++) {
+		const struct lc__feed *feed = &run->feeds[i];
+		struct lc__shard *shard = NULL;
+
+		if (feed->state == LC__FEED_FINISHED)
+			continue;
+		status = lc__shard_open(feed->source->path, feed->source->kind,
+		    &feed->done, &shard);
+		if (status == LC_OK)
+			status = count_lines(run, shard, &run->feeding.filled);
+		lc__shard_close(shard);
+	}
+	return status;
+}
+
+/* ---- the whole -------------------------------------------------------------------- */
+
+/* Enough that no producer waits while the oldest batch of an only input takes long. */
+static uint64_t
+most_of(const struct lc__producers *producers)
+{
+	return 2 * (uint64_t)producers->children * (1 + producers->ahead) + 2;
+}
+
+static void
+free_run(struct run *run)
+{
+	for (size_t i = 0; run->feeds != NULL && i < run->fill->n; i++)
+		lc__feed_free(&run->feeds[i]);
+	free(run->feeds);
+}
+
+lc_status
+lc__inputs_run(const struct lc__inputs_fill *fill, struct lc__inputs_filled *out)
+{
+	struct run run = { .fill = fill };
+	const struct lc__work work = { next, check, done, idle, &run };
+	lc_status status = prepare(&run);
+
+	if (status == LC_OK && fill->dry_run)
+		status = count_all(&run);
+	if (status == LC_OK && !fill->dry_run) {
+		run.most = most_of(fill->producers);
+		status = lc__produce(fill->producers, &work,
+		    &run.feeding.filled.produced);
+	}
+	for (size_t i = 0; run.feeds != NULL && i < fill->n; i++)
+		run.feeding.filled.left += run.feeds[i].state == LC__FEED_HELD;
+	*out = run.feeding.filled;
+	free_run(&run);
+	return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What becomes of an item whose value is to be stored. */
+#ifndef LC_FILL_TALLY_H
+#define LC_FILL_TALLY_H
+
+#include <stdbool.h>
+
+#include "fill/batch.h"
+
+/** Bytes of a value's tensors. */
+uint64_t lc__tally_bytes(const lc_value *value);
+
+/** Does what a put returned speak against this item only, and not against the next? */
+bool lc__tally_is_item(lc_status status);
+
+/** The item failed, of lc_last_error(). LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__tally_fail(struct lc__item *item);
+
+#endif
