@@ -24,9 +24,11 @@ struct lc__incoming_format {
 	const char *what;  /* "safetensors files", for messages and --help */
 
 	/** Is it one, by its name and its first bytes? A directory has none: first is
-	 *  NULL, and the format looks into it. */
+	 *  NULL, and the format looks into it. Of a file these are 4,096 bytes, or all
+	 *  if it has less. */
 	bool (*is)(const char *path, const void *first, size_t size);
-	/** Open; checks what can be checked before records are read. */
+	/** Open; checks what can be checked before records are read. Errors name the
+	 *  file or directory, as those of next() and load() do. */
 	lc_status (*open)(const char *path, const struct lc__incoming_how *how, void **out);
 	/** Go to the next record: its cache_id, borrowed until the next call.
 	 *  LC_NOT_FOUND behind the last one; anything else is the end of this file. */
@@ -38,6 +40,10 @@ struct lc__incoming_format {
 	uint64_t (*count)(const void *file);
 	void (*close)(void *file);
 };
+
+/** The formats. */
+extern const struct lc__incoming_format
+    lc__incoming_npz;
 
 /** Every format, NULL at the end. */
 extern const struct lc__incoming_format *const lc__incoming_formats[];

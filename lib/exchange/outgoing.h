@@ -41,6 +41,11 @@ struct lc__outgoing_format {
 	void (*discard)(void *file);
 };
 
+/** The formats. */
+extern const struct lc__outgoing_format
+    lc__outgoing_npy,
+    lc__outgoing_npz;
+
 /** Every format, NULL at the end. */
 extern const struct lc__outgoing_format *const lc__outgoing_formats[];
 

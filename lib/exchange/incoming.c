@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exchange/incoming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+
+#define FIRST 4096 /* bytes that tell what a file is */
+
+const struct lc__incoming_format *const lc__incoming_formats[] = {
+	&lc__incoming_npz,
+	NULL
+};
+
+const struct lc__incoming_format *
+lc__incoming_named(const char *name)
+{
+	for (size_t i = 0; lc__incoming_formats[i] != NULL; i++)
+		if (strcmp(lc__incoming_formats[i]->name, name) == 0)
+			return lc__incoming_formats[i];
+	return NULL;
+}
+
+static const struct lc__incoming_format *
+find(const char *path, const void *first, size_t size)
+{
+	for (size_t i = 0; lc__incoming_formats[i] != NULL; i++)
+		if (lc__incoming_formats[i]->is(path, first, size))
+			return lc__incoming_formats[i];
+	return NULL;
+}
+
+static lc_status
+find_by_content(const char *path, const struct lc__incoming_format **out)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned char first[FIRST];
+	size_t size = 0;
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	status = lc__read_full(fd, first, sizeof(first), &size, path);
+	close(fd);
+	if (status == LC_OK)
+		*out = find(path, first, size);
+	return status;
+}
+
+/* A pipe is of no format: what is read of it to look is gone. */
+lc_status
+lc__incoming_of(const char *path, const struct lc__incoming_format **out)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if (S_ISREG(st.st_mode))
+		return find_by_content(path, out);
+	*out = S_ISDIR(st.st_mode) ? find(path, NULL, 0) : NULL;
+	return LC_OK;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One .npz file: a zip archive of NAME.npy, stored. */
+#include "exchange/outgoing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "exchange/names.h"
+#include "exchange/outfile.h"
+#include "format/archive_write.h"
+#include "format/npy.h"
+
+#define SUFFIX ".npy"
+
+struct npz_out {
+	struct lc__names names;
+	struct lc__out_file file;
+	struct lc__archive_writer *archive;
+	bool bits;
+	struct lc__buf name;   /* of the member */
+	struct lc__buf header; /* and its first bytes */
+};
+
+static lc_status
+take(void *file, const void *data, size_t size)
+{
+	return lc__out_file_write(file, data, size);
+}
+
+static void
+discard(void *ctx)
+{
+	struct npz_out *out = ctx;
+
+	lc__archive_discard(out->archive);
+	lc__out_file_discard(&out->file);
+	lc__names_free(&out->names);
+	lc__buf_free(&out->name);
+	lc__buf_free(&out->header);
+	free(out);
+}
+
+static lc_status
+begin(const char *path, const struct lc__outgoing_how *how, void **result)
+{
+	struct npz_out *out = calloc(1, sizeof(*out));
+	lc_status status;
+
+	if (out == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	out->names.rule = LC__NAME_MEMBER;
+	out->names.suffix = SUFFIX;
+	out->file.fd = -1;
+	out->bits = how->bits;
+	status = lc__out_file_open(path, how->force, &out->file);
+	if (status == LC_OK)
+		status = lc__archive_create(LC__ARCHIVE_ZIP, take, &out->file,
+		    &out->archive);
+	if (status == LC_OK)
+		*result = out;
+	else
+		discard(out);
+	return status;
+}
+
+static lc_status
+put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
+{
+	struct npz_out *out = ctx;
+
+	out->name.size = out->header.size = 0;
+	return_if_error(lc__npy_encode_header(tensor, out->bits, &out->header));
+	lc__buf_append(&out->name, name, strlen(name));
+	if (lc__buf_append(&out->name, SUFFIX, sizeof(SUFFIX)) == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return_if_error(lc__archive_add(out->archive, (char *)out->name.data,
+	    out->header.size + tensor->nbytes));
+	return_if_error(lc__archive_append(out->archive, out->header.data,
+	    out->header.size));
+	return lc__archive_append(out->archive, tensor->data, tensor->nbytes);
+}
+
+static lc_status
+put(void *ctx, lc_id id, const lc_value *value)
+{
+	struct npz_out *out = ctx;
+
+	return lc__names_each(&out->names, id, value, put_tensor, out);
+}
+
+static lc_status
+finish(void *ctx, uint64_t *bytes)
+{
+	struct npz_out *out = ctx;
+	struct lc__archive_writer *archive = out->archive;
+	lc_status status;
+
+	out->archive = NULL;
+	status = lc__archive_finish(archive);
+	if (status == LC_OK) {
+		const uint64_t size = out->file.size;
+		status = lc__out_file_finish(&out->file);
+		if (status == LC_OK)
+			*bytes = size;
+	}
+	discard(out);
+	return status;
+}
+
+const struct lc__outgoing_format lc__outgoing_npz = {
+	.name = "npz",
+	.suffix = ".npz",
+	.what = "one .npz file",
+	.begin = begin,
+	.put = put,
+	.finish = finish,
+	.discard = discard
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A file that appears whole: written under another name beside its place. */
+#ifndef LC_EXCHANGE_OUTFILE_H
+#define LC_EXCHANGE_OUTFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+
+/** A file on its way. All zero but fd is closed. */
+struct lc__out_file {
+	char *path;            /* where it will be */
+	char *temporary;       /* where it is */
+	int fd;                /* -1 if it is not open */
+	bool force;            /* may replace what is there */
+	unsigned char *buffer; /* small writes wait here */
+	size_t used;           /* bytes that wait */
+	uint64_t size;         /* bytes in all */
+	uint64_t started;      /* of them, those that the disk was told to begin with */
+};
+
+#define LC__OUT_FILE_NONE { .fd = -1 }
+
+/** Begin. LC_EXISTS if something is there and @p force is not set; LC_INVALID if that
+ *  is no regular file, which is never replaced. */
+LC_CHECKED lc_status lc__out_file_open(const char *path, bool force,
+    struct lc__out_file *out);
+LC_CHECKED lc_status lc__out_file_write(struct lc__out_file *file, const void *data,
+    size_t size);
+/** Write anew what was written at @p offset, such as a header that is known last. */
+LC_CHECKED lc_status lc__out_file_rewrite(struct lc__out_file *file, uint64_t offset,
+    const void *data, size_t size);
+/** Put it in place, on disk. Closes it, also on failure. */
+LC_CHECKED lc_status lc__out_file_finish(struct lc__out_file *file);
+/** Put it in place; it is not on disk before its file system is synced. Closes it. */
+LC_CHECKED lc_status lc__out_file_place(struct lc__out_file *file);
+/** Give up; what was there stays. Harmless on a closed one. */
+void lc__out_file_discard(struct lc__out_file *file);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exchange/outtree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+
+static bool
+is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	bool empty = dir != NULL;
+
+	while (empty && (entry = readdir(dir)) != NULL)
+		empty = strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0;
+	if (dir != NULL)
+		closedir(dir);
+	return empty;
+}
+
+static lc_status
+make_top(struct lc__out_tree *tree)
+{
+	struct stat st;
+
+	if (stat(tree->path, &st) == -1) {
+		if (errno != ENOENT)
+			return lc__error_sys(errno, "%s: stat", tree->path);
+		tree->new = true;
+		return lc__make_dirs(tree->path);
+	}
+	if (!S_ISDIR(st.st_mode))
+		return lc__error(LC_EXISTS, 0, "%s: exists, and is no directory",
+		    tree->path);
+	if (!tree->force && !is_empty(tree->path))
+		return lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
+		    tree->path);
+	return LC_OK;
+}
+
+lc_status
+lc__out_tree_begin(const char *path, bool force, struct lc__out_tree *out)
+{
+	struct lc__out_tree tree = { .path = strdup(path), .force = force };
+	lc_status status;
+
+	if (tree.path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = make_top(&tree);
+	if (status == LC_OK)
+		*out = tree;
+	else
+		free(tree.path);
+	return status;
+}
+
+/* The directories of a path below the tree, which need no sync of their own. */
+static lc_status
+make_below(const struct lc__out_tree *tree, char *path)
+{
+	const size_t top = strlen(tree->path);
+
+	for (char *p = path + top; (p = strchr(p, '/')) != NULL; p++) {
+		if (p == path + top)
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0777) == -1 && errno != EEXIST) {
+			const int sys = errno;
+			return lc__error_sys(sys, "%s: mkdir", path);
+		}
+		*p = '/';
+	}
+	return LC_OK;
+}
+
+/* Most files stand in the same directory as the one before. */
+static lc_status
+make_dir_of(struct lc__out_tree *tree, const char *path)
+{
+	const size_t size = (size_t)(strrchr(path, '/') - path);
+	char *copy;
+	lc_status status;
+
+	if (tree->made != NULL && strlen(tree->made) == size &&
+	    memcmp(tree->made, path, size) == 0)
+		return LC_OK;
+	copy = strdup(path);
+	if (copy == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = make_below(tree, copy);
+	copy[size] = '\0';
+	free(tree->made);
+	tree->made = status == LC_OK ? copy : NULL;
+	if (status != LC_OK)
+		free(copy);
+	return status;
+}
+
+lc_status
+lc__out_tree_open(struct lc__out_tree *tree, const char *name,
+    struct lc__out_file *out)
+{
+	char *path = lc__path_join(tree->path, name);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+	status = make_dir_of(tree, path);
+	if (status == LC_OK)
+		status = lc__out_file_open(path, tree->force, out);
+	free(path);
+	return status;
+}
+
+lc_status
+lc__out_tree_place(struct lc__out_tree *tree, struct lc__out_file *file)
+{
+	const uint64_t size = file->size;
+
+	return_if_error(lc__out_file_place(file));
+	tree->files++;
+	tree->bytes += size;
+	return LC_OK;
+}
+
+/* One sync of the file system: with many files it takes a fraction of a sync each, and
+ * it covers the directories. */
+static lc_status
+sync_all(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	lc_status status = LC_OK;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	if (syncfs(fd) == -1)
+		status = lc__error_sys(errno, "%s: syncfs", path);
+	close(fd);
+	return status;
+}
+
+static void
+release(struct lc__out_tree *tree)
+{
+	free(tree->path);
+	free(tree->made);
+	memset(tree, 0, sizeof(*tree));
+}
+
+lc_status
+lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
+{
+	const lc_status status = sync_all(tree->path);
+
+	if (status == LC_OK)
+		*bytes = tree->bytes;
+	release(tree);
+	return status;
+}
+
+void
+lc__out_tree_discard(struct lc__out_tree *tree)
+{
+	if (tree->path != NULL && tree->new && tree->files == 0)
+		(void)rmdir(tree->path);
+	release(tree);
+}

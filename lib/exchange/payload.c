@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exchange/payload.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define MAGIC "\x93NUMPY"
+
+enum lc__payload_kind
+lc__payload_kind_of(const void *bytes, size_t size)
+{
+	if (size >= sizeof(MAGIC) - 1 && memcmp(bytes, MAGIC, sizeof(MAGIC) - 1) == 0)
+		return LC__PAYLOAD_NPY;
+	switch (lc__image_sniff(bytes, size)) {
+	case LC__IMAGE_JPEG:
+		return LC__PAYLOAD_JPEG;
+	case LC__IMAGE_PNG:
+		return LC__PAYLOAD_PNG;
+	default:
+		return LC__PAYLOAD_OTHER;
+	}
+}
+
+static lc_status
+load_image(struct lc__buf *bytes, enum lc__payload_kind kind,
+    const struct lc__incoming_how *how, struct lc__loaded *out, lc_tensor *tensor)
+{
+	const lc_status status = lc__image_decode(bytes->data, bytes->size,
+	    kind == LC__PAYLOAD_JPEG ? "JPEG" : "PNG", &how->images, tensor);
+
+	lc__buf_free(bytes);
+	return status == LC_OK ? lc__loaded_own(out, (void *)tensor->data) : status;
+}
+
+static lc_status
+load_bytes(struct lc__buf *bytes, lc_value **part)
+{
+	*part = lc_value_bytes(bytes->data, bytes->size);
+	lc__buf_free(bytes);
+	return *part != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+}
+
+lc_status
+lc__payload_load(struct lc__buf *bytes, const struct lc__incoming_how *how,
+    struct lc__loaded *out, lc_value **part)
+{
+	const enum lc__payload_kind kind = lc__payload_kind_of(bytes->data,
+	    bytes->size);
+	lc_tensor tensor;
+
+	if (kind == LC__PAYLOAD_NPY) {
+		return_if_error(lc__loaded_npy(out, bytes, how->raw_dtype, &tensor));
+	} else if (how->raw) {
+		return load_bytes(bytes, part);
+	} else if (kind == LC__PAYLOAD_OTHER) {
+		lc__buf_free(bytes);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "neither .npy nor a JPEG or PNG image");
+	} else {
+		return_if_error(load_image(bytes, kind, how, out, &tensor));
+	}
+	*part = lc_value_tensor(&tensor);
+	return *part != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+}
