@@ -40,7 +40,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	out->names.rule = LC__NAME_FILE;
 	out->names.suffix = SUFFIX;
 	out->bits = how->bits;
-	status = lc__out_tree_begin(path, how->force, &out->tree);
+	status = lc__out_tree_begin(path, how, &out->tree);
 	if (status == LC_OK)
 		*result = out;
 	else

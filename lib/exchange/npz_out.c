@@ -53,7 +53,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	out->names.suffix = SUFFIX;
 	out->file.fd = -1;
 	out->bits = how->bits;
-	status = lc__out_file_open(path, how->force, &out->file);
+	status = lc__out_file_open(path, how, &out->file);
 	if (status == LC_OK)
 		status = lc__archive_create(LC__ARCHIVE_ZIP, take, &out->file,
 		    &out->archive);

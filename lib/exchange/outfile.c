@@ -73,17 +73,21 @@ release(struct lc__out_file *file)
 }
 
 lc_status
-lc__out_file_open(const char *path, bool force, struct lc__out_file *out)
+lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
+    struct lc__out_file *out)
 {
 	struct lc__out_file file = LC__OUT_FILE_NONE;
 	lc_status status;
 
-	return_if_error(check_place(path, force));
-	file.force = force;
+	return_if_error(check_place(path, how->force));
+	file.force = how->force;
 	file.path = strdup(path);
-	file.buffer = malloc(BUFFER);
-	status = file.path == NULL || file.buffer == NULL ? no_memory(path) :
-	    make_temporary(&file);
+	if (!how->dry_run)
+		file.buffer = malloc(BUFFER);
+	if (file.path == NULL || (file.buffer == NULL && !how->dry_run))
+		status = no_memory(path);
+	else
+		status = how->dry_run ? LC_OK : make_temporary(&file);
 	if (status == LC_OK)
 		*out = file;
 	else
@@ -119,6 +123,10 @@ start_disk(struct lc__out_file *file)
 lc_status
 lc__out_file_write(struct lc__out_file *file, const void *data, size_t size)
 {
+	if (file->fd == -1) {
+		file->size += size;
+		return LC_OK;
+	}
 	if (size > BUFFER - file->used)
 		return_if_error(flush(file));
 	file->size += size;
@@ -138,6 +146,8 @@ lc__out_file_rewrite(struct lc__out_file *file, uint64_t offset, const void *dat
 {
 	ssize_t n;
 
+	if (file->fd == -1)
+		return LC_OK;
 	return_if_error(flush(file));
 	for (size_t done = 0; done < size; done += (size_t)n) {
 		n = pwrite(file->fd, (const char *)data + done, size - done,
@@ -172,7 +182,7 @@ put_in_place(struct lc__out_file *file)
 }
 
 static lc_status
-end(struct lc__out_file *file, bool sync)
+close_and_place(struct lc__out_file *file, bool sync)
 {
 	lc_status status = flush(file);
 	int closed;
@@ -189,6 +199,14 @@ end(struct lc__out_file *file, bool sync)
 		unlink(file->temporary);
 	else if (sync)
 		status = lc__sync_parent(file->path);
+	return status;
+}
+
+static lc_status
+end(struct lc__out_file *file, bool sync)
+{
+	const lc_status status = file->fd == -1 ? LC_OK : close_and_place(file, sync);
+
 	release(file);
 	return status;
 }

@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lmdbcache.h"
+#include "exchange/outgoing.h"
 
-/** A file on its way. All zero but fd is closed. */
+/** A file on its way. LC__OUT_FILE_NONE is closed. */
 struct lc__out_file {
 	char *path;            /* where it will be */
 	char *temporary;       /* where it is */
-	int fd;                /* -1 if it is not open */
+	int fd;                /* -1 if it is not open, and in a dry run */
 	bool force;            /* may replace what is there */
 	unsigned char *buffer; /* small writes wait here */
 	size_t used;           /* bytes that wait */
@@ -22,10 +22,10 @@ struct lc__out_file {
 
 #define LC__OUT_FILE_NONE { .fd = -1 }
 
-/** Begin. LC_EXISTS if something is there and @p force is not set; LC_INVALID if that
- *  is no regular file, which is never replaced. */
-LC_CHECKED lc_status lc__out_file_open(const char *path, bool force,
-    struct lc__out_file *out);
+/** Begin. LC_EXISTS if something is there and how->force is not set; LC_INVALID if that
+ *  is no regular file, which is never replaced. With how->dry_run nothing is written. */
+LC_CHECKED lc_status lc__out_file_open(const char *path,
+    const struct lc__outgoing_how *how, struct lc__out_file *out);
 LC_CHECKED lc_status lc__out_file_write(struct lc__out_file *file, const void *data,
     size_t size);
 /** Write anew what was written at @p offset, such as a header that is known last. */

@@ -11,6 +11,7 @@
 struct lc__outgoing_how {
 	bool bits;              /* bf16 and f8 as raw bits where the format cannot name them */
 	bool force;             /* replace what is there */
+	bool dry_run;           /* check and count everything, write nothing */
 	uint64_t shard_bytes;   /* of a file in a series */
 	uint64_t shard_records; /* and records in it; 0 for any number */
 	/** The directory below the target that a record goes to, "bucket_1024x1024";

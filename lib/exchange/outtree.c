@@ -36,21 +36,22 @@ make_top(struct lc__out_tree *tree)
 		if (errno != ENOENT)
 			return lc__error_sys(errno, "%s: stat", tree->path);
 		tree->new = true;
-		return lc__make_dirs(tree->path);
+		return tree->how.dry_run ? LC_OK : lc__make_dirs(tree->path);
 	}
 	if (!S_ISDIR(st.st_mode))
 		return lc__error(LC_EXISTS, 0, "%s: exists, and is no directory",
 		    tree->path);
-	if (!tree->force && !is_empty(tree->path))
+	if (!tree->how.force && !is_empty(tree->path))
 		return lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
 		    tree->path);
 	return LC_OK;
 }
 
 lc_status
-lc__out_tree_begin(const char *path, bool force, struct lc__out_tree *out)
+lc__out_tree_begin(const char *path, const struct lc__outgoing_how *how,
+    struct lc__out_tree *out)
 {
-	struct lc__out_tree tree = { .path = strdup(path), .force = force };
+	struct lc__out_tree tree = { .path = strdup(path), .how = *how };
 	lc_status status;
 
 	if (tree.path == NULL)
@@ -90,8 +91,8 @@ make_dir_of(struct lc__out_tree *tree, const char *path)
 	char *copy;
 	lc_status status;
 
-	if (tree->made != NULL && strlen(tree->made) == size &&
-	    memcmp(tree->made, path, size) == 0)
+	if (tree->how.dry_run || (tree->made != NULL && strlen(tree->made) == size &&
+	    memcmp(tree->made, path, size) == 0))
 		return LC_OK;
 	copy = strdup(path);
 	if (copy == NULL)
@@ -116,7 +117,7 @@ lc__out_tree_open(struct lc__out_tree *tree, const char *name,
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
 	status = make_dir_of(tree, path);
 	if (status == LC_OK)
-		status = lc__out_file_open(path, tree->force, out);
+		status = lc__out_file_open(path, &tree->how, out);
 	free(path);
 	return status;
 }
@@ -159,7 +160,7 @@ release(struct lc__out_tree *tree)
 lc_status
 lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
 {
-	const lc_status status = sync_all(tree->path);
+	const lc_status status = tree->how.dry_run ? LC_OK : sync_all(tree->path);
 
 	if (status == LC_OK)
 		*bytes = tree->bytes;
@@ -170,7 +171,7 @@ lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
 void
 lc__out_tree_discard(struct lc__out_tree *tree)
 {
-	if (tree->path != NULL && tree->new && tree->files == 0)
+	if (tree->path != NULL && tree->new && tree->files == 0 && !tree->how.dry_run)
 		(void)rmdir(tree->path);
 	release(tree);
 }

@@ -9,16 +9,16 @@
 struct lc__out_tree {
 	char *path;     /* the directory */
 	char *made;     /* below it: the one that was made last; NULL if none was */
-	bool force;     /* files may be replaced */
+	struct lc__outgoing_how how; /* for files */
 	bool new;       /* the directory was not there */
 	uint64_t files; /* put in place */
 	uint64_t bytes; /* in them */
 };
 
 /** Begin: the directory is made, with those above it. LC_EXISTS if it has something
- *  in it and @p force is not set, or if it is no directory. */
-LC_CHECKED lc_status lc__out_tree_begin(const char *path, bool force,
-    struct lc__out_tree *out);
+ *  in it and how->force is not set, or if it is no directory. */
+LC_CHECKED lc_status lc__out_tree_begin(const char *path,
+    const struct lc__outgoing_how *how, struct lc__out_tree *out);
 /** Open a file at a path below it; directories are made as they are needed. */
 LC_CHECKED lc_status lc__out_tree_open(struct lc__out_tree *tree, const char *name,
     struct lc__out_file *out);
