@@ -212,20 +212,18 @@ fill_buckets(struct lc__ingest *in)
 	if (buckets == NULL)
 		return EXIT_DONE;
 	if (strcmp(buckets, "default") == 0) {
-		recipe->n_buckets = sizeof(lc__buckets_default) /
-		    sizeof(lc__buckets_default[0]);
-		memcpy(recipe->buckets, lc__buckets_default,
-		    sizeof(lc__buckets_default));
+		const lc_bucket *all = lc_buckets_default(&recipe->n_buckets);
+		memcpy(recipe->buckets, all, recipe->n_buckets * sizeof(*all));
 		return EXIT_DONE;
 	}
 	if (count_parse(buckets, &k)) {
-		if (k < 1 || k > LC__BUCKETS_MAX)
+		if (k < 1 || k > LC_BUCKETS_MAX)
 			return wrong_value(&buckets, "number of buckets from 1 to 64",
 			    buckets);
 		in->learn_buckets = (size_t)k;
 		return EXIT_DONE;
 	}
-	if (!picture_sizes(buckets, recipe->buckets, LC__BUCKETS_MAX,
+	if (!picture_sizes(buckets, recipe->buckets, LC_BUCKETS_MAX,
 	    &recipe->n_buckets))
 		return wrong_value(&buckets, "list of sizes", buckets);
 	return EXIT_DONE;
@@ -234,7 +232,7 @@ fill_buckets(struct lc__ingest *in)
 static int
 fill_transform(struct lc__transform *transform)
 {
-	struct lc__bucket target;
+	lc_bucket target;
 
 	if (!picture_size(size, &target))
 		return wrong_value(&size, "size, as in 640x480", size);

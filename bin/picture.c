@@ -21,7 +21,7 @@ take_side(const char **at, uint32_t *out)
 }
 
 static bool
-take_size(const char **at, struct lc__bucket *out)
+take_size(const char **at, lc_bucket *out)
 {
 	if (!take_side(at, &out->width))
 		return false;
@@ -33,13 +33,13 @@ take_size(const char **at, struct lc__bucket *out)
 }
 
 bool
-picture_size(const char *text, struct lc__bucket *out)
+picture_size(const char *text, lc_bucket *out)
 {
 	return take_size(&text, out) && *text == '\0';
 }
 
 bool
-picture_sizes(const char *text, struct lc__bucket *out, size_t room, size_t *n)
+picture_sizes(const char *text, lc_bucket *out, size_t room, size_t *n)
 {
 	for (*n = 0; *n < room; text++) {
 		if (!take_size(&text, &out[(*n)++]))

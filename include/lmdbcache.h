@@ -1888,11 +1888,12 @@ LC_API size_t lc_bucket_nearest(const lc_bucket *buckets, size_t n,
 /**
  * Learn buckets from images: k-means on log(width / height), begun at the middles
  * of k equal parts of the sorted ratios so that the same ratios give the same
- * buckets; each centre then becomes the size of @p area pixels with sides of
- * multiples of @p quantum. Equal ones are joined.
+ * buckets; a centre that loses its images begins again where they are farthest from
+ * theirs. Each centre then becomes the size of @p area pixels with sides of multiples
+ * of @p quantum, at most 65,535. Equal ones are joined.
  * @param ratios   width / height of each image, > 0; sorted in place
  * @param k        how many are wanted, 1 to LC_BUCKETS_MAX
- * @param area     in pixels, such as 1024 * 1024
+ * @param area     in pixels, 1 at least, such as 1024 * 1024
  * @param quantum  in pixels, such as 64; 1 to 65,535
  * @param out      room for k, in ascending order of width / height
  * @param n        gets how many there are, 1 to k

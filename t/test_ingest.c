@@ -489,8 +489,8 @@ static void
 bucketed(struct lc__recipe *recipe)
 {
 	recipe->n_buckets = 2;
-	recipe->buckets[0] = (struct lc__bucket){ 32, 48 };
-	recipe->buckets[1] = (struct lc__bucket){ 48, 32 };
+	recipe->buckets[0] = (lc_bucket){ 32, 48 };
+	recipe->buckets[1] = (lc_bucket){ 48, 32 };
 }
 
 static void (*const fit_rows[])(struct lc__recipe *recipe) = { cover, stretch,

@@ -353,10 +353,10 @@ START_TEST(buckets_are_series)
 
 	ingesting_init(&in, root, warehouse);
 	in.recipe.n_buckets = 4;
-	in.recipe.buckets[0] = (struct lc__bucket){ 64, 32 };
-	in.recipe.buckets[1] = (struct lc__bucket){ 32, 64 };
-	in.recipe.buckets[2] = (struct lc__bucket){ 300, 10 };
-	in.recipe.buckets[3] = (struct lc__bucket){ 48, 48 };
+	in.recipe.buckets[0] = (lc_bucket){ 64, 32 };
+	in.recipe.buckets[1] = (lc_bucket){ 32, 64 };
+	in.recipe.buckets[2] = (lc_bucket){ 300, 10 };
+	in.recipe.buckets[3] = (lc_bucket){ 48, 48 };
 	ingesting_run(&in, LC_OK, &result);
 	ck_assert_uint_eq(result.state.samples, 12);
 	ck_assert(outdir_exists(ingesting_path(warehouse, "64x32"),

@@ -92,8 +92,8 @@ static void set_bytes(struct lc__recipe *r) { r->shard_bytes = 1 << 20; }
 static void
 set_buckets(struct lc__recipe *r)
 {
-	r->buckets[0] = (struct lc__bucket){ 832, 1216 };
-	r->buckets[1] = (struct lc__bucket){ 1024, 1024 };
+	r->buckets[0] = (lc_bucket){ 832, 1216 };
+	r->buckets[1] = (lc_bucket){ 1024, 1024 };
 	r->n_buckets = 2;
 }
 
@@ -210,7 +210,7 @@ END_TEST
 START_TEST(bucket_samples)
 {
 	struct lc__recipe r = reference();
-	const struct lc__bucket first = { 832, 1216 };
+	const lc_bucket first = { 832, 1216 };
 	char want[65], key[65];
 
 	set_buckets(&r);
@@ -282,7 +282,7 @@ START_TEST(roots)
 END_TEST
 
 static void set_no_layout(struct lc__recipe *r) { r->layout = LC__LAYOUT_AUTO; }
-static void set_many(struct lc__recipe *r) { r->n_buckets = LC__BUCKETS_MAX + 1; }
+static void set_many(struct lc__recipe *r) { r->n_buckets = LC_BUCKETS_MAX + 1; }
 static void set_above(struct lc__recipe *r) { r->min_visible = 1.5; }
 static void set_no_number(struct lc__recipe *r) { r->min_visible = (double)NAN; }
 

@@ -29,7 +29,7 @@ planes_bytes(const struct lc__recipe *recipe, uint64_t *shard_bytes)
 	uint64_t most = recipe->n_buckets > 0 ? 0 : (uint64_t)width * height;
 
 	for (size_t i = 0; i < recipe->n_buckets; i++) {
-		const struct lc__bucket *bucket = &recipe->buckets[i];
+		const lc_bucket *bucket = &recipe->buckets[i];
 		const uint64_t area = (uint64_t)bucket->width * bucket->height;
 		if (area > most) {
 			width = bucket->width;

@@ -125,7 +125,7 @@ lc__shapes_choose(struct lc__shapes *shapes, size_t k,
 	if (shapes->n == 0)
 		return lc__error(LC_INVALID, 0,
 		    "build: no image can be read: no buckets can be learned");
-	return lc__buckets_learn(shapes->ratios, shapes->n, k, area, QUANTUM,
+	return lc_buckets_learn(shapes->ratios, shapes->n, k, area, QUANTUM,
 	    recipe->buckets, &recipe->n_buckets);
 }
 

@@ -123,7 +123,7 @@ move_boxes(const struct lc__recipe *recipe, struct lc__made *made,
 }
 
 /* The size of the target that a picture becomes. */
-static struct lc__bucket
+static lc_bucket
 target_of(const struct lc__recipe *recipe, const struct lc__transformed *seen)
 {
 	const bool turned = seen->orientation > 4;
@@ -131,9 +131,9 @@ target_of(const struct lc__recipe *recipe, const struct lc__transformed *seen)
 	const uint32_t height = turned ? seen->stored_width : seen->stored_height;
 
 	if (recipe->n_buckets == 0)
-		return (struct lc__bucket){ recipe->transform.width,
+		return (lc_bucket){ recipe->transform.width,
 			recipe->transform.height };
-	return recipe->buckets[lc__bucket_nearest(recipe->buckets,
+	return recipe->buckets[lc_bucket_nearest(recipe->buckets,
 	    recipe->n_buckets, width, height)];
 }
 
@@ -155,7 +155,7 @@ transform(struct lc__maker *maker, struct lc__made *made,
 	const char *path = made->sample.image.path;
 	struct lc__transform how = recipe->transform;
 	struct lc__transformed seen = { .orientation = 1 };
-	struct lc__bucket target;
+	lc_bucket target;
 	lc_status status = lc__image_probe(maker->file.data, maker->file.size, path,
 	    &seen);
 

@@ -33,9 +33,9 @@ check(const struct lc__recipe *r)
 {
 	if (r->layout == LC__LAYOUT_AUTO)
 		return lc__error(LC_INVALID, 0, "recipe: the layout is not known yet");
-	if (r->n_buckets > LC__BUCKETS_MAX)
+	if (r->n_buckets > LC_BUCKETS_MAX)
 		return lc__error(LC_INVALID, 0, "recipe: %zu buckets, %d at most",
-		    r->n_buckets, LC__BUCKETS_MAX);
+		    r->n_buckets, LC_BUCKETS_MAX);
 	if (!(r->min_visible >= 0 && r->min_visible <= 1))
 		return lc__error(LC_INVALID, 0,
 		    "recipe: min_visible is not within 0 and 1");
@@ -54,7 +54,7 @@ put_text(struct lc__buf *out, const char *key, const char *text)
 }
 
 static void
-put_sizes(struct lc__buf *out, const struct lc__bucket *sizes, size_t n)
+put_sizes(struct lc__buf *out, const lc_bucket *sizes, size_t n)
 {
 	lc__buf_printf(out, ",\"buckets\":[");
 	for (size_t i = 0; i < n; i++)

@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "etl/buckets.h"
 #include "etl/transform.h"
 #include "labels/dataset.h"
 #include "lmdbcache.h"
@@ -31,7 +30,7 @@ struct lc__recipe {
 	uint32_t shard_version;  /* 2 */
 	bool metadata;           /* true */
 	uint64_t shard_bytes;    /* 192 MiB */
-	struct lc__bucket buckets[LC__BUCKETS_MAX];
+	lc_bucket buckets[LC_BUCKETS_MAX];
 	size_t n_buckets;        /* 0: one size */
 };
 

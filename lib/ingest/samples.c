@@ -70,7 +70,7 @@ add_series(struct lc__samples *samples, size_t bucket, uint64_t first,
 {
 	const struct lc__recipe *recipe = samples->recipe;
 	struct lc__samples_series *group = &samples->groups[samples->n_series];
-	struct lc__bucket size = { recipe->transform.width,
+	lc_bucket size = { recipe->transform.width,
 		recipe->transform.height };
 
 	if (recipe->n_buckets > 0) {

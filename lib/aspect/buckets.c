@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lmdbcache.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* A centre that has not come to rest by then moves less than the quantum. */
+#define MAX_ROUNDS 400
+
+/* No side is longer, whatever the aspect. */
+#define MAX_SIDE 65535
+
+static const lc_bucket defaults[] = {
+	{ 1024, 1024 }, { 832, 1216 }, { 1216, 832 }, { 768, 1280 }, { 1280, 768 },
+	{ 704, 1344 }, { 1344, 704 },
+};
+
+const lc_bucket *
+lc_buckets_default(size_t *n)
+{
+	if (n != NULL)
+		*n = sizeof(defaults) / sizeof(defaults[0]);
+	return defaults;
+}
+
+/* ---- the nearest ------------------------------------------------------------------ */
+
+/* |width / height - bucket's| is away / (height * bucket's height). */
+static uint64_t
+away(const lc_bucket *bucket, uint32_t width, uint32_t height)
+{
+	const uint64_t a = (uint64_t)width * bucket->height;
+	const uint64_t b = (uint64_t)bucket->width * height;
+
+	return a > b ? a - b : b - a;
+}
+
+/* a * b < c * d, exactly: products of 96 bits in two parts. */
+static bool
+product_less(uint64_t a, uint32_t b, uint64_t c, uint32_t d)
+{
+	const uint64_t low_ab = (a & UINT32_MAX) * b, low_cd = (c & UINT32_MAX) * d;
+	const uint64_t high_ab = (a >> 32) * b + (low_ab >> 32);
+	const uint64_t high_cd = (c >> 32) * d + (low_cd >> 32);
+
+	if (high_ab != high_cd)
+		return high_ab < high_cd;
+	return (uint32_t)low_ab < (uint32_t)low_cd;
+}
+
+size_t
+lc_bucket_nearest(const lc_bucket *buckets, size_t n, uint32_t width,
+    uint32_t height)
+{
+	uint64_t best_away = away(&buckets[0], width, height);
+	size_t best = 0;
+
+	for (size_t i = 1; i < n; i++) {
+		const uint64_t i_away = away(&buckets[i], width, height);
+		if (product_less(i_away, buckets[best].height, best_away,
+		    buckets[i].height)) {
+			best = i;
+			best_away = i_away;
+		}
+	}
+	return best;
+}
+
+/* ---- k-means on sorted values ------------------------------------------------------ */
+
+/* Ascending; a cluster is the run of values that ends halfway to the next centre. */
+struct centres {
+	size_t k;
+	double at[LC_BUCKETS_MAX];
+	size_t members[LC_BUCKETS_MAX];
+};
+
+/* Exactly the value if all are equal, which their sum might round. */
+static double
+mean_of(const double *values, size_t n)
+{
+	double sum = 0;
+
+	if (values[0] == values[n - 1])
+		return values[0];
+	for (size_t i = 0; i < n; i++)
+		sum += values[i];
+	return sum / (double)n;
+}
+
+/* Where the run of centre @p c ends that begins at @p first. */
+static size_t
+run_end(const double *values, size_t count, const struct centres *centres, size_t c,
+    size_t first)
+{
+	double end;
+
+	if (c + 1 == centres->k)
+		return count;
+	end = (centres->at[c] + centres->at[c + 1]) / 2;
+	while (first < count && values[first] <= end)
+		first++;
+	return first;
+}
+
+/* One round. Did a centre move? */
+static bool
+move_centres(const double *values, size_t count, struct centres *centres)
+{
+	bool moved = false;
+	size_t first = 0, end;
+
+	for (size_t c = 0; c < centres->k; c++, first = end) {
+		double mean;
+		end = run_end(values, count, centres, c, first);
+		centres->members[c] = end - first;
+		if (end == first)
+			continue;
+		mean = mean_of(values + first, end - first);
+		moved |= mean != centres->at[c];
+		centres->at[c] = mean;
+	}
+	return moved;
+}
+
+/* Of @p a and @p b the one that is farther from a centre than *most is far. */
+static void
+take_farther(double centre, double a, double b, double *most, double *out)
+{
+	const double value = fabs(b - centre) > fabs(a - centre) ? b : a;
+	const double away = fabs(value - centre);
+
+	if (away > *most) {
+		*most = away;
+		*out = value;
+	}
+}
+
+/* The value that is farthest from its centre, the first of equals. False if all
+ * stand on theirs. */
+static bool
+farthest(const double *values, size_t count, const struct centres *centres, double *out)
+{
+	double most = 0;
+	size_t first = 0, end;
+
+	for (size_t c = 0; c < centres->k; c++, first = end) {
+		end = run_end(values, count, centres, c, first);
+		/* An end of a run is farther away than what is in it. */
+		if (end > first)
+			take_farther(centres->at[c], values[first], values[end - 1],
+			    &most, out);
+	}
+	return most > 0;
+}
+
+/* Let the first centre without values begin again where it is needed most. Several
+ * that are equal, as when most images are square, would else be one bucket. */
+static bool
+begin_again(const double *values, size_t count, struct centres *centres)
+{
+	size_t c = 0;
+	double value = 0;
+
+	while (c < centres->k && centres->members[c] > 0)
+		c++;
+	if (c == centres->k || !farthest(values, count, centres, &value))
+		return false;
+	for (; c + 1 < centres->k && centres->at[c + 1] < value; c++) {
+		centres->at[c] = centres->at[c + 1];
+		centres->members[c] = centres->members[c + 1];
+	}
+	for (; c > 0 && centres->at[c - 1] > value; c--) {
+		centres->at[c] = centres->at[c - 1];
+		centres->members[c] = centres->members[c - 1];
+	}
+	centres->at[c] = value;
+	centres->members[c] = 1;
+	return true;
+}
+
+static void
+find_centres(const double *values, size_t count, struct centres *centres)
+{
+	/* The middle of each of k equal parts. */
+	for (size_t c = 0; c < centres->k; c++)
+		centres->at[c] = values[(size_t)(((double)c + 0.5) * (double)count /
+		    (double)centres->k)];
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		const bool moved = move_centres(values, count, centres);
+		if (!begin_again(values, count, centres) && !moved)
+			break;
+	}
+}
+
+/* ---- learning --------------------------------------------------------------------- */
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint32_t
+quantised(double side, uint32_t quantum)
+{
+	const double most = MAX_SIDE / quantum, units = floor(side / quantum + 0.5);
+
+	return (uint32_t)(units < 1 ? 1 : units > most ? most : units) * quantum;
+}
+
+static lc_bucket
+bucket_of(double log_ratio, uint64_t area, uint32_t quantum)
+{
+	const double root = sqrt((double)area), stretch = exp(log_ratio / 2);
+
+	return (lc_bucket){ quantised(root * stretch, quantum),
+		quantised(root / stretch, quantum) };
+}
+
+/* Behind the last of a lesser ratio, unless it is there. Centres ascend, and so do
+ * their buckets, but for what exp() rounds. */
+static void
+add_new(lc_bucket bucket, lc_bucket *out, size_t *n)
+{
+	size_t at = *n;
+
+	for (size_t i = 0; i < *n; i++)
+		if (out[i].width == bucket.width && out[i].height == bucket.height)
+			return;
+	for (; at > 0 && (uint64_t)out[at - 1].width * bucket.height >
+	    (uint64_t)bucket.width * out[at - 1].height; at--)
+		out[at] = out[at - 1];
+	out[at] = bucket;
+	++*n;
+}
+
+static lc_status
+check(const double *ratios, size_t count, size_t k, uint64_t area, uint32_t quantum)
+{
+	if (count == 0)
+		return lc__error(LC_INVALID, 0, "buckets: no images to learn from");
+	if (k == 0 || k > LC_BUCKETS_MAX)
+		return lc__error(LC_INVALID, 0, "buckets: %zu of them, not 1 to %d", k,
+		    LC_BUCKETS_MAX);
+	if (area == 0)
+		return lc__error(LC_INVALID, 0, "buckets: an area of no pixels");
+	if (quantum == 0 || quantum > MAX_SIDE)
+		return lc__error(LC_INVALID, 0, "buckets: sides of multiples of %u",
+		    quantum);
+	for (size_t i = 0; i < count; i++)
+		if (!(ratios[i] > 0) || isinf(ratios[i]))
+			return lc__error(LC_INVALID, 0, "buckets: an aspect ratio of %g",
+			    ratios[i]);
+	return LC_OK;
+}
+
+/* log() and exp() may differ in the last bit from one C library to the next; the
+ * quantum swallows that, save for a centre that stands exactly between two. */
+lc_status
+lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area,
+    uint32_t quantum, lc_bucket *out, size_t *n)
+{
+	struct centres centres = { .k = k };
+	double *logs;
+
+	return_if_error(check(ratios, count, k, area, quantum));
+	logs = calloc(count, sizeof(*logs));
+	if (logs == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "no memory for %zu ratios", count);
+	qsort(ratios, count, sizeof(*ratios), compare_doubles);
+	for (size_t i = 0; i < count; i++)
+		logs[i] = log(ratios[i]);
+	find_centres(logs, count, &centres);
+	free(logs);
+	*n = 0;
+	for (size_t c = 0; c < k; c++)
+		if (centres.members[c] > 0)
+			add_new(bucket_of(centres.at[c], area, quantum), out, n);
+	return LC_OK;
+}
