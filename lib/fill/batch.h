@@ -22,12 +22,15 @@ struct lc__item {
 	uint64_t tag;         /* whatever the maker of the batch wants to know again */
 
 	enum lc__outcome outcome;
-	lc_value *value;      /* owned; its tensors' data lie in the batch */
-	char *why;            /* malloc'ed: one line */
+	lc_value *value;      /* owned; its tensors' data lie in the batch, at any address */
+	char *why;            /* malloc'ed: one line of UTF-8 */
 	unsigned attempts;    /* how often a producer was given it */
 };
 
-/** Made by who has work, given back with every item's outcome. */
+/**
+ * Made by who has work, given back with every item's outcome. What has an outcome
+ * from the start is given to no producer.
+ */
 struct lc__batch {
 	struct lc__item *items; /* their bytes lie in `memory` or elsewhere for as long */
 	size_t count;
@@ -36,11 +39,23 @@ struct lc__batch {
 	struct lc__buf *frames; /* answers that values lie in */
 	size_t n_frames;
 	struct lc__buf standard_error; /* the last that the producer of a failed item wrote */
+
+	size_t open;            /* lc__produce()'s: items that producers have */
+	struct lc__batch *before, *behind; /* lc__produce()'s: among those it has */
 };
 
 /** Room for @p count items, all zero; NULL without memory. */
 struct lc__batch *lc__batch_new(size_t count);
 /** With values, texts, memory and frames. NULL is harmless. */
 void lc__batch_free(struct lc__batch *batch);
+
+/** The item failed; @p why is made one line of UTF-8. */
+LC_CHECKED lc_status lc__item_fail(struct lc__item *item, const char *why,
+    size_t size);
+/** Values of the batch lie in @p frame: it is the batch's then. */
+LC_CHECKED lc_status lc__batch_keep(struct lc__batch *batch, struct lc__buf *frame);
+/** Note what a producer wrote last. */
+LC_CHECKED lc_status lc__batch_stderr(struct lc__batch *batch, const char *text,
+    size_t size);
 
 #endif

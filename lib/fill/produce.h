@@ -23,6 +23,7 @@ struct lc__producers {
 	uint64_t timeout_ms;   /* for one batch, from when the producer could begin on it;
 	                          0 for none */
 	uint64_t start_timeout_ms; /* for the first batch of a producer; 0 for none */
+	uint64_t end_timeout_ms; /* to end when there is nothing more to do; 0 for 5 s */
 	uint64_t frame_max;    /* bytes of an answer */
 	bool isolate;          /* give a batch that fails again in halves, until it is known
 	                          which items do it */
