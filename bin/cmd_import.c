@@ -2,20 +2,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "command.h"
-#include "decode.h"
-#include "interrupt.h"
+#include "format/npy.h"
+#include "import_containers.h"
+#include "import_files.h"
 #include "json.h"
+#include "list.h"
 #include "module.h"
 #include "pattern.h"
 #include "progress.h"
 #include "report.h"
 #include "settings.h"
 #include "size.h"
-#include "value/tensor.h"
 
+static int format;
 static const char *id_pattern = "{stem}";
+static const char *id_field;
+static int raw;
+static const char *bits;
+static uint64_t max_record = 2ull << 30;
 static int layout;
 static int keep_alpha;
 static uint64_t max_pixels = LC__IMAGE_MAX_PIXELS;
@@ -26,9 +31,25 @@ static int strict;
 static uint64_t threads = 0;
 static int dry_run;
 
+static const char *const formats[] = {
+	NULL, "lmdb", "mds", "npy", "npz", "safetensors", "webdataset"
+};
+
 static struct opt options[] = {
+	{ "", "format", OPT_CHOICE, &format,
+	    .value = "auto|lmdb|mds|npy|npz|safetensors|webdataset",
+	    .help = "what every PATH is; auto: what its content tells. npy is .npy files "
+	    "and images, and directories of them" },
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
-	    .help = "cache_id of a file; default {stem}" },
+	    .help = "cache_id of a .npy file or image; default {stem}" },
+	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
+	    .help = "the column of MDS that has the cache_id" },
+	{ "", "raw", OPT_FLAG, &raw,
+	    .help = "store images, and members that are of no known kind, as bytes" },
+	{ "", "bits", OPT_TEXT, &bits, .value = "DTYPE",
+	    .help = "dtype of raw bits (V2, V1) in .npy files: bf16, f8_e4m3, f8_e5m2" },
+	{ "", "max-record", OPT_SIZE, &max_record, .value = "SIZE", .least = 1,
+	    .help = "refuse records that inflate to more; default 2G" },
 	{ "", "layout", OPT_CHOICE, &layout, .value = "chw|hwc",
 	    .help = "shape of an image: channels first (what export wants) or last" },
 	{ "", "keep-alpha", OPT_FLAG, &keep_alpha,
@@ -50,106 +71,6 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/* What an import has done so far. */
-struct tally {
-	uint64_t stored, skipped, bad; /* files */
-	uint64_t bytes;                /* of the tensors stored */
-};
-
-static bool
-is_stored(void *ctx, const struct source *source)
-{
-	return lc_contains(ctx, source->id, source->id_size) == LC_OK;
-}
-
-static int
-drop_existing(const char *module, struct sources *sources, struct tally *tally)
-{
-	lc_cache *cache;
-	int status = module_open_if_there(module, &cache);
-
-	if (status != EXIT_DONE || cache == NULL)
-		return status;
-	tally->skipped = sources_drop(sources, is_stored, cache);
-	return module_close(cache, EXIT_DONE);
-}
-
-/* The module is made only when the first good tensor arrives. */
-static int
-store(const char *module, lc_cache **cache, const struct source *source,
-    const lc_tensor *tensor)
-{
-	lc_status stored;
-	int status = EXIT_DONE;
-
-	if (dry_run)
-		return EXIT_DONE;
-	if (*cache == NULL)
-		status = module_create(module, cache);
-	if (status != EXIT_DONE)
-		return status;
-	stored = lc_put(*cache, source->id, source->id_size, tensor);
-	return stored == LC_OK ? EXIT_DONE : report_status(stored);
-}
-
-static int
-import_one(const char *module, lc_cache **cache, const struct source *source,
-    const lc_tensor *tensor, struct tally *tally)
-{
-	char text[LC__TENSOR_TEXT];
-	const int status = store(module, cache, source, tensor);
-
-	if (status != EXIT_DONE)
-		return status;
-	tally->stored++;
-	tally->bytes += tensor->nbytes;
-	if (settings.verbose)
-		report_note("%s: %s as %s", source->path, lc__tensor_describe(
-		    tensor, text, sizeof(text)), lc__quote_id(source->id,
-		    source->id_size));
-	return EXIT_DONE;
-}
-
-/* EXIT_DATA is a bad file, after which the import may go on. */
-static int
-take_next(struct decode *decode, const char *module, lc_cache **cache,
-    const struct source *source, struct tally *tally)
-{
-	struct decoded decoded;
-	const lc_status status = decode_next(decode, &decoded);
-	int result;
-
-	if (status == LC_NO_MEMORY)
-		return report_status(status);
-	if (status != LC_OK) {
-		report_status(status);
-		tally->bad++;
-		return EXIT_DATA;
-	}
-	result = import_one(module, cache, source, &decoded.tensor, tally);
-	decoded_free(&decoded);
-	return result;
-}
-
-static int
-import_all(const char *module, const struct sources *sources,
-    struct decode *decode, lc_cache **cache, struct tally *tally)
-{
-	int worst = EXIT_DONE;
-
-	for (size_t i = 0; i < sources->count; i++) {
-		const int status = take_next(decode, module, cache,
-		    &sources->items[i], tally);
-		worst = report_worse(worst, status);
-		if (status > EXIT_DATA || (status != EXIT_DONE && strict))
-			break;
-		progress_items(i + 1, sources->count);
-		if (progress_step(NULL, tally->bytes, 0) != 0)
-			return interrupt_status();
-	}
-	return worst;
-}
-
 static unsigned
 thread_count(void)
 {
@@ -161,66 +82,65 @@ thread_count(void)
 }
 
 static void
-show_tally(const struct tally *tally, double seconds)
+show_tally(const struct importing *import, double seconds)
 {
 	struct json json = { stdout, false };
 	char bytes[SIZE_TEXT], rate[SIZE_TEXT];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
-		jw_count(&json, "stored", tally->stored);
-		jw_count(&json, "skipped", tally->skipped);
-		jw_count(&json, "bad", tally->bad);
-		jw_count(&json, "bytes", tally->bytes);
+		jw_count(&json, "stored", import->stored);
+		jw_count(&json, "skipped", import->skipped);
+		jw_count(&json, "bad", import->bad);
+		jw_count(&json, "bytes", import->bytes);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
 		jw_end_line(&json);
 	} else if (!settings.quiet) {
 		printf("%llu %s, %llu skipped, %llu bad; %s, %s/s\n",
-		    (unsigned long long)tally->stored,
+		    (unsigned long long)import->stored,
 		    dry_run ? "good" : "stored",
-		    (unsigned long long)tally->skipped,
-		    (unsigned long long)tally->bad,
-		    size_human((double)tally->bytes, bytes, sizeof(bytes)),
-		    size_human((double)tally->bytes / seconds, rate,
+		    (unsigned long long)import->skipped,
+		    (unsigned long long)import->bad,
+		    size_human((double)import->bytes, bytes, sizeof(bytes)),
+		    size_human((double)import->bytes / seconds, rate,
 		    sizeof(rate)));
 	}
 }
 
-static int
-import_sources(const char *module, const struct sources *sources,
-    struct tally *tally)
-{
-	const struct lc__image_options images = {
-		.layout = layout ? LC__IMAGE_HWC : LC__IMAGE_CHW,
-		.keep_alpha = keep_alpha, .max_pixels = max_pixels
-	};
-	struct decode *decode = NULL;
-	lc_cache *cache = NULL;
-	int status = EXIT_DONE;
-	double seconds;
+/* What the operands and lists name. */
+struct operands {
+	struct list lists;
+	struct sources sources;
+	struct containers containers;
+};
 
-	progress_begin("import");
-	if (sources->count > 0) {
-		decode = decode_begin(sources, &images, thread_count());
-		if (decode == NULL) {
-			report_error("no thread can be started");
-			status = EXIT_SYSTEM;
-		}
-	}
-	if (decode != NULL)
-		status = import_all(module, sources, decode, &cache, tally);
-	decode_end(decode);
-	/* Also when interrupted: what has been put is good, and stays. */
-	status = module_close(cache, status);
-	seconds = progress_end();
-	show_tally(tally, seconds);
-	return status;
+static void
+operands_free(struct operands *operands)
+{
+	list_free(&operands->lists);
+	sources_free(&operands->sources);
+	containers_free(&operands->containers);
+}
+
+/* What cannot be looked into is reported by the one who takes it for a file. */
+static int
+add_operand(struct operands *operands, const char *path)
+{
+	const struct lc__incoming_format *found = NULL;
+
+	if (formats[format] != NULL)
+		found = lc__incoming_named(formats[format]);
+	else if (lc__incoming_of(path, &found) != LC_OK)
+		found = NULL;
+	return found != NULL ? containers_add(&operands->containers, path, found) :
+	    sources_add(&operands->sources, path);
 }
 
 static int
-collect(struct sources *sources, struct list *lists, int argc, char **argv)
+collect(struct operands *operands, int argc, char **argv)
 {
+	struct list *lists = &operands->lists;
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < argc && status == EXIT_DONE; i++)
@@ -229,54 +149,115 @@ collect(struct sources *sources, struct list *lists, int argc, char **argv)
 	if (status == EXIT_DONE && files_from != NULL)
 		status = list_read(lists, files_from, null);
 	for (size_t i = 0; i < lists->count && status == EXIT_DONE; i++)
-		status = sources_add(sources, lists->items[i].data);
-	return status == EXIT_DONE ? sources_name(sources, id_pattern) : status;
+		status = add_operand(operands, lists->items[i].data);
+	return status == EXIT_DONE ? sources_name(&operands->sources, id_pattern) :
+	    status;
+}
+
+static int
+import_all(struct importing *import, const struct operands *operands)
+{
+	int status;
+	double seconds;
+
+	progress_begin("import");
+	import->all = operands->containers.count == 0 ? operands->sources.count : 0;
+	status = import_files(import, &operands->sources, thread_count());
+	if (importing_goes_on(import, status))
+		status = report_worse(status, import_containers(import,
+		    &operands->containers, &operands->sources));
+	/* Also when interrupted: what has been put is good, and stays. */
+	status = module_close(import->cache, status);
+	seconds = progress_end();
+	show_tally(import, seconds);
+	return status;
+}
+
+static int
+fill_how(struct lc__incoming_how *how)
+{
+	char spelling[80];
+	lc_dtype dtype;
+
+	*how = (struct lc__incoming_how) {
+		.images = { .layout = layout ? LC__IMAGE_HWC : LC__IMAGE_CHW,
+		    .keep_alpha = keep_alpha, .max_pixels = max_pixels },
+		.raw = raw, .raw_dtype = LC__NPY_ANY_DTYPE, .id = id_field,
+		.limit = max_record
+	};
+	if (bits == NULL)
+		return EXIT_DONE;
+	if (lc_dtype_parse(bits, &dtype) != LC_OK)
+		return report_usage("%s: %s", opt_spelling(options, &bits,
+		    cmd_import.name, spelling, sizeof(spelling)),
+		    lc_last_error()->text);
+	how->raw_dtype = (int)dtype;
+	return EXIT_DONE;
+}
+
+static int
+check_options(int operands)
+{
+	char why[OPT_TEXT_ROOM], spelling[80];
+
+	if (operands == 0 && files_from == NULL)
+		return report_usage("a file or a directory is missing");
+	if (!pattern_check(id_pattern, why, sizeof(why)))
+		return report_usage("%s: %s", opt_spelling(options, &id_pattern,
+		    cmd_import.name, spelling, sizeof(spelling)), why);
+	return EXIT_DONE;
 }
 
 static int
 run(int argc, char **argv)
 {
-	struct sources sources = { 0 };
-	struct list lists = { 0 };
-	struct tally tally = { 0 };
-	char why[OPT_TEXT_ROOM], spelling[80];
-	int status;
+	struct importing import = { .module = argv[0],
+	    .strict = strict, .dry_run = dry_run };
+	struct operands operands = { 0 };
+	int status = check_options(argc - 1);
 
-	if (argc == 1 && files_from == NULL)
-		return report_usage("a file or a directory is missing");
-	if (!pattern_check(id_pattern, why, sizeof(why)))
-		return report_usage("%s: %s", opt_spelling(options, &id_pattern,
-		    cmd_import.name, spelling, sizeof(spelling)), why);
-	status = collect(&sources, &lists, argc - 1, argv + 1);
-	list_free(&lists);
-	if (status == EXIT_DONE && skip_existing)
-		status = drop_existing(argv[0], &sources, &tally);
 	if (status == EXIT_DONE)
-		status = import_sources(argv[0], &sources, &tally);
-	sources_free(&sources);
+		status = fill_how(&import.how);
+	if (status == EXIT_DONE)
+		status = collect(&operands, argc - 1, argv + 1);
+	if (status == EXIT_DONE && skip_existing)
+		status = module_open_if_there(argv[0], &import.there);
+	if (status == EXIT_DONE) {
+		import_drop_files(&import, &operands.sources);
+		status = import_all(&import, &operands);
+	}
+	status = module_close(import.there, status);
+	operands_free(&operands);
 	return status;
 }
 
 const struct command cmd_import = {
 	.name = "import",
 	.operands = "MODULE PATH...",
-	.summary = "store .npy files and images",
+	.summary = "store .npy files, images and files of other systems",
 	.text =
 	    "Stores every PATH: a .npy file, a JPEG or a PNG image, which "
 	    "becomes a tensor of u8; what a file is, its first bytes tell. In a "
 	    "directory it takes all files named .npy, .jpg, .jpeg or .png, and "
 	    "those of the directories in it, in byte order; names that begin "
 	    "with a dot are passed over. @LIST is a file with a path a line.\n"
-	    "PATTERN makes the cache_id: {path} is the path below the given "
+	    "A PATH may also be a file or a directory of many records: .npz, "
+	    "safetensors, a WebDataset shard, a directory of MDS, an LMDB "
+	    "environment of arrays or images. cachex-import(1) tells what becomes "
+	    "what. Their records have the cache_ids that stand there.\n"
+	    "PATTERN makes the cache_id of a .npy file or an image: {path} is the "
+	    "path below the given "
 	    "directory (of a file given itself, as given), {dir} its directory "
 	    "(. if there is none), {name} its last part, {stem} that without "
 	    "its last extension, {ext} the extension; {{ and }} are braces. Two "
-	    "files with one cache_id are an error, before anything is stored.\n"
-	    "A bad file is reported and the others are stored; then the exit "
-	    "status is 3.",
+	    "files with one cache_id are an error, before anything is stored; a "
+	    "second record with one is bad.\n"
+	    "A bad file or record is reported and the others are stored; then the "
+	    "exit status is 3. What was interrupted goes on with --skip-existing.",
 	.examples =
 	    "cachex import photos ~/Pictures --id '{path}'\n"
 	    "cachex import faces features/ --skip-existing\n"
+	    "cachex import weights model.safetensors arrays.npz\n"
 	    "find . -name '*.npy' -print0 | cachex import faces --files-from - -0",
 	.completes = "mf",
 	.least = 1,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "exchange/payload.h"
 
 #define MAX_THREADS 64
 #define MAX_FILE ((uint64_t)64 << 30)
@@ -15,13 +16,13 @@
 struct slot {
 	bool done;        /* decoded and not yet handed over */
 	lc_status status; /* of decoding */
-	struct decoded decoded; /* if LC_OK */
+	struct lc__loaded loaded; /* if LC_OK */
 	lc_error error;   /* if not */
 };
 
 struct decode {
 	const struct sources *sources;
-	struct lc__image_options images;
+	struct lc__incoming_how how;
 	pthread_mutex_t mutex;  /* guards all below */
 	pthread_cond_t changed; /* a slot was filled or emptied, or stop was set */
 	size_t taken;           /* sources that threads have begun */
@@ -34,38 +35,24 @@ struct decode {
 };
 
 static lc_status
-decode_image(struct decoded *out, const char *path,
-    const struct lc__image_options *images)
+decode_file(const char *path, const struct lc__incoming_how *how,
+    struct lc__loaded *out)
 {
-	const lc_status status = lc__image_decode(out->file.data, out->file.size,
-	    path, images, &out->tensor);
+	struct lc__loaded loaded = { 0 };
+	struct lc__buf file = { 0 };
+	lc_status status = lc__read_file(path, MAX_FILE, &file);
 
-	if (status == LC_OK)
-		out->owned = (void *)out->tensor.data;
-	lc__buf_free(&out->file);
-	return status;
-}
-
-static lc_status
-decode_file(const char *path, const struct lc__image_options *images,
-    struct decoded *out)
-{
-	struct decoded decoded = { 0 };
-	lc_status status = lc__read_file(path, MAX_FILE, &decoded.file);
-
-	if (status == LC_OK && npy_is(&decoded.file))
-		status = npy_decode(&decoded, path, -1);
-	else if (status == LC_OK && lc__image_sniff(decoded.file.data,
-	    decoded.file.size) == LC__IMAGE_NONE)
-		status = lc__error(LC_INVALID, 0,
-		    "%s: neither .npy nor a JPEG or PNG image", path);
-	else if (status == LC_OK)
-		status = decode_image(&decoded, path, images);
-	if (status == LC_OK)
-		*out = decoded;
-	else
-		decoded_free(&decoded);
-	return status;
+	if (status != LC_OK) {
+		lc__buf_free(&file);
+		return status;
+	}
+	status = lc__payload_load(&file, how, &loaded, &loaded.value);
+	if (status == LC_OK) {
+		*out = loaded;
+		return LC_OK;
+	}
+	lc__loaded_free(&loaded);
+	return lc__error_prefix("%s", path);
 }
 
 /* Wait for a source to decode; false when there is none any more. */
@@ -94,7 +81,7 @@ work(void *arg)
 	while (take(decode, &i)) {
 		struct slot *slot = &decode->slots[i % decode->window];
 		slot->status = decode_file(decode->sources->items[i].path,
-		    &decode->images, &slot->decoded);
+		    &decode->how, &slot->loaded);
 		if (slot->status != LC_OK)
 			slot->error = *lc_last_error();
 		pthread_mutex_lock(&decode->mutex);
@@ -118,7 +105,7 @@ start_threads(struct decode *decode, unsigned threads)
 
 struct decode *
 decode_begin(const struct sources *sources,
-    const struct lc__image_options *images, unsigned threads)
+    const struct lc__incoming_how *how, unsigned threads)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
 
@@ -127,7 +114,7 @@ decode_begin(const struct sources *sources,
 	if (threads > MAX_THREADS)
 		threads = MAX_THREADS;
 	decode->sources = sources;
-	decode->images = *images;
+	decode->how = *how;
 	decode->window = 2 * threads;
 	decode->slots = calloc(decode->window, sizeof(*decode->slots));
 	pthread_mutex_init(&decode->mutex, NULL);
@@ -141,7 +128,7 @@ decode_begin(const struct sources *sources,
 }
 
 lc_status
-decode_next(struct decode *decode, struct decoded *out)
+decode_next(struct decode *decode, struct lc__loaded *out)
 {
 	struct slot *slot = &decode->slots[decode->given % decode->window];
 	lc_status status;
@@ -151,7 +138,7 @@ decode_next(struct decode *decode, struct decoded *out)
 		pthread_cond_wait(&decode->changed, &decode->mutex);
 	status = slot->status;
 	if (status == LC_OK)
-		*out = slot->decoded;
+		*out = slot->loaded;
 	else
 		status = lc__error_raise(&slot->error);
 	slot->done = false;
@@ -174,7 +161,7 @@ decode_end(struct decode *decode)
 		pthread_join(decode->threads[i], NULL);
 	for (size_t i = 0; decode->slots != NULL && i < decode->window; i++)
 		if (decode->slots[i].done && decode->slots[i].status == LC_OK)
-			decoded_free(&decode->slots[i].decoded);
+			lc__loaded_free(&decode->slots[i].loaded);
 	free(decode->slots);
 	pthread_mutex_destroy(&decode->mutex);
 	pthread_cond_destroy(&decode->changed);

@@ -3,22 +3,19 @@
 #ifndef BIN_DECODE_H
 #define BIN_DECODE_H
 
-#include <stdbool.h>
-
-#include "etl/image.h"
-#include "npyfile.h"
+#include "exchange/incoming.h"
 #include "sources.h"
 
 struct decode;
 
 /** Begin with @p threads threads; NULL without memory or threads. */
 struct decode *decode_begin(const struct sources *sources,
-    const struct lc__image_options *images, unsigned threads);
+    const struct lc__incoming_how *how, unsigned threads);
 /**
- * The next source, for decoded_free(); the error stands in lc_last_error() of
+ * The next source, for lc__loaded_free(); the error stands in lc_last_error() of
  * the calling thread.
  */
-LC_CHECKED lc_status decode_next(struct decode *decode, struct decoded *out);
+LC_CHECKED lc_status decode_next(struct decode *decode, struct lc__loaded *out);
 /** Stop, also before the last one. NULL is harmless. */
 void decode_end(struct decode *decode);
 

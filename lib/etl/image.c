@@ -59,7 +59,7 @@ lc__image_decode(const void *bytes, size_t size, const char *name,
 	lc__scratch_free(&band);
 	if (status != LC_OK) {
 		lc_tensor_free(&raster.tensor);
-		return lc__error_prefix("%s", name);
+		return name != NULL ? lc__error_prefix("%s", name) : status;
 	}
 	*out = raster.tensor;
 	return LC_OK;

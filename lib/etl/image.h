@@ -37,7 +37,7 @@ enum lc__image_type lc__image_sniff(const void *bytes, size_t size);
 /**
  * Decode one image.
  *
- * @param name     for errors, which begin with it
+ * @param name     for errors, which begin with it; NULL for nothing
  * @param options  NULL for the defaults
  * @param out      64-byte aligned; free with lc_tensor_free()
  *

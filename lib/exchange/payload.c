@@ -23,11 +23,11 @@ lc__payload_kind_of(const void *bytes, size_t size)
 }
 
 static lc_status
-load_image(struct lc__buf *bytes, enum lc__payload_kind kind,
-    const struct lc__incoming_how *how, struct lc__loaded *out, lc_tensor *tensor)
+load_image(struct lc__buf *bytes, const struct lc__incoming_how *how,
+    struct lc__loaded *out, lc_tensor *tensor)
 {
-	const lc_status status = lc__image_decode(bytes->data, bytes->size,
-	    kind == LC__PAYLOAD_JPEG ? "JPEG" : "PNG", &how->images, tensor);
+	const lc_status status = lc__image_decode(bytes->data, bytes->size, NULL,
+	    &how->images, tensor);
 
 	lc__buf_free(bytes);
 	return status == LC_OK ? lc__loaded_own(out, (void *)tensor->data) : status;
@@ -58,7 +58,7 @@ lc__payload_load(struct lc__buf *bytes, const struct lc__incoming_how *how,
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "neither .npy nor a JPEG or PNG image");
 	} else {
-		return_if_error(load_image(bytes, kind, how, out, &tensor));
+		return_if_error(load_image(bytes, how, out, &tensor));
 	}
 	*part = lc_value_tensor(&tensor);
 	return *part != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "import_containers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "exchange/seen.h"
+#include "report.h"
+
+int
+containers_add(struct containers *containers, const char *path,
+    const struct lc__incoming_format *format)
+{
+	struct container *items = reallocarray(containers->items,
+	    containers->count + 1, sizeof(*items));
+
+	if (items == NULL) {
+		report_error("out of memory");
+		return EXIT_SYSTEM;
+	}
+	containers->items = items;
+	items[containers->count++] = (struct container) { path, format };
+	return EXIT_DONE;
+}
+
+void
+containers_free(struct containers *containers)
+{
+	free(containers->items);
+	memset(containers, 0, sizeof(*containers));
+}
+
+/*
+ * The cache_ids of this import and where each came from: the number of a container,
+ * or behind those that of a file. Memory is bounded by some 40 bytes a record.
+ */
+struct taken {
+	const struct containers *containers;
+	const struct sources *sources;
+	struct lc__seen seen;
+};
+
+static const char *
+path_of(const struct taken *taken, uint32_t number)
+{
+	const size_t n = taken->containers->count;
+
+	return number < n ? taken->containers->items[number].path :
+	    taken->sources->items[number - n].path;
+}
+
+static lc_status
+take(struct taken *taken, lc_id id, size_t number)
+{
+	uint32_t first;
+	const lc_status status = lc__seen_add(&taken->seen, id.data, id.size,
+	    (uint32_t)number, &first);
+
+	if (status != LC_EXISTS)
+		return status;
+	return lc__error(LC_EXISTS, 0, "%s: same cache_id %s as %s",
+	    path_of(taken, (uint32_t)number), lc__quote_id(id.data, id.size),
+	    first == number ? "before in it" : path_of(taken, first));
+}
+
+static lc_status
+take_sources(struct taken *taken)
+{
+	const struct sources *sources = taken->sources;
+
+	for (size_t i = 0; i < sources->count; i++)
+		return_if_error(take(taken, (lc_id) { sources->items[i].id,
+		    sources->items[i].id_size }, taken->containers->count + i));
+	return LC_OK;
+}
+
+static lc_status
+check_id(const char *path, lc_id id)
+{
+	if (id.size > 0 && id.size <= LC_MAX_ID)
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: a cache_id is %s", path,
+	    id.size ? "too long" : "empty");
+}
+
+/* Of two records of one cache_id the first that is good is stored. */
+static int
+store_record(struct importing *import, struct taken *taken, size_t number, void *file,
+    lc_id id)
+{
+	const struct container *container = &taken->containers->items[number];
+	struct lc__loaded loaded = { 0 };
+	lc_status status = container->format->load(file, &loaded);
+	int result;
+
+	if (status == LC_OK)
+		status = take(taken, id, number);
+	result = status == LC_OK ?
+	    importing_store(import, container->path, id, loaded.value) :
+	    importing_bad(import, status);
+	lc__loaded_free(&loaded);
+	return result;
+}
+
+static int
+take_record(struct importing *import, struct taken *taken, size_t number, void *file,
+    lc_id id)
+{
+	lc_status status = check_id(taken->containers->items[number].path, id);
+
+	if (status == LC_OK && !importing_passes(import, id))
+		return store_record(import, taken, number, file, id);
+	if (status == LC_OK)
+		status = take(taken, id, number);
+	if (status != LC_OK)
+		return importing_bad(import, status);
+	import->skipped++;
+	return EXIT_DONE;
+}
+
+static int
+take_records(struct importing *import, struct taken *taken, size_t number, void *file)
+{
+	const struct lc__incoming_format *format =
+	    taken->containers->items[number].format;
+	int worst = EXIT_DONE;
+	lc_status step;
+	lc_id id;
+
+	while ((step = format->next(file, &id)) == LC_OK) {
+		int status = take_record(import, taken, number, file, id);
+		worst = report_worse(worst, status);
+		if (!importing_goes_on(import, status))
+			return worst;
+		status = importing_step(import);
+		if (status != EXIT_DONE)
+			return status;
+	}
+	return step == LC_NOT_FOUND ? worst :
+	    report_worse(worst, importing_bad(import, step));
+}
+
+static int
+take_container(struct importing *import, struct taken *taken, size_t number)
+{
+	const struct container *container = &taken->containers->items[number];
+	const struct lc__incoming_format *format = container->format;
+	void *file;
+	lc_status opened = format->open(container->path, &import->how, &file);
+	int status;
+
+	if (opened != LC_OK)
+		return importing_bad(import, opened);
+	import->all = taken->containers->count == 1 && taken->sources->count == 0 &&
+	    format->count != NULL ? format->count(file) : 0;
+	status = take_records(import, taken, number, file);
+	format->close(file);
+	return status;
+}
+
+int
+import_containers(struct importing *import, const struct containers *containers,
+    const struct sources *sources)
+{
+	struct taken taken = { .containers = containers, .sources = sources };
+	int worst = EXIT_DONE;
+	lc_status status;
+
+	if (containers->count == 0)
+		return EXIT_DONE;
+	status = take_sources(&taken);
+	if (status != LC_OK)
+		worst = report_status(status);
+	for (size_t i = 0; i < containers->count &&
+	    importing_goes_on(import, worst); i++)
+		worst = report_worse(worst, take_container(import, &taken, i));
+	lc__seen_free(&taken.seen);
+	return worst;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An import: the module that records go to, and what has been done so far. */
+#ifndef BIN_IMPORTING_H
+#define BIN_IMPORTING_H
+
+#include "exchange/incoming.h"
+
+struct importing {
+	const char *module;
+	struct lc__incoming_how how;
+	bool strict;              /* stop at the first bad file or record */
+	bool dry_run;             /* store nothing */
+	lc_cache *cache;          /* NULL until the first good record comes */
+	lc_cache *there;          /* the module as it stands, to look into; NULL if it
+	                             does not exist or nothing is passed over */
+	uint64_t stored, skipped; /* records */
+	uint64_t bad;             /* records, and files that are none */
+	uint64_t bytes;           /* of tensors and bytes stored */
+	uint64_t done, all;       /* records gone by, and to come if that is known, else 0 */
+};
+
+/** Is it stored already, and to be passed over? */
+bool importing_passes(const struct importing *import, lc_id id);
+
+/**
+ * Store a value, for messages that of the file @p path. Reports; an exit status:
+ * EXIT_DATA is one bad record, after which the import may go on.
+ */
+int importing_store(struct importing *import, const char *path, lc_id id,
+    const lc_value *value);
+
+/** Report what is wrong with a file or record, count it; an exit status as above. */
+int importing_bad(struct importing *import, lc_status status);
+
+/** May the import go on after this exit status? */
+bool importing_goes_on(const struct importing *import, int status);
+
+/** Count a record that has gone by; an exit status, of an interrupt if not EXIT_DONE. */
+int importing_step(struct importing *import);
+
+#endif
