@@ -1,66 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ingest/learn.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fileio.h"
+#include "ingest/header.h"
 
 /* Sides of buckets are multiples of this. */
 #define QUANTUM 64
-/* Most headers stand within the first of these; all do within the second. */
-#define HEAD ((size_t)256 << 10)
-#define LONG_HEAD ((size_t)16 << 20)
 
+/* The size is left 0 x 0 if it cannot be found: what is wrong with the file is told
+ * when its frame's turn comes. */
 static lc_status
-read_head(struct lc__maker *maker, struct lc__made *made,
-    struct lc__infile *file, size_t size)
+probe(struct lc__maker *maker, struct lc__made *made, const struct lc__infile *file)
 {
-	size_t got = 0;
-	void *place;
+	struct lc__header header = {
+		.ignore_orientation = maker->making->recipe->transform.ignore_orientation
+	};
+	const lc_status status = lc__header_read(file, &maker->file, &header);
 
-	maker->file.size = 0;
-	place = lc__buf_append(&maker->file, NULL, size);
-	if (place == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-	if (lseek(file->fd, 0, SEEK_SET) == -1)
-		return lc__error_sys(errno, "%s: seek", file->path);
-	return_if_error(lc__read_full(file->fd, place, size, &got, file->path));
-	maker->file.size = got;
-	made->bytes_read += got;
-	return LC_OK;
-}
-
-/* The size is left 0 x 0 if it cannot be found. */
-static lc_status
-probe(struct lc__maker *maker, struct lc__made *made, struct lc__infile *file)
-{
-	const size_t end = (size_t)file->st.st_size;
-	const size_t all = end < LONG_HEAD ? end : LONG_HEAD;
-	struct lc__transformed seen = { .orientation = 1 };
-	lc_status status = LC_OK;
-
-	for (size_t size = all < HEAD ? all : HEAD;; size = all) {
-		/* What cannot be read says so when its frame's turn comes. */
-		if (read_head(maker, made, file, size) != LC_OK)
-			return lc_last_error()->status == LC_NO_MEMORY ?
-			    LC_NO_MEMORY : LC_OK;
-		status = lc__image_probe(maker->file.data, maker->file.size,
-		    file->path, &seen);
-		if (status == LC_OK || size == all)
-			break;
-	}
+	made->bytes_read += header.bytes_read;
 	if (status != LC_OK)
 		return status == LC_NO_MEMORY ? status : LC_OK;
-	if (maker->making->recipe->transform.ignore_orientation)
-		seen.orientation = 1;
-	made->sample.width = seen.orientation > 4 ? seen.stored_height :
-	    seen.stored_width;
-	made->sample.height = seen.orientation > 4 ? seen.stored_width :
-	    seen.stored_height;
+	made->sample.width = header.width;
+	made->sample.height = header.height;
 	return LC_OK;
 }
 
