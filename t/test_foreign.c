@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LMDB environments of other software: made by liblmdb itself. */
+/* LMDB environments of other software, and as records: made by liblmdb itself. */
 #include "run.h"
 
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "env/foreign.h"
+#include "exchange/incoming.h"
+#include "format/npy.h"
 #include "need.h"
 #include "rawdb.h"
 #include "sample.h"
@@ -483,6 +485,115 @@ START_TEST(other_versions)
 }
 END_TEST
 
+/* ---- as records ------------------------------------------------------------------------ */
+
+static lc_status
+load_next(void *file, const char *key, struct lc__loaded *out)
+{
+	lc_id id;
+
+	assert_ok(lc__incoming_lmdb.next(file, &id));
+	ck_assert_uint_eq(id.size, strlen(key));
+	ck_assert_mem_eq(id.data, key, id.size);
+	return lc__incoming_lmdb.load(file, out);
+}
+
+static void
+expect_bad(void *file, const char *path, const char *key, lc_status status,
+    const char *message)
+{
+	struct lc__loaded loaded = { 0 };
+	char *line = NULL;
+
+	assert_status(load_next(file, key, &loaded), status);
+	ck_assert_ptr_null(loaded.value);
+	ck_assert_int_ge(asprintf(&line, "%s: '%s': %s", path, key, message), 0);
+	ck_assert_str_eq(lc_last_error()->text, line);
+	lc__loaded_free(&loaded);
+	free(line);
+}
+
+/* What belongs to the set and is no file does not keep the others back. */
+START_TEST(records)
+{
+	const lc_tensor tensor = sample_bytes("abc", 3);
+	struct lc__incoming_how how = { .raw_dtype = LC__NPY_ANY_DTYPE, .limit = 1000 };
+	char *path = make_env("env", 0, "num-samples", "2");
+	MDB_env *env = rawdb_open_env(path, 0);
+	MDB_txn *txn = rawdb_begin(env, 0);
+	const MDB_dbi dbi = rawdb_table(txn, NULL, 0);
+	static const char large[1001];
+	struct lc__buf npy = { 0 };
+	const void *bytes;
+	size_t size;
+	void *file;
+
+	assert_ok(lc__npy_encode_header(&tensor, false, &npy));
+	lc__buf_append(&npy, "abc", 3);
+	put(txn, dbi, "a", 1, npy.data, npy.size);
+	put(txn, dbi, "b", 1, "\x89PNG\r\n\x1a\n", 8);
+	put(txn, dbi, "c", 1, large, sizeof(large));
+	put(txn, dbi, "d", 1, "", 0);
+	put(txn, dbi, "e", 1, npy.data, npy.size - 1);
+	rawdb_put_text(txn, rawdb_table(txn, "f", 0), "inner", 10);
+	put(txn, dbi, "z", 1, npy.data, npy.size);
+	rawdb_must(mdb_txn_commit(txn));
+	mdb_env_close(env);
+	lc__buf_free(&npy);
+
+	ck_assert(lc__incoming_lmdb.is(path, NULL, 0));
+	for (int raw = 0; raw < 2; raw++) {
+		struct lc__loaded loaded = { 0 };
+		lc_tensor got;
+		lc_id id;
+
+		how.raw = raw;
+		assert_ok(lc__incoming_lmdb.open(path, &how, &file));
+		ck_assert_uint_eq(lc__incoming_lmdb.count(file), 8);
+		assert_ok(load_next(file, "a", &loaded));
+		assert_ok(lc_value_as_tensor(loaded.value, &got));
+		ck_assert(sample_same(&got, &tensor));
+		lc__loaded_free(&loaded);
+		if (raw) {
+			assert_ok(load_next(file, "b", &loaded));
+			assert_ok(lc_value_as_bytes(loaded.value, &bytes, &size));
+			ck_assert_uint_eq(size, 8);
+			ck_assert_mem_eq(bytes, "\x89PNG\r\n\x1a\n", 8);
+			lc__loaded_free(&loaded);
+		} else {
+			assert_status(load_next(file, "b", &loaded), LC_CORRUPT);
+			lc__loaded_free(&loaded);
+		}
+		expect_bad(file, path, "c", LC_INVALID, "larger than 1000 bytes");
+		if (raw) {
+			assert_ok(load_next(file, "d", &loaded));
+			assert_ok(lc_value_check(loaded.value));
+			assert_ok(lc_value_as_bytes(loaded.value, &bytes, &size));
+			ck_assert_uint_eq(size, 0);
+			lc__loaded_free(&loaded);
+		} else {
+			expect_bad(file, path, "d", LC_UNSUPPORTED,
+			    "neither .npy nor a JPEG or PNG image");
+		}
+		assert_status(load_next(file, "e", &loaded), LC_CORRUPT);
+		lc__loaded_free(&loaded);
+		expect_bad(file, path, "f", LC_UNSUPPORTED, "a named table, no value");
+		if (!raw)
+			expect_bad(file, path, "num-samples", LC_UNSUPPORTED,
+			    "neither .npy nor a JPEG or PNG image");
+		else
+			assert_ok(lc__incoming_lmdb.next(file, &id));
+		assert_ok(load_next(file, "z", &loaded));
+		assert_ok(lc_value_as_tensor(loaded.value, &got));
+		ck_assert(sample_same(&got, &tensor));
+		lc__loaded_free(&loaded);
+		assert_status(lc__incoming_lmdb.next(file, &id), LC_NOT_FOUND);
+		lc__incoming_lmdb.close(file);
+	}
+	free(path);
+}
+END_TEST
+
 /* ---- damage ---------------------------------------------------------------------------- */
 
 static volatile unsigned sum;
@@ -607,6 +718,7 @@ main(void)
 	tcase_add_test(tc, a_module);
 	tcase_add_test(tc, no_environments);
 	tcase_add_test(tc, other_versions);
+	tcase_add_test(tc, records);
 	tcase_add_test(tc, random_damage);
 	tcase_add_test(tc, cut_short);
 	suite_add_tcase(suite, tc);

@@ -13,6 +13,7 @@
 #define FIRST 4096 /* bytes that tell what a file is */
 
 const struct lc__incoming_format *const lc__incoming_formats[] = {
+	&lc__incoming_lmdb,
 	&lc__incoming_npz,
 	&lc__incoming_safetensors,
 	NULL
