@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exchange/shard_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+
+#define GROUP "bucket_"
+
+static bool
+ends_with(const char *name, const char *const suffixes[])
+{
+	const size_t size = strlen(name);
+
+	for (size_t i = 0; suffixes[i] != NULL; i++) {
+		const size_t n = strlen(suffixes[i]);
+
+		if (size > n && strcasecmp(name + size - n, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+lc__is_tar_name(const char *name)
+{
+	static const char *const suffixes[] = { ".tar", ".tgz", ".tar.gz", ".tar.xz",
+		".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst", NULL };
+
+	return ends_with(name, suffixes);
+}
+
+static int
+by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Takes @p path over. */
+static lc_status
+append(struct lc__shard_list *list, char *path)
+{
+	const size_t room = list->room ? list->room * 2 : 16;
+	char **paths = list->paths;
+
+	if (path != NULL && list->count == list->room) {
+		paths = reallocarray(list->paths, room, sizeof(*paths));
+		if (paths != NULL) {
+			list->paths = paths;
+			list->room = room;
+		}
+	}
+	if (path == NULL || paths == NULL) {
+		free(path);
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	}
+	list->paths[list->count++] = path;
+	return LC_OK;
+}
+
+static bool
+is_of_mode(const char *dir, const char *name, mode_t mode)
+{
+	char *path = lc__path_join(dir, name);
+	struct stat st;
+	const bool is = path != NULL && stat(path, &st) == 0 &&
+	    (st.st_mode & S_IFMT) == mode;
+
+	free(path);
+	return is;
+}
+
+static lc_status
+add_archives(struct lc__shard_list *list, const char *dir, struct dirent **entries,
+    int n)
+{
+	lc_status status = LC_OK;
+
+	for (int i = 0; i < n && status == LC_OK; i++)
+		if (lc__is_tar_name(entries[i]->d_name) &&
+		    is_of_mode(dir, entries[i]->d_name, S_IFREG))
+			status = append(list, lc__path_join(dir, entries[i]->d_name));
+	return status;
+}
+
+static lc_status read_directory(struct lc__shard_list *list, const char *dir,
+    bool groups);
+
+static lc_status
+add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries, int n)
+{
+	lc_status status = LC_OK;
+
+	for (int i = 0; i < n && status == LC_OK; i++) {
+		char *path;
+
+		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0 ||
+		    !is_of_mode(dir, entries[i]->d_name, S_IFDIR))
+			continue;
+		path = lc__path_join(dir, entries[i]->d_name);
+		if (path == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		status = read_directory(list, path, false);
+		free(path);
+	}
+	return status;
+}
+
+static lc_status
+read_directory(struct lc__shard_list *list, const char *dir, bool groups)
+{
+	struct dirent **entries;
+	const int n = scandir(dir, &entries, is_visible, by_bytes);
+	lc_status status;
+
+	if (n == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	status = add_archives(list, dir, entries, n);
+	if (status == LC_OK && groups)
+		status = add_groups(list, dir, entries, n);
+	for (int i = 0; i < n; i++)
+		free(entries[i]);
+	free(entries);
+	return status;
+}
+
+lc_status
+lc__shard_list_read(const char *path, struct lc__shard_list *out)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	return S_ISDIR(st.st_mode) ? read_directory(out, path, true) :
+	    append(out, strdup(path));
+}
+
+/* Among files that are records themselves an archive is not what is meant. */
+static bool
+has_single_files(const char *path)
+{
+	static const char *const suffixes[] = { ".npy", ".jpg", ".jpeg", ".png", NULL };
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+	bool has = false;
+
+	while (dir != NULL && !has && (entry = readdir(dir)) != NULL)
+		has = is_visible(entry) && ends_with(entry->d_name, suffixes);
+	if (dir != NULL)
+		closedir(dir);
+	return has;
+}
+
+bool
+lc__shard_list_is(const char *path)
+{
+	struct lc__shard_list list = { 0 };
+	const lc_status status = lc__shard_list_read(path, &list);
+	const bool is = status == LC_OK && list.count > 0 && !has_single_files(path);
+
+	lc__shard_list_free(&list);
+	return is;
+}
+
+void
+lc__shard_list_free(struct lc__shard_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->paths[i]);
+	free(list->paths);
+	memset(list, 0, sizeof(*list));
+}
