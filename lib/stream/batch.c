@@ -85,7 +85,7 @@ make(struct lc__batch *batch, size_t rows, uint64_t window, uint32_t sources)
 }
 
 lc_status
-lc__batch_new(size_t rows, uint64_t window, uint32_t sources,
+lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
     struct lc__batch **out)
 {
 	struct lc__batch *batch = calloc(1, sizeof(*batch));
@@ -97,7 +97,7 @@ lc__batch_new(size_t rows, uint64_t window, uint32_t sources,
 	if (status == LC_OK)
 		*out = batch;
 	else
-		lc__batch_free(batch);
+		lc__batch_end(batch);
 	return status;
 }
 
@@ -118,7 +118,7 @@ lc__batch_clear(struct lc__batch *batch)
 }
 
 void
-lc__batch_free(struct lc__batch *batch)
+lc__batch_end(struct lc__batch *batch)
 {
 	if (batch == NULL)
 		return;

@@ -40,10 +40,10 @@ struct lc__batch {
  * Memory for so many rows and sources.
  * @param window  units a row if documents are told; else 0
  */
-LC_CHECKED lc_status lc__batch_new(size_t rows, uint64_t window, uint32_t sources,
+LC_CHECKED lc_status lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
     struct lc__batch **out);
 /** NULL is harmless. */
-void lc__batch_free(struct lc__batch *batch);
+void lc__batch_end(struct lc__batch *batch);
 
 /** Ready for other contents: pins are dropped, memory of its own is kept.
  *  @return by how many bytes it takes less */

@@ -58,7 +58,7 @@ free_lists(lc_reader *reader)
 		struct lc__batch *batch = reader->spare;
 
 		reader->spare = batch->next;
-		lc__batch_free(batch);
+		lc__batch_end(batch);
 	}
 	while (reader->jobs != NULL) {
 		struct lc__job *job = reader->jobs;

@@ -53,7 +53,7 @@ lc__reader_recycle(struct lc_reader *reader, struct lc__batch *batch)
 		return;
 	}
 	reader->stats.buffer_bytes -= lc__batch_bytes(batch);
-	lc__batch_free(batch);
+	lc__batch_end(batch);
 }
 
 static lc_status
@@ -63,7 +63,7 @@ need_batch(struct lc_reader *reader, struct lc__batch **batch)
 
 	if (*batch != NULL)
 		return LC_OK;
-	return_if_error(lc__batch_new(rule->rows,
+	return_if_error(lc__batch_make(rule->rows,
 	    rule->documents ? rule->window : 0, rule->stream->n, batch));
 	(*batch)->reader = reader;
 	return LC_OK;
