@@ -31,9 +31,24 @@ trace_open(const char *path)
 	return trace.out != NULL ? EXIT_DONE : report_errno(path);
 }
 
+bool
+trace_is_on(void)
+{
+	return trace.out != NULL;
+}
+
+bool
+trace_is_due(void)
+{
+	if (trace.out == NULL || lc__clock_coarse_ns() < trace.next)
+		return false;
+	trace.next = lc__clock_coarse_ns() + SECOND;
+	return true;
+}
+
 /* {"event":"begin","seconds":0.0 */
-static struct json
-begin(const char *event)
+struct json
+trace_event(const char *event)
 {
 	struct json json = { trace.out, false };
 
@@ -44,16 +59,16 @@ begin(const char *event)
 }
 
 /* A line is there for who reads along. */
-static void
-end(struct json *json)
+void
+trace_event_end(struct json *json)
 {
 	jw_end_line(json);
 	if (fflush(trace.out) != 0 && trace.sys == 0)
 		trace.sys = errno;
 }
 
-static void
-put_options(struct json *json, const struct opt *options)
+void
+trace_options(struct json *json, const struct opt *options)
 {
 	char text[OPT_TEXT_ROOM];
 
@@ -72,13 +87,13 @@ trace_begin(const char *dataset, const char *warehouse,
 
 	if (trace.out == NULL)
 		return;
-	json = begin("begin");
+	json = trace_event("begin");
 	jw_text(&json, "cachex", lc_version());
 	jw_count(&json, "time_ms", lc__clock_wall_ms());
 	jw_text(&json, "dataset", dataset);
 	jw_text(&json, "warehouse", warehouse);
-	put_options(&json, options);
-	end(&json);
+	trace_options(&json, options);
+	trace_event_end(&json);
 }
 
 void
@@ -89,12 +104,12 @@ trace_rejected(const struct lc__frame *frame, const char *reason,
 
 	if (trace.out == NULL)
 		return;
-	json = begin("rejected");
+	json = trace_event("rejected");
 	jw_text(&json, "run", frame->run);
 	jw_text(&json, "name", frame->name);
 	jw_text(&json, "reason", reason);
 	jw_text(&json, "detail", detail);
-	end(&json);
+	trace_event_end(&json);
 }
 
 void
@@ -102,13 +117,12 @@ trace_progress(const struct lc__ingest_state *state)
 {
 	struct json json;
 
-	if (trace.out == NULL || lc__clock_coarse_ns() < trace.next)
+	if (!trace_is_due())
 		return;
-	trace.next = lc__clock_coarse_ns() + SECOND;
-	json = begin("progress");
+	json = trace_event("progress");
 	jw_text(&json, "phase", lc__phase_name(state->phase));
 	result_counts(&json, state);
-	end(&json);
+	trace_event_end(&json);
 }
 
 void
@@ -118,19 +132,19 @@ trace_warning(const char *line)
 
 	if (trace.out == NULL)
 		return;
-	json = begin("warning");
+	json = trace_event("warning");
 	jw_text(&json, "text", line);
-	end(&json);
+	trace_event_end(&json);
 }
 
 static void
 put_phase(const struct lc__ingest_state *state, enum lc__phase phase)
 {
-	struct json json = begin("phase");
+	struct json json = trace_event("phase");
 
 	jw_text(&json, "phase", lc__phase_name(phase));
 	jw_real(&json, "thread_seconds", (double)state->ns[phase] / SECOND);
-	end(&json);
+	trace_event_end(&json);
 }
 
 void
@@ -143,12 +157,12 @@ trace_end(const struct lc__ingest_result *result, const char *status,
 		return;
 	for (int phase = 0; phase < LC__PHASES; phase++)
 		put_phase(&result->state, (enum lc__phase)phase);
-	json = begin("end");
+	json = trace_event("end");
 	jw_text(&json, "status", status);
 	if (error != NULL)
 		jw_text(&json, "error", error);
 	result_members(&json, result);
-	end(&json);
+	trace_event_end(&json);
 }
 
 int

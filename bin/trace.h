@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens in a build, a JSON object a line, as it happens. */
+/* What happens in a long run, a JSON object a line, as it happens. */
 #ifndef BIN_TRACE_H
 #define BIN_TRACE_H
 
 #include "ingest/ingest.h"
+#include "json.h"
 #include "opt.h"
 
 /** Open the file, replacing it; reports; an exit status. @p path NULL: no trace. */
 int trace_open(const char *path);
+/** Close; reports what could not be written; an exit status. */
+int trace_close(void);
+
+/** Is anybody to be told? */
+bool trace_is_on(void);
+/** True once a second at most, and never without a trace: is progress to be told? */
+bool trace_is_due(void);
+/** Begin a line while the trace is on: event and seconds. */
+struct json trace_event(const char *event);
+void trace_event_end(struct json *json);
+/** The member "options": the value of each. */
+void trace_options(struct json *json, const struct opt *options);
+
+/* Of a build: */
+
 /** "begin": what is built, with the value of every option. */
 void trace_begin(const char *dataset, const char *warehouse,
     const struct opt *options);
@@ -21,7 +37,5 @@ void trace_warning(const char *line);
 /** "phase" for each, then "end". @p error is NULL if there was none. */
 void trace_end(const struct lc__ingest_result *result, const char *status,
     const char *error);
-/** Close; reports what could not be written; an exit status. */
-int trace_close(void);
 
 #endif

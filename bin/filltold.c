@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "filltold.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+#include "trace.h"
+
+/* Failed items that are named on standard error; all are in the file. */
+#define NAMED 10
+
+static struct {
+	const char *failures;   /* the file, NULL for none */
+	uint64_t total;         /* items, 0: not known */
+	uint64_t over;          /* of them */
+	uint64_t named, unnamed; /* failed items */
+} told;
+
+/* ---- meanwhile ---------------------------------------------------------------- */
+
+void
+filltold_begin(const char *module, const char *failures, uint64_t total,
+    const struct opt *options)
+{
+	struct json json;
+
+	told.failures = failures;
+	told.total = total;
+	if (!trace_is_on())
+		return;
+	json = trace_event("begin");
+	jw_text(&json, "cachex", lc_version());
+	jw_count(&json, "time_ms", lc__clock_wall_ms());
+	jw_text(&json, "module", module);
+	trace_options(&json, options);
+	trace_event_end(&json);
+}
+
+void
+filltold_line(void *ctx, unsigned child, const char *line)
+{
+	(void)ctx;
+	if (settings.verbose)
+		report_note("producer %u: %s", child, line);
+}
+
+void
+filltold_back(void *ctx, const struct lc__batch *batch)
+{
+	uint64_t failed = 0;
+	unsigned attempts = 0;
+	struct json json;
+
+	(void)ctx;
+	if (!trace_is_on())
+		return;
+	for (size_t i = 0; i < batch->count; i++) {
+		failed += batch->items[i].outcome == LC__ITEM_FAILED;
+		if (batch->items[i].attempts > attempts)
+			attempts = batch->items[i].attempts;
+	}
+	json = trace_event("batch");
+	jw_count(&json, "items", batch->count);
+	jw_count(&json, "failed", failed);
+	jw_count(&json, "attempts", attempts);
+	trace_event_end(&json);
+}
+
+void
+filltold_failed(void *ctx, const struct lc__item *item)
+{
+	const char *why = item->why != NULL ? item->why : "failed";
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_on()) {
+		json = trace_event("failed");
+		jw_id(&json, item->id);
+		jw_text(&json, "why", why);
+		jw_count(&json, "attempts", item->attempts);
+		trace_event_end(&json);
+	}
+	if (told.named >= NAMED) {
+		told.unnamed++;
+		return;
+	}
+	told.named++;
+	report_note("%s: %s", lc__quote_id(item->id.data, item->id.size), why);
+}
+
+void
+filltold_stopped(void *ctx, const char *name, const char *why)
+{
+	struct json json;
+
+	(void)ctx;
+	report_error("%s stops: %s", name, why);
+	if (!trace_is_on())
+		return;
+	json = trace_event("stopped");
+	jw_text(&json, "input", name);
+	jw_text(&json, "why", why);
+	trace_event_end(&json);
+}
+
+lc_status
+filltold_over(void *ctx, const struct lc__item *item)
+{
+	told.over++;
+	if (item->outcome == LC__ITEM_FAILED)
+		filltold_failed(ctx, item);
+	return LC_OK;
+}
+
+/* ---- numbers -------------------------------------------------------------------- */
+
+static void
+put_produced(struct json *json, const struct lc__produced *produced)
+{
+	jw_count(json, "batches", produced->batches);
+	jw_count(json, "started", produced->started);
+	jw_count(json, "died", produced->died);
+	jw_count(json, "timed_out", produced->timed_out);
+	jw_count(json, "garbage", produced->garbage);
+	jw_count(json, "retried", produced->retried);
+	jw_count(json, "sent_bytes", produced->sent_bytes);
+	jw_count(json, "received_bytes", produced->received_bytes);
+}
+
+static void
+put_filled(struct json *json, const struct lc__filled *filled)
+{
+	jw_count(json, "stored", filled->stored);
+	jw_count(json, "there", filled->there);
+	jw_count(json, "wrong", filled->wrong);
+	jw_count(json, "failed", filled->failed);
+	jw_count(json, "items", filled->items);
+	jw_count(json, "bytes", filled->bytes);
+	put_produced(json, &filled->produced);
+}
+
+static void
+put_inputs(struct json *json, const struct lc__inputs_filled *filled)
+{
+	jw_count(json, "stored", filled->stored);
+	jw_count(json, "failed", filled->failed);
+	jw_count(json, "bad", filled->bad);
+	jw_count(json, "items", filled->items);
+	jw_count(json, "chunks", filled->chunks);
+	jw_count(json, "bytes", filled->bytes);
+	jw_count(json, "inputs", filled->inputs);
+	jw_count(json, "finished", filled->finished);
+	jw_count(json, "stopped", filled->stopped);
+	jw_count(json, "left", filled->left);
+	jw_count(json, "shard_bytes", filled->shard_bytes);
+	jw_count(json, "shard_bytes_done", filled->shard_done);
+	put_produced(json, &filled->produced);
+}
+
+/* ---- progress --------------------------------------------------------------------- */
+
+static lc_status
+step(uint64_t done, uint64_t total)
+{
+	return progress_step(NULL, done, total) == 0 ? LC_OK :
+	    lc__error(LC_CANCELLED, 0, "stopped");
+}
+
+lc_status
+filltold_idle(void *ctx, const struct lc__filled *so_far)
+{
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_due()) {
+		json = trace_event("progress");
+		put_filled(&json, so_far);
+		trace_event_end(&json);
+	}
+	progress_items(told.over, told.total);
+	progress_rate("records", so_far->stored);
+	return step(so_far->bytes, 0);
+}
+
+lc_status
+filltold_inputs_idle(void *ctx, const struct lc__inputs_filled *so_far)
+{
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_due()) {
+		json = trace_event("progress");
+		put_inputs(&json, so_far);
+		trace_event_end(&json);
+	}
+	progress_rate("records", so_far->stored);
+	return step(so_far->shard_done - so_far->shard_before,
+	    so_far->shard_bytes - so_far->shard_before);
+}
+
+/* ---- the result --------------------------------------------------------------------- */
+
+/* "; 512 MiB in 3.2 s, 3125 records/s" */
+static void
+print_rate(uint64_t bytes, uint64_t records, double seconds)
+{
+	char size[SIZE_TEXT];
+
+	printf("; %s in %.1f s, %.0f records/s\n",
+	    size_human((double)bytes, size, sizeof(size)), seconds,
+	    seconds > 0 ? (double)records / seconds : 0);
+}
+
+static void
+show(const struct lc__filled *filled, double seconds, bool dry_run)
+{
+	const unsigned long long stored = filled->stored, there = filled->there,
+	    wrong = filled->wrong, failed = filled->failed;
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		put_filled(&json, filled);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+	} else if (!settings.quiet && dry_run) {
+		printf("%llu missing, %llu there, %llu wrong\n",
+		    (unsigned long long)(filled->items - filled->there -
+		    filled->wrong), there, wrong);
+	} else if (!settings.quiet) {
+		printf("%llu stored, %llu there, %llu wrong, %llu failed", stored,
+		    there, wrong, failed);
+		print_rate(filled->bytes, filled->stored, seconds);
+	}
+}
+
+static void
+print_inputs(const struct lc__inputs_filled *filled)
+{
+	const uint64_t over = filled->finished + filled->stopped + filled->left;
+	char inputs[SIZE_TEXT];
+
+	printf("%s: %llu finished, %llu stopped, %llu left to others",
+	    count_human(filled->inputs, "input", inputs, sizeof(inputs)),
+	    (unsigned long long)filled->finished,
+	    (unsigned long long)filled->stopped,
+	    (unsigned long long)filled->left);
+	if (over < filled->inputs)
+		printf(", %llu to go on with",
+		    (unsigned long long)(filled->inputs - over));
+	putchar('\n');
+}
+
+static void
+show_inputs(const struct lc__inputs_filled *filled, double seconds, bool dry_run)
+{
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		put_inputs(&json, filled);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+	} else if (!settings.quiet && dry_run) {
+		printf("%llu missing, %llu bad; %llu of %llu inputs finished\n",
+		    (unsigned long long)filled->items,
+		    (unsigned long long)filled->bad,
+		    (unsigned long long)filled->finished,
+		    (unsigned long long)filled->inputs);
+	} else if (!settings.quiet) {
+		printf("%llu stored, %llu failed, %llu bad",
+		    (unsigned long long)filled->stored,
+		    (unsigned long long)filled->failed,
+		    (unsigned long long)filled->bad);
+		print_rate(filled->bytes, filled->stored, seconds);
+		print_inputs(filled);
+	}
+}
+
+/* ---- the end ------------------------------------------------------------------------ */
+
+static void
+tell_unnamed(void)
+{
+	if (told.unnamed > 0 && told.failures != NULL)
+		report_note("and %llu more: see %s",
+		    (unsigned long long)told.unnamed, told.failures);
+	else if (told.unnamed > 0)
+		report_note("and %llu more", (unsigned long long)told.unnamed);
+}
+
+/* What stopped it all. A shard that is another one by now is bad input. */
+static int
+tell_failure(lc_status status)
+{
+	const int code = report_file(status);
+
+	return status == LC_STALE ? EXIT_DATA : code;
+}
+
+static void
+begin_end(struct json *json, lc_status status, const lc_error *error)
+{
+	*json = trace_event("end");
+	jw_text(json, "status", lc_status_name(status));
+	if (status != LC_OK)
+		jw_text(json, "error", error->text);
+}
+
+int
+filltold_end(lc_status status, const struct lc__filled *filled, bool dry_run)
+{
+	const lc_error error = *lc_last_error();
+	const double seconds = progress_end();
+	struct json json;
+
+	if (trace_is_on()) {
+		begin_end(&json, status, &error);
+		put_filled(&json, filled);
+		trace_event_end(&json);
+	}
+	tell_unnamed();
+	show(filled, seconds, dry_run);
+	if (status != LC_OK)
+		return tell_failure(lc__error_raise(&error));
+	return filled->failed > 0 ? EXIT_NO : EXIT_DONE;
+}
+
+int
+filltold_inputs_end(lc_status status, const struct lc__inputs_filled *filled,
+    bool dry_run)
+{
+	const lc_error error = *lc_last_error();
+	const double seconds = progress_end();
+	struct json json;
+
+	if (trace_is_on()) {
+		begin_end(&json, status, &error);
+		put_inputs(&json, filled);
+		trace_event_end(&json);
+	}
+	tell_unnamed();
+	show_inputs(filled, seconds, dry_run);
+	if (status != LC_OK)
+		return tell_failure(lc__error_raise(&error));
+	if (filled->unread > 0 || (dry_run && filled->bad > 0))
+		return EXIT_DATA;
+	return filled->failed + filled->bad + filled->stopped > 0 ? EXIT_NO :
+	    EXIT_DONE;
+}

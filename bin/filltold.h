@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a fill tells: progress, failures and the trace meanwhile, then its result. */
+#ifndef BIN_FILLTOLD_H
+#define BIN_FILLTOLD_H
+
+#include "fill/inputs.h"
+#include "opt.h"
+
+/** Begin; @p total items are expected, 0: not known. */
+void filltold_begin(const char *module, const char *failures, uint64_t total,
+    const struct opt *options);
+
+/** For lc__producers.line: with -v what producers write to their standard error. */
+void filltold_line(void *ctx, unsigned child, const char *line);
+
+/* For struct lc__fill. */
+void filltold_back(void *ctx, const struct lc__batch *batch);
+lc_status filltold_over(void *ctx, const struct lc__item *item);
+lc_status filltold_idle(void *ctx, const struct lc__filled *so_far);
+
+/* For struct lc__inputs_fill. */
+void filltold_failed(void *ctx, const struct lc__item *item);
+void filltold_stopped(void *ctx, const char *name, const char *why);
+lc_status filltold_inputs_idle(void *ctx, const struct lc__inputs_filled *so_far);
+
+/** The end: the result, the failure that stopped it if there was one, and the end of
+ *  the trace; an exit status. */
+int filltold_end(lc_status status, const struct lc__filled *filled, bool dry_run);
+int filltold_inputs_end(lc_status status, const struct lc__inputs_filled *filled,
+    bool dry_run);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A list of cache_ids that is read as it is needed, however long it is. */
+#ifndef BIN_IDLIST_H
+#define BIN_IDLIST_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+struct idlist {
+	const char *name;   /* for messages */
+	int fd;             /* -1: not open */
+	bool null;          /* items end with a NUL byte, else with a newline */
+	bool ended;         /* there is nothing more to read */
+	uint64_t line;      /* items so far, empty ones included */
+	struct lc__buf buf;
+	size_t at;          /* what of it was given out */
+};
+
+/** Open a file, or standard input for "-"; reports; an exit status. */
+int idlist_open(struct idlist *list, const char *path, bool null);
+/** How many there are, as far as a file tells before it is read; 0: not known. */
+uint64_t idlist_count(const struct idlist *list);
+/**
+ * The next one, valid until the next call; empty ones are passed over. While standard
+ * input has nothing to read, signals are looked for.
+ * @return LC_OK; LC_NOT_FOUND at the end; LC_INVALID for one that is too long;
+ * LC_CANCELLED; LC_IO, LC_NO_MEMORY.
+ */
+lc_status idlist_next(struct idlist *list, lc_id *out);
+/** Harmless on one that is not open. */
+void idlist_close(struct idlist *list);
+
+#endif
