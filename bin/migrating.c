@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "migrating.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "interrupt.h"
+#include "json.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+
+#define SECOND 1000000000ull
+
+static struct {
+	const struct lc__stage2 *how;
+	bool terminal, shown;
+	uint64_t start, next;  /* ns: begun, time of the next line */
+	uint64_t before;       /* records of interrupted runs */
+	bool begun;            /* before is known */
+} line;
+
+static uint64_t
+total_of(const struct lc__stage2_counts *counts)
+{
+	return counts->migrated + counts->enriched + counts->extracted + counts->skipped;
+}
+
+/* ---- the line of progress ---------------------------------------------------------- */
+
+void
+migrating_begin(const struct lc__stage2 *how)
+{
+	line.how = how;
+	line.terminal = isatty(STDERR_FILENO);
+	line.start = lc__clock_ns();
+	line.next = line.start + SECOND;
+	interrupt_defer(true);
+}
+
+static void
+clear(void)
+{
+	if (line.shown)
+		fputs("\r\033[K", stderr);
+	line.shown = false;
+}
+
+void
+migrating_end(void)
+{
+	clear();
+	interrupt_defer(false);
+}
+
+/* Is a line due? */
+static bool
+is_due(void)
+{
+	const uint64_t now = lc__clock_ns();
+
+	if (settings.quiet || settings.progress == 0 ||
+	    (settings.progress != 1 && !line.terminal) || now < line.next)
+		return false;
+	line.next = now + (line.terminal ? SECOND / 8 : 5 * SECOND);
+	return true;
+}
+
+static void
+print_counts(FILE *out, const struct lc__stage2_counts *counts)
+{
+	const uint64_t total = total_of(counts), now = total - line.before;
+	const double seconds = (double)(lc__clock_ns() - line.start) / (double)SECOND;
+
+	fprintf(out, "progress: %" PRIu64 " migrated, %" PRIu64 " enriched, %" PRIu64
+	    " extracted, %" PRIu64 " skipped (total: %" PRIu64 ") rate=%.1f/s",
+	    counts->migrated, counts->enriched, counts->extracted, counts->skipped, total,
+	    seconds > 0 ? (double)now / seconds : 0);
+}
+
+static void
+end_line(void)
+{
+	line.shown = line.terminal;
+	if (!line.terminal)
+		fputc('\n', stderr);
+}
+
+int
+migrating_step(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
+    uint64_t total)
+{
+	(void)ctx;
+	(void)done;
+	(void)total;
+	if (!line.begun)
+		line.before = total_of(counts);
+	line.begun = true;
+	if (is_due()) {
+		clear();
+		print_counts(stderr, counts);
+		end_line();
+	}
+	return interrupt_pending();
+}
+
+int
+migrating_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far)
+{
+	(void)ctx;
+	if (is_due()) {
+		clear();
+		fprintf(stderr, "%s: %" PRIu64 " stored, %" PRIu64 " there, %" PRIu64
+		    " failed", line.how->module[pass], so_far->stored, so_far->there,
+		    so_far->failed);
+		end_line();
+	}
+	return interrupt_pending();
+}
+
+/* ---- lines and records that something is wrong with --------------------------------- */
+
+void
+migrating_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
+{
+	struct json json = { stdout, false };
+
+	(void)ctx;
+	clear();
+	if (!settings.json) {
+		report_error("%s:%" PRIu64 ":%" PRIu64 ": %s", line.how->file, number, column,
+		    why);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", line.how->file);
+	jw_count(&json, "line", number);
+	jw_count(&json, "column", column);
+	jw_text(&json, "bad", why);
+	jw_end_line(&json);
+}
+
+void
+migrating_warn(void *ctx, const char *text)
+{
+	(void)ctx;
+	clear();
+	report_note("%s", text);
+}
+
+void
+migrating_finding(void *ctx, uint64_t number, const char *id, const char *what)
+{
+	struct json json = { stdout, false };
+
+	(void)ctx;
+	clear();
+	if (!settings.json) {
+		printf("%s:%" PRIu64 ": %s%s%s\n", line.how->file, number, id,
+		    *id != '\0' ? ": " : "", what);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", line.how->file);
+	jw_count(&json, "line", number);
+	jw_text(&json, "image_id", id);
+	jw_text(&json, "finding", what);
+	jw_end_line(&json);
+}
+
+/* ---- what came of it ------------------------------------------------------------------ */
+
+static bool
+has_encoder(int pass)
+{
+	return line.how->pass[pass] && line.how->encoder[pass] != NULL;
+}
+
+static void
+show_encoders(const struct lc__stage2_done *done)
+{
+	char text[SIZE_TEXT];
+
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const struct lc__filled *f = &done->filled[p];
+		if (has_encoder(p) && !line.how->dry_run)
+			printf("%s: %" PRIu64 " stored, %" PRIu64 " of them again, %" PRIu64
+			    " there, %" PRIu64 " failed\n", line.how->module[p], f->stored,
+			    f->wrong, f->there, f->failed);
+	}
+	if (!line.how->dry_run)
+		return;
+	printf("about %" PRIu64 " records need %s", done->needs.records,
+	    size_human((double)done->needs.lines, text, sizeof(text)));
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		if (done->needs.modules[p] > 0)
+			printf(", %s for %s", size_human((double)done->needs.modules[p], text,
+			    sizeof(text)), line.how->module[p]);
+	putchar('\n');
+}
+
+static void
+show_text(const struct lc__stage2_done *done)
+{
+	const struct lc__stage2_counts *counts = &done->counts;
+
+	print_counts(stdout, counts);
+	putchar('\n');
+	if (counts->bad > 0)
+		printf("%" PRIu64 " lines are bad and stay as they are\n", counts->bad);
+	if (counts->shared > 0)
+		printf("%" PRIu64 " records have a longer image_id, as simpler ones are "
+		    "those of others\n", counts->shared);
+	if (counts->extreme > 0)
+		printf("%" PRIu64 " records have a ratio outside of 0.4 to 2.5\n",
+		    counts->extreme);
+	if (done->rewritten)
+		printf("the original is %s\n", done->backup);
+	show_encoders(done);
+}
+
+static void
+json_encoders(struct json *json, const struct lc__stage2_done *done)
+{
+	jw_open(json, "encoders", '{');
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const struct lc__filled *f = &done->filled[p];
+		if (!has_encoder(p) || line.how->dry_run)
+			continue;
+		jw_open(json, lc__stage2_passes[p], '{');
+		jw_text(json, "module", line.how->module[p]);
+		jw_count(json, "stored", f->stored);
+		jw_count(json, "again", f->wrong);
+		jw_count(json, "there", f->there);
+		jw_count(json, "failed", f->failed);
+		jw_close(json, '}');
+	}
+	jw_close(json, '}');
+}
+
+static void
+json_needs(struct json *json, const struct lc__stage2_needs *needs)
+{
+	jw_open(json, "needs", '{');
+	jw_count(json, "records", needs->records);
+	jw_count(json, "lines_bytes", needs->lines);
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		char key[64];
+		snprintf(key, sizeof(key), "%s_bytes", lc__stage2_passes[p]);
+		jw_count(json, key, needs->modules[p]);
+	}
+	jw_close(json, '}');
+}
+
+static void
+show_json(const struct lc__stage2_done *done)
+{
+	const struct lc__stage2_counts *counts = &done->counts;
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", line.how->file);
+	jw_count(&json, "migrated_new", counts->migrated);
+	jw_count(&json, "enriched", counts->enriched);
+	jw_count(&json, "extracted", counts->extracted);
+	jw_count(&json, "skipped", counts->skipped);
+	jw_count(&json, "total", done->total);
+	jw_count(&json, "bad", counts->bad);
+	jw_count(&json, "blank", counts->blank);
+	jw_count(&json, "longer_ids", counts->shared);
+	jw_count(&json, "extreme_ratios", counts->extreme);
+	jw_flag(&json, "resumed", done->resumed);
+	jw_flag(&json, "rewritten", done->rewritten);
+	if (*done->backup != '\0')
+		jw_text(&json, "backup", done->backup);
+	json_encoders(&json, done);
+	json_needs(&json, &done->needs);
+	jw_end_line(&json);
+}
+
+void
+migrating_show(const struct lc__stage2_done *done)
+{
+	clear();
+	if (settings.json)
+		show_json(done);
+	else if (!settings.quiet)
+		show_text(done);
+}
+
+void
+migrating_show_verified(const struct lc__stage2_verified *v)
+{
+	struct json json = { stdout, false };
+
+	clear();
+	if (!settings.json) {
+		printf("%s: %" PRIu64 " records", line.how->file, v->records);
+		for (int p = 0; p < LC__PASS_MODULES; p++)
+			if (line.how->pass[p])
+				printf(", %" PRIu64 " good in %s", v->tensors[p],
+				    line.how->module[p]);
+		printf("; %" PRIu64 " bad lines, %" PRIu64 " findings\n", v->bad, v->findings);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", line.how->file);
+	jw_count(&json, "records", v->records);
+	jw_count(&json, "bad", v->bad);
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		if (line.how->pass[p])
+			jw_count(&json, lc__stage2_passes[p], v->tensors[p]);
+	jw_count(&json, "findings", v->findings);
+	jw_flag(&json, "ok", v->findings == 0);
+	jw_end_line(&json);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "migrate/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+
+#define STEP ((size_t)1 << 20)
+
+enum found { NOTHING, ITSELF, ANOTHER };
+
+static enum found
+look(const char *file, const char *name)
+{
+	struct stat a, b;
+
+	if (lstat(name, &b) == -1)
+		return errno == ENOENT ? NOTHING : ANOTHER;
+	if (stat(file, &a) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return ITSELF;
+	return ANOTHER;
+}
+
+lc_status
+lc__backup_choose(const char *file, const char *wanted, char *out, size_t room)
+{
+	int n = wanted != NULL ? snprintf(out, room, "%s", wanted) :
+	    snprintf(out, room, "%s.stage1.backup", file);
+
+	for (unsigned i = 2; n >= 0 && (size_t)n < room; i++) {
+		if (look(file, out) != ANOTHER)
+			return LC_OK;
+		if (wanted != NULL)
+			return lc__error(LC_EXISTS, 0, "%s: it is there, and is no backup of "
+			    "this migration", wanted);
+		n = snprintf(out, room, "%s.stage1.backup.%u", file, i);
+	}
+	return lc__error(LC_INVALID, 0, "%s: the backup's name is too long", file);
+}
+
+/* Without an offset to seek to: the caller goes on reading elsewhere. */
+static lc_status
+copy_step(int from, const char *from_path, uint64_t at, size_t want, char *bytes, int to,
+    const char *to_path, size_t *got)
+{
+	ssize_t n;
+
+	do
+		n = pread(from, bytes, want, (off_t)at);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return lc__error_sys(errno, "%s: read", from_path);
+	if (n == 0)
+		return lc__error(LC_CHANGED, 0, "%s: it became shorter", from_path);
+	*got = (size_t)n;
+	return lc__write_full(to, bytes, (size_t)n, to_path);
+}
+
+lc_status
+lc__backup_copy(int from, const char *from_path, uint64_t size, int to,
+    const char *to_path)
+{
+	char *bytes = malloc(STEP);
+	lc_status status = LC_OK;
+	size_t got;
+
+	if (bytes == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", to_path);
+	for (uint64_t at = 0; at < size && status == LC_OK; at += got) {
+		got = 0;
+		status = copy_step(from, from_path, at,
+		    size - at < STEP ? (size_t)(size - at) : STEP, bytes, to, to_path, &got);
+	}
+	free(bytes);
+	return status;
+}
+
+static lc_status
+copy_open(int from, const char *file, int to, const char *temporary)
+{
+	struct stat st;
+
+	if (fstat(from, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", file);
+	return_if_error(lc__backup_copy(from, file, (uint64_t)st.st_size, to, temporary));
+	if (fchmod(to, st.st_mode & 07777) == -1 || fsync(to) == -1)
+		return lc__error_sys(errno, "%s: sync", temporary);
+	return LC_OK;
+}
+
+/* Under a name of its own until it is whole. */
+static lc_status
+copy_file(const char *file, const char *backup, const char *temporary)
+{
+	const int from = open(file, O_RDONLY | O_CLOEXEC);
+	lc_status status;
+	int to;
+
+	if (from == -1)
+		return lc__error_sys(errno, "%s: open", file);
+	to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	status = to == -1 ? lc__error_sys(errno, "%s: create", temporary) :
+	    copy_open(from, file, to, temporary);
+	close(from);
+	if (to != -1)
+		close(to);
+	if (status == LC_OK && rename(temporary, backup) == -1)
+		status = lc__error_sys(errno, "%s: rename to %s", temporary, backup);
+	if (status != LC_OK && to != -1)
+		unlink(temporary);
+	return status;
+}
+
+static lc_status
+copy(const char *file, const char *backup)
+{
+	char *temporary;
+	lc_status status;
+
+	if (asprintf(&temporary, "%s.tmp", backup) < 0)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", backup);
+	status = copy_file(file, backup, temporary);
+	free(temporary);
+	return status;
+}
+
+lc_status
+lc__backup_make(const char *file, const char *backup)
+{
+	if (look(file, backup) == NOTHING && link(file, backup) == -1) {
+		/* No links there, or another file system, or too many of them. */
+		if (errno == ENOENT)
+			return lc__error_sys(errno, "%s: link", backup);
+		return_if_error(copy(file, backup));
+	}
+	return lc__sync_parent(backup);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The original of a file that is going to be replaced. */
+#ifndef LC_MIGRATE_BACKUP_H
+#define LC_MIGRATE_BACKUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+
+/** A name for it: @p wanted, or FILE.stage1.backup, or the first of FILE.stage1.backup.2
+ *  and on under which nothing is or this very file. LC_EXISTS if something else is under
+ *  @p wanted. */
+LC_CHECKED lc_status lc__backup_choose(const char *file, const char *wanted, char *out,
+    size_t room);
+/** Make the file appear there, as another link to it or as a copy, durable. Nothing is
+ *  done if it is there. */
+LC_CHECKED lc_status lc__backup_make(const char *file, const char *backup);
+/** The first @p size bytes of a file to the start of another one. */
+LC_CHECKED lc_status lc__backup_copy(int from, const char *from_path, uint64_t size,
+    int to, const char *to_path);
+
+#endif

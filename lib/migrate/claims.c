@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "migrate/claims.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define PREFIX "id:"
+
+/* A claim as it stands. */
+struct claim {
+	bool there;
+	bool same_path;
+	uint64_t generation, line;
+	char path[200]; /* its start, for messages */
+};
+
+static lc_status
+make_key(lc_id id, struct lc__buf *key)
+{
+	if (id.size > LC_MAX_ID - strlen(PREFIX))
+		return lc__error(LC_INVALID, 0, "an image_id of %zu bytes is too long",
+		    id.size);
+	key->size = 0;
+	lc__buf_append(key, PREFIX, strlen(PREFIX));
+	lc__buf_append(key, id.data, id.size);
+	return key->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+}
+
+static lc_status
+read_claim(const lc_value *value, lc_id path, struct claim *out)
+{
+	const char *text;
+	size_t size;
+
+	return_if_error(lc_value_as_str(lc_value_find(value, "path"), &text, &size));
+	return_if_error(lc_value_as_unsigned(lc_value_find(value, "generation"),
+	    &out->generation));
+	return_if_error(lc_value_as_unsigned(lc_value_find(value, "line"), &out->line));
+	out->there = true;
+	out->same_path = size == path.size && memcmp(text, path.data, size) == 0;
+	snprintf(out->path, sizeof(out->path), "%s", text);
+	return LC_OK;
+}
+
+static lc_status
+look(const struct lc__claimant *who, const struct lc__buf *key, struct claim *out)
+{
+	const lc_value *value;
+	lc_view view;
+	lc_status status = lc_get(who->cache, key->data, key->size, &view);
+
+	out->there = false;
+	if (status == LC_NOT_FOUND)
+		return LC_OK;
+	if (status == LC_OK)
+		status = lc_view_value(&view, NULL, &value);
+	if (status == LC_OK)
+		status = read_claim(value, who->path, out);
+	lc_view_release(&view);
+	return status;
+}
+
+static lc_status
+put(const struct lc__claimant *who, const struct lc__buf *key)
+{
+	lc_value *value = lc_value_map();
+	lc_status status;
+
+	lc_value_set(value, "path", lc_value_strn(who->path.data, who->path.size));
+	lc_value_set(value, "generation", lc_value_unsigned(who->generation));
+	lc_value_set(value, "line", lc_value_unsigned(who->line));
+	status = lc_put_value(who->cache, key->data, key->size, value);
+	lc_value_free(value);
+	return status;
+}
+
+static bool
+is_sure(const struct lc__claimant *who, const struct claim *claim)
+{
+	return claim->there && claim->generation == who->generation &&
+	    claim->line == who->line && claim->same_path;
+}
+
+/* Nobody's, or of a record that this one was in an older generation of the file. */
+static bool
+is_open(const struct lc__claimant *who, const struct claim *claim)
+{
+	return !claim->there || (claim->generation != who->generation &&
+	    claim->same_path);
+}
+
+static lc_status
+take(const struct lc__claimant *who, const struct lc__buf *key,
+    const struct claim *claim, struct lc__claimed *out)
+{
+	out->first = !claim->there;
+	out->sure = is_sure(who, claim);
+	return out->sure ? LC_OK : put(who, key);
+}
+
+/* ---- names ------------------------------------------------------------------- */
+
+static lc_id
+file_name(lc_id path)
+{
+	const char *text = path.data;
+	const char *slash = memrchr(text, '/', path.size);
+
+	if (slash == NULL)
+		return path;
+	return (lc_id){ slash + 1, path.size - (size_t)(slash + 1 - text) };
+}
+
+/* Dots at the start are no extension. */
+static lc_id
+without_extension(lc_id name)
+{
+	const char *text = name.data;
+	const char *dot = memrchr(text, '.', name.size);
+	size_t dots = 0;
+
+	while (dots < name.size && text[dots] == '.')
+		dots++;
+	if (dot == NULL || (size_t)(dot - text) < dots)
+		return name;
+	return (lc_id){ text, (size_t)(dot - text) };
+}
+
+static lc_status
+set_id(struct lc__buf *id, lc_id text)
+{
+	id->size = 0;
+	lc__buf_append(id, text.data, text.size);
+	return id->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+}
+
+/* The candidates in turn, from 0. */
+static lc_status
+candidate(lc_id path, uint64_t turn, struct lc__buf *id)
+{
+	const lc_id name = file_name(path);
+
+	if (turn == 0)
+		return set_id(id, without_extension(name));
+	if (turn == 1)
+		return set_id(id, name);
+	return_if_error(set_id(id, path));
+	if (turn > 2)
+		lc__buf_printf(id, "#%llu", (unsigned long long)turn - 1);
+	return id->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+}
+
+/* ---- claiming ---------------------------------------------------------------- */
+
+static lc_status
+may_have(const struct lc__claimant *who, const struct claim *claim,
+    const struct lc__buf *id, bool *out)
+{
+	*out = true;
+	if (is_sure(who, claim))
+		return LC_OK;
+	*out = is_open(who, claim);
+	if (!*out || who->may == NULL)
+		return LC_OK;
+	return who->may(who->ctx, (lc_id){ id->data, id->size }, out);
+}
+
+static lc_status
+choose(const struct lc__claimant *who, struct lc__buf *id, struct lc__buf *key,
+    struct lc__claimed *out)
+{
+	struct claim claim;
+	bool may = false;
+
+	for (uint64_t turn = 0;; turn++) {
+		return_if_error(candidate(who->path, turn, id));
+		return_if_error(make_key((lc_id){ id->data, id->size }, key));
+		return_if_error(look(who, key, &claim));
+		return_if_error(may_have(who, &claim, id, &may));
+		if (may)
+			return take(who, key, &claim, out);
+		out->second = true;
+	}
+}
+
+lc_status
+lc__claims_choose(const struct lc__claimant *who, struct lc__buf *id,
+    struct lc__claimed *out)
+{
+	struct lc__buf key = { 0 };
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	if (file_name(who->path).size == 0)
+		return lc__error(LC_INVALID, 0, "image_path names no file");
+	status = choose(who, id, &key, out);
+	lc__buf_free(&key);
+	return status;
+}
+
+static lc_status
+keep(const struct lc__claimant *who, lc_id id, struct lc__buf *key,
+    struct lc__claimed *out)
+{
+	struct claim claim;
+
+	return_if_error(make_key(id, key));
+	return_if_error(look(who, key, &claim));
+	if (claim.there && claim.generation == who->generation && !is_sure(who, &claim))
+		return lc__error(LC_EXISTS, 0, "image_id %s is that of line %llu, too",
+		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line);
+	return take(who, key, &claim, out);
+}
+
+lc_status
+lc__claims_keep(const struct lc__claimant *who, lc_id id, struct lc__claimed *out)
+{
+	struct lc__buf key = { 0 };
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = keep(who, id, &key, out);
+	lc__buf_free(&key);
+	return status;
+}
+
+static lc_status
+find(const struct lc__claimant *who, struct lc__buf *id, struct lc__buf *key)
+{
+	struct claim claim = { .there = true };
+
+	for (uint64_t turn = 0; claim.there; turn++) {
+		return_if_error(candidate(who->path, turn, id));
+		return_if_error(make_key((lc_id){ id->data, id->size }, key));
+		return_if_error(look(who, key, &claim));
+		if (is_sure(who, &claim))
+			return LC_OK;
+		/* An id that is taken by data may lack a claim: one more is looked at. */
+		claim.there |= turn < 3;
+	}
+	return LC_NOT_FOUND;
+}
+
+lc_status
+lc__claims_find(const struct lc__claimant *who, struct lc__buf *id)
+{
+	struct lc__buf key = { 0 };
+	const lc_status status = file_name(who->path).size == 0 ? LC_NOT_FOUND :
+	    find(who, id, &key);
+
+	lc__buf_free(&key);
+	return status;
+}
+
+static lc_status
+check(const struct lc__claimant *who, lc_id id, struct lc__buf *key)
+{
+	struct claim claim;
+
+	return_if_error(make_key(id, key));
+	return_if_error(look(who, key, &claim));
+	if (!claim.there)
+		return lc__error(LC_INVALID, 0, "image_id %s has no claim",
+		    lc__quote_id(id.data, id.size));
+	if (!claim.same_path || claim.line != who->line)
+		return lc__error(LC_INVALID, 0, "image_id %s is claimed for line %llu, %s",
+		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line,
+		    claim.path);
+	return LC_OK;
+}
+
+lc_status
+lc__claims_check(const struct lc__claimant *who, lc_id id)
+{
+	struct lc__buf key = { 0 };
+	const lc_status status = check(who, id, &key);
+
+	lc__buf_free(&key);
+	return status;
+}

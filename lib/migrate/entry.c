@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "migrate/entry.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "format/json_number.h"
+
+static const char *const names[LC__ENTRY_MEMBERS] = {
+	[LC__ENTRY_PATH] = "image_path", [LC__ENTRY_HEIGHT] = "height",
+	[LC__ENTRY_WIDTH] = "width", [LC__ENTRY_ID] = "image_id",
+	[LC__ENTRY_BUCKET] = "aspect_bucket", [LC__ENTRY_VERSION] = "format_version",
+};
+
+lc_status
+lc__entry_error(const struct lc__entry *entry, const char *at, const char *format, ...)
+{
+	char text[700];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return lc__error(LC_INVALID, 0, "column %zu: %s",
+	    (size_t)(at - entry->line.text) + 1, text);
+}
+
+void
+lc__entry_free(struct lc__entry *entry)
+{
+	lc__buf_free(&entry->path);
+	lc__buf_free(&entry->id);
+}
+
+/* Which of the members this name is; LC__ENTRY_MEMBERS for none. */
+static enum lc__entry_member
+which(struct lc__slice name, const char *array)
+{
+	for (int i = 0; i < LC__ENTRY_MEMBERS; i++)
+		if (lc__json_name_is(name, i == LC__ENTRY_ARRAY ? array : names[i]))
+			return (enum lc__entry_member)i;
+	return LC__ENTRY_MEMBERS;
+}
+
+static lc_status
+note(struct lc__entry *out, const struct lc__json_member *member, const char *array)
+{
+	const enum lc__entry_member i = which(member->name, array);
+
+	if (out->count == 0)
+		out->first = *member;
+	if (out->count == 1)
+		out->second = *member;
+	out->last = *member;
+	out->count++;
+	if (i == LC__ENTRY_MEMBERS)
+		return LC_OK;
+	if (out->members[i].name.text != NULL)
+		return lc__entry_error(out, member->name.text, "%s is there twice",
+		    i == LC__ENTRY_ARRAY ? array : names[i]);
+	out->members[i] = *member;
+	return LC_OK;
+}
+
+/* The whole line is looked at, also behind a member that is there twice. */
+static lc_status
+read_members(struct lc__entry *out, const char *array)
+{
+	struct lc__json_members all;
+	struct lc__json_member member;
+	lc_status status, noted = LC_OK;
+	lc_error error = { .status = LC_OK };
+
+	return_if_error(lc__json_object(out->line.text, out->line.size, &all));
+	while ((status = lc__json_next(&all, &member)) == LC_OK) {
+		if (noted != LC_OK)
+			continue;
+		noted = note(out, &member, array);
+		if (noted != LC_OK)
+			error = *lc_last_error();
+	}
+	if (status != LC_NOT_FOUND)
+		return status;
+	return noted == LC_OK ? LC_OK : lc__error_raise(&error);
+}
+
+/* A string's bytes; empty if it is not there, or null. */
+static lc_status
+read_text(struct lc__entry *out, enum lc__entry_member i, struct lc__buf *text)
+{
+	const struct lc__json_member *member = &out->members[i];
+	lc_status status;
+
+	text->size = 0;
+	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
+		return LC_OK;
+	if (member->kind != LC__JSON_STRING)
+		return lc__entry_error(out, member->value.text, "%s is no string", names[i]);
+	status = lc__json_unescape(member->value, text);
+	if (status == LC_CORRUPT)
+		return lc__entry_error(out, member->value.text, "%s has half of a surrogate "
+		    "pair", names[i]);
+	return status;
+}
+
+static bool
+integer_of(const struct lc__json_member *member, uint64_t *out)
+{
+	struct lc__json_number number;
+
+	return member->kind == LC__JSON_NUMBER &&
+	    lc__json_number(member->value.text, member->value.text + member->value.size,
+	    &number) != NULL && !number.negative &&
+	    lc__json_number_integer(&number, out);
+}
+
+/* 0 if it is not there, or null. */
+static lc_status
+read_side(const struct lc__entry *entry, enum lc__entry_member i, uint32_t *out)
+{
+	const struct lc__json_member *member = &entry->members[i];
+	uint64_t number;
+
+	*out = 0;
+	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
+		return LC_OK;
+	if (!integer_of(member, &number) || number == 0 || number > UINT32_MAX)
+		return lc__entry_error(entry, member->value.text,
+		    "%s is no number of pixels", names[i]);
+	*out = (uint32_t)number;
+	return LC_OK;
+}
+
+static lc_status
+read_array(struct lc__entry *out, const char *array)
+{
+	const struct lc__json_member *member = &out->members[LC__ENTRY_ARRAY];
+
+	out->array = false;
+	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
+		return LC_OK;
+	if (member->kind != LC__JSON_ARRAY)
+		return lc__entry_error(out, member->value.text, "%s is no array", array);
+	out->array = true;
+	return LC_OK;
+}
+
+static bool
+is_v2(const struct lc__entry *entry)
+{
+	uint64_t version;
+
+	return entry->members[LC__ENTRY_VERSION].name.text != NULL &&
+	    integer_of(&entry->members[LC__ENTRY_VERSION], &version) && version == 2 &&
+	    entry->id.size > 0 && entry->members[LC__ENTRY_BUCKET].name.text != NULL &&
+	    entry->members[LC__ENTRY_BUCKET].kind == LC__JSON_STRING;
+}
+
+lc_status
+lc__entry_read(const char *line, size_t size, const char *array, struct lc__entry *out)
+{
+	memset(out->members, 0, sizeof(out->members));
+	out->line = (struct lc__slice){ line, size };
+	out->count = 0;
+	return_if_error(read_members(out, array));
+	return_if_error(read_text(out, LC__ENTRY_PATH, &out->path));
+	if (out->path.size == 0)
+		return lc__entry_error(out, line, "no image_path");
+	return_if_error(read_text(out, LC__ENTRY_ID, &out->id));
+	return_if_error(read_side(out, LC__ENTRY_HEIGHT, &out->height));
+	return_if_error(read_side(out, LC__ENTRY_WIDTH, &out->width));
+	return_if_error(read_array(out, array));
+	out->v2 = is_v2(out);
+	return LC_OK;
+}
+
+/* ---- the new line ------------------------------------------------------------ */
+
+/* What is behind a comma and a colon in this line, one blank or none. */
+struct style {
+	const char *comma, *colon;
+	bool ascii;
+};
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool
+is_ascii(const char *at, const char *end)
+{
+	for (; at < end; at++)
+		if ((unsigned char)*at >= 0x80)
+			return false;
+	return true;
+}
+
+static const char *
+end_of(struct lc__slice slice)
+{
+	return slice.text + slice.size;
+}
+
+/* The array, which is nearly all of it, is ASCII if it can be extracted. */
+static bool
+line_is_ascii(const struct lc__entry *entry)
+{
+	const struct lc__slice array = entry->members[LC__ENTRY_ARRAY].value;
+	const char *const end = end_of(entry->line);
+
+	if (array.text == NULL)
+		return is_ascii(entry->line.text, end);
+	return is_ascii(entry->line.text, array.text) && is_ascii(end_of(array), end);
+}
+
+static struct style
+style_of(const struct lc__entry *entry)
+{
+	const bool colon = is_blank(entry->first.value.text[-1]);
+	const bool comma = entry->count > 1 ? is_blank(entry->second.name.text[-2]) : colon;
+
+	return (struct style){ comma ? " " : "", colon ? " " : "", line_is_ascii(entry) };
+}
+
+static unsigned
+take_utf8(const unsigned char **at)
+{
+	const unsigned char *p = *at;
+	const int more = *p < 0x80 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
+	unsigned point = more == 0 ? *p : *p & (0x3fu >> more);
+
+	for (int i = 1; i <= more; i++)
+		point = point << 6 | (p[i] & 0x3fu);
+	*at += more + 1;
+	return point;
+}
+
+static void
+put_escaped(struct lc__buf *out, unsigned point)
+{
+	if (point >= 0x10000)
+		lc__buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10),
+		    0xdc00 + ((point - 0x10000) & 0x3ff));
+	else
+		lc__buf_printf(out, "\\u%04x", point);
+}
+
+/* UTF-8 as the inside of a JSON string. */
+static void
+put_text(struct lc__buf *out, lc_id text, bool ascii)
+{
+	const unsigned char *at = text.data, *const end = at + text.size;
+
+	while (at < end) {
+		const unsigned char *const start = at;
+		const unsigned point = take_utf8(&at);
+		if (point == '"' || point == '\\')
+			lc__buf_printf(out, "\\%c", (int)point);
+		else if (point < 0x20 || (ascii && point >= 0x80))
+			put_escaped(out, point);
+		else
+			lc__buf_append(out, start, (size_t)(at - start));
+	}
+}
+
+static void
+put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_news *news,
+    bool ascii)
+{
+	if (i == LC__ENTRY_VERSION) {
+		lc__buf_append(out, "2", 1);
+		return;
+	}
+	lc__buf_append(out, "\"", 1);
+	if (i == LC__ENTRY_ID)
+		put_text(out, news->id, ascii);
+	else
+		lc__buf_append(out, news->bucket, strlen(news->bucket));
+	lc__buf_append(out, "\"", 1);
+}
+
+/* Where a line is copied from next, while parts of it are left out or replaced. */
+struct copying {
+	const struct lc__entry *entry;
+	struct lc__buf *out;
+	const char *at;
+};
+
+static void
+copy_to(struct copying *copying, const char *to)
+{
+	lc__buf_append(copying->out, copying->at, (size_t)(to - copying->at));
+	copying->at = to;
+}
+
+/* The array with one comma: that before it, or of the first member the one behind. */
+static void
+cut(struct copying *copying)
+{
+	const struct lc__json_member *array = &copying->entry->members[LC__ENTRY_ARRAY];
+
+	if (array->name.text == copying->entry->first.name.text) {
+		copy_to(copying, array->name.text - 1);
+		copying->at = copying->entry->count > 1 ?
+		    copying->entry->second.name.text - 1 : end_of(array->value);
+	} else {
+		copy_to(copying, array->whole.text - 1);
+		copying->at = end_of(array->value);
+	}
+}
+
+static bool
+is_new(const struct lc__entry_news *news, int i)
+{
+	return (news->upgrade && i >= LC__ENTRY_ID) || (news->name && i == LC__ENTRY_ID);
+}
+
+/* New members that are not there. */
+static void
+add_members(struct copying *copying, const struct lc__entry_news *news,
+    const struct style *style)
+{
+	copy_to(copying, end_of(copying->entry->last.value));
+	for (int i = LC__ENTRY_ID; i <= LC__ENTRY_VERSION; i++) {
+		if (copying->entry->members[i].name.text != NULL || !is_new(news, i))
+			continue;
+		lc__buf_printf(copying->out, ",%s\"%s\":%s", style->comma, names[i],
+		    style->colon);
+		put_value(copying->out, (enum lc__entry_member)i, news, style->ascii);
+	}
+}
+
+/* The next member that is changed, behind `at`; LC__ENTRY_MEMBERS if there is none. */
+static enum lc__entry_member
+next_change(const struct lc__entry *entry, const struct lc__entry_news *news,
+    const char *at)
+{
+	enum lc__entry_member found = LC__ENTRY_MEMBERS;
+	const char *least = NULL;
+
+	for (int i = 0; i < LC__ENTRY_MEMBERS; i++) {
+		const char *name = entry->members[i].name.text;
+		const bool changed = i == LC__ENTRY_ARRAY ? news->cut : is_new(news, i);
+		if (!changed || name == NULL || name <= at || (least != NULL && name > least))
+			continue;
+		least = name;
+		found = (enum lc__entry_member)i;
+	}
+	return found;
+}
+
+lc_status
+lc__entry_write(const struct lc__entry *entry, const struct lc__entry_news *news,
+    struct lc__buf *out)
+{
+	struct copying copying = { entry, out, entry->line.text };
+	const struct style style = style_of(entry);
+	const char *done = entry->line.text;
+	enum lc__entry_member i;
+
+	while ((i = next_change(entry, news, done)) != LC__ENTRY_MEMBERS) {
+		const struct lc__json_member *member = &entry->members[i];
+		done = member->name.text;
+		if (i == LC__ENTRY_ARRAY) {
+			cut(&copying);
+			continue;
+		}
+		copy_to(&copying, member->value.text);
+		put_value(out, i, news, style.ascii);
+		copying.at = end_of(member->value);
+	}
+	add_members(&copying, news, &style);
+	copy_to(&copying, end_of(entry->line));
+	return out->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+}

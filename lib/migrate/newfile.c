@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The new file, and what becomes of the old one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "migrate/backup.h"
+#include "migrate/run.h"
+
+/* Whoever could read and write the old one can do so with the new one. */
+static lc_status
+take_mode(const struct lc__run *run)
+{
+	struct stat st;
+
+	if (fstat(run->in, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", run->how->file);
+	if (fchmod(run->out, st.st_mode & 07777) == -1)
+		return lc__error_sys(errno, "%s: mode", run->temporary);
+	/* Only root may give a file away. */
+	if (fchown(run->out, st.st_uid, st.st_gid) == -1 && errno != EPERM)
+		return lc__error_sys(errno, "%s: owner", run->temporary);
+	return LC_OK;
+}
+
+/* The name goes into the state first: what stands there after a kill is ours then. */
+static lc_status
+keep_original(struct lc__run *run)
+{
+	struct lc__stage2_state *state = &run->state;
+
+	if (*state->backup == '\0') {
+		return_if_error(lc__backup_choose(state->file, run->how->backup,
+		    state->backup, sizeof(state->backup)));
+		return_if_error(lc__stage2_store(run->state_cache, state));
+	}
+	return lc__backup_make(state->file, state->backup);
+}
+
+lc_status
+lc__run_begin_file(struct lc__run *run, uint64_t size)
+{
+	return_if_error(keep_original(run));
+	run->out = open(run->temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (run->out == -1)
+		return lc__error_sys(errno, "%s: create", run->temporary);
+	return_if_error(take_mode(run));
+	return_if_error(lc__sync_parent(run->temporary));
+	return lc__backup_copy(run->in, run->how->file, size, run->out, run->temporary);
+}
+
+/* Is the file under this name still the one that was read? */
+static lc_status
+check_unchanged(const struct lc__run *run, char stamp[LC__STAMP_ROOM])
+{
+	const int fd = open(run->state.file, O_RDONLY | O_CLOEXEC);
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", run->how->file);
+	status = lc__stage2_stamp(fd, run->how->file, stamp);
+	close(fd);
+	if (status != LC_OK || strcmp(stamp, run->state.stamp) == 0)
+		return status;
+	return lc__error(LC_CHANGED, 0, "%s: it was changed while it was migrated; what "
+	    "was done stands, run it again", run->how->file);
+}
+
+static lc_status
+promise(struct lc__run *run)
+{
+	if (ftruncate(run->out, (off_t)run->state.out) == -1 || fsync(run->out) == -1)
+		return lc__error_sys(errno, "%s: sync", run->temporary);
+	return_if_error(lc__stage2_stamp(run->out, run->temporary, run->state.renewed));
+	run->state.phase = LC__STAGE2_SWAP;
+	return lc__stage2_store(run->state_cache, &run->state);
+}
+
+static lc_status
+swap(struct lc__run *run)
+{
+	char stamp[LC__STAMP_ROOM];
+
+	return_if_error(check_unchanged(run, stamp));
+	if (rename(run->temporary, run->state.file) == -1)
+		return lc__error_sys(errno, "%s: rename to %s", run->temporary,
+		    run->how->file);
+	return lc__sync_parent(run->state.file);
+}
+
+lc_status
+lc__run_swap(struct lc__run *run)
+{
+	struct lc__stage2_state *state = &run->state;
+
+	if (state->phase == LC__STAGE2_LINES && state->rewriting)
+		return_if_error(promise(run));
+	if (state->phase == LC__STAGE2_SWAP) {
+		/* After a kill behind the rename the stamp is the new one already. */
+		if (*state->stamp != '\0' && strcmp(state->stamp, state->renewed) != 0)
+			return_if_error(swap(run));
+		strcpy(state->stamp, state->renewed);
+		*state->renewed = '\0';
+		state->rewriting = 0;
+		run->done->rewritten = true;
+		run->changed = true;
+	}
+	state->phase = LC__STAGE2_FILL;
+	return run->changed ? lc__stage2_store(run->state_cache, state) : LC_OK;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A migration that is running: what its parts share. */
+#ifndef LC_MIGRATE_RUN_H
+#define LC_MIGRATE_RUN_H
+
+#include "migrate/entry.h"
+#include "migrate/lines.h"
+#include "migrate/stage2.h"
+
+struct lc__run {
+	const struct lc__stage2 *how;
+	struct lc__stage2_state state;
+	struct lc__stage2_done *done;
+	char *temporary;       /* where the new file is written */
+	int in, out;           /* the file; the new one, or -1 */
+	uint64_t size;         /* of the file */
+	lc_cache *state_cache; /* module "stage2"; NULL in a dry run without one */
+	lc_cache *modules[LC__PASS_MODULES]; /* what is stored there; NULL: nothing yet */
+	bool changed;          /* what the stored state does not tell */
+};
+
+/** Modules as they are needed: for putting arrays, and for looking at what is there. */
+LC_CHECKED lc_status lc__run_open_modules(struct lc__run *run);
+/** Closes them; the first error counts. */
+LC_CHECKED lc_status lc__run_close_modules(struct lc__run *run);
+
+/** Go through the lines, from state.in on, to the end. */
+LC_CHECKED lc_status lc__run_lines(struct lc__run *run);
+/** Have the new file take the old one's place. */
+LC_CHECKED lc_status lc__run_swap(struct lc__run *run);
+/** Run the encoders. */
+LC_CHECKED lc_status lc__run_fill(struct lc__run *run);
+
+/** Begin the new file: keep the original, and copy the first @p size bytes of it. */
+LC_CHECKED lc_status lc__run_begin_file(struct lc__run *run, uint64_t size);
+
+/** The width and height of an entry, from its image if it does not tell them. LC_INVALID
+ *  as lc__entry_read() returns it if they are not known. */
+LC_CHECKED lc_status lc__run_sides(const struct lc__stage2 *how,
+    struct lc__entry *entry);
+
+/** Estimate from the first lines of the file. */
+LC_CHECKED lc_status lc__run_needs(const struct lc__stage2 *how, int fd, uint64_t size,
+    struct lc__stage2_needs *out);
+/** LC_NO_SPACE if there is less than what is needed from here on. */
+LC_CHECKED lc_status lc__run_check_space(const struct lc__run *run);
+
+/** What the tensor of a pass is to be for an image of this size; its ndim and shape. */
+lc_status lc__run_check_latents(const lc_tensor *tensor, uint32_t width,
+    uint32_t height);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "migrate/stage2.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "migrate/run.h"
+
+const char *const lc__stage2_passes[LC__PASSES + 1] = {
+	"dinov3", "vae", "t5", "migrate", NULL
+};
+
+/* ---- modules ----------------------------------------------------------------- */
+
+/* To put arrays into, and to look at what is there. What others have is only looked at,
+ * and their data are not read for that. */
+static lc_status
+open_module(struct lc__run *run, int p, bool writes)
+{
+	lc_options options;
+	lc_status status;
+
+	lc_options_init(&options);
+	options.flags = writes ? LC_CREATE : LC_RDONLY;
+	options.flush_interval_ms = 0;
+	options.verify = p == LC__PASS_DINOV3;
+	status = lc_open(run->how->dir, run->how->module[p], &options, &run->modules[p]);
+	if (status == LC_NOT_FOUND && !writes)
+		status = LC_OK;
+	return status;
+}
+
+lc_status
+lc__run_open_modules(struct lc__run *run)
+{
+	const struct lc__stage2 *how = run->how;
+
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		if (how->pass[p] || (p == LC__PASS_DINOV3 && how->pass[LC__PASS_MIGRATE]))
+			return_if_error(open_module(run, p, p == LC__PASS_DINOV3 &&
+			    !how->dry_run));
+	return LC_OK;
+}
+
+lc_status
+lc__run_close_modules(struct lc__run *run)
+{
+	lc_status first = LC_OK;
+
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const lc_status status = lc_close(run->modules[p]);
+		run->modules[p] = NULL;
+		if (first == LC_OK)
+			first = status;
+	}
+	return first;
+}
+
+/* ---- where it stands --------------------------------------------------------- */
+
+/* What decides how a line is changed and counted. */
+static lc_status
+make_recipe(const struct lc__stage2 *how, char *out, size_t room)
+{
+	struct lc__buf text = { 0 };
+
+	lc__buf_printf(&text, "field %s %s[", how->field, lc_dtype_name(how->dtype));
+	for (uint32_t i = 0; i < how->ndim; i++)
+		lc__buf_printf(&text, "%s%" PRIu64, i ? "," : "", how->shape[i]);
+	lc__buf_printf(&text, "]");
+	for (int p = 0; p < LC__PASSES; p++)
+		if (how->pass[p])
+			lc__buf_printf(&text, " %s%s", lc__stage2_passes[p],
+			    p < LC__PASS_MODULES && how->encoder[p] ? "+" : "");
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		lc__buf_printf(&text, " %s", how->module[p]);
+	lc__buf_append(&text, "", 1);
+	if (text.failed || text.size > room) {
+		lc__buf_free(&text);
+		return lc__error(LC_INVALID, 0, "options of %zu bytes are too long", text.size);
+	}
+	memcpy(out, text.data, text.size);
+	lc__buf_free(&text);
+	return LC_OK;
+}
+
+static lc_status
+real_path(const char *file, char *out, size_t room)
+{
+	char *path = realpath(file, NULL);
+	const size_t size = path == NULL ? 0 : strlen(path) + 1;
+
+	if (path == NULL)
+		return lc__error_sys(errno, "%s: open", file);
+	if (size <= room)
+		memcpy(out, path, size);
+	free(path);
+	return size <= room ? LC_OK : lc__error(LC_INVALID, 0, "%s: its path is too long",
+	    file);
+}
+
+/* From the first line on, with the claims that there are. */
+static void
+begin_anew(struct lc__stage2_state *state)
+{
+	memset(&state->counts, 0, sizeof(state->counts));
+	state->phase = LC__STAGE2_LINES;
+	state->rewriting = 0;
+	state->in = state->out = state->line = 0;
+	*state->backup = *state->renewed = '\0';
+}
+
+static void
+say(const struct lc__run *run, const char *what)
+{
+	char text[1000];
+
+	if (run->how->warn == NULL)
+		return;
+	snprintf(text, sizeof(text), "%s: %s", run->how->file, what);
+	run->how->warn(run->how->ctx, text);
+}
+
+/* The file is another one than the state tells of: its claims are of an older
+ * generation, its offsets mean nothing. */
+static void
+renew_generation(struct lc__run *run, const char *stamp)
+{
+	struct lc__stage2_state *state = &run->state;
+
+	if (state->generation > 0 && state->phase < LC__STAGE2_FILL)
+		say(run, "it has changed since its migration was begun; its lines are gone "
+		    "through anew");
+	state->generation++;
+	begin_anew(state);
+	snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
+}
+
+static lc_status
+same_file(struct lc__run *run, const char *path)
+{
+	struct lc__stage2_state *state = &run->state;
+
+	if (*state->file != '\0' && strcmp(state->file, path) != 0 && !run->how->force)
+		return lc__error(LC_INVALID, 0, "%s/stage2 tells of %s; -f goes on with %s",
+		    run->how->dir, state->file, run->how->file);
+	snprintf(state->file, sizeof(state->file), "%s", path);
+	return LC_OK;
+}
+
+/* Where to go on, from the state that was found, or at the start. */
+static lc_status
+find_start(struct lc__run *run, const char *stamp, const char *recipe)
+{
+	struct lc__stage2_state *state = &run->state;
+
+	if (state->phase == LC__STAGE2_SWAP && strcmp(stamp, state->renewed) == 0)
+		snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
+	if (strcmp(state->stamp, stamp) != 0)
+		renew_generation(run, stamp);
+	run->changed = state->generation > 0 && *state->recipe != '\0' &&
+	    state->phase != LC__STAGE2_DONE;
+	if (state->phase == LC__STAGE2_SWAP && !run->how->dry_run)
+		return_if_error(lc__run_swap(run));
+	if (strcmp(state->recipe, recipe) != 0 || state->phase == LC__STAGE2_DONE)
+		begin_anew(state);
+	else
+		run->done->resumed = state->line > 0;
+	snprintf(state->recipe, sizeof(state->recipe), "%s", recipe);
+	return LC_OK;
+}
+
+static lc_status
+load(struct lc__run *run)
+{
+	char stamp[LC__STAMP_ROOM], path[LC__STATE_TEXT], recipe[LC__STATE_TEXT];
+	lc_status status;
+
+	return_if_error(real_path(run->how->file, path, sizeof(path)));
+	return_if_error(make_recipe(run->how, recipe, sizeof(recipe)));
+	return_if_error(lc__stage2_stamp(run->in, run->how->file, stamp));
+	if (run->state_cache != NULL) {
+		status = lc__stage2_load(run->state_cache, &run->state);
+		if (status != LC_OK && status != LC_NOT_FOUND)
+			return status;
+	}
+	return_if_error(same_file(run, path));
+	if (asprintf(&run->temporary, "%s.stage2.tmp", run->state.file) < 0)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", run->how->file);
+	return find_start(run, stamp, recipe);
+}
+
+/* ---- files ------------------------------------------------------------------- */
+
+static lc_status
+open_file(struct lc__run *run)
+{
+	struct stat st;
+
+	if (run->in != -1)
+		close(run->in);
+	run->in = open(run->how->file, O_RDONLY | O_CLOEXEC);
+	if (run->in == -1)
+		return lc__error_sys(errno, "%s: open", run->how->file);
+	if (fstat(run->in, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", run->how->file);
+	if (!S_ISREG(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: it is no regular file, so that it "
+		    "cannot be replaced", run->how->file);
+	run->size = (uint64_t)st.st_size;
+	return LC_OK;
+}
+
+/* The new file of an interrupted run, as far as it is known to be good. */
+static lc_status
+reopen_new(struct lc__run *run)
+{
+	struct lc__stage2_state *state = &run->state;
+	struct stat st;
+
+	if (!state->rewriting) {
+		/* One that was begun, and then the file was changed. */
+		if (!run->how->dry_run)
+			(void)unlink(run->temporary);
+		return LC_OK;
+	}
+	run->out = open(run->temporary, O_RDWR | O_CLOEXEC);
+	if (run->out == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s: open", run->temporary);
+	if (run->out != -1 && fstat(run->out, &st) == 0 &&
+	    (uint64_t)st.st_size >= state->out) {
+		if (ftruncate(run->out, (off_t)state->out) == -1)
+			return lc__error_sys(errno, "%s: cut", run->temporary);
+		return LC_OK;
+	}
+	say(run, "the new file that was begun is gone; its lines are gone through anew");
+	begin_anew(state);
+	return LC_OK;
+}
+
+/* One migration at a time in a directory: the lock goes with the process. */
+static lc_status
+lock(const char *dir, int *fd)
+{
+	char *path = lc__path_join(dir, "stage2");
+	lc_status status = LC_OK;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*fd == -1)
+		status = lc__error_sys(errno, "%s: open", path);
+	else if (flock(*fd, LOCK_EX | LOCK_NB) == -1)
+		status = errno == EWOULDBLOCK ? lc__error(LC_BUSY, 0, "%s: another migration "
+		    "is running", dir) : lc__error_sys(errno, "%s: lock", path);
+	free(path);
+	return status;
+}
+
+/* ---- the whole --------------------------------------------------------------- */
+
+static lc_status
+lines_phase(struct lc__run *run)
+{
+	lc_status status, closed;
+
+	return_if_error(reopen_new(run));
+	status = lc__run_open_modules(run);
+	if (status == LC_OK)
+		status = lc__run_check_space(run);
+	if (status == LC_OK)
+		status = lc__run_lines(run);
+	closed = lc__run_close_modules(run);
+	if (status != LC_OK || closed != LC_OK)
+		return status != LC_OK ? status : closed;
+	return lc__run_swap(run);
+}
+
+static lc_status
+migrate(struct lc__run *run)
+{
+	struct lc__stage2_state *state = &run->state;
+
+	return_if_error(lc__run_needs(run->how, run->in, run->size, &run->done->needs));
+	if (state->phase == LC__STAGE2_LINES)
+		return_if_error(lines_phase(run));
+	return_if_error(open_file(run));
+	run->done->counts = state->counts;
+	return_if_error(lc__run_fill(run));
+	state->phase = LC__STAGE2_DONE;
+	return run->changed ? lc__stage2_store(run->state_cache, state) : LC_OK;
+}
+
+static lc_status
+count_only(struct lc__run *run)
+{
+	lc_status status, closed;
+
+	begin_anew(&run->state);
+	return_if_error(lc__run_needs(run->how, run->in, run->size, &run->done->needs));
+	status = lc__run_open_modules(run);
+	if (status == LC_OK)
+		status = lc__run_lines(run);
+	closed = lc__run_close_modules(run);
+	return status != LC_OK ? status : closed;
+}
+
+static lc_status
+open_state(struct lc__run *run, int *lock_fd)
+{
+	lc_options options;
+	lc_status status;
+
+	if (!run->how->dry_run) {
+		return_if_error(lc__stage2_module(run->how->dir, &run->state_cache));
+		return lock(run->how->dir, lock_fd);
+	}
+	lc_options_init(&options);
+	options.flags = LC_RDONLY;
+	status = lc_open(run->how->dir, "stage2", &options, &run->state_cache);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+static lc_status
+run_open(struct lc__run *run)
+{
+	int lock_fd = -1;
+	lc_status status, closed;
+
+	status = open_file(run);
+	if (status == LC_OK)
+		status = open_state(run, &lock_fd);
+	if (status == LC_OK)
+		status = load(run);
+	if (status == LC_OK)
+		status = run->how->dry_run ? count_only(run) : migrate(run);
+	if (status != LC_OK) {
+		/* What was not stored is not to be stored without its state. */
+		lc_discard(run->state_cache);
+	} else {
+		closed = lc_close(run->state_cache);
+		status = closed;
+	}
+	if (lock_fd != -1)
+		close(lock_fd);
+	return status;
+}
+
+lc_status
+lc__stage2_run(const struct lc__stage2 *how, struct lc__stage2_done *out)
+{
+	struct lc__run run = { .how = how, .done = out, .in = -1, .out = -1 };
+	const struct lc__stage2_counts *counts = &run.state.counts;
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = run_open(&run);
+	out->counts = *counts;
+	out->total = counts->migrated + counts->enriched + counts->extracted +
+	    counts->skipped;
+	snprintf(out->backup, sizeof(out->backup), "%s", run.state.backup);
+	if (run.in != -1)
+		close(run.in);
+	if (run.out != -1)
+		close(run.out);
+	free(run.temporary);
+	return status;
+}

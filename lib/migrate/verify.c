@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Are all lines, claims and tensors what a migration leaves? */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "migrate/claims.h"
+#include "migrate/run.h"
+
+struct verifying {
+	const struct lc__stage2 *how;
+	lc_cache *state_cache;
+	lc_cache *modules[LC__PASS_MODULES]; /* NULL: not there */
+	struct lc__stage2_state state;
+	struct lc__text_lines lines;
+	struct lc__entry entry;
+	struct lc__buf id;
+	struct lc__stage2_verified *out;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+found(struct verifying *v, const char *format, ...)
+{
+	const struct lc__stage2 *how = v->how;
+	char text[1200], id[400] = "";
+	va_list args;
+
+	v->out->findings++;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(id, sizeof(id), "%.*s", (int)(v->id.size < 399 ? v->id.size : 399),
+	    v->id.size > 0 ? (const char *)v->id.data : "");
+	if (how->finding != NULL)
+		how->finding(how->ctx, v->lines.number, id, text);
+}
+
+/* ---- a tensor ---------------------------------------------------------------- */
+
+static lc_status
+check_value(struct verifying *v, enum lc__stage2_pass p, const lc_view *view)
+{
+	static const struct lc__finite nothing_else = { false, false };
+
+	if (view->kind != LC_TENSOR)
+		return lc__error(LC_SCHEMA, 0, "is no tensor");
+	return_if_error(lc__expect_tensor(&v->how->expect[p], &view->tensor));
+	if (p == LC__PASS_VAE && lc__run_sides(v->how, &v->entry) == LC_OK)
+		return_if_error(lc__run_check_latents(&view->tensor, v->entry.width,
+		    v->entry.height));
+	return lc__finite_tensor(&view->tensor, nothing_else);
+}
+
+static lc_status
+check_tensor(struct verifying *v, enum lc__stage2_pass p)
+{
+	const char *module = v->how->module[p];
+	lc_view view;
+	lc_status status = LC_NOT_FOUND;
+
+	if (v->modules[p] != NULL)
+		status = lc_get(v->modules[p], v->id.data, v->id.size, &view);
+	if (status == LC_OK) {
+		status = check_value(v, p, &view);
+		lc_view_release(&view);
+	}
+	if (status == LC_OK)
+		v->out->tensors[p]++;
+	else if (status == LC_NOT_FOUND)
+		found(v, "%s: missing", module);
+	else if (status == LC_SCHEMA || status == LC_INVALID || status == LC_CORRUPT)
+		found(v, "%s: %s", module, lc_last_error()->text);
+	else
+		return status;
+	return LC_OK;
+}
+
+/* ---- a line ------------------------------------------------------------------ */
+
+/* "1024x768" */
+static bool
+is_bucket(const struct lc__slice text)
+{
+	unsigned width, height;
+	int size = 0;
+	char copy[32];
+
+	if (text.size < 2 || text.size >= sizeof(copy))
+		return false;
+	memcpy(copy, text.text + 1, text.size - 2);
+	copy[text.size - 2] = '\0';
+	return sscanf(copy, "%5ux%5u%n", &width, &height, &size) == 2 &&
+	    (size_t)size == text.size - 2 && width > 0 && height > 0;
+}
+
+static void
+check_form(struct verifying *v)
+{
+	const struct lc__entry *entry = &v->entry;
+
+	if (!v->how->pass[LC__PASS_MIGRATE])
+		return;
+	if (!entry->v2)
+		found(v, "the record is not of version 2");
+	else if (!is_bucket(entry->members[LC__ENTRY_BUCKET].value))
+		found(v, "aspect_bucket is no WIDTHxHEIGHT");
+	if (entry->v2 && entry->array)
+		found(v, "%s is still in the line", v->how->field);
+}
+
+/* LC_NOT_FOUND if it has none. */
+static lc_status
+find_id(struct verifying *v)
+{
+	const struct lc__entry *entry = &v->entry;
+	const struct lc__claimant who = {
+		.cache = v->state_cache, .generation = v->state.generation,
+		.line = v->lines.number, .path = { entry->path.data, entry->path.size }
+	};
+	lc_status status;
+
+	if (!entry->v2)
+		return lc__claims_find(&who, &v->id);
+	lc__buf_append(&v->id, entry->id.data, entry->id.size);
+	if (v->id.failed)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	status = lc__claims_check(&who, (lc_id){ entry->id.data, entry->id.size });
+	if (status == LC_INVALID)
+		found(v, "%s", lc_last_error()->text);
+	return status == LC_INVALID ? LC_OK : status;
+}
+
+static lc_status
+check_entry(struct verifying *v)
+{
+	lc_status status = find_id(v);
+
+	check_form(v);
+	if (status == LC_NOT_FOUND) {
+		v->id.size = 0;
+		found(v, "no image_id is claimed for it");
+		return LC_OK;
+	}
+	for (int p = 0; p < LC__PASS_MODULES && status == LC_OK; p++)
+		if (v->how->pass[p])
+			status = check_tensor(v, (enum lc__stage2_pass)p);
+	return status;
+}
+
+static lc_status
+check_line(struct verifying *v, const struct lc__text_line *line)
+{
+	lc_status status;
+
+	v->id.size = 0;
+	if (lc__text_line_is_blank(line))
+		return LC_OK;
+	status = lc__entry_read(line->text, line->size, v->how->field, &v->entry);
+	if (status == LC_CORRUPT || status == LC_INVALID) {
+		v->out->bad++;
+		found(v, "%s", lc_last_error()->text);
+		return LC_OK;
+	}
+	return_if_error(status);
+	v->out->records++;
+	return check_entry(v);
+}
+
+static lc_status
+check_lines(struct verifying *v, uint64_t size)
+{
+	const struct lc__stage2 *how = v->how;
+	const struct lc__stage2_counts none = { 0 };
+	struct lc__text_line line;
+	lc_status status;
+
+	return_if_error(lc__text_lines_seek(&v->lines, 0, 0));
+	while ((status = lc__text_lines_next(&v->lines, &line)) == LC_OK) {
+		return_if_error(check_line(v, &line));
+		if (how->step != NULL && how->step(how->ctx, &none, v->lines.offset, size) != 0)
+			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
+	}
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* ---- the whole --------------------------------------------------------------- */
+
+static lc_status
+open_modules(struct verifying *v)
+{
+	lc_options options;
+
+	lc_options_init(&options);
+	options.flags = LC_RDONLY;
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const lc_status status = !v->how->pass[p] ? LC_OK : lc_open(v->how->dir,
+		    v->how->module[p], &options, &v->modules[p]);
+		if (status != LC_OK && status != LC_NOT_FOUND)
+			return status;
+	}
+	return lc_open(v->how->dir, "stage2", &options, &v->state_cache);
+}
+
+static lc_status
+verify(struct verifying *v)
+{
+	struct stat st;
+	lc_status status;
+
+	return_if_error(open_modules(v));
+	status = lc__stage2_load(v->state_cache, &v->state);
+	if (status == LC_OK && v->state.phase != LC__STAGE2_DONE)
+		found(v, "its migration has not ended");
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (fstat(v->lines.fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", v->how->file);
+	return check_lines(v, (uint64_t)st.st_size);
+}
+
+lc_status
+lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
+{
+	struct verifying v = { .how = how, .out = out, .lines = { .path = how->file } };
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	v.lines.fd = open(how->file, O_RDONLY | O_CLOEXEC);
+	status = v.lines.fd == -1 ? lc__error_sys(errno, "%s: open", how->file) : verify(&v);
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		lc_discard(v.modules[p]);
+	lc_discard(v.state_cache);
+	if (v.lines.fd != -1)
+		close(v.lines.fd);
+	lc__text_lines_free(&v.lines);
+	lc__entry_free(&v.entry);
+	lc__buf_free(&v.id);
+	return status;
+}
