@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/fileio.h"
 #include "command.h"
-#include "entries.h"
-#include "format/manifest.h"
-#include "json.h"
+#include "export_formats.h"
+#include "export_shards.h"
 #include "module.h"
 #include "progress.h"
 #include "report.h"
-#include "settings.h"
-#include "size.h"
 
-#define MANIFEST "manifest.json"
-#define MOST_MANIFEST ((uint64_t)1 << 30)
-
+static int format;
+static const char *field;
 static uint64_t shard_size = 192ull << 20;
+static uint64_t shard_records;
+static int by_bucket;
+static uint64_t bucket_scale = 1;
+static const char *bucket_field;
+static int bits;
 static int shard_version;
 static int metadata = 1;
 static int sha256 = 1;
@@ -28,9 +26,26 @@ static int force;
 static int dry_run;
 
 static struct opt options[] = {
+	{ "", "format", OPT_CHOICE, &format,
+	    .value = "auto|mds|npy|npz|safetensors|twh1|webdataset",
+	    .help = "what to write; auto: what TARGET's name tells, else twh1" },
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "one part of each record: names and positions separated by dots" },
+	{ "", "bits", OPT_FLAG, &bits,
+	    .help = "write bf16 and f8, where they have no name, as raw bits (V2, V1)" },
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
 	    .least = 4ull << 10, .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
+	{ "", "shard-records", OPT_COUNT, &shard_records, .value = "N",
+	    .help = "records of a shard of webdataset or mds; default 0, as many as fit" },
+	{ "", "by-bucket", OPT_FLAG, &by_bucket,
+	    .help = "webdataset: a series of shards for each aspect bucket" },
+	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
+	    .most = 65535,
+	    .help = "pixels for each element of a tensor's side, 8 for latents; default 1" },
+	{ "", "bucket-field", OPT_TEXT, &bucket_field, .value = "PATH",
+	    .help = "the part that has the bucket, as \"1024x1024\"; default: the sides "
+	    "of the first tensor tell it" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
 	{ "", "metadata", OPT_FLAG, &metadata,
@@ -44,121 +59,88 @@ static struct opt options[] = {
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the manifest; default MODULE" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace an export of something else" },
+	    .help = "replace what TARGET is, or an export of something else" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "plan and report, write nothing" },
 	{ .kind = OPT_END }
 };
 
-static void
-show_shard(const char *path, const lc_shard_info *info)
-{
-	struct json json = { stdout, false };
-	char samples[SIZE_TEXT], size[SIZE_TEXT];
+enum { FORMAT_AUTO, FORMAT_MDS, FORMAT_NPY, FORMAT_NPZ, FORMAT_SAFETENSORS,
+	FORMAT_TWH1, FORMAT_WEBDATASET };
 
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "shard", path);
-		jw_count(&json, "samples", info->samples);
-		jw_count(&json, "bytes", info->file_size);
-		jw_end_line(&json);
-	} else if (!settings.quiet) {
-		printf("%s  %s  %s\n", path, count_human(info->samples, "sample",
-		    samples, sizeof(samples)),
-		    size_human((double)info->file_size, size, sizeof(size)));
-	}
+static const char *const formats[] = {
+	"", "mds", "npy", "npz", "safetensors", "twh1", "webdataset"
+};
+
+#define BIT(format) (1u << (format))
+#define OTHERS (~BIT(FORMAT_TWH1))
+
+/* The options that not every format has. */
+static const struct {
+	const void *target; /* as in the table of options */
+	unsigned formats;
+} fits[] = {
+	{ &shard_size, BIT(FORMAT_TWH1) | BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
+	{ &shard_records, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
+	{ &shard_version, BIT(FORMAT_TWH1) },
+	{ &metadata, BIT(FORMAT_TWH1) },
+	{ &sha256, BIT(FORMAT_TWH1) },
+	{ &threads, BIT(FORMAT_TWH1) },
+	{ &dataset_root, BIT(FORMAT_TWH1) },
+	{ &field, OTHERS },
+	{ &bits, OTHERS & ~BIT(FORMAT_SAFETENSORS) },
+	{ &by_bucket, BIT(FORMAT_WEBDATASET) },
+	{ &bucket_scale, BIT(FORMAT_WEBDATASET) },
+	{ &bucket_field, BIT(FORMAT_WEBDATASET) }
+};
+
+static enum opt_source
+source_of(const void *target)
+{
+	const struct opt *opt = options;
+
+	while (opt->target != target)
+		opt++;
+	return opt->source;
 }
 
-/* A finished export leaves no shards in the directory but its own. */
-static void
-show_shards(const char *dir)
-{
-	struct dirent **entries;
-	const int n = entries_read(dir, &entries);
-
-	for (int i = 0; i < n; i++) {
-		char *path = lc__path_join(dir, entries[i]->d_name);
-		lc_shard *shard = NULL;
-		if (path != NULL && lc_shard_open(path, &shard) == LC_OK)
-			show_shard(path, lc_shard_info_of(shard));
-		lc_shard_close(shard);
-		free(path);
-		free(entries[i]);
-	}
-	if (n >= 0)
-		free(entries);
-}
-
-static void
-show_result(const lc_export_result *result, double seconds)
-{
-	struct json json = { stdout, false };
-	char samples[SIZE_TEXT], shards[SIZE_TEXT], size[SIZE_TEXT];
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_count(&json, "shards", result->shards);
-		jw_count(&json, "reused", result->reused);
-		jw_count(&json, "samples", result->samples);
-		jw_count(&json, "bytes", result->bytes);
-		jw_real(&json, "seconds", seconds);
-		jw_flag(&json, "dry_run", dry_run);
-		jw_end_line(&json);
-		return;
-	}
-	if (settings.quiet)
-		return;
-	printf("%s%s in %s, %s", dry_run ? "would write " : "",
-	    count_human(result->samples, "sample", samples, sizeof(samples)),
-	    count_human(result->shards, "shard", shards, sizeof(shards)),
-	    size_human((double)result->bytes, size, sizeof(size)));
-	if (result->reused > 0)
-		printf(", %s stood already", count_human(result->reused, "shard",
-		    shards, sizeof(shards)));
-	if (!dry_run)
-		printf(", %s/s", size_human((double)result->bytes / seconds, size,
-		    sizeof(size)));
-	putchar('\n');
-}
-
-/* The dataset that the manifest in DIR names, NULL if there is no manifest. */
-static char *
-dataset_in(const char *dir)
-{
-	struct lc__manifest manifest = { 0 };
-	struct lc__buf text = { 0 };
-	char *path = lc__path_join(dir, MANIFEST);
-	char *dataset = NULL;
-
-	if (path != NULL &&
-	    lc__read_file(path, MOST_MANIFEST, &text) == LC_OK &&
-	    lc__manifest_parse(text.data, text.size, path, &manifest) == LC_OK) {
-		dataset = manifest.dataset_root;
-		manifest.dataset_root = NULL;
-	}
-	lc__manifest_free(&manifest);
-	lc__buf_free(&text);
-	free(path);
-	return dataset;
-}
-
-/* What else is wrong with DIR the library tells. */
+/* An option on the command line that does not fit is a mistake; a variable or a
+ * setting is there for other exports. */
 static int
-check_dir(const char *dir, const char *module)
+check_fits(int chosen)
 {
-	const char *ours = dataset_root ? dataset_root : module;
-	char *theirs = force ? NULL : dataset_in(dir);
-	int status = EXIT_DONE;
+	char spelling[80];
 
-	if (theirs != NULL && strcmp(theirs, ours) != 0)
-		status = report_usage("%s: holds an export of %s; -f replaces it",
-		    dir, lc__quote_id(theirs, strlen(theirs)));
-	free(theirs);
-	return status;
+	for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++)
+		if (source_of(fits[i].target) == FROM_OPTION &&
+		    (fits[i].formats & BIT(chosen)) == 0)
+			return report_usage("%s: %s has no such option",
+			    opt_spelling(options, fits[i].target, cmd_export.name,
+			    spelling, sizeof(spelling)), formats[chosen]);
+	if (!by_bucket && (source_of(&bucket_scale) == FROM_OPTION ||
+	    source_of(&bucket_field) == FROM_OPTION))
+		return report_usage("%s needs --by-bucket",
+		    source_of(&bucket_scale) == FROM_OPTION ? "--bucket-scale" :
+		    "--bucket-field");
+	return EXIT_DONE;
+}
+
+static int
+choose(const char *target)
+{
+	const struct lc__outgoing_format *found;
+
+	if (format != FORMAT_AUTO)
+		return format;
+	found = lc__outgoing_of(target);
+	for (int i = 1; found != NULL && i <= FORMAT_WEBDATASET; i++)
+		if (strcmp(formats[i], found->name) == 0)
+			return i;
+	return FORMAT_TWH1;
 }
 
 static void
-fill_options(lc_export_options *out)
+fill_shards(lc_export_options *out)
 {
 	lc_export_options_init(out);
 	out->shard_bytes = shard_size;
@@ -172,56 +154,74 @@ fill_options(lc_export_options *out)
 	out->progress.step = progress_step;
 }
 
-static int
-export(lc_cache *cache, const char *dir)
+static void
+fill_choice(int chosen, struct export_choice *out)
 {
-	lc_export_options how;
-	lc_export_result result = { 0 };
-	lc_status exported;
-	double seconds;
+	*out = (struct export_choice) {
+		.format = lc__outgoing_named(formats[chosen]),
+		.how = { .bits = bits, .force = force, .dry_run = dry_run,
+		    .shard_bytes = shard_size, .shard_records = shard_records },
+		.order = order ? LC_BY_KEY : LC_BY_COMMIT, .field = field,
+		.by_bucket = by_bucket, .bucket_scale = bucket_scale,
+		.bucket_field = bucket_field
+	};
+}
 
-	fill_options(&how);
-	progress_begin("export");
-	exported = lc_export(cache, dir, &how, &result);
-	seconds = progress_end();
-	if (exported != LC_OK)
-		return report_file(exported);
-	if (!dry_run)
-		show_shards(dir);
-	show_result(&result, seconds);
-	return EXIT_DONE;
+static int
+export(lc_cache *cache, char **argv, int chosen)
+{
+	lc_export_options shards;
+	struct export_choice choice;
+
+	if (chosen == FORMAT_TWH1) {
+		fill_shards(&shards);
+		return export_shards(cache, argv[0], argv[1], &shards, force);
+	}
+	fill_choice(chosen, &choice);
+	return export_records(cache, argv[1], &choice);
 }
 
 static int
 run(int argc, char **argv)
 {
+	const int chosen = choose(argv[1]);
 	lc_cache *cache;
-	int status = module_open(argv[0], &cache);
+	int status = check_fits(chosen);
+
+	if (chosen != FORMAT_TWH1 && lc__outgoing_named(formats[chosen]) == NULL)
+		status = report_usage("%s cannot be written", formats[chosen]);
 
 	(void)argc;
+	if (status == EXIT_DONE)
+		status = module_open(argv[0], &cache);
 	if (status != EXIT_DONE)
 		return status;
-	status = check_dir(argv[1], argv[0]);
-	if (status == EXIT_DONE)
-		status = export(cache, argv[1]);
+	status = export(cache, argv, chosen);
 	return module_close(cache, status);
 }
 
 const struct command cmd_export = {
 	.name = "export",
-	.operands = "MODULE DIR",
-	.summary = "write TWH1 shards and their manifest",
+	.operands = "MODULE TARGET",
+	.summary = "write TWH1 shards, or files of other systems",
 	.text =
-	    "Writes the records of MODULE, which must all have one dtype and "
-	    "shape, as TWH1 shards into DIR, and manifest.json last. The same "
+	    "Writes the records of MODULE into TARGET: as one .npz or safetensors file "
+	    "or one WebDataset shard, by TARGET's name or --format; as a directory of "
+	    ".npy files, of WebDataset shards or of MDS; or else as TWH1 shards. "
+	    "cachex-export(1) tells what becomes what. What a format cannot hold is an "
+	    "error, and nothing is written.\n"
+	    "TWH1: writes the records of MODULE, which must all have one dtype and "
+	    "shape, as TWH1 shards into the directory TARGET, and manifest.json last. The same "
 	    "records and options give the same bytes. An export that was "
-	    "interrupted goes on where it was. An older export of MODULE in DIR "
+	    "interrupted goes on where it was. An older export of MODULE in it "
 	    "is replaced; -f replaces one of something else too. twh1(5) "
 	    "describes the files.",
 	.examples =
 	    "cachex export photos shards\n"
 	    "cachex export faces shards --shard-version 1 --no-metadata --order key\n"
-	    "cachex shard verify shards",
+	    "cachex shard verify shards\n"
+	    "cachex export faces faces.safetensors\n"
+	    "cachex export latents shards --format webdataset --by-bucket --bucket-scale 8",
 	.completes = "md",
 	.least = 2,
 	.most = 2,

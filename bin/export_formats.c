@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "export_formats.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "export_bucket.h"
+#include "json.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+
+/* The records that a walk went by. */
+struct walked {
+	uint64_t records;
+	uint64_t hash; /* of their cache_ids, in order */
+};
+
+struct exporting {
+	const struct export_choice *choice;
+	lc_cache *cache;
+	void *file;          /* that records are put into */
+	struct export_bucket bucket;
+	uint64_t total;      /* bytes of all records, as they are stored */
+	struct walked first; /* by the walk that plans */
+	struct walked last;  /* by the one that writes */
+};
+
+typedef lc_status (*put_fn)(void *file, lc_id id, const lc_value *value);
+
+static void
+count(struct walked *walked, lc_id id)
+{
+	walked->records++;
+	walked->hash = lc__hash64_seed(id.data, id.size, walked->hash);
+}
+
+/* The part of a record that is exported; a tensor that is read already is not
+ * verified a second time: *own is a value around it, to be freed. */
+static lc_status
+find_part(const struct exporting *exporting, lc_iter *iter, const lc_item *item,
+    lc_value **own, const lc_value **out)
+{
+	const char *field = exporting->choice->field;
+	lc_status status;
+
+	if (field == NULL && item->kind == LC_TENSOR) {
+		*out = *own = lc_value_tensor(&item->tensor);
+		return *own ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	}
+	status = lc_iter_value(iter, field, out);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_UNSUPPORTED, 0, "%s has no part %s",
+		    lc__quote_id(item->id.data, item->id.size), field);
+	return status;
+}
+
+static lc_status
+walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *walked)
+{
+	uint64_t done = 0;
+	lc_status status;
+	lc_iter *iter;
+	lc_item item;
+
+	return_if_error(lc_iter_open(exporting->cache, exporting->choice->order | flags,
+	    NULL, 0, &iter));
+	exporting->bucket.iter = iter;
+	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
+		const lc_value *value;
+		lc_value *own = NULL;
+		count(walked, item.id);
+		status = find_part(exporting, iter, &item, &own, &value);
+		if (status == LC_OK)
+			status = put(exporting->file, item.id, value);
+		lc_value_free(own);
+		done += item.stored_size;
+		if (status == LC_OK && progress_step(NULL, flags & LC_ITER_LISTED ? 0 :
+		    done, exporting->total) != 0)
+			status = LC_CANCELLED;
+		if (status != LC_OK)
+			break;
+	}
+	lc_iter_close(iter);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* A format that plans is told of all records first. Each walk has its own snapshot:
+ * if they differ, the file would be wrong. */
+static lc_status
+write_records(struct exporting *exporting)
+{
+	const struct lc__outgoing_format *format = exporting->choice->format;
+
+	if (format->plan != NULL)
+		return_if_error(walk(exporting, LC_ITER_LISTED, format->plan,
+		    &exporting->first));
+	return_if_error(walk(exporting, 0, format->put, &exporting->last));
+	if (format->plan != NULL &&
+	    (exporting->first.records != exporting->last.records ||
+	    exporting->first.hash != exporting->last.hash))
+		return lc__error(LC_CHANGED, 0,
+		    "the module was changed while it was exported");
+	return LC_OK;
+}
+
+static void
+show(const struct exporting *exporting, const char *target, uint64_t bytes,
+    double seconds)
+{
+	const bool dry_run = exporting->choice->how.dry_run;
+	struct json json = { stdout, false };
+	char records[SIZE_TEXT], size[SIZE_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "target", target);
+		jw_text(&json, "format", exporting->choice->format->name);
+		jw_count(&json, "records", exporting->last.records);
+		jw_count(&json, "bytes", bytes);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+		return;
+	}
+	if (settings.quiet)
+		return;
+	printf("%s%s in %s, %s", dry_run ? "would write " : "",
+	    count_human(exporting->last.records, "record", records, sizeof(records)),
+	    target, size_human((double)bytes, size, sizeof(size)));
+	if (!dry_run)
+		printf(", %s/s", size_human((double)bytes / seconds, size,
+		    sizeof(size)));
+	putchar('\n');
+}
+
+/* LC_CORRUPT is damage in the module; what a format cannot hold is bad data. */
+static int
+run(struct exporting *exporting, const char *target)
+{
+	const struct lc__outgoing_format *format = exporting->choice->format;
+	uint64_t bytes = 0;
+	lc_status status;
+	double seconds;
+
+	progress_begin("export");
+	status = write_records(exporting);
+	if (status == LC_OK)
+		status = format->finish(exporting->file, &bytes);
+	else
+		format->discard(exporting->file);
+	seconds = progress_end();
+	if (status != LC_OK)
+		return report_file(status);
+	show(exporting, target, bytes, seconds);
+	return EXIT_DONE;
+}
+
+int
+export_records(lc_cache *cache, const char *target,
+    const struct export_choice *choice)
+{
+	struct exporting exporting = { .choice = choice, .cache = cache,
+	    .bucket = { .field = choice->bucket_field, .scale = choice->bucket_scale } };
+	struct lc__outgoing_how how = choice->how;
+	lc_stats stats = { .struct_size = sizeof(stats) };
+	lc_status status = lc_stat(cache, &stats);
+
+	if (status != LC_OK)
+		return report_status(status);
+	exporting.total = stats.live_bytes;
+	if (choice->by_bucket) {
+		how.group = export_bucket_name;
+		how.group_ctx = &exporting.bucket;
+	}
+	status = choice->format->begin(target, &how, &exporting.file);
+	if (status == LC_EXISTS)
+		return report_usage("%s; -f replaces it", lc_last_error()->text);
+	return status == LC_OK ? run(&exporting, target) : report_file(status);
+}

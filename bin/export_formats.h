@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An export into a format of another system. */
+#ifndef BIN_EXPORT_FORMATS_H
+#define BIN_EXPORT_FORMATS_H
+
+#include "exchange/outgoing.h"
+
+/** What is exported, and how. */
+struct export_choice {
+	const struct lc__outgoing_format *format;
+	struct lc__outgoing_how how; /* its group is set by whoever exports */
+	unsigned order;              /* LC_BY_KEY or LC_BY_COMMIT */
+	const char *field;           /* the part of each record; NULL for all of it */
+	bool by_bucket;              /* a directory for each bucket */
+	uint64_t bucket_scale;       /* pixels for each element of a tensor's side */
+	const char *bucket_field;    /* the part that names the bucket; NULL: the tensor's
+	                                sides tell */
+};
+
+/** Reports and shows; an exit status. */
+int export_records(lc_cache *cache, const char *target,
+    const struct export_choice *choice);
+
+#endif
