@@ -1,48 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/sha256.h"
 
-#include <stdio.h>
+#include <string.h>
 
-#include <openssl/evp.h>
-
+#include "base/checksum.h"
 #include "base/error.h"
 
 struct lc__sha256 *
 lc__sha256_new(void)
 {
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	struct lc__checksum *sum;
 
-	if (ctx != NULL && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) != 1) {
-		EVP_MD_CTX_free(ctx);
-		ctx = NULL;
-	}
-	return (struct lc__sha256 *)ctx;
+	return lc__checksum_new("sha256", &sum) == LC_OK ?
+	    (struct lc__sha256 *)sum : NULL;
 }
 
 lc_status
 lc__sha256_update(struct lc__sha256 *sha, const void *data, size_t size)
 {
-	if (EVP_DigestUpdate((EVP_MD_CTX *)sha, data, size) != 1)
-		return lc__error(LC_IO, 0, "sha256: libcrypto failed");
-	return LC_OK;
+	return lc__checksum_update((struct lc__checksum *)sha, data, size);
 }
 
 lc_status
 lc__sha256_hex(struct lc__sha256 *sha, char out[65])
 {
-	unsigned char digest[EVP_MAX_MD_SIZE];
+	char hex[LC__CHECKSUM_HEX];
 
-	if (EVP_DigestFinal_ex((EVP_MD_CTX *)sha, digest, NULL) != 1)
-		return lc__error(LC_IO, 0, "sha256: libcrypto failed");
-	for (int i = 0; i < 32; i++)
-		sprintf(out + 2 * i, "%02x", digest[i]);
+	return_if_error(lc__checksum_hex((struct lc__checksum *)sha, hex));
+	memcpy(out, hex, 65);
 	return LC_OK;
 }
 
 void
 lc__sha256_free(struct lc__sha256 *sha)
 {
-	EVP_MD_CTX_free((EVP_MD_CTX *)sha);
+	lc__checksum_free((struct lc__checksum *)sha);
 }
 
 lc_status

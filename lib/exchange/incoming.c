@@ -14,6 +14,7 @@
 
 const struct lc__incoming_format *const lc__incoming_formats[] = {
 	&lc__incoming_lmdb,
+	&lc__incoming_mds,
 	&lc__incoming_npz,
 	&lc__incoming_safetensors,
 	&lc__incoming_webdataset,

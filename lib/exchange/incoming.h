@@ -43,8 +43,8 @@ struct lc__incoming_format {
 
 /** The formats. */
 extern const struct lc__incoming_format
-    lc__incoming_lmdb, lc__incoming_npz, lc__incoming_safetensors,
-    lc__incoming_webdataset;
+    lc__incoming_lmdb, lc__incoming_mds, lc__incoming_npz,
+    lc__incoming_safetensors, lc__incoming_webdataset;
 
 /** Every format, NULL at the end. */
 extern const struct lc__incoming_format *const lc__incoming_formats[];

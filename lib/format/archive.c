@@ -89,6 +89,8 @@ support(const struct lc__archive *archive)
 	archive_read_support_filter_bzip2(a);
 	archive_read_support_filter_xz(a);
 	archive_read_support_filter_zstd(a);
+	if (archive->kind == LC__ARCHIVE_RAW)
+		return archive_read_support_format_raw(a) == ARCHIVE_OK;
 	return archive_read_support_format_tar(a) == ARCHIVE_OK;
 }
 

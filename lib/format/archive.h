@@ -12,7 +12,8 @@
 
 enum lc__archive_kind {
 	LC__ARCHIVE_ZIP, /* stored and deflated, zip64 */
-	LC__ARCHIVE_TAR  /* ustar, pax and GNU; plain, or compressed by gzip, xz, bzip2, zstd */
+	LC__ARCHIVE_TAR, /* ustar, pax and GNU; plain, or compressed by gzip, xz, bzip2, zstd */
+	LC__ARCHIVE_RAW  /* one file that is compressed by one of those: the only member */
 };
 
 struct lc__archive;

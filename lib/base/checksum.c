@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only user of libcrypto. */
+#include "base/checksum.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+
+enum kind { CRYPTO, XXH_32, XXH_64, XXH3_64, XXH3_128 };
+
+static const struct {
+	const char *name;
+	enum kind kind;
+	const EVP_MD *(*type)(void); /* of CRYPTO */
+} rows[] = {
+	{ "sha256", CRYPTO, EVP_sha256 }, { "sha1", CRYPTO, EVP_sha1 },
+	{ "md5", CRYPTO, EVP_md5 }, { "sha224", CRYPTO, EVP_sha224 },
+	{ "sha384", CRYPTO, EVP_sha384 }, { "sha512", CRYPTO, EVP_sha512 },
+	{ "sha3_224", CRYPTO, EVP_sha3_224 }, { "sha3_256", CRYPTO, EVP_sha3_256 },
+	{ "sha3_384", CRYPTO, EVP_sha3_384 }, { "sha3_512", CRYPTO, EVP_sha3_512 },
+	{ "blake2b", CRYPTO, EVP_blake2b512 }, { "blake2s", CRYPTO, EVP_blake2s256 },
+	{ "xxh32", XXH_32, NULL }, { "xxh64", XXH_64, NULL },
+	{ "xxh3_64", XXH3_64, NULL }, { "xxh3_128", XXH3_128, NULL },
+	{ "xxh128", XXH3_128, NULL }
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+struct lc__checksum {
+	size_t row;
+	union {
+		EVP_MD_CTX *crypto;
+		XXH32_state_t *xxh32;
+		XXH64_state_t *xxh64;
+		XXH3_state_t *xxh3;
+		void *any; /* NULL before it is made */
+	} state;
+};
+
+/* False without memory, and if libcrypto refuses. */
+static bool
+begin(struct lc__checksum *sum)
+{
+	switch (rows[sum->row].kind) {
+	case CRYPTO:
+		sum->state.crypto = EVP_MD_CTX_new();
+		return sum->state.any != NULL && EVP_DigestInit_ex(
+		    sum->state.crypto, rows[sum->row].type(), NULL) == 1;
+	case XXH_32:
+		sum->state.xxh32 = XXH32_createState();
+		return sum->state.any != NULL &&
+		    XXH32_reset(sum->state.xxh32, 0) == XXH_OK;
+	case XXH_64:
+		sum->state.xxh64 = XXH64_createState();
+		return sum->state.any != NULL &&
+		    XXH64_reset(sum->state.xxh64, 0) == XXH_OK;
+	default:
+		sum->state.xxh3 = XXH3_createState();
+		return sum->state.any != NULL &&
+		    (rows[sum->row].kind == XXH3_64 ?
+		    XXH3_64bits_reset(sum->state.xxh3) :
+		    XXH3_128bits_reset(sum->state.xxh3)) == XXH_OK;
+	}
+}
+
+lc_status
+lc__checksum_new(const char *name, struct lc__checksum **out)
+{
+	struct lc__checksum *sum;
+	size_t row = 0;
+
+	while (row < ROWS && strcmp(rows[row].name, name) != 0)
+		row++;
+	if (row == ROWS)
+		return lc__error(LC_UNSUPPORTED, 0, "unknown checksum %s", name);
+	sum = calloc(1, sizeof(*sum));
+	if (sum != NULL)
+		sum->row = row;
+	if (sum == NULL || !begin(sum)) {
+		lc__checksum_free(sum);
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+	}
+	*out = sum;
+	return LC_OK;
+}
+
+lc_status
+lc__checksum_update(struct lc__checksum *sum, const void *data, size_t size)
+{
+	switch (rows[sum->row].kind) {
+	case CRYPTO:
+		if (EVP_DigestUpdate(sum->state.crypto, data, size) != 1)
+			return lc__error(LC_IO, 0, "%s: libcrypto failed",
+			    rows[sum->row].name);
+		break;
+	case XXH_32:
+		(void)XXH32_update(sum->state.xxh32, data, size);
+		break;
+	case XXH_64:
+		(void)XXH64_update(sum->state.xxh64, data, size);
+		break;
+	case XXH3_64:
+		(void)XXH3_64bits_update(sum->state.xxh3, data, size);
+		break;
+	default:
+		(void)XXH3_128bits_update(sum->state.xxh3, data, size);
+	}
+	return LC_OK;
+}
+
+static lc_status
+crypto_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+{
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	unsigned size = 0;
+
+	if (EVP_DigestFinal_ex(sum->state.crypto, bytes, &size) != 1)
+		return lc__error(LC_IO, 0, "%s: libcrypto failed",
+		    rows[sum->row].name);
+	for (unsigned i = 0; i < size; i++)
+		sprintf(out + 2 * i, "%02x", bytes[i]);
+	return LC_OK;
+}
+
+lc_status
+lc__checksum_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+{
+	XXH128_hash_t wide;
+
+	switch (rows[sum->row].kind) {
+	case CRYPTO:
+		return crypto_hex(sum, out);
+	case XXH_32:
+		sprintf(out, "%08x", XXH32_digest(sum->state.xxh32));
+		break;
+	case XXH_64:
+		sprintf(out, "%016llx",
+		    (unsigned long long)XXH64_digest(sum->state.xxh64));
+		break;
+	case XXH3_64:
+		sprintf(out, "%016llx",
+		    (unsigned long long)XXH3_64bits_digest(sum->state.xxh3));
+		break;
+	default:
+		wide = XXH3_128bits_digest(sum->state.xxh3);
+		sprintf(out, "%016llx%016llx", (unsigned long long)wide.high64,
+		    (unsigned long long)wide.low64);
+	}
+	return LC_OK;
+}
+
+void
+lc__checksum_free(struct lc__checksum *sum)
+{
+	if (sum == NULL)
+		return;
+	switch (rows[sum->row].kind) {
+	case CRYPTO:
+		EVP_MD_CTX_free(sum->state.crypto);
+		break;
+	case XXH_32:
+		(void)XXH32_freeState(sum->state.xxh32);
+		break;
+	case XXH_64:
+		(void)XXH64_freeState(sum->state.xxh64);
+		break;
+	default:
+		(void)XXH3_freeState(sum->state.xxh3);
+	}
+	free(sum);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checksums by the names that Python's hashlib and xxhash have for them: "sha256",
+ * "md5", "sha3_512", "blake2b", "xxh64", "xxh3_64", "xxh128" … */
+#ifndef LC_BASE_CHECKSUM_H
+#define LC_BASE_CHECKSUM_H
+
+#include <stddef.h>
+
+#include "lmdbcache.h"
+
+/** Hex digits of the longest, and a terminator. */
+#define LC__CHECKSUM_HEX 129
+
+struct lc__checksum;
+
+/** LC_UNSUPPORTED for a name that is not known; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__checksum_new(const char *name, struct lc__checksum **out);
+/** Both report a failure of libcrypto as LC_IO. */
+LC_CHECKED lc_status lc__checksum_update(struct lc__checksum *sum, const void *data,
+    size_t size);
+/** The checksum in lower-case hex digits. Nothing can be added then. */
+LC_CHECKED lc_status lc__checksum_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX]);
+/** NULL is harmless. */
+void lc__checksum_free(struct lc__checksum *sum);
+
+#endif

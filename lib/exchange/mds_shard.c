@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "exchange/mds_shard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "format/archive.h"
+
+#define STEP ((size_t)1 << 20) /* bytes read at once */
+
+static lc_status
+no_memory(const char *path)
+{
+	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+}
+
+static lc_status
+read_at(int fd, uint64_t at, void *out, size_t size, const char *path)
+{
+	size_t got;
+
+	if (lseek(fd, (off_t)at, SEEK_SET) == -1)
+		return lc__error_sys(errno, "%s: seek", path);
+	return_if_error(lc__read_full(fd, out, size, &got, path));
+	return got == size ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: ends early", path);
+}
+
+/* ---- checksums ----------------------------------------------------------------- */
+
+static lc_status
+sum_file(int fd, struct lc__checksum *sum, const char *path)
+{
+	unsigned char *bytes = malloc(STEP);
+	size_t got = STEP;
+	lc_status status = bytes != NULL ? LC_OK : no_memory(path);
+
+	if (status == LC_OK && lseek(fd, 0, SEEK_SET) == -1)
+		status = lc__error_sys(errno, "%s: seek", path);
+	while (status == LC_OK && got == STEP) {
+		status = lc__read_full(fd, bytes, STEP, &got, path);
+		if (status == LC_OK)
+			status = lc__checksum_update(sum, bytes, got);
+	}
+	free(bytes);
+	return status;
+}
+
+/* A checksum of a kind that is not known here is left to those who know it. */
+static lc_status
+check_hash(int fd, const struct lc__mds_hash *hash, const char *path)
+{
+	char hex[LC__CHECKSUM_HEX];
+	struct lc__checksum *sum;
+	lc_status status = lc__checksum_new(hash->algorithm, &sum);
+
+	if (status != LC_OK)
+		return status == LC_UNSUPPORTED ? LC_OK : status;
+	status = sum_file(fd, sum, path);
+	if (status == LC_OK)
+		status = lc__checksum_hex(sum, hex);
+	if (status == LC_OK && strcasecmp(hex, hash->hex) != 0)
+		status = lc__error(LC_CORRUPT, 0, "%s: %s is %s, not %s as the index has it",
+		    path, hash->algorithm, hex, hash->hex);
+	lc__checksum_free(sum);
+	return status;
+}
+
+static lc_status
+check_file(int fd, const struct lc__mds_file *file, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if (!S_ISREG(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: not a regular file", path);
+	if ((uint64_t)st.st_size != file->bytes)
+		return lc__error(LC_CORRUPT, 0, "%s: %jd bytes, of which the index has %"
+		    PRIu64, path, (intmax_t)st.st_size, file->bytes);
+	for (size_t i = 0; i < file->hashes; i++)
+		return_if_error(check_hash(fd, &file->hash[i], path));
+	return LC_OK;
+}
+
+/* ---- compressed ones ----------------------------------------------------------- */
+
+/* Up to the bytes that the index has, and one more to know of more. */
+static lc_status
+inflate_into(int fd, struct lc__archive *archive, uint64_t limit)
+{
+	struct lc__buf bytes = { 0 };
+	struct lc__archive_member member;
+	uint64_t all = 0;
+	lc_status status = lc__archive_next(archive, &member);
+
+	if (status == LC_NOT_FOUND)
+		status = lc__error(LC_CORRUPT, 0, "nothing in it");
+	while (status == LC_OK && all <= limit) {
+		bytes.size = 0;
+		status = lc__archive_read_some(archive, STEP, &bytes);
+		if (status != LC_OK)
+			break;
+		all += bytes.size;
+		status = lc__write_full(fd, bytes.data, bytes.size, "temporary file");
+		if (bytes.size < STEP)
+			break;
+	}
+	if (status == LC_OK && all != limit)
+		status = lc__error(LC_CORRUPT, 0, "inflated it is not of the %" PRIu64
+		    " bytes that the index has", limit);
+	lc__buf_free(&bytes);
+	return status;
+}
+
+static lc_status
+check_compression(const struct lc__mds_shard *shard, const char *path)
+{
+	static const char *const known[] = { "gz", "bz2", "zstd" };
+	const size_t size = strcspn(shard->compression, ":"); /* the level is behind it */
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strlen(known[i]) == size &&
+		    memcmp(known[i], shard->compression, size) == 0)
+			return LC_OK;
+	return lc__error(LC_UNSUPPORTED, 0, "%s: compressed by %s, which is not read here",
+	    path, lc__quote_id(shard->compression, strlen(shard->compression)));
+}
+
+static lc_status
+check_zip(const char *path, const struct lc__mds_file *file)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	status = check_file(fd, file, path);
+	close(fd);
+	return status;
+}
+
+/* A file without a name, where temporary files go. */
+static int
+nameless(void)
+{
+	const char *dir = getenv("TMPDIR");
+	char *path;
+	int fd;
+
+	if (dir == NULL || *dir == '\0')
+		dir = "/tmp";
+	if (asprintf(&path, "%s/cachex-XXXXXX", dir) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd != -1)
+		(void)unlink(path);
+	free(path);
+	return fd;
+}
+
+static lc_status
+inflate(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
+{
+	struct lc__archive *archive;
+	lc_status status;
+
+	return_if_error(check_compression(shard, file->path));
+	return_if_error(check_zip(file->path, &shard->zip));
+	file->fd = nameless();
+	if (file->fd == -1)
+		return lc__error_sys(errno, "%s: no temporary file", file->path);
+	if (lc__archive_open_file(LC__ARCHIVE_RAW, file->path, &archive) != LC_OK)
+		return lc__error_prefix("%s", file->path);
+	status = inflate_into(file->fd, archive, shard->raw.bytes);
+	lc__archive_close(archive);
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s", file->path);
+}
+
+/* ---- opening ------------------------------------------------------------------- */
+
+/* As it is if it is there, or else compressed. */
+static lc_status
+open_either(const char *dir, const struct lc__mds_shard *shard,
+    struct lc__mds_shard_file *file)
+{
+	file->path = lc__path_join(dir, shard->raw.name);
+	if (file->path == NULL)
+		return no_memory(dir);
+	file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	if (file->fd != -1)
+		return LC_OK;
+	if (errno != ENOENT || shard->compression == NULL)
+		return lc__error_sys(errno, "%s: open", file->path);
+	free(file->path);
+	file->path = lc__path_join(dir, shard->zip.name);
+	return file->path != NULL ? inflate(shard, file) : no_memory(dir);
+}
+
+static lc_status
+read_head(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
+{
+	const uint64_t size = lc__mds_head_size(shard->samples);
+
+	if (size > shard->raw.bytes)
+		return lc__error(LC_CORRUPT, 0, "%s: %" PRIu64 " bytes cannot have %" PRIu32
+		    " samples", file->path, shard->raw.bytes, shard->samples);
+	file->samples = shard->samples;
+	file->head = malloc(size);
+	if (file->head == NULL)
+		return no_memory(file->path);
+	return_if_error(read_at(file->fd, 0, file->head, size, file->path));
+	if (lc__mds_check_head(file->head, shard->samples, shard->raw.bytes) != LC_OK)
+		return lc__error_prefix("%s", file->path);
+	return LC_OK;
+}
+
+lc_status
+lc__mds_shard_open(const char *dir, const struct lc__mds_shard *shard,
+    struct lc__mds_shard_file *out)
+{
+	struct lc__mds_shard_file file = LC__MDS_FILE_NONE;
+	lc_status status = open_either(dir, shard, &file);
+
+	if (status == LC_OK)
+		status = check_file(file.fd, &shard->raw, file.path);
+	if (status == LC_OK)
+		status = read_head(shard, &file);
+	if (status == LC_OK)
+		*out = file;
+	else
+		lc__mds_shard_close(&file);
+	return status;
+}
+
+uint64_t
+lc__mds_shard_size(const struct lc__mds_shard_file *file, uint32_t sample)
+{
+	uint64_t begin, end;
+
+	lc__mds_place(file->head, sample, &begin, &end);
+	return end - begin;
+}
+
+lc_status
+lc__mds_shard_read(const struct lc__mds_shard_file *file, uint32_t sample, uint64_t at,
+    void *out, size_t size)
+{
+	uint64_t begin, end;
+
+	lc__mds_place(file->head, sample, &begin, &end);
+	return read_at(file->fd, begin + at, out, size, file->path);
+}
+
+void
+lc__mds_shard_close(struct lc__mds_shard_file *file)
+{
+	if (file->fd != -1)
+		close(file->fd);
+	free(file->path);
+	free(file->head);
+	*file = (struct lc__mds_shard_file)LC__MDS_FILE_NONE;
+}
