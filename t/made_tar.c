@@ -21,14 +21,16 @@ made_tar_add_type(struct made_tar *tar, const char *name, char type, const void 
 
 	need(strlen(name) < 100);
 	memcpy(header, name, strlen(name));
-	memcpy(header + 100, "0000444", 8);
-	memcpy(header + 108, "0000000", 8);
-	memcpy(header + 116, "0000000", 8);
-	need(snprintf((char *)header + 124, 12, "%011zo", size) == 11);
-	memcpy(header + 136, "00000000000", 12);
+	memcpy(header + 100, "000444 ", 8);
+	memcpy(header + 108, "000000 ", 8);
+	memcpy(header + 116, "000000 ", 8);
+	need(snprintf((char *)header + 124, 13, "%011zo ", size) == 12);
+	memcpy(header + 136, "00000000000 ", 12);
 	memset(header + 148, ' ', 8);
 	header[156] = (unsigned char)type;
 	memcpy(header + 257, "ustar\0" "00", 8);
+	memcpy(header + 329, "000000 ", 8);
+	memcpy(header + 337, "000000 ", 8);
 	for (int i = 0; i < BLOCK; i++)
 		sum += header[i];
 	snprintf((char *)header + 148, 8, "%06o", sum);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tar archives made by hand, good and bad ones. */
+/* Tar archives made by hand, good and bad ones; the good ones as they are exported. */
 #ifndef T_MADE_TAR_H
 #define T_MADE_TAR_H
 

@@ -7,6 +7,7 @@ const struct lc__outgoing_format *const lc__outgoing_formats[] = {
 	&lc__outgoing_npy,
 	&lc__outgoing_npz,
 	&lc__outgoing_safetensors,
+	&lc__outgoing_webdataset,
 	NULL
 };
 

@@ -24,14 +24,16 @@ no_memory(void)
 	return lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
-/* The name ends where the type begins, if there is anything before the type. */
+/* The name ends where the type begins, if there is anything before the type. What is
+ * kept as bytes has to tell what they are, but for "bin". */
 static size_t
 name_size(const char *extension, const lc_value *value)
 {
+	const enum lc__wds_type type = lc__wds_type_of(extension);
 	const char *dot = strrchr(extension, '.');
 
-	if (dot == NULL || lc_value_kind(value) == LC_BYTES ||
-	    lc__wds_type_of(extension) == LC__WDS_OTHER)
+	if (dot == NULL || type == LC__WDS_OTHER ||
+	    (type != LC__WDS_BYTES && lc_value_kind(value) == LC_BYTES))
 		return strlen(extension);
 	return (size_t)(dot - extension);
 }
@@ -41,6 +43,8 @@ lower_type(char *extension)
 {
 	char *dot = strrchr(extension, '.');
 
+	if (lc__wds_type_of(extension) == LC__WDS_OTHER)
+		return;
 	for (char *p = dot != NULL ? dot : extension; *p != '\0'; p++)
 		if (*p >= 'A' && *p <= 'Z')
 			*p += 'a' - 'A';

@@ -14,6 +14,7 @@
 struct lc__archive_writer {
 	struct archive *archive;
 	struct archive_entry *entry; /* of all members, one after another */
+	mode_t mode;                 /* of members */
 	locale_t charset;            /* of names */
 	lc__archive_sink sink;
 	void *ctx;
@@ -71,6 +72,8 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	writer->sink = sink;
 	writer->ctx = ctx;
+	/* Data sets in tar archives are not there to be changed. */
+	writer->mode = kind == LC__ARCHIVE_TAR ? 0444 : 0644;
 	writer->charset = lc__charset_new();
 	writer->archive = archive_write_new();
 	writer->entry = archive_entry_new();
@@ -96,7 +99,7 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 
 	archive_entry_set_pathname(entry, name);
 	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_entry_set_perm(entry, 0644);
+	archive_entry_set_perm(entry, writer->mode);
 	archive_entry_set_size(entry, (la_int64_t)size);
 	if (archive_write_header(writer->archive, entry) != ARCHIVE_OK)
 		status = failed(writer);
