@@ -22,6 +22,9 @@ main(int argc, char **argv)
 	} else if (strcmp(word, "image") == 0 && argc == 6) {
 		dataset_image(argv[2], number(argv[3]), number(argv[4]),
 		    number(argv[5]));
+	} else if (strcmp(word, "turned") == 0 && argc == 7) {
+		dataset_turned(argv[2], number(argv[3]), number(argv[4]),
+		    number(argv[5]), number(argv[6]));
 	} else if (strcmp(word, "frame") == 0 && argc == 9) {
 		dataset_frame(argv[2], argv[3], number(argv[4]), number(argv[5]),
 		    number(argv[6]), number(argv[7]), number(argv[8]));
@@ -30,6 +33,7 @@ main(int argc, char **argv)
 	} else {
 		fprintf(stderr, "usage: mkdataset make ROOT FRAMES\n"
 		    "       mkdataset image PATH WIDTH HEIGHT SEED\n"
+		    "       mkdataset turned PATH WIDTH HEIGHT SEED ORIENTATION\n"
 		    "       mkdataset frame ROOT RUN NUMBER WIDTH HEIGHT BOXES SEED\n"
 		    "       mkdataset settle ROOT\n");
 		return 2;

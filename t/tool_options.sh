@@ -87,7 +87,7 @@ wrong "no place for the root" "cachex: ls: neither --root nor HOME is set" \
 
 # Help needs no configuration and no module.
 for command in put get has rm ls stat verify import export shard dump load read plan follow \
-	config help; do
+	buckets config help; do
 	check "$command --help" 0 cachex "$command" --help
 	also "$command --help begins with its usage" grep -q "^usage: cachex $command" "$out"
 	cp "$out" long

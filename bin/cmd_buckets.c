@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buckettable.h"
+#include "command.h"
+#include "ident.h"
+#include "imagesizes.h"
+#include "interrupt.h"
+#include "json.h"
+#include "picture.h"
+#include "progress.h"
+#include "report.h"
+#include "settings.h"
+#include "size.h"
+
+/* So many strange images are named; others are counted. */
+#define MOST_WARNINGS 10
+
+static int assign;
+static uint64_t analyze = OPT_UNSET;
+static const char *list_of_buckets;
+static const char *area;
+static uint64_t quantum = OPT_UNSET;
+static const char *width_field = "width";
+static const char *height_field = "height";
+static const char *name_field = "image_path";
+static int ignore_orientation;
+static const char *files_from;
+static int null;
+
+static struct opt options[] = {
+	{ "", "assign", OPT_FLAG, &assign,
+	    .help = "a line for each image: its name, its size and its bucket" },
+	{ "", "analyze", OPT_COUNT, &analyze, .value = "K", .least = 1,
+	    .most = LC_BUCKETS_MAX, .help = "learn K buckets from the images" },
+	{ "", "buckets", OPT_TEXT, &list_of_buckets, .value = "WxH,...",
+	    .help = "these buckets; unless said otherwise, seven of about a megapixel" },
+	{ "", "area", OPT_TEXT, &area, .value = "WxH|PIXELS",
+	    .help = "size of the buckets that are learned; 1024x1024 unless said "
+	    "otherwise" },
+	{ "", "quantum", OPT_COUNT, &quantum, .value = "PIXELS", .least = 1,
+	    .most = 65535, .help = "their sides are multiples of this; 64 unless said "
+	    "otherwise" },
+	{ "", "width-field", OPT_TEXT, &width_field, .value = "NAME",
+	    .help = "the field of a JSON line that has the width" },
+	{ "", "height-field", OPT_TEXT, &height_field, .value = "NAME",
+	    .help = "and the height" },
+	{ "", "name-field", OPT_TEXT, &name_field, .value = "NAME",
+	    .help = "and the image's name; without one, FILE:LINE stands for it" },
+	{ "", "ignore-orientation", OPT_FLAG, &ignore_orientation,
+	    .help = "do not turn images as their EXIF data say" },
+	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
+	    .help = "read items from FILE too, one a line; - is standard input" },
+	{ "z0", "null", OPT_FLAG, &null,
+	    .help = "lists of items end them with a NUL byte" },
+	{ .kind = OPT_END }
+};
+
+struct size {
+	uint32_t width, height;
+};
+
+struct run {
+	struct buckettable table;
+	lc_bucket buckets[LC_BUCKETS_MAX];
+	uint64_t pixels;        /* of what is learned */
+	uint64_t warned;
+	struct size *seen;      /* to learn from */
+	size_t n, room;
+};
+
+/* ---- options ------------------------------------------------------------------ */
+
+/* "1024x1024" or "1048576". */
+static int
+read_area(uint64_t *pixels)
+{
+	char spelling[80];
+	lc_bucket size;
+
+	*pixels = 1024 * 1024;
+	if (area == NULL || (count_parse(area, pixels) && *pixels > 0))
+		return EXIT_DONE;
+	if (strchr(area, 'x') == NULL || !picture_size(area, &size))
+		return report_usage("%s: '%s' is neither a size nor a number of pixels",
+		    opt_spelling(options, &area, cmd_buckets.name, spelling,
+		    sizeof(spelling)), area);
+	*pixels = (uint64_t)size.width * size.height;
+	return EXIT_DONE;
+}
+
+static int
+choose_buckets(struct run *run)
+{
+	char spelling[80];
+	size_t n = 0;
+
+	if (list_of_buckets == NULL || strcmp(list_of_buckets, "default") == 0) {
+		const lc_bucket *all = lc_buckets_default(&n);
+		memcpy(run->buckets, all, n * sizeof(*all));
+	} else if (!picture_sizes(list_of_buckets, run->buckets, LC_BUCKETS_MAX, &n)) {
+		return report_usage("%s: '%s' is no list of sizes", opt_spelling(options,
+		    &list_of_buckets, cmd_buckets.name, spelling, sizeof(spelling)),
+		    list_of_buckets);
+	}
+	buckettable_init(&run->table, run->buckets, n);
+	return EXIT_DONE;
+}
+
+static int
+check_options(int argc)
+{
+	const bool learns = analyze != OPT_UNSET;
+
+	if (argc == 0 && files_from == NULL)
+		return report_usage("an image, a directory or a size is missing");
+	if (learns && assign)
+		return report_usage("--assign knows the buckets: give --buckets what "
+		    "--analyze learned");
+	if (learns && list_of_buckets != NULL)
+		return report_usage("--analyze learns what --buckets tells");
+	if (!learns && (area != NULL || quantum != OPT_UNSET))
+		return report_usage("--area and --quantum are for --analyze");
+	return EXIT_DONE;
+}
+
+/* ---- one image ---------------------------------------------------------------- */
+
+static void
+warn(struct run *run, const char *name, uint32_t width, uint32_t height)
+{
+	if (buckettable_usual(width, height))
+		return;
+	if (++run->warned > MOST_WARNINGS && !settings.verbose)
+		return;
+	progress_clear();
+	report_note("%s: %ux%u: a ratio of %.3g is outside 0.4 to 2.5", name, width,
+	    height, (double)width / height);
+}
+
+static void
+print_text(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
+{
+	ident_print(stdout, lc_id_of(name));
+	printf("\t%ux%u\t%ux%u\n", width, height, bucket->width, bucket->height);
+}
+
+static void
+print_json(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
+{
+	struct json json = { stdout, false };
+	char text[24];
+
+	snprintf(text, sizeof(text), "%ux%u", bucket->width, bucket->height);
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "name", name);
+	jw_count(&json, "width", width);
+	jw_count(&json, "height", height);
+	jw_text(&json, "aspect_bucket", text);
+	jw_flag(&json, "outside", !buckettable_usual(width, height));
+	jw_end_line(&json);
+}
+
+static int
+count_image(void *ctx, const char *name, uint32_t width, uint32_t height)
+{
+	struct run *run = ctx;
+	const lc_bucket *bucket = buckettable_add(&run->table, width, height);
+
+	warn(run, name, width, height);
+	if (!assign)
+		return EXIT_DONE;
+	if (settings.json)
+		print_json(name, width, height, bucket);
+	else
+		print_text(name, width, height, bucket);
+	return report_output_failed() ? EXIT_SYSTEM : EXIT_DONE;
+}
+
+static int
+keep_image(void *ctx, const char *name, uint32_t width, uint32_t height)
+{
+	struct run *run = ctx;
+
+	warn(run, name, width, height);
+	if (run->n == run->room) {
+		const size_t room = run->room > 0 ? 2 * run->room : 4096;
+		struct size *seen = reallocarray(run->seen, room, sizeof(*seen));
+		if (seen == NULL) {
+			report_error("out of memory");
+			return EXIT_SYSTEM;
+		}
+		run->seen = seen;
+		run->room = room;
+	}
+	run->seen[run->n++] = (struct size){ width, height };
+	return EXIT_DONE;
+}
+
+/* ---- all of them -------------------------------------------------------------- */
+
+static int
+read_images(struct imagesizes *sizes, int argc, char **argv)
+{
+	int status = EXIT_DONE;
+
+	progress_begin("buckets");
+	/* There is nothing to unwind, and input may be waited for. */
+	interrupt_defer(false);
+	for (int i = 0; i < argc && status == EXIT_DONE; i++)
+		status = imagesizes_operand(sizes, argv[i]);
+	if (status == EXIT_DONE && files_from != NULL)
+		status = imagesizes_list(sizes, files_from);
+	progress_end();
+	return status;
+}
+
+static int
+learn(struct run *run)
+{
+	double *ratios;
+	lc_status status;
+	size_t n = 0;
+
+	if (run->n == 0) {
+		report_error("there are no images to learn from");
+		return EXIT_DATA;
+	}
+	ratios = reallocarray(NULL, run->n, sizeof(*ratios));
+	if (ratios == NULL) {
+		report_error("out of memory");
+		return EXIT_SYSTEM;
+	}
+	for (size_t i = 0; i < run->n; i++)
+		ratios[i] = (double)run->seen[i].width / run->seen[i].height;
+	status = lc_buckets_learn(ratios, run->n, (size_t)analyze, run->pixels,
+	    quantum != OPT_UNSET ? (uint32_t)quantum : 64, run->buckets, &n);
+	free(ratios);
+	if (status != LC_OK)
+		return report_status(status);
+	if (n < analyze)
+		report_note("%zu instead of %llu: others would be the same", n,
+		    (unsigned long long)analyze);
+	buckettable_init(&run->table, run->buckets, n);
+	run->table.learned = true;
+	for (size_t i = 0; i < run->n; i++)
+		buckettable_add(&run->table, run->seen[i].width, run->seen[i].height);
+	return EXIT_DONE;
+}
+
+static int
+run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
+{
+	int status = read_images(sizes, argc, argv);
+
+	if (run->warned > MOST_WARNINGS && !settings.verbose)
+		report_note("%llu more are outside 0.4 to 2.5",
+		    (unsigned long long)(run->warned - MOST_WARNINGS));
+	if (status == EXIT_DONE && analyze != OPT_UNSET)
+		status = learn(run);
+	if (status != EXIT_DONE)
+		return status;
+	run->table.bad = sizes->bad;
+	if (!assign)
+		buckettable_print(&run->table);
+	return sizes->bad > 0 ? EXIT_DATA : EXIT_DONE;
+}
+
+static int
+run(int argc, char **argv)
+{
+	struct run run = { .n = 0 };
+	struct imagesizes sizes = {
+		.fields = { width_field, height_field, name_field },
+		.ignore_orientation = ignore_orientation, .null = null,
+		.fn = analyze != OPT_UNSET ? keep_image : count_image, .ctx = &run
+	};
+	int status = check_options(argc);
+
+	if (status == EXIT_DONE)
+		status = read_area(&run.pixels);
+	if (status == EXIT_DONE)
+		status = choose_buckets(&run);
+	if (status == EXIT_DONE)
+		status = run_all(&run, &sizes, argc, argv);
+	imagesizes_free(&sizes);
+	free(run.seen);
+	return status;
+}
+
+const struct command cmd_buckets = {
+	.name = "buckets",
+	.operands = "[ITEM...]",
+	.summary = "sort images into aspect buckets, or learn such buckets",
+	.text =
+	    "Finds for each image the bucket, a target size, whose width / height is "
+	    "nearest to its own, and counts the images of each bucket. An ITEM is an "
+	    "image, of which only the header is read, a directory of images, a size as "
+	    "in 1920x1080, a file of JSON lines that tell widths and heights, or - for "
+	    "items, or JSON lines, on standard input.\n"
+	    "\"cut\" is the share of an image that is cut off when it fills its bucket; "
+	    "as much of the bucket is padding when all of the image is kept. Images of "
+	    "ratios outside 0.4 to 2.5 are warned of.\n"
+	    "--analyze K learns K buckets from the images, each of about --area pixels, "
+	    "and counts with them.\n"
+	    "A bad file or line is reported and the others are counted; then the exit "
+	    "status is 3.",
+	.examples =
+	    "cachex buckets photos/\n"
+	    "cachex buckets records.jsonl --assign --name-field image_id\n"
+	    "cachex buckets photos/ --analyze 5 --area 512x512",
+	.completes = "f",
+	.least = 0,
+	.most = -1,
+	.options = options,
+	.run = run
+};

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "imagesizes.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "etl/image.h"
+#include "ingest/header.h"
+#include "ingest/made.h"
+#include "input.h"
+#include "labels/names.h"
+#include "labels/tree.h"
+#include "progress.h"
+#include "report.h"
+
+/* Bytes that tell an image from text. */
+#define BEGINNING 512
+
+static int
+tell(struct imagesizes *sizes, const char *name, uint32_t width, uint32_t height)
+{
+	sizes->good++;
+	progress_rate("images", sizes->good);
+	progress_step(NULL, sizes->bytes, 0);
+	return sizes->fn(sizes->ctx, name, width, height);
+}
+
+/* One that is reported and passed over, as far as others can go on. */
+static int
+pass_over(struct imagesizes *sizes)
+{
+	if (lc_last_error()->status == LC_NO_MEMORY)
+		return report_status(LC_NO_MEMORY);
+	progress_clear();
+	report_error("%s", lc_last_error()->text);
+	sizes->bad++;
+	return EXIT_DONE;
+}
+
+/* ---- sizes as they are given -------------------------------------------------- */
+
+/* "1920x1080" */
+static bool
+is_size(const char *text, uint32_t *width, uint32_t *height)
+{
+	uint64_t sides[2];
+
+	for (int i = 0; i < 2; i++) {
+		char *end;
+		if (!isdigit((unsigned char)*text))
+			return false;
+		errno = 0;
+		sides[i] = strtoull(text, &end, 10);
+		if (errno != 0 || sides[i] == 0 || sides[i] > UINT32_MAX ||
+		    *end != (i == 0 ? 'x' : '\0'))
+			return false;
+		text = end + 1;
+	}
+	*width = (uint32_t)sides[0];
+	*height = (uint32_t)sides[1];
+	return true;
+}
+
+/* ---- lines -------------------------------------------------------------------- */
+
+struct lines {
+	FILE *file;
+	const char *path;     /* for messages */
+	uint64_t number;      /* of the line that was read last, from 1 */
+	char *text;
+	size_t room;
+	int sys;              /* errno of what ended them, 0 for their end */
+};
+
+/* The next one that is not empty, without its end; its size, or -1. */
+static ssize_t
+next_line(struct imagesizes *sizes, struct lines *lines, char separator)
+{
+	ssize_t size;
+
+	do {
+		errno = 0;
+		size = getdelim(&lines->text, &lines->room, separator, lines->file);
+		if (size == -1) {
+			lines->sys = feof(lines->file) ? 0 : errno;
+			return -1;
+		}
+		lines->number++;
+		sizes->bytes += (uint64_t)size;
+		if (lines->text[size - 1] == separator)
+			lines->text[--size] = '\0';
+	} while (lines->text[strspn(lines->text, " \t\r")] == '\0' &&
+	    strlen(lines->text) == (size_t)size);
+	return size;
+}
+
+/* The exit status of both: @p status, and why there was no next line. */
+static int
+end_lines(struct lines *lines, int status)
+{
+	free(lines->text);
+	if (lines->file != stdin)
+		fclose(lines->file);
+	if (lines->sys == 0)
+		return status;
+	errno = lines->sys;
+	return report_worse(status, report_errno(lines->path));
+}
+
+static int
+tell_object(struct imagesizes *sizes, const struct lines *lines, size_t size)
+{
+	char place[4200];
+	struct jsonsize got;
+
+	if (jsonsize_read(&sizes->fields, lines->text, size, &sizes->name, &got) !=
+	    LC_OK) {
+		(void)lc__error_prefix("%s: line %llu", lines->path,
+		    (unsigned long long)lines->number);
+		return pass_over(sizes);
+	}
+	snprintf(place, sizeof(place), "%s:%llu", lines->path,
+	    (unsigned long long)lines->number);
+	return tell(sizes, got.named ? (const char *)sizes->name.data : place,
+	    got.width, got.height);
+}
+
+/* Takes the file over. */
+static int
+read_objects(struct imagesizes *sizes, FILE *file, const char *path)
+{
+	struct lines lines = { .file = file, .path = path };
+	int status = EXIT_DONE;
+	ssize_t size;
+
+	while (status == EXIT_DONE && (size = next_line(sizes, &lines, '\n')) != -1)
+		status = tell_object(sizes, &lines, (size_t)size);
+	return end_lines(&lines, status);
+}
+
+/* ---- files -------------------------------------------------------------------- */
+
+static int
+tell_image(struct imagesizes *sizes, const struct lc__infile *file)
+{
+	struct lc__header header = { .ignore_orientation = sizes->ignore_orientation };
+	const lc_status status = lc__header_read(file, &sizes->head, &header);
+
+	sizes->bytes += header.bytes_read;
+	if (status != LC_OK)
+		return pass_over(sizes);
+	return tell(sizes, file->path, header.width, header.height);
+}
+
+/* A stream of its own over the file's descriptor, which is closed by its owner. */
+static int
+open_objects(struct imagesizes *sizes, const struct lc__infile *file)
+{
+	const int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	FILE *stream = fd != -1 && lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
+
+	if (stream == NULL) {
+		const int status = report_errno(file->path);
+		if (fd != -1)
+			close(fd);
+		return status;
+	}
+	return read_objects(sizes, stream, file->path);
+}
+
+/* What it is, its first bytes tell. */
+static int
+read_open_file(struct imagesizes *sizes, const struct lc__infile *file)
+{
+	char text[BEGINNING + 1];
+	size_t got = 0;
+
+	if (lc__read_full(file->fd, text, BEGINNING, &got, file->path) != LC_OK)
+		return pass_over(sizes);
+	text[got] = '\0';
+	if (lc__image_sniff(text, got) != LC__IMAGE_NONE)
+		return tell_image(sizes, file);
+	if (text[strspn(text, " \t\r\n")] == '{')
+		return open_objects(sizes, file);
+	(void)lc__error(LC_INVALID, 0, "%s: neither a JPEG, a PNG nor JSON lines",
+	    file->path);
+	return pass_over(sizes);
+}
+
+static int
+read_file(struct imagesizes *sizes, const char *path)
+{
+	struct lc__infile file;
+	const enum lc__infile_fate fate = lc__infile_open(&file, AT_FDCWD, path,
+	    UINT64_MAX);
+	int status;
+
+	if (fate == LC__INFILE_GOOD) {
+		status = read_open_file(sizes, &file);
+	} else if (fate == LC__INFILE_FATAL) {
+		status = report_status(lc_last_error()->status);
+	} else {
+		(void)lc__error(LC_INVALID, 0, "%s", file.detail);
+		status = pass_over(sizes);
+	}
+	lc__infile_close(&file);
+	return status;
+}
+
+/* ---- directories -------------------------------------------------------------- */
+
+struct walk {
+	struct imagesizes *sizes;
+	const char *root;
+	int status; /* an exit status, if it ended before the end */
+};
+
+static lc_status
+visit(void *ctx, const char *dir, struct lc__listing *listing)
+{
+	struct walk *walk = ctx;
+
+	for (size_t i = 0; i < listing->n; i++) {
+		const struct lc__entry *entry = &listing->entries[i];
+		char *below, *path;
+		if (entry->dir || !lc__name_is_image(entry->name))
+			continue;
+		below = lc__name_join(dir, entry->name);
+		path = below != NULL ? lc__path_join(walk->root, below) : NULL;
+		free(below);
+		if (path == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		walk->status = read_file(walk->sizes, path);
+		free(path);
+		if (walk->status != EXIT_DONE)
+			return LC_CANCELLED;
+	}
+	return LC_OK;
+}
+
+static int
+read_directory(struct imagesizes *sizes, const char *path)
+{
+	struct walk walk = { .sizes = sizes, .root = path };
+	const lc_status status = lc__tree_walk(path, visit, &walk);
+
+	if (walk.status != EXIT_DONE)
+		return walk.status;
+	return status == LC_OK ? EXIT_DONE : report_file(status);
+}
+
+/* ---- everything --------------------------------------------------------------- */
+
+static int
+read_item(struct imagesizes *sizes, const char *item)
+{
+	uint32_t width, height;
+	struct stat st;
+
+	if (is_size(item, &width, &height))
+		return tell(sizes, item, width, height);
+	if (stat(item, &st) == 0 && S_ISDIR(st.st_mode))
+		return read_directory(sizes, item);
+	return read_file(sizes, item);
+}
+
+int
+imagesizes_operand(struct imagesizes *sizes, const char *operand)
+{
+	return strcmp(operand, "-") == 0 ? imagesizes_list(sizes, operand) :
+	    read_item(sizes, operand);
+}
+
+int
+imagesizes_list(struct imagesizes *sizes, const char *path)
+{
+	const char separator = sizes->null ? '\0' : '\n';
+	struct lines lines = { .path = input_name(path) };
+	int status = EXIT_DONE;
+	ssize_t size;
+
+	lines.file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	if (lines.file == NULL)
+		return report_errno(path);
+	while (status == EXIT_DONE &&
+	    (size = next_line(sizes, &lines, separator)) != -1)
+		status = lines.text[strspn(lines.text, " \t")] == '{' ?
+		    tell_object(sizes, &lines, (size_t)size) :
+		    read_item(sizes, lines.text);
+	return end_lines(&lines, status);
+}
+
+void
+imagesizes_free(struct imagesizes *sizes)
+{
+	lc__buf_free(&sizes->head);
+	lc__buf_free(&sizes->name);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The sizes of many images, one after another: from image files, of which only the
+ * headers are read, and directories of them; from JSON lines; or as they are given.
+ * Memory does not grow with their number.
+ */
+#ifndef BIN_IMAGESIZES_H
+#define BIN_IMAGESIZES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "jsonsize.h"
+
+/** Told of each image; returns an exit status, and anything but EXIT_DONE ends it. */
+typedef int imagesizes_fn(void *ctx, const char *name, uint32_t width,
+    uint32_t height);
+
+/** Zeros but for what the caller sets. */
+struct imagesizes {
+	struct jsonsize_fields fields;  /* set by the caller */
+	bool ignore_orientation, null;  /* and lists end their items with a NUL byte */
+	imagesizes_fn *fn;
+	void *ctx;
+	uint64_t good, bad; /* images; files and lines that are none, which are reported */
+	uint64_t bytes;     /* that were read */
+	struct lc__buf head, name; /* scratch */
+};
+
+/**
+ * The images of an operand: "1920x1080", an image, a directory, a file of JSON lines,
+ * or "-" for the items of standard input. Reports; an exit status, EXIT_DONE also with
+ * bad files.
+ */
+int imagesizes_operand(struct imagesizes *sizes, const char *operand);
+
+/** Each line of a file ("-": standard input): such an operand, or a JSON object. */
+int imagesizes_list(struct imagesizes *sizes, const char *path);
+
+void imagesizes_free(struct imagesizes *sizes);
+
+#endif
