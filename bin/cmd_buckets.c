@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "buckettable.h"
 #include "command.h"
@@ -67,6 +68,7 @@ struct run {
 	lc_bucket buckets[LC_BUCKETS_MAX];
 	uint64_t pixels;        /* of what is learned */
 	uint64_t warned;
+	bool on_terminal;       /* what is printed shares it with the progress line */
 	struct size *seen;      /* to learn from */
 	size_t n, room;
 };
@@ -172,6 +174,8 @@ count_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 	warn(run, name, width, height);
 	if (!assign)
 		return EXIT_DONE;
+	if (run->on_terminal)
+		progress_clear();
 	if (settings.json)
 		print_json(name, width, height, bucket);
 	else
@@ -271,7 +275,7 @@ run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
 static int
 run(int argc, char **argv)
 {
-	struct run run = { .n = 0 };
+	struct run run = { .on_terminal = isatty(STDOUT_FILENO) };
 	struct imagesizes sizes = {
 		.fields = { width_field, height_field, name_field },
 		.ignore_orientation = ignore_orientation, .null = null,
