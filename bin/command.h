@@ -28,7 +28,9 @@ extern const struct command
     cmd_verify, cmd_backup, cmd_copy, cmd_merge, cmd_compact, cmd_clear,
     cmd_recover, cmd_import, cmd_export, cmd_shard, cmd_dump, cmd_load, cmd_fill,
     cmd_buckets, cmd_migrate, cmd_build, cmd_warehouse, cmd_view, cmd_read, cmd_plan,
-    cmd_follow, cmd_config, cmd_help, cmd_complete; cmd_complete is not listed. */
+    cmd_follow, cmd_config, cmd_help, cmd_complete;
+
+/** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];
 
 /** Command @p i of all, subcommands behind their command; NULL behind the last. */
