@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +13,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "exchange/spill.h"
 #include "format/archive.h"
 
 #define STEP ((size_t)1 << 20) /* bytes read at once */
@@ -94,32 +94,28 @@ check_file(int fd, const struct lc__mds_file *file, const char *path)
 
 /* ---- compressed ones ----------------------------------------------------------- */
 
-/* Up to the bytes that the index has, and one more to know of more. */
+/* Up to the bytes that the index has, and some more to know of more. */
 static lc_status
-inflate_into(int fd, struct lc__archive *archive, uint64_t limit)
+inflate_into(struct lc__spill *spill, struct lc__archive *archive, uint64_t limit)
 {
 	struct lc__buf bytes = { 0 };
 	struct lc__archive_member member;
-	uint64_t all = 0;
 	lc_status status = lc__archive_next(archive, &member);
 
 	if (status == LC_NOT_FOUND)
 		status = lc__error(LC_CORRUPT, 0, "nothing in it");
-	while (status == LC_OK && all <= limit) {
+	bytes.size = STEP;
+	while (status == LC_OK && bytes.size == STEP && spill->size <= limit) {
 		bytes.size = 0;
 		status = lc__archive_read_some(archive, STEP, &bytes);
-		if (status != LC_OK)
-			break;
-		all += bytes.size;
-		status = lc__write_full(fd, bytes.data, bytes.size, "temporary file");
-		if (bytes.size < STEP)
-			break;
+		if (status == LC_OK)
+			status = lc__spill_write(spill, bytes.data, bytes.size);
 	}
-	if (status == LC_OK && all != limit)
+	lc__buf_free(&bytes);
+	if (status == LC_OK && spill->size != limit)
 		status = lc__error(LC_CORRUPT, 0, "inflated it is not of the %" PRIu64
 		    " bytes that the index has", limit);
-	lc__buf_free(&bytes);
-	return status;
+	return status == LC_OK ? lc__spill_flush(spill) : status;
 }
 
 static lc_status
@@ -149,42 +145,26 @@ check_zip(const char *path, const struct lc__mds_file *file)
 	return status;
 }
 
-/* A file without a name, where temporary files go. */
-static int
-nameless(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char *path;
-	int fd;
-
-	if (dir == NULL || *dir == '\0')
-		dir = "/tmp";
-	if (asprintf(&path, "%s/cachex-XXXXXX", dir) < 0) {
-		errno = ENOMEM;
-		return -1;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd != -1)
-		(void)unlink(path);
-	free(path);
-	return fd;
-}
-
 static lc_status
 inflate(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 {
+	struct lc__spill spill = LC__SPILL_NONE;
 	struct lc__archive *archive;
 	lc_status status;
 
 	return_if_error(check_compression(shard, file->path));
 	return_if_error(check_zip(file->path, &shard->zip));
-	file->fd = nameless();
-	if (file->fd == -1)
-		return lc__error_sys(errno, "%s: no temporary file", file->path);
 	if (lc__archive_open_file(LC__ARCHIVE_RAW, file->path, &archive) != LC_OK)
 		return lc__error_prefix("%s", file->path);
-	status = inflate_into(file->fd, archive, shard->raw.bytes);
+	status = lc__spill_open(NULL, &spill);
+	if (status == LC_OK)
+		status = inflate_into(&spill, archive, shard->raw.bytes);
 	lc__archive_close(archive);
+	if (status == LC_OK) {
+		file->fd = spill.fd;
+		spill.fd = -1;
+	}
+	lc__spill_close(&spill);
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s", file->path);
 }
 

@@ -44,8 +44,8 @@ struct lc__outgoing_format {
 
 /** The formats. */
 extern const struct lc__outgoing_format
-    lc__outgoing_npy,
-    lc__outgoing_npz, lc__outgoing_safetensors, lc__outgoing_webdataset;
+    lc__outgoing_mds, lc__outgoing_npy, lc__outgoing_npz,
+    lc__outgoing_safetensors, lc__outgoing_webdataset;
 
 /** Every format, NULL at the end. */
 extern const struct lc__outgoing_format *const lc__outgoing_formats[];
