@@ -13,7 +13,9 @@ cachex() { "$here/cachex" "$@"; }
 mkdir -p demo
 rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy \
     demo/label.json demo/part.npy demo/value demo/dataset demo/warehouse demo/sheet.png \
-    demo/report.html demo/token demo/point demo/corpus.model
+    demo/report.html demo/token demo/point demo/corpus.model \
+    demo/records.jsonl demo/records.jsonl.stage1.backup demo/stage2 demo/pages.txt \
+    demo/dinov3.safetensors demo/webdataset demo/dinov3.npz
 
 # Settings of the user's own would change what is shown.
 for variable in $(env | sed -n 's/^\(CACHEX_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
@@ -144,6 +146,38 @@ title "Train on it with two readers for 50 batches, go on with three: the same m
 run examples/train -q -r 2 -s 50 -c demo/point demo/modules corpus
 run examples/train -q -r 3 -c demo/point demo/modules corpus | tee demo/corpus.model
 run examples/train -q -r 1 demo/modules corpus | grep -Fx "$(tail -n 1 demo/corpus.model)"
+
+title "Fill a module by a program of one's own, here two tokenizers side by side; then again:"
+find man -name '*.1' | LC_ALL=C sort | xargs cat >demo/pages.txt
+timed cachex fill lines --exec "$here/examples/producer" -j 2 --from demo/pages.txt --expect 'u16[*]'
+run cachex fill lines --exec "$here/examples/producer" -j 2 --from demo/pages.txt --expect 'u16[*]'
+run cachex follow lines --status
+
+title "Which aspect buckets the photographs fall into, and which three would suit them:"
+run cachex buckets demo/dataset
+run cachex buckets demo/dataset --analyze 3
+
+title "Records with their embeddings inside, 1,024 numbers each, brought to Stage 2:"
+awk -F/ '{
+	printf "{\"image_path\": \"%s\", \"dinov3_embedding\": [", $NF
+	for (i = 0; i < 1024; i++)
+		printf "%s%.6f", i ? ", " : "", sin(NR * i)
+	printf "], \"caption\": \"photograph %d\", \"height\": %d, \"width\": 1024}\n", NR, 768 + 64 * (NR % 5)
+}' demo/photographs.list >demo/records.jsonl
+run wc -c demo/records.jsonl
+timed cachex migrate stage2 demo/records.jsonl --out demo/stage2
+run head -n 1 demo/records.jsonl
+run cachex migrate stage2 demo/records.jsonl --out demo/stage2 --pass dinov3 --verify
+
+title "Out to other systems, and in again:"
+timed cachex --root demo/stage2 export dinov3 demo/dinov3.safetensors
+run cachex import embeddings demo/dinov3.safetensors
+run cachex --root demo/stage2 export dinov3 demo/dinov3.npz
+run cachex export embeddings demo/webdataset --format webdataset --shard-records 16
+run cachex import again demo/webdataset
+run cachex get again "$first" -o demo/part.npy
+run cachex --root demo/stage2 get dinov3 "$first" -o demo/photograph.npy
+same demo/photograph.npy demo/part.npy
 
 title "Go on from here with"
 printf '  export CACHEX_ROOT=%s/demo/modules\n  %s/cachex help\n' "$here" "$here"
