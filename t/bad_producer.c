@@ -271,33 +271,40 @@ hang(void)
 		pause();
 }
 
-/* A process that keeps all of this one's pipes, and the file of that name locked. */
-static void
-leave_behind(bool in_group)
+/* Lock the file, for as long as this process and those it forks live, and say so. */
+static int
+lock(pid_t pid)
 {
 	const int fd = open(argument, O_RDWR | O_CREAT, 0600);
-	pid_t pid;
 
 	if (fd == -1 || flock(fd, LOCK_EX) != 0)
 		err(1, "%s", argument);
-	pid = fork();
+	dprintf(fd, "%d\n", (int)pid);
+	return fd;
+}
+
+/* A process that keeps all of this one's pipes, and the file locked. */
+static void
+leave_behind(bool in_group)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ready) != 0 || (pid = fork()) == -1)
+		err(1, "fork");
 	if (pid == 0) {
 		if (!in_group)
 			setsid();
-		dprintf(fd, "%d\n", (int)getpid());
+		lock(getpid());
+		close(ready[0]);
+		close(ready[1]);
 		hang();
 	}
-	close(fd);
-	/* It is itself before this process goes on. */
-	while (access(argument, F_OK) == 0) {
-		char text[20] = "";
-		const int look = open(argument, O_RDONLY);
-		const ssize_t n = read(look, text, sizeof(text) - 1);
-		close(look);
-		if (n > 0 && strchr(text, '\n') != NULL)
-			return;
-		usleep(1000);
-	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 0)
+		errx(1, "nothing was left behind");
+	close(ready[0]);
 }
 
 /* Before anything is read. */
@@ -322,6 +329,12 @@ begin(void)
 	}
 	if (is("talks"))
 		write_all("Loading checkpoint shards\n", 26, SIZE_MAX);
+	if (is("promises")) {
+		write_all("\0\0\0\1" "0123456789", 14, SIZE_MAX);
+		hang();
+	}
+	if (is("hang-locked"))
+		lock(getpid());
 	if (is("leaves-daemon") || is("dies-behind-daemon"))
 		leave_behind(false);
 	if (is("leaves-worker"))
@@ -354,7 +367,7 @@ receive(void)
 	/* The first process that is asked leaves a file. */
 	if (is("crash-once") && open(argument, O_CREAT | O_EXCL | O_CLOEXEC, 0600) != -1)
 		exit(6);
-	if (is("hang") || (is("hang-on") && has_item(argument)))
+	if (is("hang") || is("hang-locked") || (is("hang-on") && has_item(argument)))
 		hang();
 	if (is("slow"))
 		usleep(20000);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "run.h"
@@ -58,7 +59,10 @@ producing_init(struct producing *p, size_t items, size_t batch, const char *form
 static void
 name_item(const struct producing *p, size_t i, char id[ID_ROOM])
 {
-	snprintf(id, ID_ROOM, "item-%04zu", p->twins ? i / 2 : i);
+	if (p->name != NULL)
+		snprintf(id, ID_ROOM, "%s", p->name);
+	else
+		snprintf(id, ID_ROOM, "item-%04zu", p->twins ? i / 2 : i);
 }
 
 /* Ids and payloads one behind the other. */
@@ -146,6 +150,8 @@ done(void *ctx, struct lc__batch *batch)
 
 	for (size_t i = 0; i < batch->count; i++)
 		note(p, batch, &batch->items[i]);
+	if (p->given_back == 0 && p->store_ms > 0)
+		usleep(p->store_ms * 1000);
 	p->given_back++;
 	p->out--;
 	lc__batch_free(batch);

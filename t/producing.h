@@ -12,6 +12,8 @@ struct producing {
 	size_t items, batch;       /* how many, and how many a batch */
 	size_t payload;            /* bytes of it, of "text"; 0: items have none */
 	bool twins;                /* two items each have one id */
+	const char *name;          /* the id of all items; NULL: each has its own */
+	unsigned store_ms;         /* how long done() takes the first time */
 	size_t hold;               /* LC_BUSY while so many batches are out; 0: never */
 	const char *refused;       /* check() refuses the item of this id */
 	unsigned idle_stops;       /* idle() stops at its n-th call; 0: never */

@@ -40,9 +40,31 @@ lc__portion_halve(struct lc__portion *portion)
 	if (half == NULL)
 		return NULL;
 	half->failures = portion->failures;
+	portion->half = half->half = true;
+	portion->twin_failed = false;
+	portion->twin = half;
+	half->twin = portion;
 	memcpy(half->item, portion->item + kept, half->count * sizeof(half->item[0]));
 	portion->count = kept;
 	return half;
+}
+
+void
+lc__portion_tell_twin(struct lc__portion *portion, bool failed)
+{
+	if (portion->twin == NULL)
+		return;
+	portion->twin->twin_failed = failed;
+	portion->twin->twin = NULL;
+	portion->twin = NULL;
+}
+
+void
+lc__portion_free(struct lc__portion *portion)
+{
+	if (portion != NULL)
+		lc__portion_tell_twin(portion, false);
+	free(portion);
 }
 
 void
@@ -99,5 +121,5 @@ lc__portions_free(struct lc__portions *queue)
 	struct lc__portion *portion;
 
 	while ((portion = lc__portions_take(queue)) != NULL)
-		free(portion);
+		lc__portion_free(portion);
 }

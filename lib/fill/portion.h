@@ -13,6 +13,9 @@ struct lc__portion {
 	uint64_t number;          /* of its last request */
 	unsigned failures;        /* producers that were lost on it */
 	bool fresh;               /* for a producer that has had nothing else */
+	bool half;                /* of one that failed */
+	bool twin_failed;         /* so did the other half */
+	struct lc__portion *twin; /* the other half, until it has come to its end */
 	size_t count;
 	uint32_t item[];          /* positions in the batch */
 };
@@ -25,8 +28,13 @@ struct lc__portions {
 
 /** Of all items without an outcome, of which there must be one; NULL without memory. */
 struct lc__portion *lc__portion_of(struct lc__batch *batch);
-/** Take the second half of the items off into a new one; NULL without memory. */
+/** It has failed: take the second half of the items off into a new one; NULL without
+ *  memory. */
 struct lc__portion *lc__portion_halve(struct lc__portion *portion);
+/** It has come to its end, in one way or the other: the other half knows then. */
+void lc__portion_tell_twin(struct lc__portion *portion, bool failed);
+/** NULL is harmless. */
+void lc__portion_free(struct lc__portion *portion);
 /** Keep only the items that still have no outcome. */
 void lc__portion_prune(struct lc__portion *portion);
 /** Item @p i of the portion. */

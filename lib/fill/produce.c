@@ -102,7 +102,7 @@ take_batch(struct run *run)
 		lc__portions_append(&run->retry.queue, portion);
 		return LC_OK;
 	}
-	free(portion);
+	lc__portion_free(portion);
 	return settle(run, batch);
 }
 
@@ -361,7 +361,7 @@ take_answer(struct run *run, struct lc__child *child, struct lc__portion *portio
 	if (status == LC_OK)
 		status = keep_answer(child, batch, &got);
 	if (status != LC_OK) {
-		free(portion);
+		lc__portion_free(portion);
 		return status;
 	}
 	batch->open -= got.done + got.failed;
@@ -372,7 +372,7 @@ take_answer(struct run *run, struct lc__child *child, struct lc__portion *portio
 	if (got.lacking > 0)
 		return_if_error(pass_on(run, child, portion));
 	else
-		free(portion);
+		lc__portion_free(portion);
 	return_if_error(settle(run, batch));
 	return lc__retry_check(&run->retry);
 }

@@ -2,7 +2,6 @@
 #include "fill/retry.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 
@@ -19,16 +18,21 @@ lc__retry_in_vain(struct lc__retry *retry, const char *why)
 	snprintf(retry->last, sizeof(retry->last), "%s", why);
 }
 
+/* They were in line before what waits now. */
 void
 lc__retry_untouched(struct lc__retry *retry, struct lc__portions *work)
 {
+	struct lc__portions line = { NULL, NULL, 0 };
 	struct lc__portion *portion;
 
 	while ((portion = lc__portions_take(work)) != NULL) {
 		portion->fresh = false;
-		lc__portions_append(&retry->queue, portion);
+		lc__portions_append(&line, portion);
 		retry->count->retried++;
 	}
+	while ((portion = lc__portions_take(&retry->queue)) != NULL)
+		lc__portions_append(&line, portion);
+	retry->queue = line;
 }
 
 /* First of all: nothing else may take the place of the producer that was lost. */
@@ -41,8 +45,6 @@ give_again(struct lc__retry *retry, struct lc__portion *portion)
 	return LC_OK;
 }
 
-/* Behind what waits: a half that fails is followed by one that does not, unless
- * nothing works at all. */
 static lc_status
 give_halves(struct lc__retry *retry, struct lc__portion *portion)
 {
@@ -67,7 +69,7 @@ fail_items(struct lc__portion *portion, const char *why)
 		if (status == LC_OK)
 			portion->batch->open--;
 	}
-	free(portion);
+	lc__portion_free(portion);
 	return status;
 }
 
@@ -76,7 +78,10 @@ lc__retry_lost(struct lc__retry *retry, struct lc__portion *portion, const char 
 {
 	if (portion->failures++ < retry->how->retries)
 		return give_again(retry, portion);
-	lc__retry_in_vain(retry, why);
+	/* One item makes a half fail again and again, but never both. */
+	if (!portion->half || portion->twin_failed)
+		lc__retry_in_vain(retry, why);
+	lc__portion_tell_twin(portion, true);
 	if (retry->how->isolate && portion->count > 1)
 		return give_halves(retry, portion);
 	return fail_items(portion, why);
