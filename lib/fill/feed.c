@@ -262,7 +262,8 @@ take_good(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 	}
 	status = put(feed, item);
 	if (lc__tally_is_item(status)) {
-		return_if_error(lc__tally_fail(item));
+		return_if_error(lc__item_fail(item, lc_last_error()->text,
+		    strlen(lc_last_error()->text)));
 		return take_failed(feed, sent, item);
 	}
 	return_if_error(status);

@@ -270,7 +270,8 @@ store(struct run *run, const struct lc__batch *batch, struct lc__item *item)
 	    item->id.size, item->value);
 
 	if (lc__tally_is_item(status)) {
-		return_if_error(lc__tally_fail(item));
+		return_if_error(lc__item_fail(item, lc_last_error()->text,
+		    strlen(lc_last_error()->text)));
 		return fail(run, batch, item);
 	}
 	return_if_error(status);

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fill/tally.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/error.h"
-
 /* Values are LC_MAX_DEPTH deep at most. */
 uint64_t
 lc__tally_bytes(const lc_value *value)
@@ -25,17 +20,4 @@ lc__tally_is_item(lc_status status)
 {
 	return status == LC_SCHEMA || status == LC_INVALID || status == LC_EXISTS ||
 	    status == LC_UNSUPPORTED;
-}
-
-lc_status
-lc__tally_fail(struct lc__item *item)
-{
-	char *why = strdup(lc_last_error()->text);
-
-	if (why == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
-	free(item->why);
-	item->why = why;
-	item->outcome = LC__ITEM_FAILED;
-	return LC_OK;
 }

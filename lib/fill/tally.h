@@ -13,7 +13,4 @@ uint64_t lc__tally_bytes(const lc_value *value);
 /** Does what a put returned speak against this item only, and not against the next? */
 bool lc__tally_is_item(lc_status status);
 
-/** The item failed, of lc_last_error(). LC_NO_MEMORY. */
-LC_CHECKED lc_status lc__tally_fail(struct lc__item *item);
-
 #endif
