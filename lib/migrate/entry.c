@@ -86,23 +86,40 @@ read_members(struct lc__entry *out, const char *array)
 	return noted == LC_OK ? LC_OK : lc__error_raise(&error);
 }
 
-/* A string's bytes; empty if it is not there, or null. */
 static lc_status
-read_text(struct lc__entry *out, enum lc__entry_member i, struct lc__buf *text)
+read_path(struct lc__entry *out)
 {
-	const struct lc__json_member *member = &out->members[i];
+	const struct lc__json_member *member = &out->members[LC__ENTRY_PATH];
 	lc_status status;
 
-	text->size = 0;
+	out->path.size = 0;
 	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
-		return LC_OK;
+		return lc__entry_error(out, out->line.text, "no image_path");
 	if (member->kind != LC__JSON_STRING)
-		return lc__entry_error(out, member->value.text, "%s is no string", names[i]);
-	status = lc__json_unescape(member->value, text);
+		return lc__entry_error(out, member->value.text, "image_path is no string");
+	status = lc__json_unescape(member->value, &out->path);
 	if (status == LC_CORRUPT)
-		return lc__entry_error(out, member->value.text, "%s has half of a surrogate "
-		    "pair", names[i]);
+		return lc__entry_error(out, member->value.text,
+		    "image_path has half of a surrogate pair");
+	if (status == LC_OK && out->path.size == 0)
+		return lc__entry_error(out, member->value.text, "image_path is empty");
 	return status;
+}
+
+/* What is no image_id gets another value. */
+static lc_status
+read_id(struct lc__entry *out)
+{
+	const struct lc__json_member *member = &out->members[LC__ENTRY_ID];
+	lc_status status;
+
+	out->id.size = 0;
+	if (member->name.text == NULL || member->kind != LC__JSON_STRING)
+		return LC_OK;
+	status = lc__json_unescape(member->value, &out->id);
+	if (status == LC_CORRUPT)
+		out->id.size = 0;
+	return status == LC_CORRUPT ? LC_OK : status;
 }
 
 static bool
@@ -165,10 +182,8 @@ lc__entry_read(const char *line, size_t size, const char *array, struct lc__entr
 	out->line = (struct lc__slice){ line, size };
 	out->count = 0;
 	return_if_error(read_members(out, array));
-	return_if_error(read_text(out, LC__ENTRY_PATH, &out->path));
-	if (out->path.size == 0)
-		return lc__entry_error(out, line, "no image_path");
-	return_if_error(read_text(out, LC__ENTRY_ID, &out->id));
+	return_if_error(read_path(out));
+	return_if_error(read_id(out));
 	return_if_error(read_side(out, LC__ENTRY_HEIGHT, &out->height));
 	return_if_error(read_side(out, LC__ENTRY_WIDTH, &out->width));
 	return_if_error(read_array(out, array));

@@ -140,9 +140,10 @@ check_entry(struct verifying *v)
 {
 	lc_status status = find_id(v);
 
+	if (status == LC_NOT_FOUND)
+		v->id.size = 0;
 	check_form(v);
 	if (status == LC_NOT_FOUND) {
-		v->id.size = 0;
 		found(v, "no image_id is claimed for it");
 		return LC_OK;
 	}
