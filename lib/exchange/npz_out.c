@@ -69,6 +69,9 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 {
 	struct npz_out *out = ctx;
 
+	if (strchr(name, '\\') != NULL)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "a backslash in a name, which readers of zip take for a slash");
 	out->name.size = out->header.size = 0;
 	return_if_error(lc__npy_encode_header(tensor, out->bits, &out->header));
 	lc__buf_append(&out->name, name, strlen(name));
