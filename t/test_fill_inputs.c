@@ -2,80 +2,20 @@
 /* Filling a module from input shards: order, chunks, cursors, failures, several at once. */
 #include "run.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fileio.h"
 #include "fake_produce.h"
+#include "fill_set.h"
 #include "fill/inputs.h"
 #include "filling.h"
 #include "need.h"
 #include "sample.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
-#define SHARDS 40
-
-/* ---- shards --------------------------------------------------------------------- */
-
-/* Shards in a directory of their own, and how to fill from them. */
-struct set {
-	const char *dir;
-	size_t n;
-	char paths[SHARDS][80];   /* below dir, which is the working directory */
-	unsigned lines[SHARDS];
-	struct lc__inputs_shard shards[SHARDS];
-};
-
-static void
-write_text(const char *path, const void *data, size_t size)
-{
-	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-
-	need(fd != -1);
-	need_ok(lc__write_full(fd, data, size, path));
-	close(fd);
-}
-
-/* Line i of a shard, so that all are different and of many lengths. */
-static size_t
-line_text(char out[200], size_t shard, unsigned line)
-{
-	const int more = (int)((shard * 31 + line * 7) % 90);
-
-	return (size_t)snprintf(out, 200, "shard %zu line %u %.*s", shard, line, more,
-	    "..........................................................................."
-	    "...............");
-}
-
-static void
-make_set(struct set *set, size_t n, const unsigned *lines)
-{
-	memset(set, 0, sizeof(*set));
-	set->dir = run_scratch();
-	set->n = n;
-	need(chdir(set->dir) == 0);
-	for (size_t s = 0; s < n; s++) {
-		struct lc__buf text = { 0 };
-
-		set->lines[s] = lines[s];
-		for (unsigned i = 0; i < lines[s]; i++) {
-			char line[200];
-			lc__buf_append(&text, line, line_text(line, s, i));
-			if (i + 1 < lines[s] || s % 2 == 0)
-				lc__buf_append(&text, "\n", 1);
-		}
-		snprintf(set->paths[s], sizeof(set->paths[s]), "s%zu.txt", s);
-		write_text(set->paths[s], text.data, text.size);
-		set->shards[s] = (struct lc__inputs_shard){ set->paths[s],
-			LC__SHARD_TEXT };
-		lc__buf_free(&text);
-	}
-}
 
 /* ---- a run ------------------------------------------------------------------------ */
 
@@ -113,7 +53,7 @@ hear_back(void *ctx, const struct lc__batch *batch)
 }
 
 static struct lc__inputs_fill
-how_to(lc_cache *cache, const struct set *set)
+how_to(lc_cache *cache, const struct fill_set *set)
 {
 	memset(&heard, 0, sizeof(heard));
 	return (struct lc__inputs_fill){
@@ -138,85 +78,13 @@ start(uint64_t seed)
 	fake_produce.seed = seed;
 }
 
-/* ---- what is there ------------------------------------------------------------------ */
-
-static void
-check_line(lc_cache *cache, const struct set *set, size_t s, unsigned i)
-{
-	char line[200], id[120];
-	struct lc__item item = { .tag = 0 };
-	const lc_value *got;
-	lc_value *want;
-	lc_view view;
-
-	snprintf(id, sizeof(id), "%s:%u", set->paths[s], i);
-	item.id = lc_id_of(id);
-	item.payload = (lc_id){ line, line_text(line, s, i) };
-	want = fake_value(&item);
-	assert_ok(lc_get(cache, id, strlen(id), &view));
-	assert_ok(lc_view_value(&view, NULL, &got));
-	ck_assert(lc_value_equal(got, want));
-	lc_view_release(&view);
-	lc_value_free(want);
-}
-
-static void
-check_all(lc_cache *cache, const struct set *set)
-{
-	uint64_t count, want = 0;
-
-	for (size_t s = 0; s < set->n; s++) {
-		for (unsigned i = 0; i < set->lines[s]; i++)
-			check_line(cache, set, s, i);
-		want += set->lines[s];
-	}
-	assert_ok(lc_count(cache, &count));
-	ck_assert_uint_eq(count, want);
-}
-
-/* Records in commit order are in line order, in each input; chunks have `chunk` of them,
- * but for the last one of each. */
-static void
-check_order(lc_cache *cache, const struct set *set, uint64_t chunk)
-{
-	uint64_t next[SHARDS] = { 0 }, in_chunk = 0, last = 0;
-	size_t last_shard = 0;
-	lc_iter *iter;
-	lc_item item;
-	lc_status status;
-
-	assert_ok(lc_iter_open(cache, LC_BY_COMMIT, NULL, 0, &iter));
-	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
-		unsigned shard, line;
-		char id[120];
-
-		snprintf(id, sizeof(id), "%.*s", (int)item.id.size,
-		    (const char *)item.id.data);
-		ck_assert_int_eq(sscanf(id, "s%u.txt:%u", &shard, &line), 2);
-		ck_assert_uint_eq(line, next[shard]++);
-		if (item.chunk == last) {
-			ck_assert_uint_eq(shard, last_shard);
-			in_chunk++;
-		} else {
-			if (last != 0 && next[last_shard] < set->lines[last_shard])
-				ck_assert_uint_eq(in_chunk, chunk);
-			in_chunk = 1;
-		}
-		ck_assert_uint_le(in_chunk, chunk);
-		last = item.chunk;
-		last_shard = shard;
-	}
-	ck_assert_int_eq(status, LC_NOT_FOUND);
-	lc_iter_close(iter);
-}
-
 /* ---- the order ---------------------------------------------------------------------- */
 
 static const unsigned sizes[] = { 100, 12, 0, 37, 1, 24, 250 };
 
 /* What a run with one producer and no disorder comes to. */
 static lc_fill
-undisturbed(const struct set *set)
+undisturbed(const struct fill_set *set)
 {
 	const char *root = run_scratch();
 	lc_cache *cache = open_in(root);
@@ -248,21 +116,21 @@ assert_same(const lc_fill *a, const lc_fill *b)
 START_TEST(all_lines_in_order)
 {
 	static const unsigned children[] = { 1, 2, 7 };
-	struct set set;
+	struct fill_set set;
 	lc_fill want, got;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 
-	make_set(&set, ROWS(sizes), sizes);
+	fill_set_make(&set, ROWS(sizes), sizes);
 	want = undisturbed(&set);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
 	producers.children = children[_i];
 	start(run_seed());
 	assert_ok(lc__inputs_run(&how, &filled));
-	check_all(cache, &set);
-	check_order(cache, &set, 12);
+	fill_set_check(cache, &set);
+	fill_set_check_order(cache, &set, 12);
 	ck_assert_uint_eq(filled.stored, 424);
 	ck_assert_uint_eq(filled.items, 424);
 	ck_assert_uint_eq(heard.back, 424);
@@ -287,13 +155,13 @@ END_TEST
 START_TEST(the_order_grows_all_the_time)
 {
 	static const unsigned lines[] = { 600, 600, 600, 600 };
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 	lc_fill state;
 
-	make_set(&set, 4, lines);
+	fill_set_make(&set, 4, lines);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
 	producers.children = 2;
@@ -329,10 +197,10 @@ add_composition(void *ctx, const struct lc__batch *batch)
 
 START_TEST(batches_are_the_same)
 {
-	struct set set;
+	struct fill_set set;
 	uint64_t want = 0;
 
-	make_set(&set, ROWS(sizes), sizes);
+	fill_set_make(&set, ROWS(sizes), sizes);
 	for (unsigned children = 1; children < 8; children += 3) {
 		lc_cache *cache = open_in(run_scratch());
 		const struct lc__inputs_fill how = how_to(cache, &set);
@@ -354,25 +222,25 @@ END_TEST
 /* More inputs than may be open. */
 START_TEST(many_inputs)
 {
-	unsigned lines[SHARDS];
-	struct set set;
+	unsigned lines[FILL_SET_MAX];
+	struct fill_set set;
 	lc_fill want, got;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 
-	for (unsigned i = 0; i < SHARDS; i++)
+	for (unsigned i = 0; i < FILL_SET_MAX; i++)
 		lines[i] = i * 7 % 41;
-	make_set(&set, SHARDS, lines);
-	ck_assert_int_gt(SHARDS, LC__INPUTS_OPEN);
+	fill_set_make(&set, FILL_SET_MAX, lines);
+	ck_assert_int_gt(FILL_SET_MAX, LC__INPUTS_OPEN);
 	want = undisturbed(&set);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
 	producers.children = 4;
 	start(run_seed());
 	assert_ok(lc__inputs_run(&how, &filled));
-	check_all(cache, &set);
-	check_order(cache, &set, 12);
+	fill_set_check(cache, &set);
+	fill_set_check_order(cache, &set, 12);
 	got = filling_state(cache);
 	assert_same(&got, &want);
 	assert_ok(lc_close(cache));
@@ -385,14 +253,14 @@ END_TEST
  * producers: the same order, and little is made twice. */
 START_TEST(stopped_and_gone_on_with)
 {
-	struct set set;
+	struct fill_set set;
 	lc_fill want, got;
 	lc_cache *cache;
 	uint64_t back = 0;
 	unsigned runs = 0;
 	lc_status status;
 
-	make_set(&set, ROWS(sizes), sizes);
+	fill_set_make(&set, ROWS(sizes), sizes);
 	want = undisturbed(&set);
 	cache = open_in(run_scratch());
 	do {
@@ -411,8 +279,8 @@ START_TEST(stopped_and_gone_on_with)
 		ck_assert_uint_lt(++runs, 500);
 	} while (status != LC_OK);
 	ck_assert_uint_gt(runs, 5);
-	check_all(cache, &set);
-	check_order(cache, &set, 12);
+	fill_set_check(cache, &set);
+	fill_set_check_order(cache, &set, 12);
 	got = filling_state(cache);
 	assert_same(&got, &want);
 	assert_ok(lc_close(cache));
@@ -438,13 +306,13 @@ let_go_at_last(void *ctx, const struct lc__batch *batch)
 
 START_TEST(held_by_others)
 {
-	struct set set;
+	struct fill_set set;
 	lc_fill want, got;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 
-	make_set(&set, ROWS(sizes), sizes);
+	fill_set_make(&set, ROWS(sizes), sizes);
 	want = undisturbed(&set);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
@@ -503,15 +371,15 @@ fail_some(void *ctx, const struct lc__item *item, const char **why)
 
 /* 20 lines in each of two shards; these of the first are bad. */
 static void
-make_bad_set(struct set *set, const bool bad[20])
+make_bad_set(struct fill_set *set, const bool bad[20])
 {
 	struct lc__buf text = { 0 };
 	static const unsigned lines[] = { 20, 20 };
 
-	make_set(set, 2, lines);
+	fill_set_make(set, 2, lines);
 	for (unsigned i = 0; i < 20; i++)
 		lc__buf_printf(&text, "%s %u\n", bad[i] ? "BAD" : "good", i);
-	write_text("s0.txt", text.data, text.size);
+	fill_set_write("s0.txt", text.data, text.size);
 	lc__buf_free(&text);
 }
 
@@ -552,7 +420,7 @@ describe(lc_cache *cache, char *out, size_t room)
 START_TEST(an_input_stops)
 {
 	bool bad[20] = { false };
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
@@ -583,7 +451,7 @@ START_TEST(an_input_stops)
 	ck_assert_str_eq(heard.why, "s0.txt|it is BAD");
 	/* The other input is whole. */
 	for (unsigned i = 0; i < 20; i++)
-		check_line(cache, &set, 1, i);
+		fill_set_check_line(cache, &set, 1, i);
 	/* Its producer can do it by now: the same command goes on. */
 	start(run_seed());
 	assert_ok(lc__inputs_run(&how, &filled));
@@ -601,7 +469,7 @@ START_TEST(what_fails_is_left_out)
 {
 	bool bad[20] = { false };
 	unsigned n = 0;
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
@@ -640,17 +508,17 @@ END_TEST
 /* ---- bad lines --------------------------------------------------------------------------- */
 
 static void
-make_jsonl(struct set *set, const char *text)
+make_jsonl(struct fill_set *set, const char *text)
 {
-	make_set(set, 1, (const unsigned[]){ 0 });
+	fill_set_make(set, 1, (const unsigned[]){ 0 });
 	strcpy(set->paths[0], "s0.txt");
-	write_text("s0.txt", text, strlen(text));
+	fill_set_write("s0.txt", text, strlen(text));
 	set->shards[0].kind = LC__SHARD_JSONL;
 }
 
 START_TEST(bad_lines)
 {
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
@@ -703,16 +571,16 @@ name_by_text(void *ctx, const struct lc__inputs_shard *shard,
 
 START_TEST(ids_of_lines)
 {
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 	static const char *const ids[] = { "ant", "bee", "cat", "dog", "eel" };
 	uint64_t count;
 
-	make_set(&set, 1, (const unsigned[]){ 0 });
+	fill_set_make(&set, 1, (const unsigned[]){ 0 });
 	/* Twice in a chunk, twice in the module, no id, an empty one. */
-	write_text("s0.txt", "ant\nbee\nant\ncat\nbee\ndog!\n\neel\ndog", 33);
+	fill_set_write("s0.txt", "ant\nbee\nant\ncat\nbee\ndog!\n\neel\ndog", 33);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
 	how.name = name_by_text;
@@ -759,15 +627,15 @@ START_TEST(chunks_end_by_size)
 {
 	/* In MiB: at 64 a chunk ends; before 200 it does with more than 56 there. */
 	static const char text[] = "30\n30\n4\n1\n60\n200\n1\n1\n";
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 	lc_settings settings = { .struct_size = sizeof(settings) };
 	char got[200];
 
-	make_set(&set, 1, (const unsigned[]){ 0 });
-	write_text("s0.txt", text, sizeof(text) - 1);
+	fill_set_make(&set, 1, (const unsigned[]){ 0 });
+	fill_set_write("s0.txt", text, sizeof(text) - 1);
 	cache = open_in(run_scratch());
 	/* However small they are stored. */
 	assert_ok(lc_settings_get(cache, &settings));
@@ -789,13 +657,13 @@ END_TEST
 
 START_TEST(changed_shards)
 {
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 	uint64_t count;
 
-	make_set(&set, 2, sizes);
+	fill_set_make(&set, 2, sizes);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
 	start(0);
@@ -809,11 +677,11 @@ START_TEST(changed_shards)
 	/* One of them is gone, then it is another one. */
 	ck_assert_int_eq(rename("s1.txt", "kept"), 0);
 	assert_status(lc__inputs_run(&how, &filled), LC_NOT_FOUND);
-	write_text("s1.txt", "other\n", 6);
+	fill_set_write("s1.txt", "other\n", 6);
 	assert_status(lc__inputs_run(&how, &filled), LC_STALE);
 	ck_assert_int_eq(rename("kept", "s1.txt"), 0);
 	assert_ok(lc__inputs_run(&how, &filled));
-	check_all(cache, &set);
+	fill_set_check(cache, &set);
 	assert_ok(lc_close(cache));
 
 	/* A module of plain puts. */
@@ -829,14 +697,14 @@ END_TEST
 
 START_TEST(dry_runs)
 {
-	struct set set;
+	struct fill_set set;
 	lc_cache *cache;
 	struct lc__inputs_fill how;
 	struct lc__inputs_filled filled;
 	lc_fill before, after;
 	uint64_t count;
 
-	make_set(&set, ROWS(sizes), sizes);
+	fill_set_make(&set, ROWS(sizes), sizes);
 	cache = open_in(run_scratch());
 	how = how_to(cache, &set);
 	start(0);
