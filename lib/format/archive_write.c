@@ -18,28 +18,32 @@ struct lc__archive_writer {
 	locale_t charset;            /* of names */
 	lc__archive_sink sink;
 	void *ctx;
-	lc_status status;            /* the sink's first failure */
+	lc_status status;            /* the sink's first failure, LC_CANCELLED once given up:
+	                                nothing is passed on any more */
 };
 
+/* What libarchive said, or the sink before it. */
 static lc_status
-failed(const struct lc__archive_writer *writer)
+result(const struct lc__archive_writer *writer, bool done)
 {
 	const char *text = archive_error_string(writer->archive);
 
-	if (writer->status != LC_OK)
+	if (writer->status != LC_OK || done)
 		return writer->status;
 	return lc__error(archive_errno(writer->archive) == ENOMEM ? LC_NO_MEMORY : LC_IO,
 	    0, "%s", text ? text : "the archive cannot be written");
 }
 
+/* libarchive is never told of a failure: it would not free all that it has then. */
 static la_ssize_t
 pass_on(struct archive *archive, void *ctx, const void *data, size_t size)
 {
 	struct lc__archive_writer *writer = ctx;
 
 	(void)archive;
-	writer->status = writer->sink(writer->ctx, data, size);
-	return writer->status == LC_OK ? (la_ssize_t)size : -1;
+	if (writer->status == LC_OK)
+		writer->status = writer->sink(writer->ctx, data, size);
+	return (la_ssize_t)size;
 }
 
 static bool
@@ -80,8 +84,8 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 	old = lc__charset_enter(writer->charset);
 	if (writer->archive == NULL || writer->entry == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
-	else if (!is_set_up(writer, kind))
-		status = failed(writer);
+	else
+		status = result(writer, is_set_up(writer, kind));
 	lc__charset_leave(old);
 	if (status == LC_OK)
 		*out = writer;
@@ -95,14 +99,14 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 {
 	struct archive_entry *entry = archive_entry_clear(writer->entry);
 	const locale_t old = lc__charset_enter(writer->charset);
-	lc_status status = LC_OK;
+	lc_status status;
 
 	archive_entry_set_pathname(entry, name);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, writer->mode);
 	archive_entry_set_size(entry, (la_int64_t)size);
-	if (archive_write_header(writer->archive, entry) != ARCHIVE_OK)
-		status = failed(writer);
+	status = result(writer, archive_write_header(writer->archive, entry) ==
+	    ARCHIVE_OK);
 	lc__charset_leave(old);
 	return status;
 }
@@ -110,20 +114,17 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 lc_status
 lc__archive_append(struct lc__archive_writer *writer, const void *data, size_t size)
 {
-	if (size > 0 && archive_write_data(writer->archive, data, size) !=
-	    (la_ssize_t)size)
-		return failed(writer);
-	return LC_OK;
+	return result(writer, size == 0 || archive_write_data(writer->archive, data,
+	    size) == (la_ssize_t)size);
 }
 
 lc_status
 lc__archive_finish(struct lc__archive_writer *writer)
 {
 	const locale_t old = lc__charset_enter(writer->charset);
-	lc_status status = LC_OK;
+	const bool done = archive_write_close(writer->archive) == ARCHIVE_OK;
+	const lc_status status = result(writer, done);
 
-	if (archive_write_close(writer->archive) != ARCHIVE_OK)
-		status = failed(writer);
 	lc__charset_leave(old);
 	lc__archive_discard(writer);
 	return status;
@@ -134,9 +135,9 @@ lc__archive_discard(struct lc__archive_writer *writer)
 {
 	if (writer == NULL)
 		return;
-	/* Freeing would write the end. */
-	if (writer->archive != NULL)
-		archive_write_fail(writer->archive);
+	/* Freeing writes the end. */
+	if (writer->status == LC_OK)
+		writer->status = LC_CANCELLED;
 	archive_write_free(writer->archive);
 	archive_entry_free(writer->entry);
 	lc__charset_free(writer->charset);
