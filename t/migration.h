@@ -29,7 +29,9 @@ lc_status migration_run(struct migration *m, struct lc__stage2_done *done);
 /** The lines, the tensors and the counts are those of the records; the backup has what
  *  there was. For test bodies and for other places: ends the process if not. */
 void migration_check(const struct migration *m, const struct lc__stage2_done *done);
-/** Of the first lines only the tensors. */
+/** The same of a run that found everything done. */
+void migration_check_again(const struct migration *m, const struct lc__stage2_done *done);
+/** The tensors alone. */
 void migration_check_tensors(const struct migration *m);
 
 /** All of a file; to be freed. */

@@ -603,8 +603,10 @@ START_TEST(verify_tensors)
 	cache = sample_open(m.dir, "stage2", NULL);
 	assert_ok(lc_delete(cache, "id:d", 4));
 	assert_ok(lc_close(cache));
-	append(m.file, "{\"image_path\":\"f.jpg\"}\n{bad\n");
-	ck_assert_uint_eq(verify(&m), 7);
+	append(m.file, "{\"image_path\":\"f.jpg\",\"height\":1,\"width\":1}\n{bad\n"
+	    "{\"image_path\":\"g.jpg\"}\n"
+	    "{\"image_path\":\"h.jpg\",\"height\":1,\"width\":1,\"dinov3_embedding\":[1]}\n");
+	ck_assert_uint_eq(verify(&m), 9);
 	ck_assert_str_eq(findings,
 	    "1 a: dinov3: missing\n"
 	    "2 b: dinov3: Inf at [1]\n"
@@ -612,7 +614,9 @@ START_TEST(verify_tensors)
 	    "4 d: image_id 'd' has no claim\n"
 	    "6 : the record is not of version 2\n"
 	    "6 : no image_id is claimed for it\n"
-	    "7 : column 2: a string is missing\n");
+	    "7 : column 2: a string is missing\n"
+	    "8 : column 1: no height and width, and no --images to look for them\n"
+	    "9 : column 63: dinov3_embedding is f32[1], not f32[2]\n");
 }
 END_TEST
 

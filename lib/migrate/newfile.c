@@ -29,18 +29,29 @@ take_mode(const struct lc__run *run)
 	return LC_OK;
 }
 
-/* The name goes into the state first: what stands there after a kill is ours then. */
+/* The name goes into the state first: what stands there after a kill is ours then. The
+ * lines of the step that is going on are not done yet. */
+static lc_status
+name_backup(struct lc__run *run)
+{
+	struct lc__stage2_state *state = &run->state;
+	const struct lc__stage2_counts counts = state->counts;
+	lc_status status;
+
+	return_if_error(lc__backup_choose(state->file, run->how->backup, state->backup,
+	    sizeof(state->backup)));
+	state->counts = run->before;
+	status = lc__stage2_store(run->state_cache, state);
+	state->counts = counts;
+	return status;
+}
+
 static lc_status
 keep_original(struct lc__run *run)
 {
-	struct lc__stage2_state *state = &run->state;
-
-	if (*state->backup == '\0') {
-		return_if_error(lc__backup_choose(state->file, run->how->backup,
-		    state->backup, sizeof(state->backup)));
-		return_if_error(lc__stage2_store(run->state_cache, state));
-	}
-	return lc__backup_make(state->file, state->backup);
+	if (*run->state.backup == '\0')
+		return_if_error(name_backup(run));
+	return lc__backup_make(run->state.file, run->state.backup);
 }
 
 lc_status

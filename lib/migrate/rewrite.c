@@ -68,26 +68,6 @@ may_have(void *ctx, lc_id id, bool *out)
 }
 
 static lc_status
-read_array(struct pass *pass)
-{
-	const struct lc__stage2 *how = pass->run->how;
-	const struct lc__slice array = pass->entry.members[LC__ENTRY_ARRAY].value;
-	uint64_t shape[LC_MAX_NDIM];
-	uint32_t ndim;
-
-	pass->elements.size = 0;
-	if (lc__json_elements(array, how->dtype, &ndim, shape, &pass->elements) != LC_OK)
-		return lc__entry_error(&pass->entry, array.text, "%s: %s", how->field,
-		    lc_last_error()->text);
-	return_if_error(lc_tensor_init(&pass->tensor, how->dtype, ndim, shape,
-	    pass->elements.data));
-	if (lc__expect_tensor(&how->expect[LC__PASS_DINOV3], &pass->tensor) != LC_OK)
-		return lc__entry_error(&pass->entry, array.text, "%s %s", how->field,
-		    lc_last_error()->text);
-	return LC_OK;
-}
-
-static lc_status
 store(struct pass *pass, lc_id id)
 {
 	lc_cache *cache = pass->run->modules[LC__PASS_DINOV3];
@@ -309,7 +289,8 @@ do_entry(struct pass *pass)
 	if (upgrade)
 		return_if_error(lc__run_sides(how, &pass->entry));
 	if (extract)
-		return_if_error(read_array(pass));
+		return_if_error(lc__run_array(how, &pass->entry, &pass->elements,
+		    &pass->tensor));
 	if (how->dry_run)
 		return count_entry(pass, upgrade, extract);
 	if (extract && pass->entry.v2)
@@ -322,7 +303,7 @@ do_entry(struct pass *pass)
 		return_if_error(store(pass, id));
 	return_if_error(lacks(pass, id, &lacking));
 	if (claimed.second)
-		warn(pass, &pass->run->state.counts.shared, "image_id %s: simpler ones are "
+		warn(pass, &pass->run->state.counts.shared, "image_id %s, as simpler ones are "
 		    "those of other records", lc__quote_id(id.data, id.size));
 	if (upgrade)
 		check_ratio(pass);
@@ -387,12 +368,15 @@ static lc_status
 read_step(struct pass *pass, bool *end)
 {
 	const uint64_t start = pass->lines.offset, first = pass->lines.number;
+	const uint64_t asked = pass->run->how->step_lines;
+	const uint64_t most = asked > 0 && asked < LC__STEP_LINES ? asked : LC__STEP_LINES;
 	struct lc__text_line line;
 
 	pass->out.size = 0;
 	pass->changed = pass->put = *end = false;
+	pass->run->before = pass->run->state.counts;
 	while (pass->lines.offset - start < LC__STEP_BYTES &&
-	    pass->lines.number - first < LC__STEP_LINES) {
+	    pass->lines.number - first < most) {
 		const lc_status status = lc__text_lines_next(&pass->lines, &line);
 		*end = status == LC_NOT_FOUND;
 		if (*end)

@@ -16,6 +16,7 @@ struct lc__run {
 	uint64_t size;         /* of the file */
 	lc_cache *state_cache; /* module "stage2"; NULL in a dry run without one */
 	lc_cache *modules[LC__PASS_MODULES]; /* what is stored there; NULL: nothing yet */
+	struct lc__stage2_counts before; /* state.counts as they were at in */
 	bool changed;          /* what the stored state does not tell */
 };
 
@@ -39,14 +40,19 @@ LC_CHECKED lc_status lc__run_begin_file(struct lc__run *run, uint64_t size);
 LC_CHECKED lc_status lc__run_sides(const struct lc__stage2 *how,
     struct lc__entry *entry);
 
+/** An entry's array, which is there. LC_INVALID likewise if it is not what how says.
+ *  @param elements  gets the tensor's data */
+LC_CHECKED lc_status lc__run_array(const struct lc__stage2 *how,
+    const struct lc__entry *entry, struct lc__buf *elements, lc_tensor *out);
+
 /** Estimate from the first lines of the file. */
 LC_CHECKED lc_status lc__run_needs(const struct lc__stage2 *how, int fd, uint64_t size,
     struct lc__stage2_needs *out);
 /** LC_NO_SPACE if there is less than what is needed from here on. */
 LC_CHECKED lc_status lc__run_check_space(const struct lc__run *run);
 
-/** What the tensor of a pass is to be for an image of this size; its ndim and shape. */
-lc_status lc__run_check_latents(const lc_tensor *tensor, uint32_t width,
+/** LC_SCHEMA if these are not the latents of an image of this size. */
+LC_CHECKED lc_status lc__run_check_latents(const lc_tensor *tensor, uint32_t width,
     uint32_t height);
 
 #endif

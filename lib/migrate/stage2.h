@@ -47,6 +47,7 @@ struct lc__stage2 {
 	struct lc__expect expect[LC__PASS_MODULES]; /* of what is stored there */
 	struct lc__producers producers; /* but command and module */
 	uint64_t batch;
+	uint64_t step_lines;   /* a step has so many lines at most; 0: LC__STEP_LINES */
 	bool force;            /* replace tensors that differ; take over another file's state */
 	bool dry_run;          /* change nothing */
 

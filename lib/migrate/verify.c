@@ -19,7 +19,7 @@ struct verifying {
 	struct lc__stage2_state state;
 	struct lc__text_lines lines;
 	struct lc__entry entry;
-	struct lc__buf id;
+	struct lc__buf id, elements;
 	struct lc__stage2_verified *out;
 };
 
@@ -153,6 +153,19 @@ check_entry(struct verifying *v)
 	return status;
 }
 
+/* A record that cannot be migrated is a bad line. */
+static lc_status
+check_old(struct verifying *v)
+{
+	struct lc__entry *entry = &v->entry;
+	lc_tensor tensor;
+
+	if (entry->v2 || !v->how->pass[LC__PASS_MIGRATE])
+		return LC_OK;
+	return_if_error(lc__run_sides(v->how, entry));
+	return entry->array ? lc__run_array(v->how, entry, &v->elements, &tensor) : LC_OK;
+}
+
 static lc_status
 check_line(struct verifying *v, const struct lc__text_line *line)
 {
@@ -162,6 +175,8 @@ check_line(struct verifying *v, const struct lc__text_line *line)
 	if (lc__text_line_is_blank(line))
 		return LC_OK;
 	status = lc__entry_read(line->text, line->size, v->how->field, &v->entry);
+	if (status == LC_OK)
+		status = check_old(v);
 	if (status == LC_CORRUPT || status == LC_INVALID) {
 		v->out->bad++;
 		found(v, "%s", lc_last_error()->text);
@@ -241,5 +256,6 @@ lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
 	lc__text_lines_free(&v.lines);
 	lc__entry_free(&v.entry);
 	lc__buf_free(&v.id);
+	lc__buf_free(&v.elements);
 	return status;
 }
