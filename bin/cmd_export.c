@@ -39,7 +39,7 @@ static struct opt options[] = {
 	{ "", "shard-records", OPT_COUNT, &shard_records, .value = "N",
 	    .help = "records of a shard of webdataset or mds; default 0, as many as fit" },
 	{ "", "by-bucket", OPT_FLAG, &by_bucket,
-	    .help = "webdataset: a series of shards for each aspect bucket" },
+	    .help = "webdataset, mds: a series of shards for each aspect bucket" },
 	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
 	    .most = 65535,
 	    .help = "pixels for each element of a tensor's side, 8 for latents; default 1" },
@@ -89,9 +89,9 @@ static const struct {
 	{ &dataset_root, BIT(FORMAT_TWH1) },
 	{ &field, OTHERS },
 	{ &bits, OTHERS & ~BIT(FORMAT_SAFETENSORS) },
-	{ &by_bucket, BIT(FORMAT_WEBDATASET) },
-	{ &bucket_scale, BIT(FORMAT_WEBDATASET) },
-	{ &bucket_field, BIT(FORMAT_WEBDATASET) }
+	{ &by_bucket, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
+	{ &bucket_scale, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
+	{ &bucket_field, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) }
 };
 
 static enum opt_source
@@ -187,9 +187,6 @@ run(int argc, char **argv)
 	const int chosen = choose(argv[1]);
 	lc_cache *cache;
 	int status = check_fits(chosen);
-
-	if (chosen != FORMAT_TWH1 && lc__outgoing_named(formats[chosen]) == NULL)
-		status = report_usage("%s cannot be written", formats[chosen]);
 
 	(void)argc;
 	if (status == EXIT_DONE)

@@ -53,7 +53,7 @@ refuse "bf16 without --bits" 3 \
 	"cachex: export: 'a/b': .npy has no name for bf16; it can hold the raw bits" \
 	cachex export t-bf16 no.npz
 also "leaves nothing" test ! -e no.npz
-is "nor a temporary file" "$(ls -A | grep tmp)" ""
+is "nor a temporary file" "$(find . -name '*.tmp')" ""
 
 # Where it goes
 u8 m b bee; u8 m a ay; u8 m c sea
