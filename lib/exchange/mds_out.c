@@ -448,6 +448,30 @@ put(void *file, lc_id id, const lc_value *value)
 
 /* ---- the end ------------------------------------------------------------------- */
 
+/* Shards of what was there before, behind the last one. */
+static lc_status
+remove_stale(const struct mds_out *out, const struct dataset *set)
+{
+	lc_status status = LC_OK;
+	bool more = out->how.force && !out->how.dry_run;
+
+	for (size_t i = set->shards; status == LC_OK && more; i++) {
+		char name[40], *below, *path = NULL;
+
+		snprintf(name, sizeof(name), "shard.%05zu.mds", i);
+		below = path_of(set, name);
+		if (below != NULL)
+			path = lc__path_join(out->tree.path, below);
+		if (path == NULL)
+			status = no_memory();
+		else if (unlink(path) == -1)
+			more = false;
+		free(path);
+		free(below);
+	}
+	return status;
+}
+
 static lc_status
 write_index(struct mds_out *out, const struct dataset *set)
 {
@@ -469,7 +493,7 @@ write_index(struct mds_out *out, const struct dataset *set)
 	if (status == LC_OK)
 		status = finish_file(out, &file);
 	lc__out_file_discard(&file);
-	return status;
+	return status == LC_OK ? remove_stale(out, set) : status;
 }
 
 /* No records are a dataset without shards. */

@@ -206,6 +206,19 @@ read_head(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 	return LC_OK;
 }
 
+/* A file that is missing is damage here: who reads shard by shard must not take it for
+ * the end. */
+static lc_status
+as_damage(lc_status status)
+{
+	lc_error error = *lc_last_error();
+
+	if (status != LC_NOT_FOUND)
+		return status;
+	error.status = LC_CORRUPT;
+	return lc__error_raise(&error);
+}
+
 lc_status
 lc__mds_shard_open(const char *dir, const struct lc__mds_shard *shard,
     struct lc__mds_shard_file *out)
@@ -221,7 +234,7 @@ lc__mds_shard_open(const char *dir, const struct lc__mds_shard *shard,
 		*out = file;
 	else
 		lc__mds_shard_close(&file);
-	return status;
+	return as_damage(status);
 }
 
 uint64_t

@@ -16,8 +16,8 @@ struct lc__mds_shard_file {
 
 #define LC__MDS_FILE_NONE { .fd = -1 }
 
-/** LC_NOT_FOUND, LC_CORRUPT, LC_IO … with the file; LC_UNSUPPORTED for a compression
- *  that is not read here. */
+/** LC_CORRUPT, also if it is missing, LC_IO … with the file; LC_UNSUPPORTED for a
+ *  compression that is not read here. */
 LC_CHECKED lc_status lc__mds_shard_open(const char *dir,
     const struct lc__mds_shard *shard, struct lc__mds_shard_file *out);
 /** Bytes of a sample. */
