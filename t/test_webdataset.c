@@ -605,18 +605,40 @@ START_TEST(a_directory)
 }
 END_TEST
 
-START_TEST(a_bad_archive_in_a_directory)
+/* Those behind it are read; it is told of once, whether it is broken or cut. */
+START_TEST(bad_archives_in_a_directory)
 {
 	const char *dir = run_scratch();
-	char *bad = lc__path_join(dir, "b.tar"), *got;
+	char *got, *again, *name;
 
-	write_shard(dir, "a.tar", "a.txt", "1");
-	assert_ok(lc__write_file_atomic(bad, "garbage", 7));
-	write_shard(dir, "c.tar", "c.txt", "1");
+	for (const char *bad = "acf"; *bad != '\0'; bad++) {
+		ck_assert_int_ge(asprintf(&name, "%s/%c.tar", dir, *bad), 0);
+		assert_ok(lc__write_file_atomic(name, "garbage", 7));
+		free(name);
+	}
+	write_shard(dir, "b.tar", "b.txt", "1");
+	write_shard(dir, "d.tar", "d.txt", "1");
+	name = lc__path_join(dir, "d.tar");
+	ck_assert_int_eq(truncate(name, 1024), 0);
+	free(name);
+	write_shard(dir, "e.tar", "e.txt", "1");
 	got = dump(dir, &plain, 1);
-	ck_assert_msg(strncmp(got, "a \"1\"\n! corrupt/b.tar: ", 23) == 0, "%s", got);
+	/* The names of the archives are those of records that are bad. */
+	ck_assert_int_ge(asprintf(&name,
+	    "%s/a.tar ! corrupt/a.tar: Unrecognized archive format\n"
+	    "b \"1\"\n"
+	    "%s/c.tar ! corrupt/c.tar: Unrecognized archive format\n"
+	    "d ! corrupt/d.tar: 'd': the archive breaks off behind it\n"
+	    "%s/d.tar ! corrupt/d.tar: the end of the archive is missing\n"
+	    "e \"1\"\n"
+	    "! corrupt/f.tar: Unrecognized archive format\n", dir, dir, dir), 0);
+	ck_assert_str_eq(got, name);
+	again = dump(dir, &plain, 2);
+	ck_assert_msg(strstr(again, "b\n") != NULL && strstr(again, "\nd ") == NULL,
+	    "%s", again);
+	free(again);
+	free(name);
 	free(got);
-	free(bad);
 }
 END_TEST
 
@@ -665,7 +687,7 @@ main(void)
 	tcase_add_test(tc, cut_short);
 	tcase_add_test(tc, random_damage);
 	tcase_add_test(tc, a_directory);
-	tcase_add_test(tc, a_bad_archive_in_a_directory);
+	tcase_add_test(tc, bad_archives_in_a_directory);
 	tcase_add_test(tc, by_name_and_content);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -28,6 +28,7 @@ struct wds_in {
 	bool unread;                /* members of that may stand here */
 	bool ended;                 /* there is none any more */
 	lc_error broken;            /* what ended it, if no end did */
+	bool bad;                   /* next() gave the archive that is broken as a record */
 };
 
 static const char *
@@ -37,16 +38,6 @@ path_of(const struct wds_in *in)
 }
 
 /* ---- members -------------------------------------------------------------------- */
-
-static lc_status
-open_shard(struct wds_in *in)
-{
-	const lc_status status = lc__archive_open_file(LC__ARCHIVE_TAR, path_of(in),
-	    &in->archive);
-
-	in->first = true;
-	return status == LC_OK ? LC_OK : lc__error_prefix("%s", path_of(in));
-}
 
 /* Note where the archive stands; LC_NOT_FOUND for what is no part of any sample. */
 static lc_status
@@ -75,30 +66,46 @@ next_member(struct wds_in *in)
 	return status;
 }
 
-/* Go to the next member of any archive. What is wrong with one ends all. */
+static void
+close_shard(struct wds_in *in)
+{
+	lc__archive_close(in->archive);
+	in->archive = NULL;
+	in->shard++;
+}
+
+static void
+break_off(struct wds_in *in)
+{
+	lc__error_prefix("%s", path_of(in));
+	in->broken = *lc_last_error();
+	in->ended = true;
+}
+
+/* Go to the next member of this archive, or the first of those behind it. */
 static void
 advance(struct wds_in *in)
 {
-	lc_status status;
+	lc_status status = LC_OK;
 
 	in->first = false;
-	while ((status = next_member(in)) == LC_NOT_FOUND) {
-		lc__archive_close(in->archive);
-		in->archive = NULL;
-		if (++in->shard == in->shards.count) {
-			in->ended = true;
+	do {
+		if (status == LC_NOT_FOUND)
+			close_shard(in);
+		in->ended = in->shard == in->shards.count;
+		if (in->ended)
 			return;
+		status = LC_OK;
+		if (in->archive == NULL) {
+			in->first = true;
+			status = lc__archive_open_file(LC__ARCHIVE_TAR, path_of(in),
+			    &in->archive);
 		}
-		status = open_shard(in);
-		if (status != LC_OK)
-			break;
-	}
-	if (status == LC_OK)
-		return;
-	if (in->archive != NULL)
-		lc__error_prefix("%s", path_of(in));
-	in->broken = *lc_last_error();
-	in->ended = true;
+		if (status == LC_OK)
+			status = next_member(in);
+	} while (status == LC_NOT_FOUND);
+	if (status != LC_OK)
+		break_off(in);
 }
 
 /* Does the member belong to the record that next() went to? */
@@ -111,6 +118,29 @@ same_key(const struct wds_in *in)
 
 /* ---- records -------------------------------------------------------------------- */
 
+/* Of several archives one that is broken is a record that is bad, so that those behind
+ * it are read. */
+static lc_status
+end_or_go_on(struct wds_in *in, lc_id *id)
+{
+	if (in->broken.status == LC_OK)
+		return LC_NOT_FOUND;
+	if (in->shard + 1 == in->shards.count)
+		return lc__error_raise(&in->broken);
+	in->bad = true;
+	*id = lc_id_of(path_of(in));
+	return LC_OK;
+}
+
+static void
+pass_over_bad(struct wds_in *in)
+{
+	in->bad = false;
+	memset(&in->broken, 0, sizeof(in->broken));
+	close_shard(in);
+	advance(in);
+}
+
 static lc_status
 next(void *ctx, lc_id *id)
 {
@@ -120,9 +150,10 @@ next(void *ctx, lc_id *id)
 		advance(in);
 		in->unread = same_key(in);
 	}
+	if (in->bad)
+		pass_over_bad(in);
 	if (in->ended)
-		return in->broken.status == LC_OK ? LC_NOT_FOUND :
-		    lc__error_raise(&in->broken);
+		return end_or_go_on(in, id);
 	in->key.size = 0;
 	if (lc__buf_append(&in->key, in->name.data, in->key_size) == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path_of(in));
@@ -178,8 +209,11 @@ load(void *ctx, struct lc__loaded *out)
 	struct wds_in *in = ctx;
 	const char *path = path_of(in);
 	struct lc__wds_sample sample = { 0 };
-	lc_status status = load_members(in, &sample, out);
+	lc_status status;
 
+	if (in->bad)
+		return lc__error_raise(&in->broken);
+	status = load_members(in, &sample, out);
 	if (status == LC_OK) {
 		status = is_whole(in) ? lc__wds_sample_build(&sample, &out->value) :
 		    lc__error(LC_CORRUPT, 0, "the archive breaks off behind it");
@@ -224,10 +258,9 @@ open_all(struct wds_in *in, const char *path)
 	return_if_error(lc__shard_list_read(path, &in->shards));
 	if (in->shards.count == 0)
 		return lc__error(LC_NOT_FOUND, 0, "%s: no tar archive in it", path);
-	return_if_error(open_shard(in));
 	advance(in);
-	in->first = true;
-	return in->broken.status == LC_OK ? LC_OK : lc__error_raise(&in->broken);
+	return in->broken.status == LC_OK || in->shards.count > 1 ? LC_OK :
+	    lc__error_raise(&in->broken);
 }
 
 static lc_status
