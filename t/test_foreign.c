@@ -513,25 +513,23 @@ expect_bad(void *file, const char *path, const char *key, lc_status status,
 	free(line);
 }
 
-/* What belongs to the set and is no file does not keep the others back. */
-START_TEST(records)
+#define PNG "\x89PNG\r\n\x1a\n"
+
+/* A .npy file, pictures and other files, a table, and what data sets keep beside. */
+static char *
+make_set(const lc_tensor *tensor)
 {
-	const lc_tensor tensor = sample_bytes("abc", 3);
-	struct lc__incoming_how how = { .raw_dtype = LC__NPY_ANY_DTYPE, .limit = 1000 };
 	char *path = make_env("env", 0, "num-samples", "2");
 	MDB_env *env = rawdb_open_env(path, 0);
 	MDB_txn *txn = rawdb_begin(env, 0);
 	const MDB_dbi dbi = rawdb_table(txn, NULL, 0);
 	static const char large[1001];
 	struct lc__buf npy = { 0 };
-	const void *bytes;
-	size_t size;
-	void *file;
 
-	assert_ok(lc__npy_encode_header(&tensor, false, &npy));
-	lc__buf_append(&npy, "abc", 3);
+	assert_ok(lc__npy_encode_header(tensor, false, &npy));
+	lc__buf_append(&npy, tensor->data, tensor->nbytes);
 	put(txn, dbi, "a", 1, npy.data, npy.size);
-	put(txn, dbi, "b", 1, "\x89PNG\r\n\x1a\n", 8);
+	put(txn, dbi, "b", 1, PNG, strlen(PNG));
 	put(txn, dbi, "c", 1, large, sizeof(large));
 	put(txn, dbi, "d", 1, "", 0);
 	put(txn, dbi, "e", 1, npy.data, npy.size - 1);
@@ -540,56 +538,80 @@ START_TEST(records)
 	rawdb_must(mdb_txn_commit(txn));
 	mdb_env_close(env);
 	lc__buf_free(&npy);
+	return path;
+}
+
+static void
+expect_tensor(void *file, const char *key, const lc_tensor *tensor)
+{
+	struct lc__loaded loaded = { 0 };
+	lc_tensor got;
+
+	assert_ok(load_next(file, key, &loaded));
+	assert_ok(lc_value_as_tensor(loaded.value, &got));
+	ck_assert(sample_same(&got, tensor));
+	lc__loaded_free(&loaded);
+}
+
+static void
+expect_raw(void *file, const char *key, const char *content)
+{
+	struct lc__loaded loaded = { 0 };
+	const void *bytes;
+	size_t size;
+
+	assert_ok(load_next(file, key, &loaded));
+	assert_ok(lc_value_check(loaded.value));
+	assert_ok(lc_value_as_bytes(loaded.value, &bytes, &size));
+	ck_assert_uint_eq(size, strlen(content));
+	ck_assert_mem_eq(bytes, content, size);
+	lc__loaded_free(&loaded);
+}
+
+/* Damage of which others have their own words. */
+static void
+expect_corrupt(void *file, const char *key)
+{
+	struct lc__loaded loaded = { 0 };
+
+	assert_status(load_next(file, key, &loaded), LC_CORRUPT);
+	lc__loaded_free(&loaded);
+}
+
+static const char no_file[] = "neither .npy nor a JPEG or PNG image";
+
+/* What belongs to the set and is no file does not keep the others back. */
+START_TEST(records)
+{
+	const struct lc__incoming_how how = { .raw_dtype = LC__NPY_ANY_DTYPE,
+		.limit = 1000, .raw = _i == 1 };
+	const lc_tensor tensor = sample_bytes("abc", 3);
+	char *path = make_set(&tensor);
+	void *file;
+	lc_id id;
 
 	ck_assert(lc__incoming_lmdb.is(path, NULL, 0));
-	for (int raw = 0; raw < 2; raw++) {
-		struct lc__loaded loaded = { 0 };
-		lc_tensor got;
-		lc_id id;
-
-		how.raw = raw;
-		assert_ok(lc__incoming_lmdb.open(path, &how, &file));
-		ck_assert_uint_eq(lc__incoming_lmdb.count(file), 8);
-		assert_ok(load_next(file, "a", &loaded));
-		assert_ok(lc_value_as_tensor(loaded.value, &got));
-		ck_assert(sample_same(&got, &tensor));
-		lc__loaded_free(&loaded);
-		if (raw) {
-			assert_ok(load_next(file, "b", &loaded));
-			assert_ok(lc_value_as_bytes(loaded.value, &bytes, &size));
-			ck_assert_uint_eq(size, 8);
-			ck_assert_mem_eq(bytes, "\x89PNG\r\n\x1a\n", 8);
-			lc__loaded_free(&loaded);
-		} else {
-			assert_status(load_next(file, "b", &loaded), LC_CORRUPT);
-			lc__loaded_free(&loaded);
-		}
-		expect_bad(file, path, "c", LC_INVALID, "larger than 1000 bytes");
-		if (raw) {
-			assert_ok(load_next(file, "d", &loaded));
-			assert_ok(lc_value_check(loaded.value));
-			assert_ok(lc_value_as_bytes(loaded.value, &bytes, &size));
-			ck_assert_uint_eq(size, 0);
-			lc__loaded_free(&loaded);
-		} else {
-			expect_bad(file, path, "d", LC_UNSUPPORTED,
-			    "neither .npy nor a JPEG or PNG image");
-		}
-		assert_status(load_next(file, "e", &loaded), LC_CORRUPT);
-		lc__loaded_free(&loaded);
-		expect_bad(file, path, "f", LC_UNSUPPORTED, "a named table, no value");
-		if (!raw)
-			expect_bad(file, path, "num-samples", LC_UNSUPPORTED,
-			    "neither .npy nor a JPEG or PNG image");
-		else
-			assert_ok(lc__incoming_lmdb.next(file, &id));
-		assert_ok(load_next(file, "z", &loaded));
-		assert_ok(lc_value_as_tensor(loaded.value, &got));
-		ck_assert(sample_same(&got, &tensor));
-		lc__loaded_free(&loaded);
-		assert_status(lc__incoming_lmdb.next(file, &id), LC_NOT_FOUND);
-		lc__incoming_lmdb.close(file);
-	}
+	assert_ok(lc__incoming_lmdb.open(path, &how, &file));
+	ck_assert_uint_eq(lc__incoming_lmdb.count(file), 8);
+	expect_tensor(file, "a", &tensor);
+	if (how.raw)
+		expect_raw(file, "b", PNG);
+	else
+		expect_corrupt(file, "b");
+	expect_bad(file, path, "c", LC_INVALID, "larger than 1000 bytes");
+	if (how.raw)
+		expect_raw(file, "d", "");
+	else
+		expect_bad(file, path, "d", LC_UNSUPPORTED, no_file);
+	expect_corrupt(file, "e");
+	expect_bad(file, path, "f", LC_UNSUPPORTED, "a named table, no value");
+	if (how.raw)
+		expect_raw(file, "num-samples", "2");
+	else
+		expect_bad(file, path, "num-samples", LC_UNSUPPORTED, no_file);
+	expect_tensor(file, "z", &tensor);
+	assert_status(lc__incoming_lmdb.next(file, &id), LC_NOT_FOUND);
+	lc__incoming_lmdb.close(file);
 	free(path);
 }
 END_TEST
@@ -718,7 +740,7 @@ main(void)
 	tcase_add_test(tc, a_module);
 	tcase_add_test(tc, no_environments);
 	tcase_add_test(tc, other_versions);
-	tcase_add_test(tc, records);
+	tcase_add_loop_test(tc, records, 0, 2);
 	tcase_add_test(tc, random_damage);
 	tcase_add_test(tc, cut_short);
 	suite_add_tcase(suite, tc);

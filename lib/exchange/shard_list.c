@@ -167,9 +167,12 @@ bool
 lc__shard_list_is(const char *path)
 {
 	struct lc__shard_list list = { 0 };
-	const lc_status status = lc__shard_list_read(path, &list);
-	const bool is = status == LC_OK && list.count > 0 && !has_single_files(path);
+	bool is;
 
+	/* The first of a million files tells. */
+	if (has_single_files(path))
+		return false;
+	is = lc__shard_list_read(path, &list) == LC_OK && list.count > 0;
 	lc__shard_list_free(&list);
 	return is;
 }
