@@ -642,29 +642,35 @@ START_TEST(workers_of_producers)
 }
 END_TEST
 
-/* When we are killed, a producer that would never see the end of its input is, too. */
+/* Until a file has something in it. */
+static void
+wait_for_text(const char *file)
+{
+	struct stat status;
+
+	while (stat(file, &status) != 0 || status.st_size == 0)
+		usleep(1000);
+}
+
+/* When we are killed, a producer that would never see the end of its input is, too: as
+ * the only process of its group, and as one that a shell waits for. */
 START_TEST(killed_with_us)
 {
-	char file[4200];
+	char file[4200], command[8600];
 	struct producing p;
 	pid_t pid;
 
 	snprintf(file, sizeof(file), "%s/lock", run_scratch());
-	producing_init(&p, 10, 2, "hang-locked %s", file);
+	snprintf(command, sizeof(command), "%s%s hang-locked %s%s", _i == 0 ? "exec " : "",
+	    producing_program("t/bad_producer"), file, _i == 0 ? "" : "; exit 1");
+	producing_init(&p, 10, 2, "good");
+	p.how.command = command;
 	pid = fork();
 	if (pid == 0) {
 		producing_run(&p);
 		_exit(0);
 	}
-	/* The producer has it once the file says who it is. */
-	while (access(file, F_OK) != 0)
-		usleep(1000);
-	for (;;) {
-		struct stat status;
-		if (stat(file, &status) == 0 && status.st_size > 0)
-			break;
-		usleep(1000);
-	}
+	wait_for_text(file);
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 	wait_for_lock(file);
@@ -767,7 +773,7 @@ add_processes(Suite *suite)
 	tcase_add_loop_test(tc, broken_pipe, 0, 3);
 	tcase_add_loop_test(tc, daemons, 0, 2);
 	tcase_add_test(tc, workers_of_producers);
-	tcase_add_test(tc, killed_with_us);
+	tcase_add_loop_test(tc, killed_with_us, 0, 2);
 	tcase_add_test(tc, claimed_memory);
 	tcase_add_test(tc, example_in_c);
 	tcase_add_test(tc, example_without_text);

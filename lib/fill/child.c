@@ -80,6 +80,34 @@ make_environment(const struct lc__buf *text)
 	return out;
 }
 
+/* The system kills the producer's first process with us, but mostly that is a shell
+ * which waits for the one that computes. A process in their group that sees the end of a
+ * pipe from us kills them all. */
+static lc_status
+set_guard(struct lc__child *child, char *const *environment)
+{
+	const struct lc__command guard = {
+		.text = ": ends a producer when cachex is gone; read x; kill -KILL 0",
+		.environment = environment, .group = child->process.pid
+	};
+
+	return_if_error(lc__spawn(&guard, &child->guard));
+	close_pipe(&child->guard.out);
+	close_pipe(&child->guard.err);
+	return LC_OK;
+}
+
+static lc_status
+start(struct lc__child *child, char *const *environment)
+{
+	const struct lc__command command = {
+		.text = child->how->command, .environment = environment
+	};
+
+	return_if_error(lc__spawn(&command, &child->process));
+	return set_guard(child, environment);
+}
+
 static void
 begin(struct lc__child *child)
 {
@@ -100,19 +128,17 @@ lc__child_start(struct lc__child *child)
 	char **environment;
 	lc_status status;
 
+	begin(child);
 	write_variables(child, &text);
 	environment = make_environment(&text);
 	if (environment == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
 	else
-		status = lc__spawn(child->how->command, environment, &child->process);
+		status = start(child, environment);
 	free(environment);
 	lc__buf_free(&text);
-	if (status != LC_OK)
-		return lc__error_prefix("producer %s",
-		    lc__quote_id(child->how->command, strlen(child->how->command)));
-	begin(child);
-	return LC_OK;
+	return status == LC_OK ? LC_OK : lc__error_prefix("producer %s",
+	    lc__quote_id(child->how->command, strlen(child->how->command)));
 }
 
 /* ---- requests ---------------------------------------------------------------------- */
@@ -318,6 +344,18 @@ lc__child_ended(const struct lc__child *child)
 	return info.si_pid != 0;
 }
 
+/* Wait for a process to end; its status, or -1 if somebody else has it. */
+static int
+reap(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
 /* While the process has not been waited for, its number and its group's are its own. */
 void
 lc__child_stop(struct lc__child *child)
@@ -327,18 +365,17 @@ lc__child_stop(struct lc__child *child)
 
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
 		kill(-pid, SIGKILL);
-	while (waitpid(pid, &child->status, 0) == -1) {
-		if (errno == EINTR)
-			continue;
-		child->status = -1;
-		break;
+	if (child->guard.pid != 0) {
+		close_pipe(&child->guard.in);
+		(void)reap(child->guard.pid);
 	}
+	child->status = reap(pid);
 	lc__child_listen(child);
 	lc__messages_end(&child->messages);
 	close_pipe(&child->process.in);
 	close_pipe(&child->process.out);
 	close_pipe(&child->process.err);
-	child->process.pid = 0;
+	child->process.pid = child->guard.pid = 0;
 }
 
 void

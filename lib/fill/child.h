@@ -17,6 +17,7 @@ struct lc__child {
 	unsigned number;             /* CACHEX_WORKER */
 	struct lc__produced *count;  /* bytes are counted here */
 	struct lc__spawned process;  /* pid 0: none; a pipe that is closed is -1 */
+	struct lc__spawned guard;    /* kills its group when we are gone */
 	int status;                  /* of wait(2), when it has been stopped; -1: unknown */
 	struct lc__messages messages;
 

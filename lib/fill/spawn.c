@@ -27,6 +27,7 @@
 struct start {
 	char *const *arguments;
 	char *const *environment;
+	pid_t group;
 	pid_t parent;
 	int ends[3]; /* its standard descriptors; all above 2 */
 	int error;   /* written by the child: errno of what failed */
@@ -79,8 +80,10 @@ close_others(void)
 static void __attribute__((noreturn))
 become(struct start *start)
 {
-	if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-	    getppid() != start->parent)
+	if (setpgid(0, start->group) != 0)
+		goto failed;
+	if (start->group == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+	    getppid() != start->parent))
 		goto failed;
 	for (int i = 0; i < 3; i++)
 		if (dup2(start->ends[i], i) == -1)
@@ -166,11 +169,12 @@ give_up(pid_t pid, int sys)
 }
 
 lc_status
-lc__spawn(const char *command, char *const *environment, struct lc__spawned *out)
+lc__spawn(const struct lc__command *command, struct lc__spawned *out)
 {
-	const char *arguments[] = { "sh", "-c", command, NULL };
+	const char *arguments[] = { "sh", "-c", command->text, NULL };
 	struct start start = {
-		.arguments = (char *const *)arguments, .environment = environment,
+		.arguments = (char *const *)arguments,
+		.environment = command->environment, .group = command->group,
 		.parent = getpid(), .ends = { -1, -1, -1 }
 	};
 	int ours[3] = { -1, -1, -1 };

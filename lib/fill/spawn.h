@@ -9,18 +9,26 @@
 
 /** A process and our ends of its pipes, which never block. */
 struct lc__spawned {
-	pid_t pid; /* also the number of its process group */
+	pid_t pid;
 	int in;    /* written to: its standard input */
 	int out;   /* read from: its standard output */
 	int err;   /* and its standard error */
 };
 
+/** What is to be run. */
+struct lc__command {
+	const char *text;         /* for /bin/sh -c */
+	char *const *environment;
+	pid_t group;              /* process group to join; 0: one of its own, and the
+	                             process is killed when the calling thread ends */
+};
+
 /**
- * Run /bin/sh -c @p command in a process group of its own, with no signal blocked
- * and SIGPIPE not ignored, no descriptors but these three, and killed when the calling thread ends.
+ * Run a command with no signal blocked and SIGPIPE not ignored, and no descriptors but
+ * these three.
  * @return LC_OK; LC_FAILED if there is no shell; what the system refused.
  */
-LC_CHECKED lc_status lc__spawn(const char *command, char *const *environment,
+LC_CHECKED lc_status lc__spawn(const struct lc__command *command,
     struct lc__spawned *out);
 
 #endif
