@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# A producer for cachex fill (cachex-producer(5)): how often each byte is in a text.
+# A producer for cachex fill, cachex-producer(5): counts the bytes of texts.
 import struct, sys
 import msgpack, numpy as np
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
-sys.stdout = sys.stderr  # what libraries print must not come between the answers
+sys.stdout = sys.stderr  # what libraries print must not get among the answers
 
-def produce(item):  # here goes the model
-    a = np.bincount(np.frombuffer(item["text"].encode(), "u1"), minlength=256).astype("<f4")
-    return {"$tensor": f"{a.dtype}[{','.join(map(str, a.shape))}]", "data": a.tobytes()}
+def produce(item):  # the model goes here
+    text = np.frombuffer(item["text"].encode(), "u1")
+    a = np.bincount(text, minlength=256).astype("<f4")
+    shape = ",".join(map(str, a.shape))
+    return {"$tensor": f"{a.dtype}[{shape}]", "data": a.tobytes()}
 
 while head := requests.read(4):
-    request, results = msgpack.unpackb(requests.read(*struct.unpack("<I", head))), []
+    request = msgpack.unpackb(requests.read(*struct.unpack("<I", head)))
+    results = []
     for item in request["items"]:
         try:
             results.append({"id": item["id"], "value": produce(item)})
