@@ -322,6 +322,8 @@ check_options(int argc)
 		return report_usage("--deep belongs to --ids");
 	if (naming.field != NULL && naming.pattern != NULL)
 		return report_usage("--id and --id-field are two things");
+	if (ids != NULL && strcmp(ids, "-") != 0 && access(ids, R_OK) == -1)
+		return report_errno(ids);
 	if (naming.pattern != NULL && !pattern_check(naming.pattern, why, sizeof(why)))
 		return report_usage("--id: %s", why);
 	return EXIT_DONE;
@@ -374,9 +376,10 @@ run(int argc, char **argv)
 		status = collect_shards(&list, argc - 1, argv + 1);
 	if (status == EXIT_DONE)
 		status = trace_open(trace_path);
-	if (status == EXIT_DONE)
-		status = report_worse(fill_list(argv[0], expect, &list),
-		    trace_close());
+	if (status == EXIT_DONE) {
+		status = fill_list(argv[0], expect, &list);
+		status = report_worse(status, trace_close());
+	}
 	list_free(&list);
 	free(expect);
 	return status;
