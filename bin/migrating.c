@@ -201,6 +201,16 @@ show_encoders(const struct lc__stage2_done *done)
 	putchar('\n');
 }
 
+/* "2 bad lines, unchanged" */
+static void
+show_count(uint64_t count, const char *noun, const char *what)
+{
+	char text[SIZE_TEXT];
+
+	if (count > 0)
+		printf("%s, %s\n", count_human(count, noun, text, sizeof(text)), what);
+}
+
 static void
 show_text(const struct lc__stage2_done *done)
 {
@@ -208,14 +218,10 @@ show_text(const struct lc__stage2_done *done)
 
 	print_counts(stdout, counts);
 	putchar('\n');
-	if (counts->bad > 0)
-		printf("%" PRIu64 " lines are bad and stay as they are\n", counts->bad);
-	if (counts->shared > 0)
-		printf("%" PRIu64 " records have a longer image_id, as simpler ones are "
-		    "those of others\n", counts->shared);
-	if (counts->extreme > 0)
-		printf("%" PRIu64 " records have a ratio outside of 0.4 to 2.5\n",
-		    counts->extreme);
+	show_count(counts->bad, "bad line", "unchanged");
+	show_count(counts->shared, "record", "with a longer image_id, as simpler ones are "
+	    "those of others");
+	show_count(counts->extreme, "record", "with a ratio outside of 0.4 to 2.5");
 	if (done->rewritten)
 		printf("the original is %s\n", done->backup);
 	show_encoders(done);
@@ -294,15 +300,18 @@ void
 migrating_show_verified(const struct lc__stage2_verified *v)
 {
 	struct json json = { stdout, false };
+	char text[SIZE_TEXT];
 
 	clear();
 	if (!settings.json) {
-		printf("%s: %" PRIu64 " records", line.how->file, v->records);
+		printf("%s: %s", line.how->file, count_human(v->records, "record", text,
+		    sizeof(text)));
 		for (int p = 0; p < LC__PASS_MODULES; p++)
 			if (line.how->pass[p])
 				printf(", %" PRIu64 " good in %s", v->tensors[p],
 				    line.how->module[p]);
-		printf("; %" PRIu64 " bad lines, %" PRIu64 " findings\n", v->bad, v->findings);
+		printf("; %s", count_human(v->bad, "bad line", text, sizeof(text)));
+		printf(", %s\n", count_human(v->findings, "finding", text, sizeof(text)));
 		return;
 	}
 	jw_open(&json, NULL, '{');

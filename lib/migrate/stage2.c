@@ -247,16 +247,17 @@ reopen_new(struct lc__run *run)
 	return LC_OK;
 }
 
-/* One migration at a time in a directory: the lock goes with the process. */
+/* One migration at a time in a directory: the lock goes with the process. A file of its
+ * own, as the module's directory is locked by those who open it. */
 static lc_status
 lock(const char *dir, int *fd)
 {
-	char *path = lc__path_join(dir, "stage2");
+	char *path = lc__path_join(dir, "stage2/migrate.lock");
 	lc_status status = LC_OK;
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	*fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (*fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (flock(*fd, LOCK_EX | LOCK_NB) == -1)

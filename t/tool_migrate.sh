@@ -1,0 +1,232 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# migrate stage2: lines, passes with encoders, findings, and what it says.
+. "${srcdir:-.}/t/tap.sh"
+encoder=$builddir/t/encoder
+mkrecords=$builddir/t/mkrecords
+seed=${T_SEED:-$(date +%s)}
+echo "# T_SEED=$seed"
+
+# migrate ARGUMENT...: of records.jsonl into out
+migrate() { cachex migrate stage2 records.jsonl --out out --shape 4 "$@"; }
+make_records() {
+	rm -rf out records.jsonl*
+	plain=1 "$mkrecords" "$1" "$seed" >records.jsonl
+	plain=1 v2=1 "$mkrecords" "$1" "$seed" >wanted.jsonl
+}
+# The first line of the output without its rate.
+counts() { sed -n '1s/ rate=.*//p' "$out"; }
+progress() {
+	echo "progress: $1 migrated, $2 enriched, $3 extracted, $4 skipped (total: $5)"
+}
+
+# Usage
+check "no --out" 2 cachex migrate stage2 x
+check "no operand" 2 cachex migrate stage2 --out out
+check "no subcommand" 2 cachex migrate
+check "another word" 2 cachex migrate stage3 x
+: >records.jsonl
+for wrong in "--pass x" "--pass vae" "--encoder x" "--encoder migrate=x" "--module x=y" \
+	"--module stage2" "--module t5_hidden" "--dtype c64" "--dtype x" "--shape x" \
+	"--expect vae=x" "--expect vae=a=f16" "--batch 0" "-j 0"; do
+	# shellcheck disable=SC2086
+	check "$wrong is refused" 2 migrate $wrong
+done
+check "no such file" 4 cachex migrate stage2 nowhere --out out
+check "a directory" 3 cachex migrate stage2 . --out out
+
+# An empty file, and blank lines
+check "an empty file" 0 migrate
+is "counts nothing" "$(counts)" "$(progress 0 0 0 0 0)"
+rm -rf out
+printf '\n  \n' >records.jsonl
+check "blank lines" 0 migrate --json
+also "are counted" grep -q '"total":0,"bad":0,"blank":2,' "$out"
+
+# Lines, and nothing else
+make_records 50
+cp records.jsonl before.jsonl
+check "a dry run" 0 migrate -n
+is "counts" "$(counts)" "$(progress 50 0 0 0 50)"
+also "and needs space" grep -q '^about .* records need .* for dinov3$' "$out"
+holds "and changes nothing" test ! -e out
+check "migrate" 0 migrate
+is "counts" "$(counts)" "$(progress 50 0 0 0 50)"
+holds "the lines" cmp records.jsonl wanted.jsonl
+holds "the original" cmp records.jsonl.stage1.backup before.jsonl
+is "the modules" "$(ls out)" "dinov3
+stage2"
+is "the tensors" "$(cachex ls --root out dinov3 | wc -l | tr -d ' ')" 50
+before=$(ls -i records.jsonl)
+check "again" 0 migrate
+is "nothing is done" "$(counts)" "$(progress 0 0 0 50 50)"
+is "the same file" "$(ls -i records.jsonl)" "$before"
+check "quietly" 0 migrate -q
+is "without a word" "$(cat "$out" "$err")" ""
+
+# Verify
+check "verify" 0 migrate --verify --pass dinov3 --pass migrate
+is "finds nothing" "$(cat "$out")" \
+	"records.jsonl: 50 records, 50 good in dinov3; 0 bad lines, 0 findings"
+check "verify all" 1 migrate --verify
+is "two missing a record" "$(grep -c ': missing$' "$out")" 100
+check "verify in JSON" 1 migrate --verify --json
+is "an object each" "$(grep -c '"finding":"vae_latents: missing"' "$out")" 50
+also "and one at the end" grep -q '"findings":100,"ok":false}' "$out"
+check "verify where nothing is" 1 cachex migrate stage2 records.jsonl --out nowhere --verify
+id=$(cachex ls --root out dinov3 | sed -n '3s/ .*//p')
+cachex rm -qf --root out dinov3 "$id"
+check "verify without a tensor" 1 migrate --verify --pass dinov3
+also "names it" grep -q "^records.jsonl:[0-9]*: $id: dinov3: missing\$" "$out"
+
+# What an encoder makes of what is missing
+check "enrich" 0 env LOG="$scratch/log" "$CACHEX" migrate stage2 records.jsonl --out out \
+	--shape 4 --pass dinov3 --encoder "dinov3=$encoder dinov3"
+is "one record" "$(counts)" "$(progress 0 1 0 49 50)"
+also "is told of" grep -qx "dinov3: 1 stored, 0 of them again, 49 there, 0 failed" "$out"
+is "only that" "$(cat log)" "dinov3 $id"
+check "verify again" 0 migrate --verify --pass dinov3
+
+# All passes at once, with failures
+make_records 12
+id=$(sed -n '5s/.*"image_id": *"\([^"]*\)".*/\1/p' wanted.jsonl)
+all() {
+	migrate --encoder "vae=$encoder vae" --encoder "t5=$encoder t5" -j 2 "$@"
+}
+FAIL=$id; export FAIL
+check "an encoder fails" 1 all
+is "all migrated" "$(counts)" "$(progress 12 0 0 0 12)"
+also "vae" grep -qx "vae_latents: 11 stored, 0 of them again, 0 there, 1 failed" "$out"
+also "t5" grep -qx "t5_hidden: 11 stored, 0 of them again, 0 there, 1 failed" "$out"
+holds "is listed" grep -q "\"$id\".*told to fail" out/vae_latents/failures.jsonl
+holds "the lines" cmp records.jsonl wanted.jsonl
+unset FAIL
+check "again" 0 all
+is "what was missing" "$(counts)" "$(progress 0 1 0 11 12)"
+also "is made" grep -qx "t5_hidden: 1 stored, 0 of them again, 11 there, 0 failed" "$out"
+holds "no failures are listed" test ! -e out/vae_latents/failures.jsonl
+check "verify" 0 migrate --verify
+WRONG=$id; export WRONG
+cachex rm -qf --root out vae_latents "$id"
+check "another shape" 1 all
+holds "is a failure" grep -q 'has latents of' out/vae_latents/failures.jsonl
+check "is missing" 1 migrate --verify
+unset WRONG
+DIE=$id; export DIE
+check "an encoder dies" 1 all
+holds "is a failure" grep -q "told to die of" out/vae_latents/failures.jsonl
+unset DIE
+check "and again" 0 all --json
+also "in JSON" grep -q '"enriched":1,.*"vae":{"module":"vae_latents","stored":1,"again":0,"there":11,"failed":0}' "$out"
+check "verify" 0 migrate --verify
+
+# Passes one by one, other names
+make_records 12
+check "pass dinov3" 0 migrate --pass dinov3 --module feature
+is "extracts" "$(counts)" "$(progress 0 0 12 0 12)"
+is "and leaves the lines" "$(ls records.jsonl*)" "records.jsonl"
+check "pass vae" 0 migrate --pass vae --encoder "vae=$encoder vae" --module vae=v \
+	--module feature
+is "enriches" "$(counts)" "$(progress 0 12 0 0 12)"
+check "pass migrate" 0 migrate --pass migrate --module feature
+is "migrates" "$(counts)" "$(progress 12 0 0 0 12)"
+holds "the lines" cmp records.jsonl wanted.jsonl
+check "verify" 0 migrate --verify --pass dinov3 --pass vae --module feature --module vae=v
+cachex rm -qf --root out feature "$(cachex ls --root out feature | sed -n '1s/ .*//p')"
+check "another dtype is other data" 1 migrate --verify --pass dinov3 --module feature --dtype f16
+is "in each" "$(grep -c 'is f32\[4\], not f16\[4\]' "$out")" 11
+
+# Lines that are bad
+cat >records.jsonl <<'end'
+{"image_path": "a.jpg", "emb": [[1, 2]], "width": 640, "height": 480}
+{"image_path": "b.jpg", "emb": [[1, NaN]], "width": 640, "height": 480}
+{"image_path": "c.jpg", "emb": [[1, 2, 3]], "width": 640, "height": 480}
+{"image_path": "c.jpg", "emb": [[1, "2"]], "width": 640, "height": 480}
+{"image_path": "d.jpg", "emb": [[1, 1e39]], "width": 640, "height": 480}
+{"image_path": "e.jpg", "emb": [[1, 2]]}
+{"emb": [[1, 2]], "width": 640, "height": 480}
+{"image_path": "f.jpg", "emb": null, "width": 640, "height": 100}
+{"image_path": "g.jpg", "emb": [[1, 2
+end
+printf '{"image_path": "h.jpg", "emb": [[3, 4]], "wid' >>records.jsonl
+rm -rf out records.jsonl.*
+cp records.jsonl before.jsonl
+bad() { cachex migrate stage2 records.jsonl --out out --field emb --shape 1,2 "$@"; }
+check "bad lines" 3 bad
+is "counts" "$(cat "$out" | sed 's/ rate=.*//; s|is /.*/|is |')" "$(progress 2 0 0 0 2)
+8 bad lines, unchanged
+1 record, with a ratio outside of 0.4 to 2.5
+the original is records.jsonl.stage1.backup"
+is "why" "$(cat "$err")" \
+"cachex: migrate: records.jsonl:2:37: a value is missing
+cachex: migrate: records.jsonl:3:32: emb is f32[1,3], not f32[1,2]
+cachex: migrate: records.jsonl:4:32: emb: at [0,1]: no number of this dtype
+cachex: migrate: records.jsonl:5:32: emb: at [0,1]: too large for the dtype
+cachex: migrate: records.jsonl:6:1: no height and width, and no --images to look for them
+cachex: migrate: records.jsonl:7:1: no image_path
+cachex: migrate: records.jsonl:8: 640x100: its ratio of 6.4 is outside of 0.4 to 2.5
+cachex: migrate: records.jsonl:9:38: the text ends too early
+cachex: migrate: records.jsonl:10:46: the text ends too early"
+is "stay as they are" "$(sed -n '2,7p;9,$p' records.jsonl)" "$(sed -n '2,7p;9,$p' before.jsonl)"
+is "the others do not" "$(sed -n '1p;8p' records.jsonl)" \
+'{"image_path": "a.jpg", "width": 640, "height": 480, "image_id": "a", "aspect_bucket": "1216x832", "format_version": 2}
+{"image_path": "f.jpg", "width": 640, "height": 100, "image_id": "f", "aspect_bucket": "1344x704", "format_version": 2}'
+check "in JSON" 3 bad --json
+also "an object each" grep -qx \
+	'{"file":"records.jsonl","line":7,"column":1,"bad":"no image_path"}' "$out"
+check "verify lists them" 1 bad --verify --pass dinov3 --pass migrate
+is "all" "$(grep -c : "$out")" 10
+also "and what is missing" grep -qx "records.jsonl:8: f: dinov3: missing" "$out"
+
+# Sizes from images: of 24 x 16 pixels, and one that is not there
+base64 -d >cat.png <<'end'
+iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAIAAACDRijCAAAAAXNSR0IArs4c6QAAACBJREFUOI1j
+ZGBo4GJgoByxMAgwUAWMGjRq0KhBI9UgAPK6ApRUkkqeAAAAAElFTkSuQmCC
+end
+printf '%s\n' '{"image_path": "cat.png"}' '{"image_path": "x/dog.png", "height": 3}' >records.jsonl
+rm -rf out records.jsonl.*
+check "images" 3 migrate --images .
+also "one is not" grep -q "records.jsonl:2:1: no height and width, and ./x/dog.png: open: " "$err"
+holds "one is there" grep -q '"image_id": "cat", "aspect_bucket": "1216x832"' records.jsonl
+
+# Where the backup goes, and whose directory it is
+make_records 3
+check "--backup" 0 migrate --backup kept
+holds "is made" test -s kept
+cp records.jsonl other.jsonl
+check "another file" 3 cachex migrate stage2 other.jsonl --out out --shape 4
+also "says whose it is" grep -q "out/stage2 tells of /.*/records.jsonl; -f goes on with other.jsonl" "$err"
+check "with -f" 0 cachex migrate stage2 other.jsonl --out out --shape 4 -f
+make_records 3
+echo mine >kept
+check "a backup that is there" 3 migrate --backup kept
+is "stays" "$(cat kept)" mine
+ln -s records.jsonl linked.jsonl
+check "a link" 0 cachex migrate stage2 linked.jsonl --out out --shape 4
+holds "stays a link" test -h linked.jsonl
+holds "to the new file" cmp records.jsonl wanted.jsonl
+
+# One at a time; stopped by a signal, it goes on
+make_records 3
+: >hold
+check "two at once" 0 sh -c "
+	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4 --encoder \
+		'vae=touch started; while [ -e hold ]; do sleep 0.05; done; $encoder vae' &
+	while [ ! -e started ]; do sleep 0.05; done
+	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4; echo \$? >second
+	rm hold; wait \$!"
+is "the second is told so" "$(cat second)" 4
+make_records 3
+: >hold; rm -f started
+check "stopped" 0 sh -c "
+	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4 --encoder \
+		'vae=touch started; while [ -e hold ]; do sleep 0.05; done; $encoder vae' \
+		>stopped & pid=\$!
+	while [ ! -e started ]; do sleep 0.05; done
+	kill -TERM \$pid; wait \$pid; echo \$? >status"
+rm -f hold
+is "says so" "$(cat status)" 143
+check "goes on" 0 migrate --encoder "vae=$encoder vae"
+is "with the same counts" "$(counts)" "$(progress 3 0 0 0 3)"
+check "to the same end" 0 migrate --verify --pass dinov3 --pass vae --pass migrate
+finish
