@@ -154,6 +154,20 @@ collect(struct operands *operands, int argc, char **argv)
 	    status;
 }
 
+/* A column that nothing has was meant for something else. */
+static int
+check_id_field(const struct containers *containers)
+{
+	char spelling[80];
+
+	for (size_t i = 0; i < containers->count; i++)
+		if (strcmp(containers->items[i].format->name, "mds") == 0)
+			return EXIT_DONE;
+	return id_field == NULL ? EXIT_DONE : report_usage("%s is for mds",
+	    opt_spelling(options, &id_field, cmd_import.name, spelling,
+	    sizeof(spelling)));
+}
+
 static int
 import_all(struct importing *import, const struct operands *operands)
 {
@@ -220,6 +234,8 @@ run(int argc, char **argv)
 		status = fill_how(&import.how);
 	if (status == EXIT_DONE)
 		status = collect(&operands, argc - 1, argv + 1);
+	if (status == EXIT_DONE)
+		status = check_id_field(&operands.containers);
 	if (status == EXIT_DONE && skip_existing)
 		status = module_open_if_there(argv[0], &import.there);
 	if (status == EXIT_DONE) {

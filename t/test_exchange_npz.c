@@ -367,6 +367,8 @@ START_TEST(file_tree)
 	/* Nothing came: nothing stays. */
 	path = scratch_path("gone");
 	assert_ok(lc__out_tree_begin(path, &how, &out));
+	assert_ok(lc__out_tree_open(&out, "a/b/c", &file));
+	lc__out_file_discard(&file);
 	lc__out_tree_discard(&out);
 	ck_assert_int_eq(access(path, F_OK), -1);
 }

@@ -102,6 +102,35 @@ check "a variable is for others" 0 env CACHEX_EXPORT_THREADS=2 "$CACHEX" export 
 refuse "--bucket-scale alone" 2 "cachex: export: --bucket-scale needs --by-bucket" \
 	cachex export m no --format webdataset --bucket-scale 8
 
+# Series by aspect bucket
+head -c 494 /dev/zero | cachex put -q b wide --dtype u8 --shape 2,13,19
+head -c 494 /dev/zero | cachex put -q b tall --dtype u8 --shape 2,19,13
+head -c 256 /dev/zero | cachex put -q b square --dtype u8 --shape 1,16,16
+for format in webdataset mds; do
+	check "$format --by-bucket" 0 cachex export b "$format.b" --format "$format" --by-bucket \
+		--bucket-scale 64
+	is "$format: a directory each" "$(cd "$format.b" && echo bucket_*)" \
+		"bucket_1024x1024 bucket_1216x832 bucket_832x1216"
+	check "$format: back" 0 cachex import "$format" "$format.b/bucket_1216x832"
+done
+is "the wide one" "$(ids webdataset)" "wide "
+is "of both formats" "$(ids mds)" "wide "
+check "shards of one record" 0 cachex export b one --format webdataset --shard-records 1
+is "are three" "$(cd one && echo *)" "shard-000000.tar shard-000001.tar shard-000002.tar"
+u8 b flat x
+refuse "one axis" 3 "cachex: export: 'flat' has no tensor with two axes: no bucket" \
+	cachex export b no --format webdataset --by-bucket
+cachex load -q f <<'END'
+{"format":1,"id":"1","value":{"aspect_bucket":"832x1216","t":{"$tensor":"u8[1]","data":"Qw=="}}}
+{"format":1,"id":"2","value":{"aspect_bucket":"1024x1024","t":{"$tensor":"u8[1]","data":"Qw=="}}}
+END
+check "--bucket-field" 0 cachex export f field --format webdataset --by-bucket \
+	--bucket-field aspect_bucket --field t
+is "tells the directory" "$(cd field && echo *)" "bucket_1024x1024 bucket_832x1216"
+refuse "no such field" 3 \
+	"cachex: export: '1': t is not the size of a bucket, such as \"1024x1024\"" \
+	cachex export f no2 --format webdataset --by-bucket --bucket-field t
+
 # Structured values
 cachex load -q s <<'END'
 {"format":1,"id":"i","value":{"f":{"$tensor":"u8[2]","data":"QUI="},"l":[{"$tensor":"u8[1]","data":"Qw=="}]}}
@@ -171,6 +200,8 @@ check "by content" 0 cachex import content m.bin
 check "or by name of the format" 0 cachex import content m.bin --format npz
 check "which must be right" 3 cachex import content a.npy --format npz
 check "npy is files" 3 cachex import content m.bin --format npy
+refuse "--id-field for none that has fields" 2 "cachex: import: --id-field is for mds" \
+	cachex import m a.npy m.bin --id-field x
 check "--max-record" 3 cachex import max n.npz --max-record 132
 is "refuses the larger one" "$(cat "$err")" "cachex: import: n.npz: a.npy: larger than the limit"
 is "and stores the other" "$(ids max)" "d "
@@ -187,6 +218,28 @@ sed 's/bee/bef/' order.npz >wrong.npz
 check "a wrong checksum" 3 cachex import wrong wrong.npz
 also "is told with the member" grep -q '^cachex: import: wrong.npz: b.npy: .*CRC' "$err"
 is "the others are stored" "$(ids wrong)" "a c "
+
+# Stopped anywhere: what was to be is whole or not there, and an import goes on
+awk 'BEGIN { for (i = 0; i < 66000; i++)
+	printf "{\"id\":\"%d\",\"dtype\":\"u8\",\"shape\":[2],\"data\":\"QUI=\"}\n", i }' |
+	cachex load -q many
+check "66,000 records" 0 cachex export many many.npz
+for seconds in 0.02 0.05 0.1 0.2 0.4; do
+	timeout --preserve-status -s INT $seconds "$CACHEX" export -q many int.npz >"$out" 2>&1
+	case $? in
+	0) also "interrupted after $seconds s: done" cmp int.npz many.npz ;;
+	130) also "interrupted after $seconds s: nothing" test ! -e int.npz ;;
+	*) is "interrupted after $seconds s" $? 130 ;;
+	esac
+	is "interrupted after $seconds s: no temporary file" "$(find . -name '*.tmp')" ""
+	rm -f int.npz
+	timeout -s KILL $seconds "$CACHEX" export -q -f many kill.npz >"$out" 2>&1
+	[ ! -e kill.npz ] || also "killed after $seconds s: done" cmp kill.npz many.npz
+	rm -f .cachex-*.tmp
+	timeout -s KILL $seconds "$CACHEX" import -q again many.npz --skip-existing >"$out" 2>&1
+done
+check "an import that was killed goes on" 0 cachex import again many.npz --skip-existing
+also "to the end" same many again
 
 # NumPy
 if ! version=$("$python" -c 'import numpy; print(numpy.__version__)' 2>"$err"); then
@@ -280,10 +333,6 @@ is "is told" "$(cat "$err")" "cachex: import: secret.npz: a.npy: encrypted"
 is "the other is stored" "$(ids secret)" "b "
 
 # More members than 16 bits count, more bytes than 32
-awk 'BEGIN { for (i = 0; i < 66000; i++)
-	printf "{\"id\":\"%d\",\"dtype\":\"u8\",\"shape\":[2],\"data\":\"QUI=\"}\n", i }' |
-	cachex load -q many
-check "66,000 records" 0 cachex export many many.npz
 holds "NumPy reads them" "$python" -c '
 import numpy as np
 a = np.load("many.npz")

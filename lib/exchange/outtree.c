@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -168,10 +169,21 @@ lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
 	return status;
 }
 
+/* Directories with something in them stay. */
+static int
+remove_empty(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)at;
+	if (type == FTW_DP)
+		(void)rmdir(path);
+	return 0;
+}
+
 void
 lc__out_tree_discard(struct lc__out_tree *tree)
 {
-	if (tree->path != NULL && tree->new && tree->files == 0 && !tree->how.dry_run)
-		(void)rmdir(tree->path);
+	if (tree->path != NULL && tree->new && !tree->how.dry_run)
+		(void)nftw(tree->path, remove_empty, 16, FTW_DEPTH | FTW_PHYS);
 	release(tree);
 }

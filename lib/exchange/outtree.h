@@ -27,7 +27,8 @@ LC_CHECKED lc_status lc__out_tree_place(struct lc__out_tree *tree,
     struct lc__out_file *file);
 /** Have everything on disk. Frees the tree, also on failure. */
 LC_CHECKED lc_status lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes);
-/** Give up; files in place stay. All zero is harmless. */
+/** Give up; files in place stay, empty directories go if all is new. All zero is
+ *  harmless. */
 void lc__out_tree_discard(struct lc__out_tree *tree);
 
 #endif
