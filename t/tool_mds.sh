@@ -66,6 +66,13 @@ for d in many.d ten.d; do
 	check "$d comes in" 0 cachex import -q "$d" "$d"
 	also "$d is the same" same many "$d"
 done
+put boxes tall u8 1,2,1 ab && put boxes wide u8 1,1,2 cd && put boxes wider u8 1,1,2 ef
+check "--by-bucket" 0 cachex export boxes boxes.d --format mds --by-bucket
+is "is a data set for each" "$(cd boxes.d && find . -type f | sort | tr '\n' ' ')" \
+	"./bucket_1344x704/index.json ./bucket_1344x704/shard.00000.mds ./bucket_704x1344/index.json ./bucket_704x1344/shard.00000.mds "
+also "of one shape" grep -q '"ndarray:uint8:1,1,2"' boxes.d/bucket_1344x704/index.json
+check "all come in" 0 cachex import -q boxes2 boxes.d/bucket_1344x704 boxes.d/bucket_704x1344
+also "as they were" same boxes boxes2
 check "a dry run" 0 cachex export many dry.d --format mds -n
 also "writes nothing" test ! -e dry.d
 refuse "a directory that has something" 2 \
