@@ -90,6 +90,26 @@ refuse "--id-field of no column" 3 \
 	"cachex: import: ten.d: no column 'none' of text, bytes or integers in every shard" \
 	cachex import m ten.d --id-field none
 
+# Compressed
+mkdir packed && gzip -9 -c u8.d/shard.00000.mds >packed/shard.00000.mds.gz
+size=$(wc -c <packed/shard.00000.mds.gz | tr -d ' ') sum=$(sha256sum <u8.d/shard.00000.mds | cut -d' ' -f1)
+sed 's/"compression": null/"compression": "gz:9"/; s/"hashes": {}/"hashes": {"sha256": "'"$sum"'"}/
+s/"zip_data": null/"zip_data": {"basename": "shard.00000.mds.gz", "bytes": '"$size"', "hashes": {}}/' \
+	u8.d/index.json >packed/index.json
+check "a shard that is there compressed" 0 cachex import -q packed packed
+also "has the same records" same u8 packed
+is "leaves nothing behind" "$(ls packed | tr '\n' ' ')" "index.json shard.00000.mds.gz "
+sed "s/$sum/00/" packed/index.json >edited && mv edited packed/index.json
+check "what it inflates to is checked" 3 cachex import m packed
+also "as it is told" grep -q 'shard.00000.mds.gz: sha256 is .* not 00 as the index has it$' "$err"
+sed 's/"bytes": [0-9]*, "hashes": {"sha/"bytes": 9, "hashes": {"sha/' packed/index.json >edited && mv edited packed/index.json
+refuse "of another size" 3 "cachex: import: packed/shard.00000.mds.gz: inflated it is not of the 9 bytes that the index has" \
+	cachex import m packed
+sed 's/"gz:9"/"br"/' packed/index.json >edited && mv edited packed/index.json
+refuse "a compression that is not read" 3 \
+	"cachex: import: packed/shard.00000.mds.gz: compressed by 'br', which is not read here" \
+	cachex import m packed
+
 # What it cannot hold
 put bf16 t bf16 1 ab
 refuse "bf16" 3 "cachex: export: 't': MDS has no arrays of bf16" \
