@@ -241,6 +241,12 @@ style_of(const struct lc__entry *entry)
 	return (struct style){ comma ? " " : "", colon ? " " : "", line_is_ascii(entry) };
 }
 
+static void
+put(struct lc__buf *out, const char *text)
+{
+	lc__buf_append(out, text, strlen(text));
+}
+
 static unsigned
 take_utf8(const unsigned char **at)
 {
@@ -274,7 +280,7 @@ put_text(struct lc__buf *out, lc_id text, bool ascii)
 		const unsigned char *const start = at;
 		const unsigned point = take_utf8(&at);
 		if (point == '"' || point == '\\')
-			lc__buf_printf(out, "\\%c", (int)point);
+			put(out, point == '"' ? "\\\"" : "\\\\");
 		else if (point < 0x20 || (ascii && point >= 0x80))
 			put_escaped(out, point);
 		else
@@ -287,15 +293,15 @@ put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_n
     bool ascii)
 {
 	if (i == LC__ENTRY_VERSION) {
-		lc__buf_append(out, "2", 1);
+		put(out, "2");
 		return;
 	}
-	lc__buf_append(out, "\"", 1);
+	put(out, "\"");
 	if (i == LC__ENTRY_ID)
 		put_text(out, news->id, ascii);
 	else
-		lc__buf_append(out, news->bucket, strlen(news->bucket));
-	lc__buf_append(out, "\"", 1);
+		put(out, news->bucket);
+	put(out, "\"");
 }
 
 /* Where a line is copied from next, while parts of it are left out or replaced. */
@@ -343,8 +349,12 @@ add_members(struct copying *copying, const struct lc__entry_news *news,
 	for (int i = LC__ENTRY_ID; i <= LC__ENTRY_VERSION; i++) {
 		if (copying->entry->members[i].name.text != NULL || !is_new(news, i))
 			continue;
-		lc__buf_printf(copying->out, ",%s\"%s\":%s", style->comma, names[i],
-		    style->colon);
+		put(copying->out, ",");
+		put(copying->out, style->comma);
+		put(copying->out, "\"");
+		put(copying->out, names[i]);
+		put(copying->out, "\":");
+		put(copying->out, style->colon);
 		put_value(copying->out, (enum lc__entry_member)i, news, style->ascii);
 	}
 }

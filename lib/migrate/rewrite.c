@@ -27,7 +27,8 @@ struct pass {
 	struct lc__buf elements; /* its array's */
 	lc_tensor tensor;
 	bool extract;            /* arrays are extracted */
-	bool same;               /* the tensor is stored already */
+	bool compared;           /* with what is stored under the id that it gets, which */
+	bool same;               /* is the tensor */
 	bool changed;            /* a line of this step is another one now */
 	bool put;                /* a tensor or claim was put in this step */
 };
@@ -51,19 +52,21 @@ compare(lc_cache *cache, lc_id id, const lc_tensor *tensor, bool *there, bool *s
 	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
 }
 
-/* What is stored under an id is not overwritten by another tensor. */
+/* What is stored under an id is not overwritten by another tensor. Of the ids that are
+ * asked for the last one is the record's. */
 static lc_status
 may_have(void *ctx, lc_id id, bool *out)
 {
-	const struct pass *pass = ctx;
-	bool there, same;
+	struct pass *pass = ctx;
+	bool there;
 
 	*out = true;
 	if (pass->tensor.data == NULL || pass->run->how->force)
 		return LC_OK;
 	return_if_error(compare(pass->run->modules[LC__PASS_DINOV3], id, &pass->tensor,
-	    &there, &same));
-	*out = !there || same;
+	    &there, &pass->same));
+	pass->compared = true;
+	*out = !there || pass->same;
 	return LC_OK;
 }
 
@@ -75,7 +78,8 @@ store(struct pass *pass, lc_id id)
 	lc_error error;
 	bool there;
 
-	return_if_error(compare(cache, id, &pass->tensor, &there, &pass->same));
+	if (!pass->compared)
+		return_if_error(compare(cache, id, &pass->tensor, &there, &pass->same));
 	if (pass->same)
 		return LC_OK;
 	pass->put = true;
@@ -286,6 +290,8 @@ do_entry(struct pass *pass)
 	lc_id id;
 
 	pass->tensor.data = NULL;
+	pass->compared = false;
+	pass->same = true;
 	if (upgrade)
 		return_if_error(lc__run_sides(how, &pass->entry));
 	if (extract)
@@ -298,7 +304,8 @@ do_entry(struct pass *pass)
 		    pass->entry.id.size }));
 	return_if_error(claim(pass, &claimed));
 	id = (lc_id){ pass->id.data, pass->id.size };
-	pass->same = true;
+	if (claimed.sure)
+		pass->compared = false;
 	if (extract)
 		return_if_error(store(pass, id));
 	return_if_error(lacks(pass, id, &lacking));
