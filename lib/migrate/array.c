@@ -10,9 +10,13 @@ lc__run_array(const struct lc__stage2 *how, const struct lc__entry *entry,
 	const struct lc__slice array = entry->members[LC__ENTRY_ARRAY].value;
 	uint64_t shape[LC_MAX_NDIM];
 	uint32_t ndim;
+	lc_status status;
 
 	elements->size = 0;
-	if (lc__json_elements(array, how->dtype, &ndim, shape, elements) != LC_OK)
+	status = lc__json_elements(array, how->dtype, &ndim, shape, elements);
+	if (status == LC_NO_MEMORY)
+		return status;
+	if (status != LC_OK)
 		return lc__entry_error(entry, array.text, "%s: %s", how->field,
 		    lc_last_error()->text);
 	return_if_error(lc_tensor_init(out, how->dtype, ndim, shape, elements->data));

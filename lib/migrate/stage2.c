@@ -72,6 +72,7 @@ static lc_status
 make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 {
 	struct lc__buf text = { 0 };
+	lc_status status = LC_OK;
 
 	lc__buf_printf(&text, "field %s %s[", how->field, lc_dtype_name(how->dtype));
 	for (uint32_t i = 0; i < how->ndim; i++)
@@ -84,13 +85,15 @@ make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		lc__buf_printf(&text, " %s", how->module[p]);
 	lc__buf_append(&text, "", 1);
-	if (text.failed || text.size > room) {
-		lc__buf_free(&text);
-		return lc__error(LC_INVALID, 0, "options of %zu bytes are too long", text.size);
-	}
-	memcpy(out, text.data, text.size);
+	if (text.failed)
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+	else if (text.size > room)
+		status = lc__error(LC_INVALID, 0, "options of %zu bytes are too long",
+		    text.size);
+	else
+		memcpy(out, text.data, text.size);
 	lc__buf_free(&text);
-	return LC_OK;
+	return status;
 }
 
 static lc_status
