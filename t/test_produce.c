@@ -552,6 +552,7 @@ START_TEST(no_descriptors)
 		dup2(saved, fd);
 	ck_assert(fine);
 	ck_assert_int_eq(p.status, LC_OK);
+	ck_assert_uint_eq(producing_count(&p, LC__ITEM_DONE), 100);
 	producing_check_values(&p);
 	producing_free(&p);
 }

@@ -44,12 +44,21 @@ enum lc__received {
 	LC__NO_ROOM  /* out of memory */
 };
 
+/** In child_start.c. */
 LC_CHECKED lc_status lc__child_start(struct lc__child *child);
 
 static inline bool
 lc__child_runs(const struct lc__child *child)
 {
 	return child->process.pid != 0;
+}
+
+/** Bytes of an answer, at most. */
+static inline uint32_t
+lc__child_frame_max(const struct lc__child *child)
+{
+	return child->how->frame_max < UINT32_MAX ? (uint32_t)child->how->frame_max :
+	    UINT32_MAX;
 }
 
 /** Add the request for a portion, which is the child's then. As lc__request_write(). */

@@ -18,8 +18,8 @@ struct lc__producers {
 	unsigned children;     /* at most so many at once, 1 at least */
 	unsigned ahead;        /* batches given to one beyond the one it works on */
 	unsigned retries;      /* fresh producers that a failed batch is given to */
-	unsigned give_up;      /* stop after so many batches failed in a row, all retries
-	                          counted as one; 0 never */
+	unsigned give_up;      /* stop after so many batches in a row of which no value could
+	                          be taken, all retries counted as one; 0 never */
 	uint64_t timeout_ms;   /* for one batch, from when the producer could begin on it;
 	                          0 for none */
 	uint64_t start_timeout_ms; /* for the first batch of a producer; 0 for none */
@@ -38,12 +38,13 @@ struct lc__work {
 	/** A batch to be worked on. LC_NOT_FOUND: there will be no more; LC_BUSY: none
 	 *  until another one has been taken back. */
 	lc_status (*next)(void *ctx, struct lc__batch **out);
-	/** LC_OK if the value may be taken, else the item failed, of lc_last_error().
-	 *  NULL: everything may. */
+	/** LC_OK if the value may be taken, else the item failed, of lc_last_error();
+	 *  LC_NO_MEMORY stops. Tensors' data may lie at any address. NULL: everything
+	 *  may be taken. */
 	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
 	/** Take a batch back, whose items all have an outcome; owned. */
 	lc_status (*done)(void *ctx, struct lc__batch *batch);
-	/** Called several times a second at least. */
+	/** Called several times a second; what it returns stops at once. NULL: nobody. */
 	lc_status (*idle)(void *ctx);
 	void *ctx;
 };
@@ -60,12 +61,13 @@ struct lc__produced {
 };
 
 /**
- * Run until there is no more work. When this returns no producer is left: they have
- * seen the end of their standard input and ended, or were killed with their process
- * group. Batches in flight are dropped if it stops early.
- * @return LC_OK, also when items failed; LC_FAILED if a producer cannot be started
- * at all or options.give_up is reached, with the last failure in the error; what
- * next(), done() or idle() returned; LC_NO_MEMORY, LC_IO.
+ * Run until there is no more work. A signal that has a handler only makes it call idle().
+ * When this returns no producer is left: they have seen the end of their standard input
+ * and ended, or were killed with their process group. Batches in flight are dropped if it
+ * stops early.
+ * @return LC_OK, also when items failed; LC_FAILED if the command is not there or
+ * give_up is reached, with the last failure in the error; what next(), done() or
+ * idle() returned; LC_INVALID for no children; LC_NO_MEMORY, LC_IO.
  */
 LC_CHECKED lc_status lc__produce(const struct lc__producers *how,
     const struct lc__work *work, struct lc__produced *out);
