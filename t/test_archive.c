@@ -280,6 +280,8 @@ read_all(enum lc__archive_kind kind, const void *bytes, size_t size, size_t *n)
 		if (status != LC_OK)
 			break;
 	}
+	ck_assert(status == LC_OK || status == LC_NOT_FOUND ||
+	    strpbrk(lc_last_error()->text, "\n\r") == NULL);
 	lc__archive_close(archive);
 	lc__buf_free(&got);
 	return status;

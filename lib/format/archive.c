@@ -37,11 +37,14 @@ failed(const struct lc__archive *archive)
 	const int sys = archive_errno(archive->archive);
 	lc_status status = LC_CORRUPT;
 
+	if (text == NULL)
+		text = "damaged archive";
 	if (sys == ENOMEM)
 		status = LC_NO_MEMORY;
 	else if (sys == EIO)
 		status = LC_IO;
-	return lc__error(status, 0, "%s", text ? text : "damaged archive");
+	/* Some texts end their line. */
+	return lc__error(status, 0, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
 /* ---- opening ------------------------------------------------------------------ */
