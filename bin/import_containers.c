@@ -80,8 +80,8 @@ check_id(const char *path, lc_id id)
 {
 	if (id.size > 0 && id.size <= LC_MAX_ID)
 		return LC_OK;
-	return lc__error(LC_INVALID, 0, "%s: a cache_id is %s", path,
-	    id.size ? "too long" : "empty");
+	return lc__error(LC_INVALID, 0, "%s: the name %s of %zu bytes is no cache_id, "
+	    "which has 1 to %d", path, lc__quote_id(id.data, id.size), id.size, LC_MAX_ID);
 }
 
 /* Of two records of one cache_id the first that is good is stored. */
