@@ -4,6 +4,7 @@
 . "${srcdir:-.}/t/tap.sh"
 
 python=${PYTHON:-python3}
+summary() { sed 's/; .*//' "$out"; }
 ids() { cachex ls -1 "$@" | tr '\n' ' '; }
 refuse() {
 	what=$1 status=$2 message=$3; shift 3
@@ -140,6 +141,10 @@ refuse "a path out of the directory" 3 \
 rm moved/shard.00000.mds && cp u8.d/index.json moved
 check "a shard that is missing" 3 cachex import m moved
 also "is told" grep -q "import: moved/shard.00000.mds: open: No such file" "$err"
+cp -r ten.d gap && sed 's/"xy"/"id"/g' ten.d/index.json >gap/index.json
+cachex export -q many gap -f --format mds --shard-records 10 && rm gap/shard.00001.mds
+check "a shard that is missing among others" 3 cachex import gap gap
+is "loses no more than it had" "$(summary)" "30 stored, 0 skipped, 1 bad"
 
 # The library itself
 if "$python" -c 'import numpy, PIL, streaming.base.format.mds' 2>/dev/null; then

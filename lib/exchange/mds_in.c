@@ -30,6 +30,7 @@ struct mds_in {
 	struct lc__mds_piece *pieces;  /* of the sample, if the flag says so */
 	bool split;
 	struct lc__buf id;             /* of the sample */
+	lc_error broken;               /* why it, or a whole shard, has none */
 };
 
 /* The columns of the shard where it stands. */
@@ -331,20 +332,34 @@ read_id(struct mds_in *in)
 }
 
 static lc_status
-next_sample(void *file, lc_id *id)
+find_sample(struct mds_in *in)
 {
-	struct mds_in *in = file;
-
 	return_if_error(step(in));
-	in->id.size = 0;
 	if (in->id_name != NULL)
 		return_if_error(read_id(in));
 	else
 		lc__buf_printf(&in->id, "%s:%" PRIu32,
 		    in->index.shard[in->shard].raw.name, in->sample);
-	if (in->id.failed)
-		return no_memory(in);
-	*id = (lc_id){ in->id.data, in->id.size };
+	return in->id.failed ? no_memory(in) : LC_OK;
+}
+
+/* A shard or sample that is damaged is a record that is bad, so that those behind it
+ * are read. */
+static lc_status
+next_sample(void *file, lc_id *id)
+{
+	struct mds_in *in = file;
+	lc_status status;
+
+	memset(&in->broken, 0, sizeof(in->broken));
+	in->id.size = 0;
+	status = find_sample(in);
+	if (status == LC_NOT_FOUND || status == LC_NO_MEMORY)
+		return status;
+	if (status != LC_OK)
+		in->broken = *lc_last_error();
+	*id = status == LC_OK ? (lc_id){ in->id.data, in->id.size } :
+	    lc_id_of(in->index.shard[in->shard].raw.name);
 	return LC_OK;
 }
 
@@ -398,10 +413,13 @@ static lc_status
 load_sample(void *file, struct lc__loaded *out)
 {
 	struct mds_in *in = file;
-	const uint64_t size = lc__mds_shard_size(&in->file, in->sample);
 	unsigned char *sample;
+	uint64_t size;
 	lc_status status;
 
+	if (in->broken.status != LC_OK)
+		return lc__error_raise(&in->broken);
+	size = lc__mds_shard_size(&in->file, in->sample);
 	if (size > in->how.limit)
 		return lc__error(LC_INVALID, 0, "%s: sample %" PRIu32 ": %" PRIu64
 		    " bytes, more than the limit of %" PRIu64, in->file.path, in->sample,
