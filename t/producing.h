@@ -3,7 +3,7 @@
 #ifndef T_PRODUCING_H
 #define T_PRODUCING_H
 
-#include "fill/produce.h"
+#include "produce/produce.h"
 
 #define PRODUCING_MAX 2000
 

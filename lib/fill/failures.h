@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "fill/batch.h"
+#include "produce/batch.h"
 
 struct lc__failures;
 

@@ -4,7 +4,7 @@
 #define LC_FILL_FILL_H
 
 #include "fill/failures.h"
-#include "fill/produce.h"
+#include "produce/produce.h"
 #include "value/expect.h"
 #include "value/finite.h"
 

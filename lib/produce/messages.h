@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a producer writes to its standard error: as lines, and the last of it. */
-#ifndef LC_FILL_MESSAGES_H
-#define LC_FILL_MESSAGES_H
+#ifndef LC_PRODUCE_MESSAGES_H
+#define LC_PRODUCE_MESSAGES_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How producers end: by themselves, when they should have, or too late. */
-#include "fill/produce_private.h"
+#include "produce/producing.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Those items of a batch that one request has. */
-#ifndef LC_FILL_PORTION_H
-#define LC_FILL_PORTION_H
+#ifndef LC_PRODUCE_PORTION_H
+#define LC_PRODUCE_PORTION_H
 
 #include <stdbool.h>
 
-#include "fill/batch.h"
+#include "produce/batch.h"
 
 struct lc__portion {
 	struct lc__portion *next; /* in its queue */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One producer: its process, what goes to it, what comes from it. */
-#ifndef LC_FILL_CHILD_H
-#define LC_FILL_CHILD_H
+#ifndef LC_PRODUCE_CHILD_H
+#define LC_PRODUCE_CHILD_H
 
 #include <stdbool.h>
 
-#include "fill/messages.h"
-#include "fill/portion.h"
-#include "fill/produce.h"
-#include "fill/protocol.h"
-#include "fill/spawn.h"
+#include "produce/messages.h"
+#include "produce/portion.h"
+#include "produce/produce.h"
+#include "produce/protocol.h"
+#include "produce/spawn.h"
 
 /** All zero but for how, number and count: no process. */
 struct lc__child {

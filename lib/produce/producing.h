@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the files of lc__produce() share. */
-#ifndef LC_FILL_PRODUCE_PRIVATE_H
-#define LC_FILL_PRODUCE_PRIVATE_H
+#ifndef LC_PRODUCE_PRODUCING_H
+#define LC_PRODUCE_PRODUCING_H
 
-#include "fill/answer.h"
-#include "fill/child.h"
-#include "fill/produce.h"
-#include "fill/retry.h"
+#include "produce/answer.h"
+#include "produce/child.h"
+#include "produce/produce.h"
+#include "produce/retry.h"
 
 /** A call of lc__produce(). */
 struct lc__run {
@@ -27,7 +27,7 @@ struct lc__run {
 	uint64_t turned_ns, idled_ns; /* when the clock was moved, idle() called */
 };
 
-/* produce_feed.c */
+/* asking.c */
 
 /** Give producers what there is to do, and start them where they lack. */
 LC_CHECKED lc_status lc__run_feed(struct lc__run *run);
@@ -36,7 +36,7 @@ LC_CHECKED lc_status lc__run_settle(struct lc__run *run, struct lc__batch *batch
 /** Free the batches that have not been given back. */
 void lc__run_drop(struct lc__run *run);
 
-/* produce_answers.c */
+/* listening.c */
 
 /** Read answers of a producer, one or all that there are; it may be lost by that. */
 LC_CHECKED lc_status lc__run_read(struct lc__run *run, struct lc__child *child, bool all);
@@ -44,7 +44,7 @@ LC_CHECKED lc_status lc__run_read(struct lc__run *run, struct lc__child *child, 
 LC_CHECKED lc_status lc__run_lose(struct lc__run *run, struct lc__child *child,
     const char *what);
 
-/* produce_ends.c */
+/* ending.c */
 
 /** See whether a producer has ended, or should have, or has taken too long. */
 LC_CHECKED lc_status lc__run_look_after(struct lc__run *run, struct lc__child *child,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What producers failed at: given out again, in halves, or for good. */
-#ifndef LC_FILL_RETRY_H
-#define LC_FILL_RETRY_H
+#ifndef LC_PRODUCE_RETRY_H
+#define LC_PRODUCE_RETRY_H
 
-#include "fill/portion.h"
-#include "fill/produce.h"
+#include "produce/portion.h"
+#include "produce/produce.h"
 
 struct lc__retry {
 	const struct lc__producers *how;

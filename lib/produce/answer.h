@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Answers of producers: frames of cachex-producer(5), as bytes. */
-#ifndef LC_FILL_ANSWER_H
-#define LC_FILL_ANSWER_H
+#ifndef LC_PRODUCE_ANSWER_H
+#define LC_PRODUCE_ANSWER_H
 
 #include <stdbool.h>
 
-#include "fill/portion.h"
-#include "fill/value_mpack.h"
+#include "produce/portion.h"
+#include "produce/value_mpack.h"
 
 /** What an answer has for an item; borrowed from it. */
 struct lc__result {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts a shell command as a process of its own, from a process with threads. */
-#ifndef LC_FILL_SPAWN_H
-#define LC_FILL_SPAWN_H
+#ifndef LC_PRODUCE_SPAWN_H
+#define LC_PRODUCE_SPAWN_H
 
 #include <sys/types.h>
 

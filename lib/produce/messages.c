@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/messages.h"
+#include "produce/messages.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Work: taken from who has it, given to producers, given back. */
-#include "fill/produce_private.h"
+#include "produce/producing.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * would run the handlers of the engine and copy its page tables. vfork() it is: the
  * child runs on our memory until it execs, so it makes system calls and nothing else.
  */
-#include "fill/spawn.h"
+#include "produce/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

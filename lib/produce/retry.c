@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/retry.h"
+#include "produce/retry.h"
 
 #include <stdio.h>
 

@@ -4,12 +4,12 @@
  * frames over their standard input and output (cachex-producer(5)). One thread
  * feeds all of them.
  */
-#ifndef LC_FILL_PRODUCE_H
-#define LC_FILL_PRODUCE_H
+#ifndef LC_PRODUCE_PRODUCE_H
+#define LC_PRODUCE_PRODUCE_H
 
 #include <stdbool.h>
 
-#include "fill/batch.h"
+#include "produce/batch.h"
 
 /** How producers are run. */
 struct lc__producers {

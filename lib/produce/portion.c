@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/portion.h"
+#include "produce/portion.h"
 
 #include <stdlib.h>
 #include <string.h>

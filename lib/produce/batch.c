@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/batch.h"
+#include "produce/batch.h"
 
 #include <stdlib.h>
 #include <string.h>

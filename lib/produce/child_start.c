@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starting producers. */
-#include "fill/child.h"
+#include "produce/child.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/value_mpack.h"
+#include "produce/value_mpack.h"
 
 #include <string.h>
 

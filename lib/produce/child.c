@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/child.h"
+#include "produce/child.h"
 
 #include <errno.h>
 #include <signal.h>

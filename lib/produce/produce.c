@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The loop that feeds producers and listens to them. */
-#include "fill/produce_private.h"
+#include "produce/producing.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/protocol.h"
+#include "produce/protocol.h"
 
 #include <string.h>
 

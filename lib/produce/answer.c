@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fill/answer.h"
+#include "produce/answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests to producers: frames of cachex-producer(5), as bytes. */
-#ifndef LC_FILL_PROTOCOL_H
-#define LC_FILL_PROTOCOL_H
+#ifndef LC_PRODUCE_PROTOCOL_H
+#define LC_PRODUCE_PROTOCOL_H
 
 #include "base/buf.h"
-#include "fill/portion.h"
+#include "produce/portion.h"
 
 /** The version that producers are told of in CACHEX_PROTOCOL. */
 #define LC__PROTOCOL 1

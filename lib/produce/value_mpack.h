@@ -4,8 +4,8 @@
  * names strings; {"$tensor": "f32[3,4]", "data": bytes} is a tensor,
  * {"$tuple": [...]} a tuple. No other name may begin with a dollar.
  */
-#ifndef LC_FILL_VALUE_MPACK_H
-#define LC_FILL_VALUE_MPACK_H
+#ifndef LC_PRODUCE_VALUE_MPACK_H
+#define LC_PRODUCE_VALUE_MPACK_H
 
 #include "base/buf.h"
 #include "base/mpack_read.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What comes from producers, and what follows if it is not right. */
-#include "fill/produce_private.h"
+#include "produce/producing.h"
 
 #include <stdio.h>
 
