@@ -36,7 +36,7 @@ bad(const struct lc__inputs_shard *shard, const struct lc__line *line,
 static bool
 is_integer(const struct lc__json_member *member)
 {
-	const struct lc__slice *text = &member->value;
+	const struct lc__json_slice *text = &member->value;
 
 	for (size_t i = 0; i < text->size; i++)
 		if ((text->text[i] < '0' || text->text[i] > '9') &&

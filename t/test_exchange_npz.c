@@ -144,7 +144,7 @@ tree(void)
 
 START_TEST(each)
 {
-	struct lc__names names = { .rule = LC__NAME_TEXT, .suffix = "" };
+	struct lc__flat_names names = { .rule = LC__NAME_TEXT, .suffix = "" };
 	struct lc__buf out = { 0 };
 	lc_value *value = tree(), *byte = byte_value("4");
 
@@ -196,7 +196,7 @@ START_TEST(no_names)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct lc__names names = { .rule = LC__NAME_FILE, .suffix = ".npy" };
+		struct lc__flat_names names = { .rule = LC__NAME_FILE, .suffix = ".npy" };
 		struct lc__buf out = { 0 };
 		const lc_status status = lc__names_each(&names,
 		    (lc_id) { rows[i].id, rows[i].id_size }, rows[i].value, note, &out);

@@ -305,7 +305,7 @@ static const struct {
 
 START_TEST(unescape)
 {
-	const struct lc__slice in = { string_rows[_i].text, strlen(string_rows[_i].text) };
+	const struct lc__json_slice in = { string_rows[_i].text, strlen(string_rows[_i].text) };
 	struct lc__buf out = { 0 };
 
 	assert_ok(lc__json_unescape(in, &out));
@@ -322,7 +322,7 @@ START_TEST(half_pairs)
 		"\\ud800", "\\udc00", "\\udfff\\ud800", "\\ud800x", "\\ud800\\n",
 		"\\ud800\\ud800", "\\ud83d\\u0041", "\\ud83d\\ude0", "\\udbff"
 	};
-	const struct lc__slice in = { rows[_i], strlen(rows[_i]) };
+	const struct lc__json_slice in = { rows[_i], strlen(rows[_i]) };
 	struct lc__buf out = { 0 };
 
 	assert_status(lc__json_unescape(in, &out), LC_CORRUPT);
@@ -345,7 +345,7 @@ static const struct {
 
 START_TEST(names)
 {
-	const struct lc__slice name = { name_rows[_i].name, strlen(name_rows[_i].name) };
+	const struct lc__json_slice name = { name_rows[_i].name, strlen(name_rows[_i].name) };
 
 	ck_assert_int_eq(lc__json_name_is(name, name_rows[_i].wanted), name_rows[_i].is);
 }
@@ -358,7 +358,7 @@ read_elements(const char *text, lc_dtype dtype, uint32_t *ndim, uint64_t *shape,
     struct lc__buf *out)
 {
 	char *copy = exactly(text, strlen(text));
-	const struct lc__slice slice = { copy, strlen(text) };
+	const struct lc__json_slice slice = { copy, strlen(text) };
 	const lc_status status = lc__json_elements(slice, dtype, ndim, shape, out);
 
 	free(copy);

@@ -56,7 +56,7 @@ lc__name_fault(enum lc__name_rule rule, const void *name, size_t size,
 /* ---- giving names ----------------------------------------------------------------- */
 
 struct naming {
-	struct lc__names *names;
+	struct lc__flat_names *names;
 	lc_id id;
 	struct lc__buf name; /* the cache_id and the path so far, ended by a NUL */
 	lc__named_fn fn;
@@ -138,7 +138,7 @@ name_parts(struct naming *naming, const lc_value *value)
 }
 
 lc_status
-lc__names_each(struct lc__names *names, lc_id id, const lc_value *value,
+lc__names_each(struct lc__flat_names *names, lc_id id, const lc_value *value,
     lc__named_fn fn, void *ctx)
 {
 	struct naming naming = { .names = names, .id = id, .fn = fn, .ctx = ctx };
@@ -156,7 +156,7 @@ lc__names_each(struct lc__names *names, lc_id id, const lc_value *value,
 }
 
 void
-lc__names_free(struct lc__names *names)
+lc__names_free(struct lc__flat_names *names)
 {
 	lc__seen_free(&names->seen);
 }

@@ -26,7 +26,7 @@ const char *lc__name_fault(enum lc__name_rule rule, const void *name, size_t siz
     const char *suffix);
 
 /** Names that are given to tensors, each once. */
-struct lc__names {
+struct lc__flat_names {
 	enum lc__name_rule rule;
 	const char *suffix;   /* as for lc__name_fault() */
 	struct lc__seen seen; /* those given; its numbers are the sizes of cache_ids */
@@ -42,9 +42,9 @@ typedef lc_status (*lc__named_fn)(void *ctx, const char *name,
  * a part that is no tensor, for a record without a tensor, for a name that cannot be
  * used and for one that another tensor has; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__names_each(struct lc__names *names, lc_id id,
+LC_CHECKED lc_status lc__names_each(struct lc__flat_names *names, lc_id id,
     const lc_value *value, lc__named_fn fn, void *ctx);
 
-void lc__names_free(struct lc__names *names);
+void lc__names_free(struct lc__flat_names *names);
 
 #endif

@@ -13,7 +13,7 @@
 #define SUFFIX ".npy"
 
 struct npy_out {
-	struct lc__names names;
+	struct lc__flat_names names;
 	struct lc__out_tree tree;
 	bool bits;
 	struct lc__buf name;   /* of the file */

@@ -14,7 +14,7 @@
 #define SUFFIX ".npy"
 
 struct npz_out {
-	struct lc__names names;
+	struct lc__flat_names names;
 	struct lc__out_file file;
 	struct lc__archive_writer *archive;
 	bool bits;

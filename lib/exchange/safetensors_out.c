@@ -13,7 +13,7 @@
 
 struct outfile {
 	struct lc__out_file file;
-	struct lc__names planned, written;
+	struct lc__flat_names planned, written;
 	struct lc__safetensors table;
 	uint64_t data;   /* where the tensors begin; 0 before the header is written */
 	size_t count;    /* tensors written */
@@ -31,7 +31,7 @@ free_outfile(struct outfile *out)
 static lc_status
 begin(const char *path, const struct lc__outgoing_how *how, void **file)
 {
-	const struct lc__names names = { .rule = LC__NAME_TEXT, .suffix = "" };
+	const struct lc__flat_names names = { .rule = LC__NAME_TEXT, .suffix = "" };
 	struct outfile *out;
 	lc_status status;
 

@@ -314,7 +314,7 @@ elements(struct elements *e)
 }
 
 lc_status
-lc__json_elements(struct lc__slice array, lc_dtype dtype, uint32_t *ndim,
+lc__json_elements(struct lc__json_slice array, lc_dtype dtype, uint32_t *ndim,
     uint64_t shape[LC_MAX_NDIM], struct lc__buf *out)
 {
 	struct elements e;

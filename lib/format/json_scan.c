@@ -335,10 +335,10 @@ next_name(struct scan *scan, bool first)
 	return LC_OK;
 }
 
-static struct lc__slice
+static struct lc__json_slice
 slice(const char *from, const char *to)
 {
-	return (struct lc__slice){ from, (size_t)(to - from) };
+	return (struct lc__json_slice){ from, (size_t)(to - from) };
 }
 
 lc_status
@@ -434,7 +434,7 @@ resolve(const char **at, const char *end, unsigned char out[4])
 }
 
 bool
-lc__json_name_is(struct lc__slice name, const char *wanted)
+lc__json_name_is(struct lc__json_slice name, const char *wanted)
 {
 	const size_t size = strlen(wanted);
 	const char *at = name.text, *const end = name.text + name.size;
@@ -455,7 +455,7 @@ lc__json_name_is(struct lc__slice name, const char *wanted)
 }
 
 lc_status
-lc__json_unescape(struct lc__slice string_, struct lc__buf *out)
+lc__json_unescape(struct lc__json_slice string_, struct lc__buf *out)
 {
 	const char *at = string_.text, *end = at + string_.size;
 	unsigned char bytes[4];

@@ -24,16 +24,16 @@ enum lc__json_kind {
 #define LC__JSON_DEPTH 1024
 
 /** A slice of the text. */
-struct lc__slice {
+struct lc__json_slice {
 	const char *text;
 	size_t size;
 };
 
 struct lc__json_member {
-	struct lc__slice name;  /* between its quotes, escapes as they are */
-	struct lc__slice value; /* without blanks around it; a string with its quotes */
+	struct lc__json_slice name;  /* between its quotes, escapes as they are */
+	struct lc__json_slice value; /* without blanks around it; a string with its quotes */
 	enum lc__json_kind kind;
-	struct lc__slice whole; /* from behind the comma or brace before it, blanks and all,
+	struct lc__json_slice whole; /* from behind the comma or brace before it, blanks and all,
 	                           to the comma or brace behind it */
 };
 
@@ -53,10 +53,10 @@ LC_CHECKED lc_status lc__json_next(struct lc__json_members *members,
     struct lc__json_member *out);
 
 /** Is this the name, escapes resolved? */
-bool lc__json_name_is(struct lc__slice name, const char *wanted);
+bool lc__json_name_is(struct lc__json_slice name, const char *wanted);
 /** Append a string's text, given with or without its quotes, escapes resolved, as
  *  UTF-8. LC_CORRUPT for half of a surrogate pair. */
-LC_CHECKED lc_status lc__json_unescape(struct lc__slice string, struct lc__buf *out);
+LC_CHECKED lc_status lc__json_unescape(struct lc__json_slice string, struct lc__buf *out);
 
 /**
  * The numbers of an array, nested as its shape, as elements of a dtype: each rounded
@@ -69,7 +69,7 @@ LC_CHECKED lc_status lc__json_unescape(struct lc__slice string, struct lc__buf *
  * @param shape  gets the dimensions, all rows equally long or LC_INVALID
  * @param out    the elements are appended; also some when this fails
  */
-LC_CHECKED lc_status lc__json_elements(struct lc__slice array, lc_dtype dtype,
+LC_CHECKED lc_status lc__json_elements(struct lc__json_slice array, lc_dtype dtype,
     uint32_t *ndim, uint64_t shape[LC_MAX_NDIM], struct lc__buf *out);
 
 #endif

@@ -300,7 +300,7 @@ add_shard(struct reader *r, const json_t *json)
 
 /* An array that has been scanned, of which each element is parsed alone. */
 static lc_status
-read_shards(struct reader *r, struct lc__slice array)
+read_shards(struct reader *r, struct lc__json_slice array)
 {
 	const char *at = array.text + 1, *const end = array.text + array.size - 1;
 	json_error_t error;

@@ -52,7 +52,7 @@ take_number(const char **at, const char *end, uint64_t *out)
 /* An array of whole numbers, of which @p room fit; more are counted. The text is an
  * array that has been scanned. */
 static bool
-numbers(struct lc__slice array, uint64_t *out, uint32_t room, uint32_t *count)
+numbers(struct lc__json_slice array, uint64_t *out, uint32_t room, uint32_t *count)
 {
 	const char *at = array.text + 1, *const end = array.text + array.size;
 	uint64_t number;

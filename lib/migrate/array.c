@@ -7,7 +7,7 @@ lc_status
 lc__run_array(const struct lc__stage2 *how, const struct lc__entry *entry,
     struct lc__buf *elements, lc_tensor *out)
 {
-	const struct lc__slice array = entry->members[LC__ENTRY_ARRAY].value;
+	const struct lc__json_slice array = entry->members[LC__ENTRY_ARRAY].value;
 	uint64_t shape[LC_MAX_NDIM];
 	uint32_t ndim;
 	lc_status status;

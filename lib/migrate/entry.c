@@ -36,7 +36,7 @@ lc__entry_free(struct lc__entry *entry)
 
 /* Which of the members this name is; LC__ENTRY_MEMBERS for none. */
 static enum lc__entry_member
-which(struct lc__slice name, const char *array)
+which(struct lc__json_slice name, const char *array)
 {
 	for (int i = 0; i < LC__ENTRY_MEMBERS; i++)
 		if (lc__json_name_is(name, i == LC__ENTRY_ARRAY ? array : names[i]))
@@ -179,7 +179,7 @@ lc_status
 lc__entry_read(const char *line, size_t size, const char *array, struct lc__entry *out)
 {
 	memset(out->members, 0, sizeof(out->members));
-	out->line = (struct lc__slice){ line, size };
+	out->line = (struct lc__json_slice){ line, size };
 	out->count = 0;
 	return_if_error(read_members(out, array));
 	return_if_error(read_path(out));
@@ -215,7 +215,7 @@ is_ascii(const char *at, const char *end)
 }
 
 static const char *
-end_of(struct lc__slice slice)
+end_of(struct lc__json_slice slice)
 {
 	return slice.text + slice.size;
 }
@@ -224,7 +224,7 @@ end_of(struct lc__slice slice)
 static bool
 line_is_ascii(const struct lc__entry *entry)
 {
-	const struct lc__slice array = entry->members[LC__ENTRY_ARRAY].value;
+	const struct lc__json_slice array = entry->members[LC__ENTRY_ARRAY].value;
 	const char *const end = end_of(entry->line);
 
 	if (array.text == NULL)

@@ -23,7 +23,7 @@ enum lc__entry_member {
 };
 
 struct lc__entry {
-	struct lc__slice line;
+	struct lc__json_slice line;
 	struct lc__json_member members[LC__ENTRY_MEMBERS]; /* name.text is NULL for one that
 	                                                   is not there */
 	struct lc__json_member first, second, last; /* of the object; second may be none */

@@ -84,7 +84,7 @@ check_tensor(struct verifying *v, enum lc__stage2_pass p)
 
 /* "1024x768" */
 static bool
-is_bucket(const struct lc__slice text)
+is_bucket(const struct lc__json_slice text)
 {
 	unsigned width, height;
 	int size = 0;
