@@ -202,7 +202,7 @@ START_TEST(standard_error)
 	ck_assert_str_eq(p.why[2], "NaN at [2]");
 	ck_assert_uint_eq(p.attempts[2], 1);
 	ck_assert_uint_eq(strlen(p.standard_error), 4096);
-	ck_assert_str_eq(p.standard_error + 4096 - 12, "0000\r\nthe end" + 1);
+	ck_assert_str_eq(p.standard_error + 4096 - 12, "000\r\nthe end");
 	expect_line(&p, "0: line 0 000");
 	expect_line(&p, "000\n0: line 39999 000");
 	expect_line(&p, "000\n0: the end\n");
@@ -261,6 +261,23 @@ START_TEST(another_one_can)
 	ck_assert_uint_eq(p.produced.died, rows[_i].died);
 	ck_assert_uint_eq(p.attempts[0], rows[_i].attempts);
 	ck_assert_uint_eq(p.attempts[19], 2);
+	producing_free(&p);
+}
+END_TEST
+
+/* One that ends after each answer has done nothing wrong. */
+START_TEST(ends_after_each)
+{
+	struct producing p;
+
+	producing_init(&p, 30, 3, "last");
+	p.how.ahead = (unsigned)_i;
+	p.how.retries = 0;
+	producing_run(&p);
+	ck_assert_int_eq(p.status, LC_OK);
+	ck_assert_uint_eq(producing_count(&p, LC__ITEM_DONE), 30);
+	producing_check_values(&p);
+	ck_assert_uint_eq(p.produced.started, 10);
 	producing_free(&p);
 }
 END_TEST
@@ -747,6 +764,7 @@ add_retries(Suite *suite)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, another_one_can, 0, 2);
+	tcase_add_loop_test(tc, ends_after_each, 0, 3);
 	tcase_add_test(tc, others_are_not_blamed);
 	tcase_add_test(tc, isolated);
 	tcase_add_loop_test(tc, gives_up, 0, sizeof(hopeless) / sizeof(hopeless[0]));

@@ -88,7 +88,7 @@ find_child(struct lc__run *run)
 	for (unsigned i = 0; i < run->how->children; i++) {
 		struct lc__child *child = &run->child[i];
 		if (!lc__child_runs(child) || child->retiring ||
-		    child->process.in == -1 || child->process.out == -1)
+		    child->broken || child->process.out == -1)
 			continue;
 		if (best == NULL || child->work.count < best->work.count)
 			best = child;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,9 +44,13 @@ forget_sent(struct lc__child *child)
 lc_status
 lc__child_ask(struct lc__child *child, struct lc__portion *portion, uint64_t number)
 {
+	size_t before;
+
 	forget_sent(child);
+	before = child->requests.size;
 	return_if_error(lc__request_write(portion, number, &child->requests));
 	portion->number = number;
+	portion->bytes = child->requests.size - before;
 	for (size_t i = 0; i < portion->count; i++)
 		lc__portion_item(portion, i)->attempts++;
 	lc__portions_append(&child->work, portion);
@@ -80,7 +85,8 @@ write_quietly(int fd, const void *data, size_t size)
 void
 lc__child_send(struct lc__child *child)
 {
-	while (child->process.in != -1 && child->sent < child->requests.size) {
+	while (child->process.in != -1 && !child->broken &&
+	    child->sent < child->requests.size) {
 		const ssize_t n = write_quietly(child->process.in,
 		    child->requests.data + child->sent,
 		    child->requests.size - child->sent);
@@ -89,7 +95,7 @@ lc__child_send(struct lc__child *child)
 		if (n == -1 && errno == EAGAIN)
 			return;
 		if (n == -1) {
-			close_pipe(&child->process.in);
+			child->broken = true;
 			return;
 		}
 		child->sent += (size_t)n;
@@ -216,6 +222,22 @@ lc__child_listen(struct lc__child *child)
 }
 
 /* ---- the end -------------------------------------------------------------------------- */
+
+/* What a pipe holds can be asked for after its reader is gone. */
+bool
+lc__child_untouched(const struct lc__child *child)
+{
+	const struct lc__portion *portion;
+	size_t asked = 0;
+	int unread;
+
+	if (child->process.in == -1 || ioctl(child->process.in, FIONREAD, &unread) != 0)
+		return false;
+	for (portion = child->work.first; portion != NULL; portion = portion->next)
+		asked += portion->bytes;
+	return asked > 0 &&
+	    (size_t)unread + child->requests.size - child->sent >= asked;
+}
 
 bool
 lc__child_ended(const struct lc__child *child)

@@ -29,6 +29,7 @@ struct lc__child {
 	struct lc__buf frame;        /* the answer so far */
 	uint32_t frame_size;         /* what its head claims */
 
+	bool broken;                 /* nobody reads its standard input any more */
 	bool answered;               /* it has given an answer */
 	bool retiring;               /* it gets no more work */
 	bool leaving;                /* it should end by itself now */
@@ -64,7 +65,7 @@ lc__child_frame_max(const struct lc__child *child)
 /** Add the request for a portion, which is the child's then. As lc__request_write(). */
 LC_CHECKED lc_status lc__child_ask(struct lc__child *child,
     struct lc__portion *portion, uint64_t number);
-/** Write what its pipe takes. If nobody reads there any more the pipe is closed. */
+/** Write what its pipe takes. */
 void lc__child_send(struct lc__child *child);
 /** Read what there is, up to the end of an answer. */
 enum lc__received lc__child_receive(struct lc__child *child);
@@ -75,6 +76,9 @@ void lc__child_listen(struct lc__child *child);
 
 /** No more requests: it sees the end of its standard input when it has read all. */
 void lc__child_retire(struct lc__child *child);
+/** True if it cannot have begun on the oldest request: no byte of it has been read. To be
+ *  asked before it is stopped. */
+bool lc__child_untouched(const struct lc__child *child);
 /** Has the process ended? It stays there until it is stopped. */
 bool lc__child_ended(const struct lc__child *child);
 /** Kill what is left of it and its process group. */

@@ -93,7 +93,7 @@ begin(struct lc__child *child)
 		.child = child->number
 	};
 	child->requests.size = child->sent = 0;
-	child->answered = child->retiring = child->leaving = false;
+	child->broken = child->answered = child->retiring = child->leaving = false;
 	lc__child_next_frame(child);
 }
 

@@ -37,16 +37,31 @@ lose_ended(struct lc__run *run, struct lc__child *child)
 	return lc__child_error(child, text);
 }
 
+/* It has done its part and ended before it came to the rest: nothing is to blame for
+ * that. One that has answered nothing is not believed so, or it would be started for
+ * ever. */
+static lc_status
+replace(struct lc__run *run, struct lc__child *child)
+{
+	run->count->died++;
+	lc__retry_untouched(&run->retry, &child->work);
+	return LC_OK;
+}
+
 /* It has ended by itself: what it wrote before counts. */
 static lc_status
 bury(struct lc__run *run, struct lc__child *child)
 {
 	char text[200];
+	bool untouched;
 
 	return_if_error(lc__run_read(run, child, true));
 	if (!lc__child_runs(child))
 		return LC_OK;
+	untouched = child->answered && lc__child_untouched(child);
 	lc__child_stop(child);
+	if (untouched)
+		return replace(run, child);
 	if (child->work.count > 0)
 		return lose_ended(run, child);
 	if (child->status != 0) {
@@ -99,7 +114,7 @@ static bool
 is_leaving(const struct lc__child *child)
 {
 	return child->process.out == -1 ||
-	    (child->process.in == -1 && child->sent < child->requests.size) ||
+	    child->broken ||
 	    (child->retiring && child->work.count == 0);
 }
 

@@ -11,6 +11,7 @@ struct lc__portion {
 	struct lc__portion *next; /* in its queue */
 	struct lc__batch *batch;
 	uint64_t number;          /* of its last request */
+	size_t bytes;             /* that this request has */
 	unsigned failures;        /* producers that were lost on it */
 	bool fresh;               /* for a producer that has had nothing else */
 	bool half;                /* of one that failed */

@@ -34,7 +34,7 @@ fill_poll(struct lc__run *run)
 {
 	for (unsigned i = 0; i < run->how->children; i++) {
 		const struct lc__child *child = &run->child[i];
-		const bool sends = child->sent < child->requests.size;
+		const bool sends = !child->broken && child->sent < child->requests.size;
 		struct pollfd *p = &run->poll[3 * i];
 		const int in = sends ? child->process.in : -1;
 		const bool runs = lc__child_runs(child);
