@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "fill/afloat.h"
 #include "fill/done.h"
 #include "fill/idset.h"
 #include "fill/tally.h"
+#include "store/cache.h"
 
 /* Items that are looked up together, and the bytes of their payloads at most once
  * there is one. */
@@ -24,6 +26,7 @@ struct run {
 	struct lc__item *missing;   /* to be made, in the same memory */
 	size_t n_missing, room;
 	uint64_t missing_bytes;     /* of their payloads */
+	struct lc__afloat afloat;   /* counted as stored before they are durable */
 	bool ended;                 /* there are no more items */
 };
 
@@ -278,6 +281,8 @@ store(struct run *run, const struct lc__batch *batch, struct lc__item *item)
 	run->filled.stored++;
 	run->filled.bytes += bytes;
 	lc__idset_remove(&run->asked, item->id);
+	return_if_error(lc__afloat_add(&run->afloat, bytes,
+	    atomic_load(&run->fill->cache->pending)));
 	return tell_over(run, item);
 }
 
@@ -299,6 +304,17 @@ done(void *ctx, struct lc__batch *batch)
 
 /* ---- the whole -------------------------------------------------------------------- */
 
+/* What no commit took was not stored. */
+static void
+take_back(struct run *run)
+{
+	uint64_t bytes;
+
+	run->filled.stored -= lc__afloat_count(&run->afloat,
+	    atomic_load(&run->fill->cache->pending), &bytes);
+	run->filled.bytes -= bytes;
+}
+
 static lc_status
 run_producers(struct run *run)
 {
@@ -308,6 +324,7 @@ run_producers(struct run *run)
 	const lc_error error = *lc_last_error();
 	const lc_status flushed = lc_flush(run->fill->cache);
 
+	take_back(run);
 	/* What stopped it is told, not what came of it. */
 	return status != LC_OK ? lc__error_raise(&error) : flushed;
 }
@@ -319,6 +336,7 @@ free_run(struct run *run)
 		disown(&run->missing[i]);
 	free(run->missing);
 	lc__idset_free(&run->asked);
+	lc__afloat_free(&run->afloat);
 	free(run);
 }
 
