@@ -176,5 +176,7 @@ export_records(lc_cache *cache, const char *target,
 	status = choice->format->begin(target, &how, &exporting.file);
 	if (status == LC_EXISTS)
 		return report_usage("%s; -f replaces it", lc_last_error()->text);
+	if (status == LC_INVALID)
+		return report_usage("%s", lc_last_error()->text);
 	return status == LC_OK ? run(&exporting, target) : report_file(status);
 }

@@ -353,9 +353,9 @@ START_TEST(file_tree)
 		check_file(name, names[i], strlen(names[i]));
 	}
 	assert_status(lc__out_tree_begin(path, &how, &out), LC_EXISTS);
-	assert_status(lc__out_tree_begin(name, &how, &out), LC_EXISTS);
+	assert_status(lc__out_tree_begin(name, &how, &out), LC_INVALID);
 	how.force = true;
-	assert_status(lc__out_tree_begin(name, &how, &out), LC_EXISTS);
+	assert_status(lc__out_tree_begin(name, &how, &out), LC_INVALID);
 	assert_ok(lc__out_tree_begin(path, &how, &out));
 	assert_ok(lc__out_tree_open(&out, "a", &file));
 	assert_ok(lc__out_file_write(&file, "again", 5));

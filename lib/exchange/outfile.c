@@ -31,12 +31,10 @@ check_place(const char *path, bool force)
 
 	if (lstat(path, &st) == -1)
 		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: stat", path);
-	if (!force)
-		return lc__error(LC_EXISTS, 0, "%s: exists", path);
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return lc__error(LC_INVALID, 0, "%s: exists, and is no regular file",
 		    path);
-	return LC_OK;
+	return force ? LC_OK : lc__error(LC_EXISTS, 0, "%s: exists", path);
 }
 
 /* In the same directory, passed over by those who list it, and short whatever the

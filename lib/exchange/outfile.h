@@ -22,8 +22,8 @@ struct lc__out_file {
 
 #define LC__OUT_FILE_NONE { .fd = -1 }
 
-/** Begin. LC_EXISTS if something is there and how->force is not set; LC_INVALID if that
- *  is no regular file, which is never replaced. With how->dry_run nothing is written. */
+/** Begin. LC_EXISTS if something is there and how->force is not set; LC_INVALID if it is
+ *  no regular file, which is never replaced. With how->dry_run nothing is written. */
 LC_CHECKED lc_status lc__out_file_open(const char *path,
     const struct lc__outgoing_how *how, struct lc__out_file *out);
 LC_CHECKED lc_status lc__out_file_write(struct lc__out_file *file, const void *data,

@@ -40,7 +40,7 @@ make_top(struct lc__out_tree *tree)
 		return tree->how.dry_run ? LC_OK : lc__make_dirs(tree->path);
 	}
 	if (!S_ISDIR(st.st_mode))
-		return lc__error(LC_EXISTS, 0, "%s: exists, and is no directory",
+		return lc__error(LC_INVALID, 0, "%s: exists, and is no directory",
 		    tree->path);
 	if (!tree->how.force && !is_empty(tree->path))
 		return lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
