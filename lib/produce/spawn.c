@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "produce/shell.h"
 
 /* What a pipe holds, if the system lets it: a small frame goes in one piece. */
 #define PIPE_ROOM (1 << 20)
@@ -168,10 +169,10 @@ give_up(pid_t pid, int sys)
 	return lc__error(LC_FAILED, sys, "cannot run /bin/sh");
 }
 
-lc_status
-lc__spawn(const struct lc__command *command, struct lc__spawned *out)
+static lc_status
+spawn(const struct lc__command *command, const char *script, struct lc__spawned *out)
 {
-	const char *arguments[] = { "sh", "-c", command->text, NULL };
+	const char *arguments[] = { "sh", "-c", script, NULL };
 	struct start start = {
 		.arguments = (char *const *)arguments,
 		.environment = command->environment, .group = command->group,
@@ -196,4 +197,17 @@ lc__spawn(const struct lc__command *command, struct lc__spawned *out)
 		return status;
 	*out = (struct lc__spawned){ pid, ours[0], ours[1], ours[2] };
 	return LC_OK;
+}
+
+lc_status
+lc__spawn(const struct lc__command *command, struct lc__spawned *out)
+{
+	struct lc__buf script = { 0 };
+	lc_status status;
+
+	lc__shell_script(command->text, &script);
+	status = script.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
+	    spawn(command, (const char *)script.data, out);
+	lc__buf_free(&script);
+	return status;
 }
