@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fill/afloat.h"
 #include "produce/shell.h"
 #include "produce/spawn.h"
 #include "need.h"
@@ -111,6 +112,34 @@ START_TEST(the_process_is_the_producer)
 }
 END_TEST
 
+/* ---- what no commit holds ------------------------------------------------------- */
+
+START_TEST(the_last_puts_are_those_that_no_commit_holds)
+{
+	struct lc__afloat afloat = { 0 };
+	uint64_t pending = 0, bytes;
+
+	/* Commits come after 5,000 puts, and leave 3 of them. */
+	for (uint64_t i = 0; i < 100000; i++) {
+		pending = pending == 5000 ? 3 : pending + 1;
+		assert_ok(lc__afloat_add(&afloat, i, pending));
+	}
+	ck_assert_uint_lt(afloat.room, 20000);
+	ck_assert_uint_eq(lc__afloat_count(&afloat, pending, &bytes), pending);
+	ck_assert_uint_eq(bytes, pending * (200000 - pending - 1) / 2);
+	ck_assert_uint_eq(lc__afloat_count(&afloat, 2, &bytes), 2);
+	ck_assert_uint_eq(bytes, 99998 + 99999);
+	ck_assert_uint_eq(lc__afloat_count(&afloat, 0, &bytes), 0);
+	ck_assert_uint_eq(bytes, 0);
+	lc__afloat_free(&afloat);
+	/* What somebody else put before counts among what is pending. */
+	assert_ok(lc__afloat_add(&afloat, 7, 10));
+	ck_assert_uint_eq(lc__afloat_count(&afloat, 10, &bytes), 1);
+	ck_assert_uint_eq(bytes, 7);
+	lc__afloat_free(&afloat);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -121,6 +150,7 @@ main(void)
 	tcase_add_loop_test(tcase, single_commands_take_the_place_of_the_shell, 0,
 	    ROWS(commands));
 	tcase_add_test(tcase, the_process_is_the_producer);
+	tcase_add_test(tcase, the_last_puts_are_those_that_no_commit_holds);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
