@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "jsonsize.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "format/json_number.h"
 #include "format/json_scan.h"
@@ -29,13 +31,15 @@ read_side(const struct lc__json_member *member, const char *field, uint32_t *out
 }
 
 static lc_status
-read_name(const struct lc__json_member *member, struct lc__buf *name,
-    struct jsonsize *out)
+read_name(const struct lc__json_member *member, const char *field,
+    struct lc__buf *name, struct jsonsize *out)
 {
 	if (member->kind != LC__JSON_STRING)
 		return LC_OK;
 	name->size = 0;
 	return_if_error(lc__json_unescape(member->value, name));
+	if (name->size > 0 && memchr(name->data, '\0', name->size) != NULL)
+		return lc__error(LC_CORRUPT, 0, "field %s has a NUL", field);
 	if (lc__buf_append(name, "", 1) == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	out->named = true;
@@ -51,7 +55,7 @@ read_member(const struct jsonsize_fields *fields,
 	if (lc__json_name_is(member->name, fields->height))
 		return_if_error(read_side(member, fields->height, &out->height));
 	if (lc__json_name_is(member->name, fields->name))
-		return read_name(member, name, out);
+		return read_name(member, fields->name, name, out);
 	return LC_OK;
 }
 

@@ -147,6 +147,9 @@ cat >bad.jsonl <<'END'
 {"width":1 "height":1}
 END
 printf '{"width":1,"height":1,"image_path":"\\ud800"}\n{"width":1,"height":1' >>bad.jsonl
+printf '{"image_path":"a\\u0000b","width":1,"height":1}\n' >nul.jsonl
+says "a name with a NUL" 3 "" "cachex: buckets: nul.jsonl: line 1: field image_path has a NUL" \
+	cachex buckets --assign nul.jsonl
 says "bad lines" 3 '{"name":"bad.jsonl:1","width":1,"height":1,"aspect_bucket":"1024x1024","outside":false}' \
 "cachex: buckets: bad.jsonl: line 2: field width is no number of pixels: 0
 cachex: buckets: bad.jsonl: line 3: field height is no number of pixels: -1
