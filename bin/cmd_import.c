@@ -123,14 +123,16 @@ operands_free(struct operands *operands)
 	containers_free(&operands->containers);
 }
 
-/* What cannot be looked into is reported by the one who takes it for a file. */
+/* What cannot be looked into is reported by the one who takes it for a file, also
+ * where the format is given. */
 static int
 add_operand(struct operands *operands, const char *path)
 {
 	const struct lc__incoming_format *found = NULL;
 
 	if (formats[format] != NULL)
-		found = lc__incoming_named(formats[format]);
+		found = access(path, F_OK) == 0 ?
+		    lc__incoming_named(formats[format]) : NULL;
 	else if (lc__incoming_of(path, &found) != LC_OK)
 		found = NULL;
 	return found != NULL ? containers_add(&operands->containers, path, found) :

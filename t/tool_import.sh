@@ -125,6 +125,8 @@ also "and makes no module" test ! -e "$XDG_CACHE_HOME/cachex/nothing"
 refuse "no path" 2 "cachex: import: a file or a directory is missing" cachex import m
 refuse "a path that is not there" 4 "cachex: import: in/gone: No such file or directory" \
 	cachex import m in/a.npy in/gone
+refuse "nor where the format is told" 4 "cachex: import: in/gone: No such file or directory" \
+	cachex import m in/gone --format npz
 
 # Bad files
 mkdir bad
