@@ -16,6 +16,7 @@
 #include "fill/failures.h"
 #include "fill/fingerprint.h"
 #include "fill/idset.h"
+#include "fill/pace.h"
 #include "fill/shard.h"
 #include "need.h"
 
@@ -516,6 +517,45 @@ START_TEST(failure_lines)
 }
 END_TEST
 
+/* ---- when to commit ----------------------------------------------------------------- */
+
+/* Work takes `work`, a commit `commit`: how many of so many pieces of work are followed
+ * by one. */
+static const struct {
+	uint64_t work, commit;
+	unsigned pieces, commits;
+} paces[] = {
+	{ 10, 1, 1000, 1000 },  /* slow work is committed as it comes */
+	{ 1000000, 1, 10, 10 },
+	{ 9, 1, 1000, 500 },    /* here each second one */
+	{ 1, 1, 1000, 100 },
+	{ 1, 1000, 1000000, 100 },
+	{ 0, 1, 1000, 1 },
+	{ 0, 0, 7, 7 },
+};
+
+START_TEST(pace_of_commits)
+{
+	struct lc__pace pace = { 0, 0 };
+	uint64_t now = 5, committing = 0;
+	unsigned commits = 0;
+
+	for (unsigned i = 0; i < paces[_i].pieces; i++) {
+		now += paces[_i].work;
+		if (!lc__pace_is_due(&pace, now))
+			continue;
+		lc__pace_note(&pace, now, now + paces[_i].commit);
+		now += paces[_i].commit;
+		committing += paces[_i].commit;
+		commits++;
+	}
+	ck_assert_uint_eq(commits, paces[_i].commits);
+	/* But for the first, which did not wait. */
+	if (commits > 1)
+		ck_assert_uint_le(11 * (committing - paces[_i].commit), now);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -536,6 +576,7 @@ main(void)
 	tcase_add_loop_test(tcase, fingerprints, 0, ROWS(sizes));
 	tcase_add_test(tcase, sets);
 	tcase_add_test(tcase, failure_lines);
+	tcase_add_loop_test(tcase, pace_of_commits, 0, ROWS(paces));
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

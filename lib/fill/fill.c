@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "fill/afloat.h"
 #include "fill/done.h"
 #include "fill/idset.h"
+#include "fill/pace.h"
 #include "fill/tally.h"
 #include "store/cache.h"
 
@@ -28,6 +30,8 @@ struct run {
 	uint64_t missing_bytes;     /* of their payloads */
 	struct lc__afloat afloat;   /* counted as stored before they are durable */
 	bool ended;                 /* there are no more items */
+	bool pending;               /* something was stored since the last commit */
+	struct lc__pace pace;       /* of commits */
 };
 
 /* ---- what is missing -------------------------------------------------------- */
@@ -150,11 +154,26 @@ look(struct run *run, size_t n)
 	return status;
 }
 
+/* Commit what was stored, unless that was done just now. */
+static lc_status
+commit_if_due(struct run *run)
+{
+	const uint64_t began_ns = run->pending ? lc__clock_ns() : 0;
+
+	if (!run->pending || !lc__pace_is_due(&run->pace, began_ns))
+		return LC_OK;
+	return_if_error(lc_flush(run->fill->cache));
+	lc__pace_note(&run->pace, began_ns, lc__clock_ns());
+	run->pending = false;
+	return LC_OK;
+}
+
 static lc_status
 idle(void *ctx)
 {
 	struct run *run = ctx;
 
+	return_if_error(commit_if_due(run));
 	return run->fill->idle == NULL ? LC_OK :
 	    run->fill->idle(run->fill->ctx, &run->filled);
 }
@@ -278,6 +297,7 @@ store(struct run *run, const struct lc__batch *batch, struct lc__item *item)
 		return fail(run, batch, item);
 	}
 	return_if_error(status);
+	run->pending = true;
 	run->filled.stored++;
 	run->filled.bytes += bytes;
 	lc__idset_remove(&run->asked, item->id);
@@ -299,7 +319,7 @@ done(void *ctx, struct lc__batch *batch)
 		    store(run, batch, &batch->items[i]) :
 		    fail(run, batch, &batch->items[i]);
 	lc__batch_free(batch);
-	return status;
+	return status == LC_OK ? commit_if_due(run) : status;
 }
 
 /* ---- the whole -------------------------------------------------------------------- */
