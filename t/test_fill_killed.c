@@ -10,11 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "dying.h"
 #include "fill/fill.h"
 #include "fill_set.h"
 #include "filling.h"
@@ -28,64 +26,6 @@
 #define CHUNK 12
 #define CHILDREN 2
 #define AHEAD 1
-
-/* ---- dying at a step ------------------------------------------------------- */
-
-/* How many writes and syncs of liblmdb are let through; the next one kills, before
- * it, or of a write behind its first half. 0: all. */
-static unsigned die_at;
-static _Atomic unsigned step;
-static bool die_halfway;
-
-static void
-die(void)
-{
-	kill(getpid(), SIGKILL);
-	for (;;)
-		pause();
-}
-
-static bool
-is_last(void)
-{
-	return die_at > 0 && ++step == die_at;
-}
-
-/* These take the places of those of the C library, for liblmdb too. */
-#pragma GCC visibility push(default)
-
-ssize_t
-pwrite(int fd, const void *data, size_t size, off_t offset)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_pwrite64, fd, data, size / 2, offset);
-		die();
-	}
-	return syscall(SYS_pwrite64, fd, data, size, offset);
-}
-
-ssize_t
-writev(int fd, const struct iovec *parts, int n)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_write, fd, parts[0].iov_base,
-			    parts[0].iov_len / 2);
-		die();
-	}
-	return syscall(SYS_writev, fd, parts, n);
-}
-
-int
-fdatasync(int fd)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_fdatasync, fd);
-}
-
-#pragma GCC visibility pop
 
 /* ---- filling --------------------------------------------------------------- */
 
@@ -150,8 +90,7 @@ fill_list(void *ctx)
 			.batch_bytes = 1 << 20
 		};
 
-		die_at = job->die_at;
-		die_halfway = job->die_halfway;
+		dying_begin(job->die_at, job->die_halfway, DYING_STORE);
 		need_ok(lc__fill_run(&how, &filled));
 	}
 	need(filled.there + filled.stored == IDS && filled.wrong == 0);
@@ -172,8 +111,7 @@ fill_shards(void *ctx)
 	};
 	struct lc__inputs_filled filled;
 
-	die_at = job->die_at;
-	die_halfway = job->die_halfway;
+	dying_begin(job->die_at, job->die_halfway, DYING_STORE);
 	need_ok(lc__inputs_run(&how, &filled));
 	need(filled.stopped + filled.failed + filled.bad == 0);
 	need_ok(lc_close(cache));

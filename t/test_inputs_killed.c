@@ -12,73 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "dying.h"
 #include "filling.h"
 #include "need.h"
 #include "sample.h"
 
 #define INPUTS 4
-
-/* ---- dying at a step ------------------------------------------------------- */
-
-/* How many writes and syncs of liblmdb are let through; the next one kills, before
- * it, or of a write behind its first half. 0: all. */
-static unsigned die_at, step;
-static bool die_halfway;
-
-static void
-die(void)
-{
-	kill(getpid(), SIGKILL);
-	for (;;)
-		pause();
-}
-
-static bool
-is_last(void)
-{
-	return die_at > 0 && ++step == die_at;
-}
-
-/* These take the places of those of the C library, for liblmdb too. */
-#pragma GCC visibility push(default)
-
-ssize_t
-pwrite(int fd, const void *data, size_t size, off_t offset)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_pwrite64, fd, data, size / 2, offset);
-		die();
-	}
-	return syscall(SYS_pwrite64, fd, data, size, offset);
-}
-
-ssize_t
-writev(int fd, const struct iovec *parts, int n)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_write, fd, parts[0].iov_base,
-			    parts[0].iov_len / 2);
-		die();
-	}
-	return syscall(SYS_writev, fd, parts, n);
-}
-
-int
-fdatasync(int fd)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_fdatasync, fd);
-}
-
-#pragma GCC visibility pop
 
 /* ---- writing --------------------------------------------------------------- */
 
@@ -137,8 +78,7 @@ write_in_turn(void *ctx)
 	lc_writer *writers[INPUTS];
 	bool left = true;
 
-	die_at = job->die_at;
-	die_halfway = job->die_halfway;
+	dying_begin(job->die_at, job->die_halfway, DYING_STORE);
 	cache = sample_open(job->root, "m", NULL);
 	need_ok(filling_declare(cache, INPUTS));
 	for (unsigned i = 0; i < job->n; i++)

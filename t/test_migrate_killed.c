@@ -11,121 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "dying.h"
 #include "migration.h"
 #include "need.h"
 #include "sample.h"
-
-/* ---- dying at a step ------------------------------------------------------------- */
-
-/* How many calls are let through; the next one kills. 0: all. Calls of the test's own
- * do not count. */
-static unsigned die_at, step;
-static bool die_halfway, counting;
-
-static void
-die(void)
-{
-	kill(getpid(), SIGKILL);
-	for (;;)
-		pause();
-}
-
-static bool
-is_last(void)
-{
-	return counting && ++step == die_at;
-}
-
-/* These take the places of those of the C library, for liblmdb too. */
-#pragma GCC visibility push(default)
-
-ssize_t
-write(int fd, const void *data, size_t size)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_write, fd, data, size / 2);
-		die();
-	}
-	return syscall(SYS_write, fd, data, size);
-}
-
-ssize_t
-pwrite(int fd, const void *data, size_t size, off_t offset)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_pwrite64, fd, data, size / 2, offset);
-		die();
-	}
-	return syscall(SYS_pwrite64, fd, data, size, offset);
-}
-
-ssize_t
-writev(int fd, const struct iovec *parts, int n)
-{
-	if (is_last()) {
-		if (die_halfway)
-			syscall(SYS_write, fd, parts[0].iov_base, parts[0].iov_len / 2);
-		die();
-	}
-	return syscall(SYS_writev, fd, parts, n);
-}
-
-int
-fdatasync(int fd)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_fdatasync, fd);
-}
-
-int
-fsync(int fd)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_fsync, fd);
-}
-
-int
-ftruncate(int fd, off_t size)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_ftruncate, fd, size);
-}
-
-int
-rename(const char *from, const char *to)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_renameat2, -100, from, -100, to, 0);
-}
-
-int
-link(const char *from, const char *to)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_linkat, -100, from, -100, to, 0);
-}
-
-int
-fchmod(int fd, mode_t mode)
-{
-	if (is_last())
-		die();
-	return (int)syscall(SYS_fchmod, fd, mode);
-}
-
-#pragma GCC visibility pop
 
 /* ---- running ----------------------------------------------------------------------- */
 
@@ -142,11 +33,9 @@ run(void *ctx)
 	const struct job *job = ctx;
 	struct lc__stage2_done done;
 
-	die_at = job->die_at;
-	die_halfway = job->halfway;
-	counting = true;
+	dying_begin(job->die_at, job->halfway, DYING_FILES);
 	need_ok(migration_run(job->m, &done));
-	counting = false;
+	dying_end();
 	/* Killed behind the end, it was a second run. */
 	if (job->check && done.counts.skipped == done.total)
 		migration_check_again(job->m, &done);
