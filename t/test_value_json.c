@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/part_path.h"
 #include "format/parts.h"
 #include "format/value_json.h"
+#include "value/part_path.h"
 #include "made_value.h"
 #include "need.h"
 

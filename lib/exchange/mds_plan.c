@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/part_path.h"
 #include "format/utf8.h"
 #include "value/node.h"
+#include "value/part_path.h"
 
 #define ID "id"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/part_path.h"
 #include "format/utf8.h"
+#include "value/part_path.h"
 
 /* ---- what can be a name ----------------------------------------------------------- */
 

@@ -11,9 +11,9 @@
 #include "exchange/webdataset_name.h"
 #include "exchange/webdataset_sample.h"
 #include "format/npy.h"
-#include "format/part_path.h"
 #include "format/utf8.h"
 #include "format/value_json.h"
+#include "value/part_path.h"
 
 /* A walk over a record. */
 struct layout {

@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "exchange/webdataset_name.h"
-#include "format/part_path.h"
 #include "format/parts.h"
+#include "value/part_path.h"
 
 struct lc__wds_member {
 	char *extension; /* its last part in small letters */

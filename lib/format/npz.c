@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "format/archive_write.h"
 #include "format/npy.h"
-#include "format/part_path.h"
 #include "format/parts.h"
 #include "format/utf8.h"
+#include "value/part_path.h"
 
 #define SUFFIX ".npy"
 #define SUFFIX_SIZE (sizeof(SUFFIX) - 1)

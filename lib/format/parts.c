@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "format/part_path.h"
+#include "value/part_path.h"
 
 /* A place in the tree: a part, or what holds others. */
 struct lc__part {

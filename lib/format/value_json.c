@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "format/base64.h"
-#include "format/part_path.h"
+#include "value/part_path.h"
 #include "value/tensor.h"
 
 struct reader {

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "format/base64.h"
 #include "format/json_text.h"
-#include "format/part_path.h"
 #include "format/utf8.h"
 #include "format/value_json.h"
+#include "value/part_path.h"
 #include "value/tensor.h"
 
 #define PLAIN_NAN UINT64_C(0x7ff8000000000000)

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "value/node.h"
+#include "value/part_path.h"
 
 /* Scanned before it is asked whether something was found. */
 #define BLOCK 4096
@@ -200,17 +201,10 @@ write_path(const lc_value *root, const lc_value *part, struct lc__buf *out)
 	if (part == root)
 		return;
 	write_path(root, part->parent, out);
-	if (out->size > 0)
-		lc__buf_append(out, ".", 1);
-	if (part->parent->kind != LC_MAP) {
-		lc__buf_printf(out, "%zu", position_of(part));
-		return;
-	}
-	for (const char *p = part->name; *p != '\0'; p++) {
-		if (*p == '.' || *p == '\\')
-			lc__buf_append(out, "\\", 1);
-		lc__buf_append(out, p, 1);
-	}
+	if (part->parent->kind == LC_MAP)
+		lc__path_name(out, part->name);
+	else
+		lc__path_index(out, position_of(part));
 }
 
 static lc_status
@@ -223,8 +217,7 @@ found_in(const lc_value *root, const lc_value *part)
 	if (path.failed)
 		status = lc__error_prefix("a part");
 	else
-		status = lc__error_prefix("part '%.*s'",
-		    path.size < 200 ? (int)path.size : 200, (char *)path.data);
+		status = lc__error_prefix("part '%.200s'", lc__path_text(&path));
 	lc__buf_free(&path);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "format/part_path.h"
+#include "value/part_path.h"
 
 #include <string.h>
 

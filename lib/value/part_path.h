@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The path of a part of a value, "boxes.0.score", as lc_value_find() reads it. */
-#ifndef LC_FORMAT_PART_PATH_H
-#define LC_FORMAT_PART_PATH_H
+#ifndef LC_VALUE_PART_PATH_H
+#define LC_VALUE_PART_PATH_H
 
 #include <stdbool.h>
 
