@@ -34,6 +34,11 @@ for wrong in "--pass x" "--pass vae" "--encoder x" "--encoder migrate=x" "--modu
 done
 check "no such file" 4 cachex migrate stage2 nowhere --out out
 check "a directory" 3 cachex migrate stage2 . --out out
+mkfifo pipe
+check "a pipe without a writer" 3 cachex migrate stage2 pipe --out out
+also "is told of" grep -q "pipe: it is no regular file" "$err"
+check "and verified" 3 cachex migrate stage2 pipe --out out --verify
+rm -r out
 
 # An empty file, and blank lines
 check "an empty file" 0 migrate
@@ -178,21 +183,45 @@ check "verify lists them" 1 bad --verify --pass dinov3 --pass migrate
 is "all" "$(grep -c : "$out")" 10
 also "and what is missing" grep -qx "records.jsonl:8: f: dinov3: missing" "$out"
 
+# An image_path that no cache_id can be made of
+long=$(head -c 65534 /dev/zero | tr '\0' L)
+printf '{"image_path": "%s", "width": 64, "height": 64}\n' "$long" a >records.jsonl
+rm -rf out records.jsonl.*
+check "a long name" 3 migrate
+is "is a bad line" "$(sed -n 's/^cachex: migrate: //p' "$err")" \
+	"records.jsonl:1:1: an image_id of 65534 bytes is too long"
+check "verify" 1 migrate --verify --pass migrate
+is "goes on behind it" "$(cut -c -72 "$out")" \
+"records.jsonl:1: an image_id of 65534 bytes is too long
+records.jsonl: 1 record; 1 bad line, 1 finding"
+
 # Sizes from images: of 24 x 16 pixels, and one that is not there
 base64 -d >cat.png <<'end'
 iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAIAAACDRijCAAAAAXNSR0IArs4c6QAAACBJREFUOI1j
 ZGBo4GJgoByxMAgwUAWMGjRq0KhBI9UgAPK6ApRUkkqeAAAAAElFTkSuQmCC
 end
-printf '%s\n' '{"image_path": "cat.png"}' '{"image_path": "x/dog.png", "height": 3}' >records.jsonl
+printf '%s\n' '{"image_path": "cat.png"}' '{"image_path": "x/dog.png", "height": 3}' \
+	'{"image_path": "pipe"}' >records.jsonl
 rm -rf out records.jsonl.*
 check "images" 3 migrate --images .
 also "one is not" grep -q "records.jsonl:2:1: no height and width, and ./x/dog.png: open: " "$err"
+also "nor is a pipe" grep -q "records.jsonl:3:1: no height and width, and ./pipe: no image" "$err"
 holds "one is there" grep -q '"image_id": "cat", "aspect_bucket": "1216x832"' records.jsonl
 
 # Where the backup goes, and whose directory it is
 make_records 3
 check "--backup" 0 migrate --backup kept
 holds "is made" test -s kept
+make_records 3
+cp records.jsonl before.jsonl
+ln -s . here
+for own in records.jsonl here/records.jsonl records.jsonl.stage2.tmp; do
+	check "--backup $own" 3 migrate --backup "$own"
+	also "is refused" grep -q "$own: the backup needs a name of its own" "$err"
+done
+holds "before anything is changed" cmp records.jsonl before.jsonl
+is "or written" "$(ls records.jsonl*)" records.jsonl
+check "without" 0 migrate
 cp records.jsonl other.jsonl
 check "another file" 3 cachex migrate stage2 other.jsonl --out out --shape 4
 also "says whose it is" grep -q "out/stage2 tells of /.*/records.jsonl; -f goes on with other.jsonl" "$err"
@@ -216,6 +245,12 @@ check "two at once" 0 sh -c "
 	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4; echo \$? >second
 	rm hold; wait \$!"
 is "the second is told so" "$(cat second)" 4
+make_records 3
+cp records.jsonl before.jsonl
+check "another directory, at once" 4 flock records.jsonl "$CACHEX" migrate stage2 \
+	records.jsonl --out out2 --shape 4
+also "is told so" grep -q "records.jsonl: another migration is running" "$err"
+holds "and writes nothing" cmp records.jsonl before.jsonl
 make_records 3
 : >hold; rm -f started
 check "stopped" 0 sh -c "

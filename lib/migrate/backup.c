@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,45 @@ look(const char *file, const char *name)
 	if (stat(file, &a) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return ITSELF;
 	return ANOTHER;
+}
+
+static const char *
+last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool
+find_dir(const char *path, struct stat *out)
+{
+	const size_t size = (size_t)(last_part(path) - path);
+	char *dir = size > 0 ? strndup(path, size) : strdup(".");
+	const bool found = dir != NULL && stat(dir, out) == 0;
+
+	free(dir);
+	return found;
+}
+
+/* Names, not files: another link to the file is a backup. */
+static bool
+is_same_name(const char *a, const char *b)
+{
+	struct stat dir_a, dir_b;
+
+	return strcmp(last_part(a), last_part(b)) == 0 && find_dir(a, &dir_a) &&
+	    find_dir(b, &dir_b) && dir_a.st_dev == dir_b.st_dev &&
+	    dir_a.st_ino == dir_b.st_ino;
+}
+
+lc_status
+lc__backup_check(const char *wanted, const char *file, const char *temporary)
+{
+	if (wanted == NULL ||
+	    (!is_same_name(wanted, file) && !is_same_name(wanted, temporary)))
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: the backup needs a name of its own", wanted);
 }
 
 lc_status

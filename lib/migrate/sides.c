@@ -50,7 +50,8 @@ probe_open(int fd, const char *path, struct lc__entry *entry)
 static lc_status
 probe_file(const char *path, struct lc__entry *entry)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Nor is there a wait for who writes to a pipe. */
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	lc_status status;
 
 	if (fd == -1)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "migrate/backup.h"
 #include "migrate/run.h"
 
 const char *const lc__stage2_passes[LC__PASSES + 1] = {
@@ -199,6 +200,7 @@ load(struct lc__run *run)
 	return_if_error(same_file(run, path));
 	if (asprintf(&run->temporary, "%s.stage2.tmp", run->state.file) < 0)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", run->how->file);
+	return_if_error(lc__backup_check(run->how->backup, run->state.file, run->temporary));
 	return find_start(run, stamp, recipe);
 }
 
@@ -211,7 +213,8 @@ open_file(struct lc__run *run)
 
 	if (run->in != -1)
 		close(run->in);
-	run->in = open(run->how->file, O_RDONLY | O_CLOEXEC);
+	/* Of a pipe nobody may have the other end. */
+	run->in = open(run->how->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (run->in == -1)
 		return lc__error_sys(errno, "%s: open", run->how->file);
 	if (fstat(run->in, &st) == -1)
@@ -334,6 +337,18 @@ open_state(struct lc__run *run, int *lock_fd)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
+/* Also those with another directory write the same new file. The lock is that of the file
+ * that is read, and goes with the process; where files have no locks the directory's has
+ * to do. */
+static lc_status
+lock_file(const struct lc__run *run)
+{
+	if (run->how->dry_run || flock(run->in, LOCK_EX | LOCK_NB) == 0 ||
+	    errno != EWOULDBLOCK)
+		return LC_OK;
+	return lc__error(LC_BUSY, 0, "%s: another migration is running", run->how->file);
+}
+
 static lc_status
 run_open(struct lc__run *run)
 {
@@ -341,6 +356,8 @@ run_open(struct lc__run *run)
 	lc_status status, closed;
 
 	status = open_file(run);
+	if (status == LC_OK)
+		status = lock_file(run);
 	if (status == LC_OK)
 		status = open_state(run, &lock_fd);
 	if (status == LC_OK)

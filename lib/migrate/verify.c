@@ -113,7 +113,7 @@ check_form(struct verifying *v)
 		found(v, "%s is still in the line", v->how->field);
 }
 
-/* LC_NOT_FOUND if it has none. */
+/* LC_NOT_FOUND if it has none, LC_INVALID if it cannot have one. */
 static lc_status
 find_id(struct verifying *v)
 {
@@ -140,8 +140,11 @@ check_entry(struct verifying *v)
 {
 	lc_status status = find_id(v);
 
-	if (status == LC_NOT_FOUND)
+	if (status == LC_NOT_FOUND || status == LC_INVALID)
 		v->id.size = 0;
+	if (status == LC_INVALID)
+		return status;
+	v->out->records++;
 	check_form(v);
 	if (status == LC_NOT_FOUND) {
 		found(v, "no image_id is claimed for it");
@@ -177,14 +180,13 @@ check_line(struct verifying *v, const struct lc__text_line *line)
 	status = lc__entry_read(line->text, line->size, v->how->field, &v->entry);
 	if (status == LC_OK)
 		status = check_old(v);
-	if (status == LC_CORRUPT || status == LC_INVALID) {
-		v->out->bad++;
-		found(v, "%s", lc_last_error()->text);
-		return LC_OK;
-	}
-	return_if_error(status);
-	v->out->records++;
-	return check_entry(v);
+	if (status == LC_OK)
+		status = check_entry(v);
+	if (status != LC_CORRUPT && status != LC_INVALID)
+		return status;
+	v->out->bad++;
+	found(v, "%s", lc_last_error()->text);
+	return LC_OK;
 }
 
 static lc_status
@@ -228,14 +230,16 @@ verify(struct verifying *v)
 	struct stat st;
 	lc_status status;
 
+	if (fstat(v->lines.fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", v->how->file);
+	if (!S_ISREG(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: it is no regular file", v->how->file);
 	return_if_error(open_modules(v));
 	status = lc__stage2_load(v->state_cache, &v->state);
 	if (status == LC_OK && v->state.phase != LC__STAGE2_DONE)
 		found(v, "its migration has not ended");
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
-	if (fstat(v->lines.fd, &st) == -1)
-		return lc__error_sys(errno, "%s: stat", v->how->file);
 	return check_lines(v, (uint64_t)st.st_size);
 }
 
@@ -246,7 +250,7 @@ lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
-	v.lines.fd = open(how->file, O_RDONLY | O_CLOEXEC);
+	v.lines.fd = open(how->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	status = v.lines.fd == -1 ? lc__error_sys(errno, "%s: open", how->file) : verify(&v);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		lc_discard(v.modules[p]);
