@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "run.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -445,6 +446,51 @@ START_TEST(new_file_is_gone)
 }
 END_TEST
 
+/* Where a run was killed in front of the rename. */
+static void
+stop_at_swap(struct migration *m)
+{
+	struct lc__stage2_state state;
+	lc_cache *cache;
+	int fd;
+
+	ck_assert_int_eq(rename(m->backup, m->file), 0);
+	assert_ok(lc__stage2_module(m->dir, &cache));
+	assert_ok(lc__stage2_load(cache, &state));
+	fd = open(m->file, O_RDONLY);
+	ck_assert_int_ne(fd, -1);
+	strcpy(state.renewed, state.stamp);
+	assert_ok(lc__stage2_stamp(fd, m->file, state.stamp));
+	close(fd);
+	state.phase = LC__STAGE2_SWAP;
+	state.rewriting = 1;
+	assert_ok(lc__stage2_store(cache, &state));
+	assert_ok(lc_close(cache));
+}
+
+/* The whole new file is gone, or another one, when it is to take the old one's place. */
+START_TEST(whole_file_is_gone)
+{
+	struct lc__stage2_done done;
+	struct migration m;
+	char path[300];
+	int fd;
+
+	migration_make(&m, run_scratch(), 100, run_seed(), 2);
+	assert_ok(migration_run(&m, &done));
+	stop_at_swap(&m);
+	if (_i == 1) {
+		snprintf(path, sizeof(path), "%s.stage2.tmp", m.file);
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+		ck_assert_int_eq(write(fd, "{}\n", 3), 3);
+		close(fd);
+	}
+	assert_ok(migration_run(&m, &done));
+	ck_assert(done.rewritten);
+	migration_check(&m, &done);
+}
+END_TEST
+
 /* Another tensor under the id that a record would have is not overwritten. */
 START_TEST(another_tensor)
 {
@@ -690,6 +736,7 @@ main(void)
 	tcase_add_test(tcase, goes_on);
 	tcase_add_test(tcase, changed_meanwhile);
 	tcase_add_test(tcase, new_file_is_gone);
+	tcase_add_loop_test(tcase, whole_file_is_gone, 0, 2);
 	tcase_add_loop_test(tcase, another_tensor, 0, 2);
 	tcase_add_test(tcase, one_id_twice);
 	tcase_add_test(tcase, refused);

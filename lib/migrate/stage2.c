@@ -161,6 +161,34 @@ same_file(struct lc__run *run, const char *path)
 	return LC_OK;
 }
 
+/* The whole new file may stand under its own name yet, or under the records'. */
+static bool
+new_file_is_whole(const struct lc__run *run, const char *stamp)
+{
+	char found[LC__STAMP_ROOM] = "";
+	int fd;
+
+	if (strcmp(stamp, run->state.renewed) == 0)
+		return true;
+	fd = open(run->temporary, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd == -1)
+		return false;
+	if (lc__stage2_stamp(fd, run->temporary, found) != LC_OK)
+		*found = '\0';
+	close(fd);
+	return strcmp(found, run->state.renewed) == 0;
+}
+
+static lc_status
+end_swap(struct lc__run *run, const char *stamp)
+{
+	if (new_file_is_whole(run, stamp))
+		return lc__run_swap(run);
+	say(run, "its new file is gone or was changed; its lines are gone through anew");
+	begin_anew(&run->state);
+	return LC_OK;
+}
+
 /* Where to go on, from the state that was found, or at the start. */
 static lc_status
 find_start(struct lc__run *run, const char *stamp, const char *recipe)
@@ -174,7 +202,7 @@ find_start(struct lc__run *run, const char *stamp, const char *recipe)
 	run->changed = state->generation > 0 && *state->recipe != '\0' &&
 	    state->phase != LC__STAGE2_DONE;
 	if (state->phase == LC__STAGE2_SWAP && !run->how->dry_run)
-		return_if_error(lc__run_swap(run));
+		return_if_error(end_swap(run, stamp));
 	if (strcmp(state->recipe, recipe) != 0 || state->phase == LC__STAGE2_DONE)
 		begin_anew(state);
 	else
