@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "fill/done.h"
 #include "fill/lines.h"
 #include "fill/tally.h"
 
@@ -31,9 +32,11 @@ lc__feed_is_idle(const struct lc__feed *feed)
 static void
 let_go(struct lc__feed *feed, enum lc__feed_state state)
 {
+	lc__stash_close(feed->stash);
 	lc__shard_close(feed->shard);
 	lc_writer_close(feed->writer);
 	feed->feeding->open -= feed->state == LC__FEED_OPEN;
+	feed->stash = NULL;
 	feed->shard = NULL;
 	feed->writer = NULL;
 	feed->has_line = false;
@@ -95,6 +98,21 @@ stop(struct lc__feed *feed, bool unread)
 }
 
 static lc_status
+open_stash(struct lc__feed *feed)
+{
+	const lc_input_info *info = lc_writer_info(feed->writer);
+	char *path = lc__stash_path(feed->feeding->dir, info->index);
+	lc_status status = LC_NO_MEMORY;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+	status = lc__stash_open(path, lc__stashed_source(info->fingerprint,
+	    lc__shard_key(feed->source->kind)), feed->done.line, &feed->stash);
+	free(path);
+	return status;
+}
+
+static lc_status
 open_shard(struct lc__feed *feed)
 {
 	const lc_input_info *info = lc_writer_info(feed->writer);
@@ -104,6 +122,7 @@ open_shard(struct lc__feed *feed)
 		return lc__error_prefix("%s", feed->source->path);
 	feed->offset = feed->done.offset;
 	feed->ended = false;
+	return_if_error(open_stash(feed));
 	return lc__shard_open(feed->source->path, feed->source->kind, &feed->done,
 	    &feed->shard);
 }
@@ -128,9 +147,11 @@ lc__feed_open(struct lc__feed *feed)
 		return status == LC_BUSY ? LC_OK : status;
 	feed->state = LC__FEED_OPEN;
 	feed->feeding->open++;
-	if (lc_writer_info(feed->writer)->finished)
+	if (lc_writer_info(feed->writer)->finished) {
+		lc__stash_remove(feed->feeding->dir,
+		    lc_writer_info(feed->writer)->index);
 		found_finished(feed);
-	else if (open_shard(feed) != LC_OK)
+	} else if (open_shard(feed) != LC_OK)
 		stop(feed, true);
 	return LC_OK;
 }
@@ -175,7 +196,53 @@ commit(struct lc__feed *feed, bool finish)
 	feed->offset = feed->done.offset;
 	feed->chunks += feed->records > 0;
 	feed->records = feed->bytes = 0;
+	lc__stash_forget(feed->stash, feed->done.line);
 	return LC_OK;
+}
+
+/* ---- keeping what came back ----------------------------------------------------- */
+
+lc_status
+lc__feed_check(void *ctx, const struct lc__item *item, const lc_value *value)
+{
+	const struct lc__inputs_fill *fill = ctx;
+
+	(void)item;
+	return lc__demands_value(fill->cache, &fill->demands, value);
+}
+
+/* Will nothing of this batch wait for others when it is taken? */
+static bool
+ends_chunk(const struct lc__feed *feed, const struct lc__sent *sent)
+{
+	const uint64_t chunk = feed->feeding->fill->chunk;
+	uint64_t records = feed->records, bytes = feed->bytes;
+
+	if (sent != feed->first)
+		return false;
+	for (size_t i = 0; i < sent->batch->count; i++) {
+		const struct lc__item *item = &sent->batch->items[i];
+		uint64_t more;
+
+		if (item->outcome != LC__ITEM_DONE)
+			return false;
+		more = lc__tally_bytes(item->value);
+		if (records > 0 && bytes + more > CHUNK_MOST)
+			records = bytes = 0;
+		records++;
+		bytes += more;
+		if (records == chunk || bytes >= LC__CHUNK_TENSORS)
+			records = bytes = 0;
+	}
+	return records == 0 || (feed->ended && sent->next == NULL);
+}
+
+static lc_status
+keep(struct lc__feed *feed, const struct lc__sent *sent)
+{
+	if (sent->batch->n_frames == sent->recalled || ends_chunk(feed, sent))
+		return LC_OK;
+	return lc__stash_add(feed->stash, sent->batch, sent->behind, sent->recalled);
 }
 
 /* ---- taking results --------------------------------------------------------------- */
@@ -332,13 +399,17 @@ lc_status
 lc__feed_back(struct lc__batch *batch)
 {
 	struct lc__sent *sent = (struct lc__sent *)(uintptr_t)batch->tag;
-
 	struct lc__feed *feed = sent->feed;
+	const struct lc__inputs_fill *fill = feed->feeding->fill;
 
 	sent->batch = batch;
 	feed->feeding->out--;
-	if (feed->state == LC__FEED_OPEN)
+	if (fill->back != NULL && sent->asked > 0)
+		fill->back(fill->ctx, batch);
+	if (feed->state == LC__FEED_OPEN) {
+		return_if_error(keep(feed, sent));
 		return take_all(feed);
+	}
 	/* It has stopped meanwhile. */
 	unlink_sent(feed, sent);
 	lc__sent_free(sent);
@@ -359,13 +430,29 @@ add_sent(struct lc__feed *feed, struct lc__sent *sent)
 	feed->last = sent;
 }
 
+/* What came back of the batch in a run before is not asked for again. */
+static lc_status
+recall(struct lc__feed *feed, struct lc__sent *sent)
+{
+	struct lc__feeding *feeding = feed->feeding;
+	struct lc__batch *batch = sent->batch;
+	size_t found;
+
+	return_if_error(lc__stash_recall(feed->stash, lc__feed_check,
+	    (void *)(uintptr_t)feeding->fill, batch, sent->behind, &found));
+	sent->asked = batch->count - found;
+	sent->recalled = batch->n_frames;
+	feeding->filled.recalled += found;
+	return LC_OK;
+}
+
 static void
 give_out(struct lc__feed *feed, struct lc__sent *sent, struct lc__batch **out)
 {
 	*out = sent->batch;
 	sent->batch->tag = (uintptr_t)sent;
 	feed->items += sent->batch->count;
-	feed->feeding->filled.items += sent->batch->count;
+	feed->feeding->filled.items += sent->asked;
 	feed->feeding->out++;
 	sent->batch = NULL;
 	add_sent(feed, sent);
@@ -384,6 +471,12 @@ lc__feed_next(struct lc__feed *feed, struct lc__batch **out)
 	if (status != LC_OK) {
 		stop(feed, true);
 		return LC_OK;
+	}
+	status = sent != NULL ? recall(feed, sent) : LC_OK;
+	if (status != LC_OK) {
+		lc__sent_free(sent);
+		lc__sent_free(bad);
+		return status;
 	}
 	if (sent != NULL)
 		give_out(feed, sent, out);

@@ -7,6 +7,7 @@
 #define LC_FILL_FEED_H
 
 #include "fill/inputs.h"
+#include "fill/stash.h"
 
 enum lc__feed_state {
 	LC__FEED_CLOSED,   /* not open: not yet, or its turn is over */
@@ -19,6 +20,7 @@ enum lc__feed_state {
 /** What a run has for all of its inputs. */
 struct lc__feeding {
 	const struct lc__inputs_fill *fill;
+	const char *dir;    /* of the module */
 	struct lc__inputs_filled filled;
 	size_t open;        /* inputs */
 	uint64_t out;       /* batches that are not back */
@@ -32,6 +34,7 @@ struct lc__feed {
 	enum lc__feed_state state;
 	lc_writer *writer;         /* while it is open */
 	struct lc__shard *shard;
+	struct lc__stash *stash;   /* what came back and is not committed */
 	struct lc__line line;      /* read and not in a batch */
 	bool has_line;
 	bool ended;                /* nothing more of the shard is to be read */
@@ -61,6 +64,10 @@ void lc__feed_close(struct lc__feed *feed);
  * more lines before it ends or stops. The state tells what became of it.
  */
 LC_CHECKED lc_status lc__feed_next(struct lc__feed *feed, struct lc__batch **out);
+
+/** May the value be taken? As in lc__work, with a struct lc__inputs_fill. */
+LC_CHECKED lc_status lc__feed_check(void *fill, const struct lc__item *item,
+    const lc_value *value);
 
 /** Take a batch back, which knows its feed. What stops the run is returned. */
 LC_CHECKED lc_status lc__feed_back(struct lc__batch *batch);

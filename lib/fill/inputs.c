@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "fill/done.h"
+#include "env/env.h"
 #include "fill/feed.h"
 #include "fill/fingerprint.h"
+#include "store/cache.h"
 
 /* A run under way. */
 struct run {
@@ -83,6 +84,8 @@ learn(void *ctx, const lc_input_info *info)
 	run->feeding.filled.shard_before += feed->offset;
 	if (info->finished) {
 		feed->state = LC__FEED_FINISHED;
+		if (!run->fill->dry_run)
+			lc__stash_remove(run->feeding.dir, info->index);
 		run->feeding.filled.finished++;
 	}
 	return 0;
@@ -106,6 +109,7 @@ prepare(struct run *run)
 	return_if_error(declare(run));
 	if (fill->cache == NULL)
 		return LC_OK;
+	run->feeding.dir = lc__env_path(fill->cache->env);
 	status = lc_inputs(fill->cache, learn, run);
 	run->feeding.filled.shard_done = run->feeding.filled.shard_before;
 	return status == LC_CANCELLED ? lc__error(LC_INVALID, 0, "the module has "
@@ -235,19 +239,14 @@ next(void *ctx, struct lc__batch **out)
 static lc_status
 check(void *ctx, const struct lc__item *item, const lc_value *value)
 {
-	const struct lc__inputs_fill *fill = ((const struct run *)ctx)->fill;
-
-	(void)item;
-	return lc__demands_value(fill->cache, &fill->demands, value);
+	return lc__feed_check((void *)(uintptr_t)((const struct run *)ctx)->fill, item,
+	    value);
 }
 
 static lc_status
 done(void *ctx, struct lc__batch *batch)
 {
-	const struct lc__inputs_fill *fill = ((const struct run *)ctx)->fill;
-
-	if (fill->back != NULL)
-		fill->back(fill->ctx, batch);
+	(void)ctx;
 	return lc__feed_back(batch);
 }
 

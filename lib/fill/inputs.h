@@ -31,6 +31,7 @@ struct lc__inputs_shard {
  *  stopped before them and the run was repeated, count again. */
 struct lc__inputs_filled {
 	uint64_t items;    /* given to producers */
+	uint64_t recalled; /* that came back before a run was killed, and were not stored */
 	uint64_t stored;   /* records that were committed */
 	uint64_t failed;   /* items */
 	uint64_t bad;      /* lines that are none of their kind or have no good id */
@@ -61,7 +62,8 @@ struct lc__inputs_fill {
 	 *  NULL: "SHARD:LINE", and ids are taken to be new. */
 	lc_status (*name)(void *ctx, const struct lc__inputs_shard *shard,
 	    const struct lc__line *line, struct lc__buf *out);
-	void (*back)(void *ctx, const struct lc__batch *batch); /* as in struct lc__fill */
+	void (*back)(void *ctx, const struct lc__batch *batch); /* as in struct lc__fill,
+	                                    unless no producer was asked for any of it */
 	/** Told of each item that failed, and of each bad line. NULL for nobody. */
 	void (*failed)(void *ctx, const struct lc__item *item);
 	/** Told of each input that stops before its end, and why. NULL for nobody. */

@@ -25,13 +25,6 @@ no_memory(void)
 	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
 }
 
-static const char *
-key_of(enum lc__shard_kind kind)
-{
-	return kind == LC__SHARD_JSONL ? "json" : kind == LC__SHARD_FILES ? "path" :
-	    "text";
-}
-
 static lc_status
 name_plainly(const struct lc__feed *feed, struct lc__buf *out)
 {
@@ -123,7 +116,7 @@ make_sent(const struct lc__feed *feed, struct draft *draft, struct lc__sent **ou
 		item->id = (lc_id){ bytes + pieces[i].id, pieces[i].id_size };
 		item->payload = (lc_id){ bytes + pieces[i].payload,
 			pieces[i].payload_size };
-		item->key = key_of(feed->source->kind);
+		item->key = lc__shard_key(feed->source->kind);
 		item->tag = i;
 		sent->behind[i] = pieces[i].behind;
 	}

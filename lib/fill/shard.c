@@ -35,6 +35,13 @@ lc__shard_kind_of(const char *path)
 	    strcmp(dot, ".ndjson") == 0) ? LC__SHARD_JSONL : LC__SHARD_TEXT;
 }
 
+const char *
+lc__shard_key(enum lc__shard_kind kind)
+{
+	return kind == LC__SHARD_JSONL ? "json" : kind == LC__SHARD_FILES ? "path" :
+	    "text";
+}
+
 /* ---- opening ---------------------------------------------------------------- */
 
 static lc_status

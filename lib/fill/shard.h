@@ -28,6 +28,9 @@ enum lc__shard_kind {
 /** The kind that a name tells: JSONL for .jsonl and .ndjson, else text. */
 enum lc__shard_kind lc__shard_kind_of(const char *path);
 
+/** What a line is called in a request: "json", "path" or "text". */
+const char *lc__shard_key(enum lc__shard_kind kind);
+
 /** A line, valid until the next call with the shard. */
 struct lc__line {
 	const unsigned char *data;

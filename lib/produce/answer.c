@@ -213,17 +213,37 @@ read_frame(struct lc__tokens in, struct lc__tokens *batch, struct lc__tokens *re
 }
 
 static lc_status
-check_batch(struct lc__tokens in, uint64_t number)
+read_number(struct lc__tokens in, uint64_t *out)
 {
 	struct lc__token batch;
 
 	if (in.at == NULL || !lc__token_next_any(&in, &batch) ||
 	    batch.kind != LC__TOKEN_UINT)
 		return lc__error(LC_INVALID, 0, "it does not say of which batch it is");
-	if (batch.number != number)
-		return lc__error(LC_INVALID, 0, "it is of batch %llu instead of %llu",
-		    (unsigned long long)batch.number, (unsigned long long)number);
+	*out = batch.number;
 	return LC_OK;
+}
+
+static lc_status
+check_batch(struct lc__tokens in, uint64_t number)
+{
+	uint64_t got = 0;
+
+	return_if_error(read_number(in, &got));
+	if (got != number)
+		return lc__error(LC_INVALID, 0, "it is of batch %llu instead of %llu",
+		    (unsigned long long)got, (unsigned long long)number);
+	return LC_OK;
+}
+
+lc_status
+lc__answer_number(const void *bytes, size_t size, uint64_t *out)
+{
+	const struct lc__tokens in = { bytes, (const unsigned char *)bytes + size };
+	struct lc__tokens batch = { NULL, NULL }, results = { NULL, NULL };
+
+	return_if_error(read_frame(in, &batch, &results));
+	return read_number(batch, out);
 }
 
 static lc_status

@@ -41,6 +41,9 @@ struct lc__answered {
 LC_CHECKED lc_status lc__answer_read(struct lc__answer *answer,
     const struct lc__portion *portion, const void *bytes, size_t size);
 
+/** The number of the request that an answer says it is to; LC_INVALID if it says none. */
+LC_CHECKED lc_status lc__answer_number(const void *bytes, size_t size, uint64_t *out);
+
 /**
  * Give the items of the portion what was read. Values' tensors are borrowed from the
  * answer's bytes.

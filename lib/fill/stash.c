@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "fill/stash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+
+/* Bytes of no use that a file may have beyond as many as are of use. */
+#define SLACK ((uint64_t)8 << 20)
+/* Pieces of a write. */
+#define PIECES 256
+
+/* Where an entry stands. */
+struct row {
+	uint64_t offset, size;
+	uint64_t first, last; /* lines */
+};
+
+struct lc__stash {
+	char *path;
+	int fd;                   /* -1: there is no file */
+	uint64_t source;
+	uint64_t size;            /* of the file */
+	struct row *rows;         /* those of use; first those that were there before, by
+	                             their first lines */
+	size_t count, room;
+	size_t before;            /* how many were there before */
+	size_t next;              /* of them, the first that is not of lines passed */
+	struct lc__buf bytes;     /* memory for writing */
+	struct lc__answer answer; /* memory for reading */
+};
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+}
+
+char *
+lc__stash_path(const char *dir, uint32_t input)
+{
+	char *path;
+
+	return asprintf(&path, "%s/fill.%u.part", dir, (unsigned)input) < 0 ? NULL : path;
+}
+
+static lc_status
+add_row(struct lc__stash *s, const struct row *row)
+{
+	if (s->count == s->room) {
+		const size_t room = s->room > 0 ? s->room * 2 : 64;
+		struct row *rows = reallocarray(s->rows, room, sizeof(*rows));
+
+		if (rows == NULL)
+			return no_memory();
+		s->rows = rows;
+		s->room = room;
+	}
+	s->rows[s->count++] = *row;
+	return LC_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+/* The size of the entry that stands there; 0 for none. */
+static uint64_t
+size_at(const struct lc__stash *s, uint64_t offset)
+{
+	unsigned char head[LC__STASHED_HEAD];
+
+	return s->size - offset < sizeof(head) ||
+	    pread(s->fd, head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head) ? 0 :
+	    lc__stashed_size(head, s->size - offset);
+}
+
+/* Read an entry; LC_CORRUPT if it is none. */
+static lc_status
+read_entry(const struct lc__stash *s, uint64_t offset, uint64_t size,
+    struct lc__buf *bytes, struct lc__stashed *out)
+{
+	bytes->size = 0;
+	if (lc__buf_append(bytes, NULL, (size_t)size) == NULL)
+		return no_memory();
+	for (size_t at = 0; at < size;) {
+		const ssize_t n = pread(s->fd, bytes->data + at, size - at,
+		    (off_t)(offset + at));
+		if (n <= 0 && (n == 0 || errno != EINTR))
+			return lc__error(LC_CORRUPT, 0, "%s: read", s->path);
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return lc__stashed_read(bytes->data, (size_t)size, out) ? LC_OK :
+	    lc__error(LC_CORRUPT, 0, "%s: damaged", s->path);
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Find the entries of use. What stands behind one that is torn is lost with it. */
+static lc_status
+scan(struct lc__stash *s, uint64_t line)
+{
+	struct lc__stashed entry;
+	uint64_t offset = 0, size;
+	lc_status status = LC_OK;
+
+	while (status == LC_OK && (size = size_at(s, offset)) > 0) {
+		status = read_entry(s, offset, size, &s->bytes, &entry);
+		if (status == LC_OK && entry.source == s->source && entry.last >= line)
+			status = add_row(s, &(struct row){ offset, size, entry.first,
+			    entry.last });
+		if (status == LC_OK)
+			offset += size;
+	}
+	if (status == LC_NO_MEMORY)
+		return status;
+	if (ftruncate(s->fd, (off_t)offset) == -1)
+		return lc__error_sys(errno, "%s: truncate", s->path);
+	s->size = offset;
+	s->before = s->count;
+	if (s->count > 0)
+		qsort(s->rows, s->count, sizeof(*s->rows), compare_rows);
+	return LC_OK;
+}
+
+static int
+open_file(const char *path, int flags)
+{
+	return open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags,
+	    0666);
+}
+
+static lc_status
+start(struct lc__stash *s, uint64_t line)
+{
+	struct stat st;
+
+	s->fd = open_file(s->path, 0);
+	if (s->fd == -1)
+		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s", s->path);
+	if (fstat(s->fd, &st) == -1)
+		return lc__error_sys(errno, "%s", s->path);
+	if (!S_ISREG(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: not a regular file", s->path);
+	s->size = (uint64_t)st.st_size;
+	return scan(s, line);
+}
+
+static void
+free_stash(struct lc__stash *s)
+{
+	if (s->fd != -1)
+		close(s->fd);
+	lc__answer_free(&s->answer);
+	lc__buf_free(&s->bytes);
+	free(s->rows);
+	free(s->path);
+	free(s);
+}
+
+/* What a kill left of rewriting it too. */
+static void
+remove_files(const char *path)
+{
+	char *new_path;
+
+	(void)unlink(path);
+	if (asprintf(&new_path, "%s.new", path) < 0)
+		return;
+	(void)unlink(new_path);
+	free(new_path);
+}
+
+lc_status
+lc__stash_open(const char *path, uint64_t source, uint64_t line, struct lc__stash **out)
+{
+	struct lc__stash *s = calloc(1, sizeof(*s));
+	lc_status status;
+
+	if (s == NULL || (s->path = strdup(path)) == NULL) {
+		free(s);
+		return no_memory();
+	}
+	s->fd = -1;
+	s->source = source;
+	status = start(s, line);
+	if (status == LC_OK)
+		*out = s;
+	else
+		free_stash(s);
+	return status;
+}
+
+void
+lc__stash_close(struct lc__stash *s)
+{
+	if (s == NULL)
+		return;
+	if (s->fd != -1 && s->count == 0)
+		remove_files(s->path);
+	free_stash(s);
+}
+
+void
+lc__stash_remove(const char *dir, uint32_t input)
+{
+	char *path = lc__stash_path(dir, input);
+
+	if (path != NULL)
+		remove_files(path);
+	free(path);
+}
+
+/* ---- adding ------------------------------------------------------------------- */
+
+/* Behind what is there, in a single write but for what is very large. */
+static lc_status
+write_pieces(const struct lc__stash *s, struct iovec *pieces, int n)
+{
+	while (n > 0) {
+		ssize_t wrote = writev(s->fd, pieces, n);
+
+		if (wrote == -1 && errno == EINTR)
+			continue;
+		if (wrote == -1)
+			return lc__error_sys(errno, "%s: write", s->path);
+		for (; n > 0 && (size_t)wrote >= pieces->iov_len; pieces++, n--)
+			wrote -= (ssize_t)pieces->iov_len;
+		if (n > 0) {
+			pieces->iov_base = (char *)pieces->iov_base + wrote;
+			pieces->iov_len -= (size_t)wrote;
+		}
+	}
+	return LC_OK;
+}
+
+static lc_status
+write_entry(struct lc__stash *s, const struct lc__batch *batch, size_t frame,
+    uint64_t *size)
+{
+	struct iovec pieces[PIECES] = { { s->bytes.data, s->bytes.size } };
+	int n = 1;
+	lc_status status = LC_OK;
+
+	*size = s->bytes.size;
+	for (; frame < batch->n_frames && status == LC_OK; frame++) {
+		const struct lc__buf *bytes = &batch->frames[frame];
+
+		if (n == PIECES) {
+			status = write_pieces(s, pieces, n);
+			n = 0;
+		}
+		pieces[n++] = (struct iovec){ bytes->data, bytes->size };
+		*size += bytes->size;
+	}
+	return status == LC_OK ? write_pieces(s, pieces, n) : status;
+}
+
+static lc_status
+create(struct lc__stash *s)
+{
+	if (s->fd == -1)
+		s->fd = open_file(s->path, O_CREAT);
+	return s->fd != -1 ? LC_OK : lc__error_sys(errno, "%s: create", s->path);
+}
+
+lc_status
+lc__stash_add(struct lc__stash *s, const struct lc__batch *batch,
+    const struct lc__place *behind, size_t first_frame)
+{
+	const struct lc__item *items = batch->items;
+	struct row row = {
+		.offset = s->size, .first = behind[items[0].tag].line - 1,
+		.last = behind[items[batch->count - 1].tag].line - 1
+	};
+	lc_status status;
+
+	s->bytes.size = 0;
+	return_if_error(lc__stashed_write(s->source, batch, behind, first_frame,
+	    &s->bytes));
+	return_if_error(create(s));
+	status = write_entry(s, batch, first_frame, &row.size);
+	if (status == LC_OK)
+		status = add_row(s, &row);
+	if (status == LC_OK)
+		s->size += row.size;
+	else if (ftruncate(s->fd, (off_t)s->size) == -1)
+		return status; /* what is torn is known by its checksum */
+	return status;
+}
+
+/* ---- recalling ---------------------------------------------------------------- */
+
+static lc_status
+recall_row(struct lc__stash *s, const struct row *row,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found)
+{
+	struct lc__buf bytes = { 0 };
+	struct lc__stashed entry;
+	lc_status status = read_entry(s, row->offset, row->size, &bytes, &entry);
+
+	if (status == LC_OK)
+		status = lc__stashed_give(&entry, &s->answer, check, ctx, batch, behind,
+		    found);
+	/* Values lie in the bytes: should they not be kept, the batch is not either. */
+	if (status == LC_OK && *found > 0)
+		status = lc__batch_keep(batch, &bytes);
+	lc__buf_free(&bytes);
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
+lc_status
+lc__stash_recall(struct lc__stash *s,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found)
+{
+	const uint64_t first = behind[0].line - 1, last = behind[batch->count - 1].line - 1;
+
+	*found = 0;
+	while (s->next < s->before && s->rows[s->next].last < first)
+		s->next++;
+	for (size_t i = s->next; i < s->before && s->rows[i].first <= last; i++) {
+		size_t n = 0;
+
+		if (s->rows[i].last >= first)
+			return_if_error(recall_row(s, &s->rows[i], check, ctx, batch,
+			    behind, &n));
+		*found += n;
+	}
+	return LC_OK;
+}
+
+/* ---- forgetting --------------------------------------------------------------- */
+
+/* The rows of use, one behind the other, in a file of their own. */
+static lc_status
+copy_rows(struct lc__stash *s, int to, const char *path)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct row *row = &s->rows[i];
+		struct lc__stashed entry;
+
+		return_if_error(read_entry(s, row->offset, row->size, &s->bytes, &entry));
+		return_if_error(lc__write_full(to, s->bytes.data, s->bytes.size, path));
+	}
+	return LC_OK;
+}
+
+static void
+move_rows(struct lc__stash *s)
+{
+	uint64_t offset = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		s->rows[i].offset = offset;
+		offset += s->rows[i].size;
+	}
+	s->size = offset;
+}
+
+/* Put a smaller file in the place of this one. Where that is not possible it stays. */
+static void
+rewrite_file(struct lc__stash *s)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s.new", s->path) < 0)
+		return;
+	fd = open_file(path, O_CREAT | O_TRUNC);
+	if (fd != -1 && copy_rows(s, fd, path) == LC_OK && rename(path, s->path) == 0) {
+		close(s->fd);
+		s->fd = fd;
+		move_rows(s);
+	} else if (fd != -1) {
+		(void)unlink(path);
+		close(fd);
+	}
+	free(path);
+}
+
+/* Of the rows only those that end behind the line; their bytes. */
+static uint64_t
+keep_rows(struct lc__stash *s, uint64_t line)
+{
+	size_t kept = 0, before = 0;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->rows[i].last < line)
+			continue;
+		before += i < s->before;
+		bytes += s->rows[i].size;
+		s->rows[kept++] = s->rows[i];
+	}
+	s->count = kept;
+	s->before = before;
+	s->next = 0;
+	return bytes;
+}
+
+void
+lc__stash_forget(struct lc__stash *s, uint64_t line)
+{
+	const uint64_t used = keep_rows(s, line);
+
+	if (s->fd == -1 || s->size == 0)
+		return;
+	if (used == 0 && ftruncate(s->fd, 0) == 0)
+		s->size = 0;
+	else if (used > 0 && s->size - used > used + SLACK)
+		rewrite_file(s);
+}
