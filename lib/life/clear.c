@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clear: all records leave in one commit. */
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/change.h"
@@ -38,6 +43,26 @@ clear(struct lc__change *change, void *claimed)
 	return clear_rows(change);
 }
 
+/* What cachex fill keeps of work for chunks to come: a fill that begins anew may make
+ * something else of the same lines. */
+static lc_status
+remove_kept(const char *dir)
+{
+	DIR *handle = opendir(dir);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (handle == NULL)
+		return lc__error_sys(errno, "%s: open", dir);
+	while (status == LC_OK && (entry = readdir(handle)) != NULL)
+		if (fnmatch("fill.[0-9]*.part", entry->d_name, 0) == 0 &&
+		    unlinkat(dirfd(handle), entry->d_name, 0) == -1)
+			status = lc__error_sys(errno, "%s/%s: remove", dir,
+			    entry->d_name);
+	closedir(handle);
+	return status;
+}
+
 static lc_status
 clear_module(lc_cache *cache, bool claimed)
 {
@@ -68,7 +93,9 @@ lc_clear(lc_cache *cache)
 	if (!filled)
 		return clear_module(cache, false);
 	return_if_error(lc__claim_all(cache->env, "clear"));
-	status = clear_module(cache, true);
+	status = remove_kept(lc__env_path(cache->env));
+	if (status == LC_OK)
+		status = clear_module(cache, true);
 	lc__claim_all_end(cache->env);
 	return status;
 }
