@@ -33,6 +33,15 @@ lc__get64(const void *p)
 	return le64toh(v);
 }
 
+/** Of up to 8 bytes, the lowest; the others are zero. */
+static inline uint64_t
+lc__get_few(const void *p, size_t size)
+{
+	unsigned char bytes[sizeof(uint64_t)] = { 0 };
+	memcpy(bytes, p, size);
+	return lc__get64(bytes);
+}
+
 static inline void
 lc__set16(void *p, uint16_t v)
 {

@@ -207,17 +207,6 @@ take_dtype(const unsigned char **at, const unsigned char *end, lc_dtype *out)
 	return lc__error(LC_CORRUPT, 0, "an array of dtype %u, which is none", **at);
 }
 
-/* A dimension of 1, 2, 4 or 8 bytes. */
-static uint64_t
-get_dim(const unsigned char *at, unsigned width)
-{
-	uint64_t dim = 0;
-
-	for (unsigned i = width; i > 0; i--)
-		dim = dim << 8 | at[i - 1];
-	return dim;
-}
-
 static lc_status
 take_shape(const unsigned char **at, const unsigned char *end, lc_tensor *type)
 {
@@ -234,7 +223,7 @@ take_shape(const unsigned char **at, const unsigned char *end, lc_tensor *type)
 	if ((size_t)(end - *at) < (size_t)type->ndim * width)
 		return cut();
 	for (uint32_t i = 0; i < type->ndim; i++, *at += width)
-		type->shape[i] = get_dim(*at, width);
+		type->shape[i] = lc__get_few(*at, width);
 	return LC_OK;
 }
 

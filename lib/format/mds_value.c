@@ -36,20 +36,10 @@ read_text(const char *bytes, size_t size, lc_value **out)
 	return made(lc_value_strn(bytes, size), out);
 }
 
-static uint64_t
-get_bits(const unsigned char *at, size_t size)
-{
-	uint64_t bits = 0;
-
-	for (size_t i = size; i > 0; i--)
-		bits = bits << 8 | at[i - 1];
-	return bits;
-}
-
 static lc_status
 read_number(lc_dtype dtype, const void *bytes, size_t size, lc_value **out)
 {
-	const uint64_t bits = get_bits(bytes, size);
+	const uint64_t bits = lc__get_few(bytes, size);
 	const unsigned unused = 64 - 8 * (unsigned)size;
 
 	switch (dtype) {

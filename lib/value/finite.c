@@ -95,23 +95,13 @@ words_have(const unsigned char *p, size_t size, const struct range *range)
 	return found != 0;
 }
 
-/* Up to 8 bytes; zeros, which are numbers, stand for the rest. */
-static uint64_t
-few_bytes(const unsigned char *p, size_t size)
-{
-	unsigned char word[sizeof(uint64_t)] = { 0 };
-
-	memcpy(word, p, size);
-	return lc__get64(word);
-}
-
 /* The place of the first element in the range among @p size bytes that may have one;
  * @p size if there is none. */
 static size_t
 find_here(const unsigned char *p, size_t size, const struct range *range)
 {
 	for (size_t at = 0; at < size; at += range->size)
-		if (in_range(range, few_bytes(p + at, range->size)) != 0)
+		if (in_range(range, lc__get_few(p + at, range->size)) != 0)
 			return at;
 	return size;
 }
@@ -152,7 +142,7 @@ describe_position(const lc_tensor *tensor, uint64_t element, char *out, size_t r
 static lc_status
 found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
 {
-	const uint64_t bits = few_bytes((const unsigned char *)tensor->data + at,
+	const uint64_t bits = lc__get_few((const unsigned char *)tensor->data + at,
 	    layout->size);
 	const uint64_t sign = (uint64_t)1 << (8 * layout->size - 1);
 	const bool infinite = layout->has_infinity &&
