@@ -3,29 +3,23 @@
 #include "exchange/outgoing.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "exchange/names.h"
+#include "exchange/npy_file.h"
 #include "exchange/outtree.h"
-#include "format/npy.h"
-
-#define SUFFIX ".npy"
 
 struct npy_out {
 	struct lc__flat_names names;
 	struct lc__out_tree tree;
-	bool bits;
-	struct lc__buf name;   /* of the file */
-	struct lc__buf header; /* and its first bytes */
+	struct lc__npy_file npy; /* the one that is written */
 };
 
 static void
 release(struct npy_out *out)
 {
 	lc__names_free(&out->names);
-	lc__buf_free(&out->name);
-	lc__buf_free(&out->header);
+	lc__npy_file_free(&out->npy);
 	free(out);
 }
 
@@ -38,8 +32,8 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	if (out == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	out->names.rule = LC__NAME_FILE;
-	out->names.suffix = SUFFIX;
-	out->bits = how->bits;
+	out->names.suffix = LC__NPY_SUFFIX;
+	out->npy.bits = how->bits;
 	status = lc__out_tree_begin(path, how, &out->tree);
 	if (status == LC_OK)
 		*result = out;
@@ -55,13 +49,9 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 	struct lc__out_file file = LC__OUT_FILE_NONE;
 	lc_status status;
 
-	out->name.size = out->header.size = 0;
-	return_if_error(lc__npy_encode_header(tensor, out->bits, &out->header));
-	lc__buf_append(&out->name, name, strlen(name));
-	if (lc__buf_append(&out->name, SUFFIX, sizeof(SUFFIX)) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	return_if_error(lc__out_tree_open(&out->tree, (char *)out->name.data, &file));
-	status = lc__out_file_write(&file, out->header.data, out->header.size);
+	return_if_error(lc__npy_file_begin(&out->npy, name, tensor));
+	return_if_error(lc__out_tree_open(&out->tree, lc__npy_file_name(&out->npy), &file));
+	status = lc__out_file_write(&file, out->npy.header.data, out->npy.header.size);
 	if (status == LC_OK)
 		status = lc__out_file_write(&file, tensor->data, tensor->nbytes);
 	if (status == LC_OK)

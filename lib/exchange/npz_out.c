@@ -7,19 +7,15 @@
 
 #include "base/error.h"
 #include "exchange/names.h"
+#include "exchange/npy_file.h"
 #include "exchange/outfile.h"
 #include "format/archive_write.h"
-#include "format/npy.h"
-
-#define SUFFIX ".npy"
 
 struct npz_out {
 	struct lc__flat_names names;
 	struct lc__out_file file;
 	struct lc__archive_writer *archive;
-	bool bits;
-	struct lc__buf name;   /* of the member */
-	struct lc__buf header; /* and its first bytes */
+	struct lc__npy_file npy; /* the member that is written */
 };
 
 static lc_status
@@ -36,8 +32,7 @@ discard(void *ctx)
 	lc__archive_discard(out->archive);
 	lc__out_file_discard(&out->file);
 	lc__names_free(&out->names);
-	lc__buf_free(&out->name);
-	lc__buf_free(&out->header);
+	lc__npy_file_free(&out->npy);
 	free(out);
 }
 
@@ -50,9 +45,9 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	if (out == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	out->names.rule = LC__NAME_MEMBER;
-	out->names.suffix = SUFFIX;
+	out->names.suffix = LC__NPY_SUFFIX;
 	out->file.fd = -1;
-	out->bits = how->bits;
+	out->npy.bits = how->bits;
 	status = lc__out_file_open(path, how, &out->file);
 	if (status == LC_OK)
 		status = lc__archive_create(LC__ARCHIVE_ZIP, take, &out->file,
@@ -72,15 +67,11 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 	if (strchr(name, '\\') != NULL)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "a backslash in a name, which readers of zip take for a slash");
-	out->name.size = out->header.size = 0;
-	return_if_error(lc__npy_encode_header(tensor, out->bits, &out->header));
-	lc__buf_append(&out->name, name, strlen(name));
-	if (lc__buf_append(&out->name, SUFFIX, sizeof(SUFFIX)) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	return_if_error(lc__archive_add(out->archive, (char *)out->name.data,
-	    out->header.size + tensor->nbytes));
-	return_if_error(lc__archive_append(out->archive, out->header.data,
-	    out->header.size));
+	return_if_error(lc__npy_file_begin(&out->npy, name, tensor));
+	return_if_error(lc__archive_add(out->archive, lc__npy_file_name(&out->npy),
+	    out->npy.header.size + tensor->nbytes));
+	return_if_error(lc__archive_append(out->archive, out->npy.header.data,
+	    out->npy.header.size));
 	return lc__archive_append(out->archive, tensor->data, tensor->nbytes);
 }
 
