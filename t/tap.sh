@@ -5,6 +5,8 @@
 #   is NAME ACTUAL EXPECTED                 compares two strings
 #   holds NAME COMMAND...                   the command succeeds; output as with check
 #   also NAME COMMAND...                    the same, but $out and $err stay as they are
+#   refuse NAME STATUS MESSAGE COMMAND...   this status, and this is all that is said
+#   wrong NAME STATUS MESSAGE COMMAND...    the same, and nothing is printed
 #   skip NAME REASON
 #   finish                                  the plan; last line of every script
 
@@ -64,6 +66,17 @@ also() {
 	if "$@" >"$scratch/.also" 2>&1 </dev/null; then result 0 "$name"; else
 		result 1 "$name"; echo "#   failed: $*"; show "$scratch/.also"
 	fi
+}
+
+refuse() {
+	what=$1 status=$2 message=$3; shift 3
+	check "$what: status" "$status" "$@"
+	is "$what: message" "$(cat "$err")" "$message"
+}
+
+wrong() {
+	refuse "$@"
+	is "$1: nothing printed" "$(cat "$out")" ""
 }
 
 skip() { count=$((count + 1)); echo "ok $count - $1 # SKIP $2"; }

@@ -7,11 +7,6 @@ mkdataset=$builddir/t/mkdataset
 export SOURCE_DATE_EPOCH=1700000000
 for variable in $(env | sed -n 's/^\(WAREHOUSE_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
 
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 # A value of the JSON line.
 value() { jq -r "$1" "$out"; }
 manifest() { jq -r "$2" "$1/current/manifest.json"; }

@@ -3,11 +3,6 @@
 # dump and load: a module as JSON lines.
 . "${srcdir:-.}/t/tap.sh"
 
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 put() { printf %s "$2" | cachex put m "$1" --dtype "$3" --shape "$4"; }
 
 put b abcd f32 1

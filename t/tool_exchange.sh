@@ -7,11 +7,6 @@
 python=${PYTHON:-python3}
 ids() { cachex ls -1 "$@" | tr '\n' ' '; }
 types() { cachex ls "$1" --json | sed 's/,"codec.*//; s/,"stored.*//' | cut -d, -f1-5; }
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 summary() { sed 's/; .*//' "$out"; }
 # same MODULE MODULE: the records of both, in full
 same() { cachex dump "$1" >"$scratch/1.dump" && cachex dump "$2" >"$scratch/2.dump" &&

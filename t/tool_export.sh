@@ -3,11 +3,6 @@
 # export, and what shard shows of it.
 . "${srcdir:-.}/t/tap.sh"
 
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 numbers() { sed 's/"seconds":[0-9.e+-]*/"seconds":N/' "$out"; }
 
 # 20 samples of 256 bytes, stored in an order that is not the keys'.

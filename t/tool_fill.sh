@@ -3,13 +3,6 @@
 # fill: what a module lacks, made by producers that work and by others that do not.
 . "${srcdir:-.}/t/tap.sh"
 
-# wrong NAME STATUS MESSAGE COMMAND...
-wrong() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-	is "$what: nothing printed" "$(cat "$out")" ""
-}
 producer="exec '$builddir/t/bad_producer'"
 # What fill printed, without bytes and rates.
 counts() { sed 's/;.*//' "$out"; }

@@ -5,13 +5,6 @@
 
 root=$XDG_CACHE_HOME/cachex
 fill() { "$builddir/t/fill_inputs" "$root" "$@"; }
-# wrong NAME STATUS MESSAGE COMMAND...
-wrong() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-	is "$what: nothing printed" "$(cat "$out")" ""
-}
 words() { tr '\n' ' ' <"$1"; }
 # A writer waits for the end of the pipe `go`, which nobody else may hold open: 3>&-.
 # Wait until a file has so many lines, as long as a process lives.

@@ -9,11 +9,6 @@ npy() {
 	cachex get scratch npy -o "$1"
 }
 ids() { cachex ls -1 "$@" | tr '\n' ' '; }
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 summary() { sed 's/; .*//' "$out"; }
 
 mkdir -p in/sub/deep in/.hidden

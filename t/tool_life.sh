@@ -4,11 +4,6 @@
 . "${srcdir:-.}/t/tap.sh"
 
 root=$XDG_CACHE_HOME/cachex
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 put() { printf %s "$3" | cachex put "$1" "$2" --dtype u8 --shape "${#3}"; }
 # One member of a line of JSON: number LINE NAME
 number() { printf '%s\n' "$1" | sed -n 's/.*"'"$2"'":\([0-9]*\).*/\1/p'; }

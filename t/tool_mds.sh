@@ -6,11 +6,6 @@
 python=${PYTHON:-python3}
 summary() { sed 's/; .*//' "$out"; }
 ids() { cachex ls -1 "$@" | tr '\n' ' '; }
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 # same MODULE MODULE: the records of both, in full
 same() { cachex dump "$1" >"$scratch/1.dump" && cachex dump "$2" >"$scratch/2.dump" &&
 	cmp "$scratch/1.dump" "$scratch/2.dump"; }

@@ -3,86 +3,86 @@
 # Options, variables, the configuration file, help and the messages about them.
 . "${srcdir:-.}/t/tap.sh"
 
-# wrong NAME MESSAGE COMMAND...: exit status 2, nothing printed, one line of error
-wrong() {
+# wrong_usage NAME MESSAGE COMMAND...: exit status 2, nothing printed, one line of error
+wrong_usage() {
 	what=$1 message=$2; shift 2
 	check "$what: status" 2 "$@"
 	is "$what: message" "$(cat "$err")" "$message"
 	is "$what: nothing printed" "$(cat "$out")" ""
 }
 
-wrong "no command" "cachex: a command is missing; cachex help lists them" cachex
-wrong "unknown command" "cachex: unknown command pt; did you mean put?" cachex pt
-wrong "swapped letters" "cachex: unknown command improt; did you mean import?" \
+wrong_usage "no command" "cachex: a command is missing; cachex help lists them" cachex
+wrong_usage "unknown command" "cachex: unknown command pt; did you mean put?" cachex pt
+wrong_usage "swapped letters" "cachex: unknown command improt; did you mean import?" \
 	cachex improt
-wrong "beginning of a command" "cachex: unknown command exp; did you mean export?" \
+wrong_usage "beginning of a command" "cachex: unknown command exp; did you mean export?" \
 	cachex exp
-wrong "nothing like it" "cachex: unknown command frobnicate; cachex help lists them" \
+wrong_usage "nothing like it" "cachex: unknown command frobnicate; cachex help lists them" \
 	cachex frobnicate
-wrong "help of an unknown command" "cachex: help: unknown command verfy; did you mean verify?" \
+wrong_usage "help of an unknown command" "cachex: help: unknown command verfy; did you mean verify?" \
 	cachex help verfy
-wrong "unknown option" "cachex: ls: unknown option --jsno; did you mean --json?" \
+wrong_usage "unknown option" "cachex: ls: unknown option --jsno; did you mean --json?" \
 	cachex ls --jsno
-wrong "unknown negated option" \
+wrong_usage "unknown negated option" \
 	"cachex: export: unknown option --no-metdata; did you mean --no-metadata?" \
 	cachex export --no-metdata m d
-wrong "an option like none" "cachex: ls: unknown option --frobnicate" cachex ls --frobnicate
-wrong "unknown letter" \
+wrong_usage "an option like none" "cachex: ls: unknown option --frobnicate" cachex ls --frobnicate
+wrong_usage "unknown letter" \
 	"cachex: get: unknown option -x (names that start with - stand behind --)" \
 	cachex get m -x
-wrong "unknown letter in a group" "cachex: ls: unknown option -x" cachex ls -lxz
-wrong "option of a command before it" "cachex: unknown option --dtype" \
+wrong_usage "unknown letter in a group" "cachex: ls: unknown option -x" cachex ls -lxz
+wrong_usage "option of a command before it" "cachex: unknown option --dtype" \
 	cachex --dtype f32 put
-wrong "value missing" "cachex: put: --dtype needs a value: NAME" cachex put m k --dtype
-wrong "value of a letter missing" "cachex: get: -o needs a value: FILE" cachex get m k -o
-wrong "no choice" "cachex: get: --format: 'png' is none of auto|npy|raw|json|npz|set" \
+wrong_usage "value missing" "cachex: put: --dtype needs a value: NAME" cachex put m k --dtype
+wrong_usage "value of a letter missing" "cachex: get: -o needs a value: FILE" cachex get m k -o
+wrong_usage "no choice" "cachex: get: --format: 'png' is none of auto|npy|raw|json|npz|set" \
 	cachex get m k --format png
-wrong "no number" "cachex: import: -j: not a number: 'two'" cachex import m . -j two
-wrong "negative number" "cachex: import: --threads: not a number: '-1'" \
+wrong_usage "no number" "cachex: import: -j: not a number: 'two'" cachex import m . -j two
+wrong_usage "negative number" "cachex: import: --threads: not a number: '-1'" \
 	cachex import m . --threads=-1
-wrong "huge number" "cachex: import: -j: not a number: '99999999999999999999'" \
+wrong_usage "huge number" "cachex: import: -j: not a number: '99999999999999999999'" \
 	cachex import m . -j 99999999999999999999
-wrong "no size" "cachex: export: --shard-size: not a size: '12Q' (as in 192M)" \
+wrong_usage "no size" "cachex: export: --shard-size: not a size: '12Q' (as in 192M)" \
 	cachex export m d --shard-size 12Q
-wrong "size too small" "cachex: export: --shard-size: '4095' is below 4K" \
+wrong_usage "size too small" "cachex: export: --shard-size: '4095' is below 4K" \
 	cachex export m d --shard-size 4095
-wrong "size above the largest" "cachex: export: --shard-size: '1.1T' is above 1T" \
+wrong_usage "size above the largest" "cachex: export: --shard-size: '1.1T' is above 1T" \
 	cachex export m d --shard-size 1.1T
-wrong "size too large" "cachex: export: --shard-size: not a size: '99999999E' (as in 192M)" \
+wrong_usage "size too large" "cachex: export: --shard-size: not a size: '99999999E' (as in 192M)" \
 	cachex export m d --shard-size 99999999E
-wrong "size zero" "cachex: export: --shard-size: '0' is below 4K" \
+wrong_usage "size zero" "cachex: export: --shard-size: '0' is below 4K" \
 	cachex export m d --shard-size 0
-wrong "value for a negated switch" "cachex: ls: --no-json takes no value" cachex ls --no-json=1
-wrong "no name" "cachex: ls: --root: an empty name" cachex ls --root ''
-wrong "no switch" "cachex: ls: --json: not a switch: 'maybe' (1 or 0)" cachex ls --json=maybe
-wrong "option of another subcommand" "cachex: shard: unknown option --output" \
+wrong_usage "value for a negated switch" "cachex: ls: --no-json takes no value" cachex ls --no-json=1
+wrong_usage "no name" "cachex: ls: --root: an empty name" cachex ls --root ''
+wrong_usage "no switch" "cachex: ls: --json: not a switch: 'maybe' (1 or 0)" cachex ls --json=maybe
+wrong_usage "option of another subcommand" "cachex: shard: unknown option --output" \
 	cachex shard verify --output x
-wrong "option of a subcommand before it" "cachex: shard: unknown option --ids" \
+wrong_usage "option of a subcommand before it" "cachex: shard: unknown option --ids" \
 	cachex shard --ids 3 inspect x
-wrong "word missing" \
+wrong_usage "word missing" \
 	"cachex: shard: an operand is missing: cachex shard inspect|verify|extract FILE..." cachex shard
-wrong "operand of a word missing" \
+wrong_usage "operand of a word missing" \
 	"cachex: shard: an operand is missing: cachex shard verify FILE..." cachex shard verify
-wrong "help of an unknown word" "cachex: help: unknown word verfy; did you mean verify?" \
+wrong_usage "help of an unknown word" "cachex: help: unknown word verfy; did you mean verify?" \
 	cachex help shard verfy
-wrong "help of a word that cannot be" "cachex: help: too many operands: x" cachex help get x
-wrong "operand missing" "cachex: get: an operand is missing: cachex get MODULE CACHE_ID" \
+wrong_usage "help of a word that cannot be" "cachex: help: too many operands: x" cachex help get x
+wrong_usage "operand missing" "cachex: get: an operand is missing: cachex get MODULE CACHE_ID" \
 	cachex get m
-wrong "operand too many" "cachex: get: too many operands: x" cachex get m k x
+wrong_usage "operand too many" "cachex: get: too many operands: x" cachex get m k x
 
 # The command's variables are read for it, and its errors name them.
-wrong "bad variable" "cachex: ls: CACHEX_JSON: not a switch: 'perhaps' (1 or 0)" \
+wrong_usage "bad variable" "cachex: ls: CACHEX_JSON: not a switch: 'perhaps' (1 or 0)" \
 	env CACHEX_JSON=perhaps "$CACHEX" ls
-wrong "bad variable of a command" \
+wrong_usage "bad variable of a command" \
 	"cachex: export: CACHEX_EXPORT_SHARD_SIZE: not a size: 'big' (as in 192M)" \
 	env CACHEX_EXPORT_SHARD_SIZE=big "$CACHEX" export m d
-wrong "bad variable seen by config" \
+wrong_usage "bad variable seen by config" \
 	"cachex: config: CACHEX_EXPORT_SHARD_SIZE: not a size: 'big' (as in 192M)" \
 	env CACHEX_EXPORT_SHARD_SIZE=big "$CACHEX" config
 check "another command's variable does not matter" 0 \
 	env CACHEX_EXPORT_SHARD_SIZE=big "$CACHEX" ls
 check "an empty variable is none" 0 env CACHEX_JSON= "$CACHEX" ls
-wrong "no place for the root" "cachex: ls: neither --root nor HOME is set" \
+wrong_usage "no place for the root" "cachex: ls: neither --root nor HOME is set" \
 	env -u HOME -u XDG_CACHE_HOME "$CACHEX" ls
 
 # Help needs no configuration and no module.
@@ -124,7 +124,7 @@ check "version as JSON" 0 cachex --version --json
 also "version as JSON names the output's version" \
 	grep -Eqx '\{"version":"[0-9.]+","json":1\}' "$out"
 
-wrong "a date that is none" \
+wrong_usage "a date that is none" \
 	"cachex: ls: SOURCE_DATE_EPOCH: not a number of seconds: 'today'" \
 	env SOURCE_DATE_EPOCH=today "$CACHEX" ls
 
@@ -174,17 +174,17 @@ also "every setting has a line" test "$(cachex config | wc -l)" -ge 45
 
 file=$scratch/xdg-config/cachex/config
 echo 'colour = never' >"$file"
-wrong "unknown key" "cachex: ls: $file:1: unknown key colour; did you mean color?" cachex ls
+wrong_usage "unknown key" "cachex: ls: $file:1: unknown key colour; did you mean color?" cachex ls
 printf '# one\n\nexport.shardsize = 1M\n' >"$file"
-wrong "unknown key of a command" \
+wrong_usage "unknown key of a command" \
 	"cachex: ls: $file:3: unknown key export.shardsize; did you mean export.shard-size?" \
 	cachex ls
 echo 'help = 1' >"$file"
-wrong "help is no setting" "cachex: ls: $file:1: unknown key help" cachex ls
+wrong_usage "help is no setting" "cachex: ls: $file:1: unknown key help" cachex ls
 echo 'root' >"$file"
-wrong "no value" "cachex: ls: $file:1: no '=' in the line" cachex ls
+wrong_usage "no value" "cachex: ls: $file:1: no '=' in the line" cachex ls
 echo 'import.threads = many' >"$file"
-wrong "bad value" "cachex: ls: $file:1: import.threads: not a number: 'many'" cachex ls
+wrong_usage "bad value" "cachex: ls: $file:1: import.threads: not a number: 'many'" cachex ls
 if [ "$(id -u)" = 0 ]; then skip "a home of another user" "root"; else
 	chmod 0 xdg-config
 	check "a home of another user" 0 cachex ls
@@ -194,7 +194,7 @@ check "help works all the same" 0 cachex ls --help
 check "version works all the same" 0 cachex --version
 rm "$file"
 mkdir "$file"
-wrong "a directory as file" "cachex: ls: $file: Is a directory" cachex ls
+wrong_usage "a directory as file" "cachex: ls: $file: Is a directory" cachex ls
 rmdir "$file"
 
 # Colour

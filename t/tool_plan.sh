@@ -3,13 +3,6 @@
 # plan: where the examples of a batch stand, and what an order costs.
 . "${srcdir:-.}/t/tap.sh"
 
-# wrong NAME STATUS MESSAGE COMMAND...
-wrong() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-	is "$what: nothing printed" "$(cat "$out")" ""
-}
 
 # A module of chunks of five records, 128 bytes each: chunk N has the numbers N0 to N4.
 chunk() {

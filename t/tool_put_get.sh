@@ -3,12 +3,6 @@
 # put and get: every way in, every way out, every refusal.
 . "${srcdir:-.}/t/tap.sh"
 
-# refuse NAME STATUS MESSAGE COMMAND...
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 # header DESCR SHAPE: the .npy header that NumPy writes
 header() {
 	text="{'descr': '$1', 'fortran_order': False, 'shape': $2, }"

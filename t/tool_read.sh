@@ -3,13 +3,6 @@
 # read: what it prints and writes, what readers see together, and where it goes on.
 . "${srcdir:-.}/t/tap.sh"
 
-# wrong NAME STATUS MESSAGE COMMAND...
-wrong() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-	is "$what: nothing printed" "$(cat "$out")" ""
-}
 words() { tr '\n' ' ' <"$out"; }
 # The next example of a token file.
 example_of() { od -An -t u8 -j 64 -N 8 "$1" | tr -d ' '; }

@@ -4,7 +4,7 @@
 . "${srcdir:-.}/t/tap.sh"
 mkdataset=$builddir/t/mkdataset
 
-refuse() {
+refuse_report() {
 	what=$1 status=$2 message=$3; shift 3
 	check "$what: status" "$status" "$@"
 	is "$what: message" "$(cat "$err")" "cachex: warehouse: $message"
@@ -57,15 +57,15 @@ also "puts an apostrophe in front" grep -q "^run,'=1+1,10," "$out"
 
 # The database
 check "--sqlite" 0 report house --sqlite house.db
-refuse "is not replaced" 4 "house.db: exists; -f replaces it" report house --sqlite house.db
+refuse_report "is not replaced" 4 "house.db: exists; -f replaces it" report house --sqlite house.db
 check "but with -f" 0 report -f house --sqlite house.db
 is "no temporary is left" "$(ls -A | grep -c 'house.db.')" 0
 echo precious >notes.db
-refuse "another file stays" 3 "notes.db: is no database of a warehouse and stays" \
+refuse_report "another file stays" 3 "notes.db: is no database of a warehouse and stays" \
 	report -f house --sqlite notes.db
 is "as it was" "$(cat notes.db)" precious
 touch house.db-journal
-refuse "so does one being written" 4 \
+refuse_report "so does one being written" 4 \
 	"house.db: somebody writes it: there is a -journal beside it" \
 	report -f house --sqlite house.db
 rm house.db-journal
@@ -112,23 +112,23 @@ also "a table beside it" grep -q '^classes ' "$out"
 also "has a plot of each" test "$(grep -c '<svg ' drift.html)" -ge 12
 check "to standard output" 1 report --drift house another -o -
 also "without the table" cmp drift.html "$out"
-refuse "a limit on nothing" 2 "--drift-limit: there is no box_sied; did you mean box_side?" \
+refuse_report "a limit on nothing" 2 "--drift-limit: there is no box_sied; did you mean box_side?" \
 	report --drift house another --drift-limit box_sied=1
-refuse "a limit that is none" 2 "--drift-limit: not a limit: 'box_side=2' (0 to 1)" \
+refuse_report "a limit that is none" 2 "--drift-limit: not a limit: 'box_side=2' (0 to 1)" \
 	report --drift house another --drift-limit box_side=2
-refuse "no limit" 2 "--drift-limit: not NAME=LIMIT: 'box_side'" \
+refuse_report "no limit" 2 "--drift-limit: not NAME=LIMIT: 'box_side'" \
 	report --drift house another --drift-limit box_side
 
 # What does not go together
-refuse "nothing to write" 2 "what to write? -o FILE, --csv FILE or --sqlite FILE" report house
-refuse "one to compare" 2 "--drift needs two warehouses, OLD NEW" report --drift house
-refuse "two to report on" 2 "one warehouse only; --drift compares two" \
+refuse_report "nothing to write" 2 "what to write? -o FILE, --csv FILE or --sqlite FILE" report house
+refuse_report "one to compare" 2 "--drift needs two warehouses, OLD NEW" report --drift house
+refuse_report "two to report on" 2 "one warehouse only; --drift compares two" \
 	report house another -o page.html
-refuse "two to standard output" 2 "-o and --csv cannot both go to standard output" \
+refuse_report "two to standard output" 2 "-o and --csv cannot both go to standard output" \
 	report house -o - --csv -
-refuse "a database to standard output" 2 "--sqlite needs the name of a file" \
+refuse_report "a database to standard output" 2 "--sqlite needs the name of a file" \
 	report house --sqlite -
-refuse "drift as CSV" 2 "--drift goes with neither --csv nor --sqlite" \
+refuse_report "drift as CSV" 2 "--drift goes with neither --csv nor --sqlite" \
 	report --drift house another --csv -
 
 # What is wrong with a warehouse does not keep its report away

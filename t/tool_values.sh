@@ -3,11 +3,6 @@
 # Structured values through the tool: every way in and out, and the same bytes.
 . "${srcdir:-.}/t/tap.sh"
 
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 # npy DESCR SHAPE BYTES >FILE: a .npy file; BYTES in octal escapes
 npy() {
 	text="{'descr': '$1', 'fortran_order': False, 'shape': $2, }"

@@ -3,11 +3,6 @@
 # view: what it draws, of what, and where that goes.
 . "${srcdir:-.}/t/tap.sh"
 
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 # Width and height as the PNG file has them.
 size_of() {
 	od -An -tu1 -j16 -N8 "$1" | awk '{ print $1 * 16777216 + $2 * 65536 + $3 * 256 + $4,

@@ -9,11 +9,6 @@ ids() { cachex ls -1 "$@" | tr '\n' ' '; }
 same() { # MODULE MODULE: the same records
 	cachex dump "$1" -o one.dump && cachex dump "$2" -o two.dump && cmp one.dump two.dump
 }
-refuse() {
-	what=$1 status=$2 message=$3; shift 3
-	check "$what: status" "$status" "$@"
-	is "$what: message" "$(cat "$err")" "$message"
-}
 files() { (cd "$1" && find . -type f | LC_ALL=C sort | tr '\n' ' '); }
 
 # ---- in: what tar packs ---------------------------------------------------------------
