@@ -241,7 +241,7 @@ make_records 3
 check "two at once" 0 sh -c "
 	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4 --encoder \
 		'vae=touch started; while [ -e hold ]; do sleep 0.05; done; $encoder vae' &
-	while [ ! -e started ]; do sleep 0.05; done
+	while [ ! -e started ] && kill -0 \$! 2>/dev/null; do sleep 0.05; done
 	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4; echo \$? >second
 	rm hold; wait \$!"
 is "the second is told so" "$(cat second)" 4
@@ -257,7 +257,7 @@ check "stopped" 0 sh -c "
 	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4 --encoder \
 		'vae=touch started; while [ -e hold ]; do sleep 0.05; done; $encoder vae' \
 		>stopped & pid=\$!
-	while [ ! -e started ]; do sleep 0.05; done
+	while [ ! -e started ] && kill -0 \$! 2>/dev/null; do sleep 0.05; done
 	kill -TERM \$pid; wait \$pid; echo \$? >status"
 rm -f hold
 is "says so" "$(cat status)" 143
