@@ -260,7 +260,7 @@ run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
 	int status = read_images(sizes, argc, argv);
 
 	if (run->warned > MOST_WARNINGS && !settings.verbose)
-		report_note("%llu more are outside 0.4 to 2.5",
+		report_note("and %llu more outside 0.4 to 2.5",
 		    (unsigned long long)(run->warned - MOST_WARNINGS));
 	if (status == EXIT_DONE && analyze != OPT_UNSET)
 		status = learn(run);

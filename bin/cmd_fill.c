@@ -101,7 +101,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/* ---- what is told of it ---------------------------------------------------------- */
+/* ---- what both ways are told -------------------------------------------------------- */
 
 static struct lc__producers
 producers_of(const char *module)
@@ -313,7 +313,7 @@ check_options(int argc)
 	if (exec_command == NULL && !dry_run)
 		return report_usage("--exec names the producer");
 	if (ids != NULL && argc > 1)
-		return report_usage("%s", "shards belong to --from");
+		return report_usage("shards belong to --from");
 	if (ids != NULL && (naming.field != NULL || naming.pattern != NULL ||
 	    kind != KIND_AUTO || skip_failed))
 		return report_usage("--id, --id-field, --kind and --skip-failed "

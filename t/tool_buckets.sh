@@ -189,7 +189,7 @@ seq 1 14 | sed 's/.*/1x100&/' >thin
 check "many thin images" 0 cachex buckets --files-from thin
 is "ten are named" "$(grep -c 'is outside 0.4 to 2.5' "$err")" 10
 is "the others counted" "$(tail -n 1 "$err")" \
-	"cachex: buckets: 4 more are outside 0.4 to 2.5"
+	"cachex: buckets: and 4 more outside 0.4 to 2.5"
 is "all of them in the table" "$(tail -n 1 "$out" | sed 's/.*; //')" "14 outside 0.4 to 2.5"
 check "with -v" 0 cachex buckets -v --files-from thin
 is "all are named" "$(wc -l <"$err" | tr -d ' ')" 14
