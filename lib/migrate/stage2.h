@@ -76,7 +76,7 @@ struct lc__stage2_needs {
 struct lc__stage2_done {
 	struct lc__stage2_counts counts;   /* of the whole migration, with what interrupted
 	                                      runs of it did */
-	uint64_t total;                    /* records: the first four of them */
+	uint64_t total;                    /* records: the sum of the first four counts */
 	struct lc__stage2_needs needs;
 	struct lc__filled filled[LC__PASS_MODULES]; /* of this run */
 	bool resumed;                      /* an interrupted run went before */
