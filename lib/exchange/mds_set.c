@@ -73,21 +73,34 @@ path_of(const struct lc__mds_set *set, const char *name)
 	return *set->name != '\0' ? lc__path_join(set->name, name) : strdup(name);
 }
 
-/* What is there of an index that lists other shards goes first. */
+/* Remove a file of what was there before; LC_NOT_FOUND if there is none. */
 static lc_status
-remove_index(const struct lc__mds_set *set)
+remove_old(const struct lc__mds_set *set, const char *name)
 {
-	char *name = path_of(set, LC__MDS_INDEX);
-	char *path = name != NULL ? lc__path_join(set->tree->path, name) : NULL;
+	char *below = path_of(set, name);
+	char *path = below != NULL ? lc__path_join(set->tree->path, below) : NULL;
 	lc_status status = LC_OK;
 
 	if (path == NULL)
 		status = no_memory();
-	else if (!set->tree->how.dry_run && unlink(path) == -1 && errno != ENOENT)
-		status = lc__error_sys(errno, "%s: remove", path);
+	else if (unlink(path) == -1)
+		status = errno == ENOENT ? LC_NOT_FOUND :
+		    lc__error_sys(errno, "%s: remove", path);
 	free(path);
-	free(name);
+	free(below);
 	return status;
+}
+
+/* What is there of an index that lists other shards goes first. */
+static lc_status
+remove_index(const struct lc__mds_set *set)
+{
+	lc_status status;
+
+	if (set->tree->how.dry_run)
+		return LC_OK;
+	status = remove_old(set, LC__MDS_INDEX);
+	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
 /* Place a file once it is on disk. */
@@ -352,28 +365,22 @@ lc__mds_set_put(struct lc__mds_set *set, lc_id id, const lc_value *value)
 
 /* ---- the end ------------------------------------------------------------------- */
 
-/* Shards of what was there before, behind the last one. */
+/* Shards of what was there before, behind the last one. What cannot be removed stays:
+ * no index lists it. */
 static lc_status
 remove_stale(const struct lc__mds_set *set)
 {
 	lc_status status = LC_OK;
-	bool more = set->tree->how.force && !set->tree->how.dry_run;
 
-	for (size_t i = set->shards; status == LC_OK && more; i++) {
-		char name[40], *below, *path = NULL;
+	if (!set->tree->how.force || set->tree->how.dry_run)
+		return LC_OK;
+	for (size_t i = set->shards; status == LC_OK; i++) {
+		char name[40];
 
 		snprintf(name, sizeof(name), "shard.%05zu.mds", i);
-		below = path_of(set, name);
-		if (below != NULL)
-			path = lc__path_join(set->tree->path, below);
-		if (path == NULL)
-			status = no_memory();
-		else if (unlink(path) == -1)
-			more = false;
-		free(path);
-		free(below);
+		status = remove_old(set, name);
 	}
-	return status;
+	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 static lc_status
