@@ -30,6 +30,8 @@ interrupt_install(void)
 
 	/* Some parents ignore it for themselves; a closed pipe ends a filter. */
 	signal(SIGPIPE, SIG_DFL);
+	/* A limit on the size of files is told as a full disk is, and cleaned up after. */
+	signal(SIGXFSZ, SIG_IGN);
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		struct sigaction action = { .sa_handler = on_signal }, old;

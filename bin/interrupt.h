@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/** Catch the signals that are not ignored; SIGPIPE ends the process, quietly. */
+/** Catch the signals that are not ignored; SIGPIPE ends the process, quietly, and a file
+ *  that may not grow is an error like any other. */
 void interrupt_install(void);
 /**
  * While set, the first signal is only noted, for work that must unwind; a

@@ -42,9 +42,9 @@ close_one(int *fd)
 	*fd = -1;
 }
 
-/* In the child, of which exec keeps what is ignored: only SIGPIPE is to be as every
- * program expects it, the others may be ignored on purpose. No handler of ours may run
- * there once signals are let in. */
+/* In the child, of which exec keeps what is ignored: SIGPIPE and SIGXFSZ are to be as
+ * every program expects them, the others may be ignored on purpose. No handler of ours
+ * may run there once signals are let in. */
 static void
 reset_signals(void)
 {
@@ -54,7 +54,8 @@ reset_signals(void)
 	fresh.sa_handler = SIG_DFL;
 	for (int number = 1; number < NSIG; number++)
 		if (sigaction(number, NULL, &action) == 0 &&
-		    (action.sa_handler != SIG_IGN || number == SIGPIPE))
+		    (action.sa_handler != SIG_IGN || number == SIGPIPE ||
+		    number == SIGXFSZ))
 			(void)sigaction(number, &fresh, NULL);
 	sigemptyset(&fresh.sa_mask);
 	sigprocmask(SIG_SETMASK, &fresh.sa_mask, NULL);
