@@ -354,10 +354,32 @@ make_noise(void)
 	fflush(stderr);
 }
 
+/* The ids of a request, a line each, behind what is in the file. */
+static void
+log_ids(void)
+{
+	const int fd = open(argument, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	msgpack_sbuffer lines;
+
+	msgpack_sbuffer_init(&lines);
+	for (uint32_t i = 0; i < job.items; i++) {
+		const msgpack_object *id = member(&job.item[i], "id");
+
+		msgpack_sbuffer_write(&lines, id->via.str.ptr, id->via.str.size);
+		msgpack_sbuffer_write(&lines, "\n", 1);
+	}
+	if (fd == -1 || write(fd, lines.data, lines.size) != (ssize_t)lines.size)
+		err(1, "%s", argument);
+	close(fd);
+	msgpack_sbuffer_destroy(&lines);
+}
+
 /* With a request that was read. */
 static void
 receive(void)
 {
+	if (is("logs"))
+		log_ids();
 	if (is("crash") || is("dies-behind-daemon"))
 		exit(4);
 	if (is("crash-on") && has_item(argument)) {

@@ -154,16 +154,22 @@ look(struct run *run, size_t n)
 	return status;
 }
 
+static uint64_t
+clock_of(const struct run *run)
+{
+	return run->fill->clock_ns != NULL ? run->fill->clock_ns() : lc__clock_ns();
+}
+
 /* Commit what was stored, unless that was done just now. */
 static lc_status
 commit_if_due(struct run *run)
 {
-	const uint64_t began_ns = run->pending ? lc__clock_ns() : 0;
+	const uint64_t began_ns = run->pending ? clock_of(run) : 0;
 
 	if (!run->pending || !lc__pace_is_due(&run->pace, began_ns))
 		return LC_OK;
 	return_if_error(lc_flush(run->fill->cache));
-	lc__pace_note(&run->pace, began_ns, lc__clock_ns());
+	lc__pace_note(&run->pace, began_ns, clock_of(run));
 	run->pending = false;
 	return LC_OK;
 }

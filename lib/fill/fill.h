@@ -50,6 +50,7 @@ struct lc__fill {
 	uint64_t batch;                  /* items a batch, at most */
 	uint64_t batch_bytes;            /* of payloads in a batch, at most, once it has one */
 	struct lc__failures *failures;   /* where failed items are written; NULL for nowhere */
+	uint64_t (*clock_ns)(void);      /* that commits follow; NULL for lc__clock_ns() */
 	bool dry_run;                    /* only look: what is neither there nor ends up
 	                                    stored or failed is missing */
 };
@@ -58,7 +59,8 @@ struct lc__fill {
  * Run. An id that comes again while it is being made, or after it failed, is not asked
  * for again. Memory is bounded by the batches on their way, and grows by some bytes for
  * each failed item. What is stored is durable when this returns, whatever it returns; the same
- * call does what is left.
+ * call does what is left. While it runs a batch is committed when it is back, unless ten
+ * times what the last commit took has not passed since that.
  * @return LC_OK, also when items failed; else what stopped it.
  */
 LC_CHECKED lc_status lc__fill_run(const struct lc__fill *fill, struct lc__filled *out);
