@@ -152,6 +152,7 @@ put_inputs(struct json *json, const struct lc__inputs_filled *filled)
 	jw_count(json, "failed", filled->failed);
 	jw_count(json, "bad", filled->bad);
 	jw_count(json, "items", filled->items);
+	jw_count(json, "recalled", filled->recalled);
 	jw_count(json, "chunks", filled->chunks);
 	jw_count(json, "bytes", filled->bytes);
 	jw_count(json, "inputs", filled->inputs);

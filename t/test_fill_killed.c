@@ -285,6 +285,12 @@ check_end(const struct job *job, const lc_fill *want)
 
 	fill_set_check(cache, job->set);
 	assert_ok(lc_close(cache));
+	for (unsigned i = 0; i < ROWS(sizes); i++) {
+		char path[4300];
+
+		snprintf(path, sizeof(path), "%s/m/fill.%u.part", job->root, i);
+		ck_assert_int_ne(access(path, F_OK), 0);
+	}
 	ck_assert_int_eq(got.final, 1);
 	ck_assert_uint_eq(got.records, LINES);
 	ck_assert_uint_eq(got.published, want->published);
@@ -364,6 +370,66 @@ START_TEST(shards_killed_at_any_moment)
 }
 END_TEST
 
+/* What a kill leaves of an input, damaged in some way; false if it leaves nothing. */
+static bool
+damage(const struct job *job, unsigned input, uint64_t *random)
+{
+	char path[4300], other[4300];
+	struct lc__buf bytes = { 0 };
+
+	snprintf(path, sizeof(path), "%s/m/fill.%u.part", job->root, input);
+	if (access(path, F_OK) != 0)
+		return false;
+	assert_ok(lc__read_file(path, 1 << 30, &bytes));
+	switch (run_random(random) % 4) {
+	case 0:
+		fill_set_write(path, bytes.data, run_random(random) % (bytes.size + 1));
+		break;
+	case 1:
+		if (bytes.size > 0)
+			bytes.data[run_random(random) % bytes.size] ^= 1;
+		fill_set_write(path, bytes.data, bytes.size);
+		break;
+	case 2:
+		for (size_t i = 0; i < bytes.size; i++)
+			bytes.data[i] = (unsigned char)run_random(random);
+		fill_set_write(path, bytes.data, bytes.size);
+		break;
+	default: /* of another input */
+		snprintf(other, sizeof(other), "%s/m/fill.%u.part", job->root,
+		    (input + 3) % ROWS(sizes));
+		ck_assert_int_eq(rename(path, other), 0);
+	}
+	lc__buf_free(&bytes);
+	return true;
+}
+
+START_TEST(what_is_kept_is_damaged)
+{
+	uint64_t random = run_seed();
+	unsigned damaged = 0;
+	struct fill_set set;
+	struct job job;
+	lc_fill want;
+
+	start_job(&job);
+	fill_set_make(&set, ROWS(sizes), sizes);
+	job.set = &set;
+	want = undisturbed(&job);
+	for (unsigned round = 0; round < 25; round++) {
+		job.root = run_scratch();
+		job.die_at = 20 + (unsigned)(run_random(&random) % 60);
+		ck_assert_int_eq(child_run(fill_shards, &job), 128 + SIGKILL);
+		for (unsigned input = 0; input < ROWS(sizes); input++)
+			damaged += damage(&job, input, &random);
+		job.die_at = 0;
+		ck_assert_int_eq(child_run(fill_shards, &job), 0);
+		check_end(&job, &want);
+	}
+	ck_assert_uint_gt(damaged, 25);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -374,6 +440,7 @@ main(void)
 	tcase_add_loop_test(tcase, list_killed_at_every_step, 0, 2);
 	tcase_add_loop_test(tcase, shards_killed_at_every_step, 0, 2);
 	tcase_add_test(tcase, shards_killed_at_any_moment);
+	tcase_add_test(tcase, what_is_kept_is_damaged);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

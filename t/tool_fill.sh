@@ -126,7 +126,7 @@ is "give the same order" "$(order u)" "$(order t)"
 is "of all of them" "$(cachex follow -q t --json | wc -l | tr -d ' ')" 1303
 printf 'one.txt\ntwo.txt\n' >list
 check "a list of shards" 0 cachex fill w --exec "$producer good" --from @list three --chunk 40 --json
-also "as JSON" grep -q '^{"stored":1303,"failed":0,"bad":0,"items":1303,"chunks":34,.*"inputs":3,"finished":3,"stopped":0,"left":0,.*"dry_run":false}$' "$out"
+also "as JSON" grep -q '^{"stored":1303,"failed":0,"bad":0,"items":1303,"recalled":0,"chunks":34,.*"inputs":3,"finished":3,"stopped":0,"left":0,.*"dry_run":false}$' "$out"
 is "gives the same" "$(order w)" "$(order t)"
 check "what is left" 0 cachex fill x -n --from one.txt two.txt three
 is "is counted" "$(cat "$out")" "1303 missing, 0 bad; 0 of 3 inputs finished"
@@ -176,6 +176,32 @@ check "one that works" 0 cachex fill r --exec "$producer good" --from one.txt th
 is "goes on there" "$(counts | head -n 1)" "910 stored, 0 failed, 0 bad"
 check "undisturbed" 0 cachex fill s --exec "$producer good" --from one.txt three --chunk 30
 is "it is the same" "$(order r)" "$(order s)"
+
+# What came back of a chunk that is not complete is kept beside the module's data.
+dir=$XDG_CACHE_HOME/cachex
+for m in kept gone; do
+	check "a producer that fails in a chunk" 1 cachex fill $m --exec "$producer crash-on one.txt:105" \
+		--from one.txt -j 1 --ahead 0 --chunk 30 -b 10 --retries 0 --give-up 0
+	is "stops there" "$(counts | head -n 1)" "90 stored, 10 failed, 0 bad"
+	also "and keeps what came back" test -s "$dir/$m/fill.0.part"
+done
+check "a module with it" 0 cachex verify kept
+check "can be copied" 0 cachex copy kept copied
+check "and backed up" 0 cachex backup kept "$PWD/kept.mdb"
+also "without it" test ! -e "$dir/copied/fill.0.part"
+is "it is one module" "$(cachex ls | grep -c kept)" 1
+check "a dry run" 0 cachex fill kept -n --from one.txt
+also "leaves it" test -s "$dir/kept/fill.0.part"
+check "the next run" 0 cachex fill kept --exec "$producer logs log" --from one.txt --chunk 30 -b 7 --json
+also "does not ask for that" grep -q '"items":900,"recalled":10,' "$out"
+is "by no other batches either" "$(grep -c . log) $(grep -cx 'one.txt:9[0-9]' log)" "900 0"
+also "and removes it" test ! -e "$dir/kept/fill.0.part"
+check "undisturbed" 0 cachex fill whole --exec "$producer good" --from one.txt --chunk 30
+is "it is the same too" "$(order kept)" "$(order whole)"
+check "cleared" 0 cachex clear -f gone
+also "it is gone" test ! -e "$dir/gone/fill.0.part"
+check "from the start" 0 cachex fill gone --exec "$producer good" --from one.txt --chunk 30 --json
+also "all is asked for" grep -q '"items":1000,"recalled":0,' "$out"
 
 # ---- what does not go together
 
