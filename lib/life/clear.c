@@ -55,7 +55,7 @@ remove_kept(const char *dir)
 	if (handle == NULL)
 		return lc__error_sys(errno, "%s: open", dir);
 	while (status == LC_OK && (entry = readdir(handle)) != NULL)
-		if (fnmatch("fill.[0-9]*.part", entry->d_name, 0) == 0 &&
+		if (fnmatch("fill.[0-9]*.part*", entry->d_name, 0) == 0 &&
 		    unlinkat(dirfd(handle), entry->d_name, 0) == -1)
 			status = lc__error_sys(errno, "%s/%s: remove", dir,
 			    entry->d_name);
