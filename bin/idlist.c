@@ -14,7 +14,7 @@
 #include "report.h"
 
 #define STEP ((size_t)64 << 10) /* bytes read at once */
-#define PATIENCE 200            /* ms, then signals are looked for */
+#define PATIENCE 5              /* ms, then there is nothing for now */
 
 int
 idlist_open(struct idlist *list, const char *path, bool null)
@@ -74,19 +74,17 @@ idlist_count(const struct idlist *list)
 	return n;
 }
 
-/* Wait until there is something to read, or a signal; what is wrong read() tells. */
+/* Is there something to read, or will there be soon? What is wrong read() tells. */
 static lc_status
 wait_readable(const struct idlist *list)
 {
 	struct pollfd poller = { .fd = list->fd, .events = POLLIN };
 	int ready;
 
-	do {
-		if (interrupt_pending() != 0)
-			return lc__error(LC_CANCELLED, 0, "stopped");
-		ready = poll(&poller, 1, PATIENCE);
-	} while (ready == 0 || (ready == -1 && errno == EINTR));
-	return LC_OK;
+	if (interrupt_pending() != 0)
+		return lc__error(LC_CANCELLED, 0, "stopped");
+	ready = poll(&poller, 1, PATIENCE);
+	return ready == 0 || (ready == -1 && errno == EINTR) ? LC_BUSY : LC_OK;
 }
 
 static lc_status

@@ -23,10 +23,9 @@ int idlist_open(struct idlist *list, const char *path, bool null);
 /** How many there are, as far as a file tells before it is read; 0: not known. */
 uint64_t idlist_count(const struct idlist *list);
 /**
- * The next one, valid until the next call; empty ones are passed over. While standard
- * input has nothing to read, signals are looked for.
- * @return LC_OK; LC_NOT_FOUND at the end; LC_INVALID for one that is too long;
- * LC_CANCELLED; LC_IO, LC_NO_MEMORY.
+ * The next one, valid until the next call; empty ones are passed over.
+ * @return LC_OK; LC_NOT_FOUND at the end; LC_BUSY if none can be read now; LC_INVALID for
+ * one that is too long; LC_CANCELLED after a signal; LC_IO, LC_NO_MEMORY.
  */
 lc_status idlist_next(struct idlist *list, lc_id *out);
 /** Harmless on one that is not open. */

@@ -24,6 +24,17 @@ cachex rm -f m 5 17 >/dev/null
 printf '5\n\n17\n5\n301\n17\n301' >some
 check "some are missing" 0 sh -c '"$0" fill m --exec "$1" --ids - <some' "$CACHEX" "$producer good"
 is "and asked for once" "$(counts)" "3 stored, 3 there, 0 wrong, 0 failed"
+stored() {
+	for _ in $(seq 600); do
+		"$CACHEX" has "$1" "$2" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+(echo slow; stored p1 slow && echo then; stored p1 then && printf and) |
+    "$CACHEX" fill p1 --exec "$producer good" --ids - >out 2>&1
+also "a pipe that waits for its answers gets them" stored p1 and
+is "each in a batch" "$(sed 's/;.*//' out)" "3 stored, 0 there, 0 wrong, 0 failed"
 check "a list with NUL bytes" 0 sh -c 'printf "a\nb\0c \0\0\377" | "$0" fill m --exec "$1" --ids - -z' \
 	"$CACHEX" "$producer good"
 is "has any bytes" "$(counts)" "3 stored, 0 there, 0 wrong, 0 failed"

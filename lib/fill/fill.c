@@ -30,6 +30,8 @@ struct run {
 	uint64_t missing_bytes;     /* of their payloads */
 	struct lc__afloat afloat;   /* counted as stored before they are durable */
 	bool ended;                 /* there are no more items */
+	bool waits;                 /* there are none now */
+	uint64_t out;               /* batches that are not back */
 	bool pending;               /* something was stored since the last commit */
 	struct lc__pace pace;       /* of commits */
 };
@@ -77,10 +79,10 @@ take_items(struct run *run, size_t *n)
 
 		memset(item, 0, sizeof(*item));
 		status = run->fill->next(run->fill->ctx, item);
-		if (status == LC_NOT_FOUND) {
-			run->ended = true;
+		run->ended = status == LC_NOT_FOUND;
+		run->waits = status == LC_BUSY;
+		if (run->ended || run->waits)
 			return LC_OK;
-		}
 		if (status == LC_OK)
 			status = own(item);
 		if (status != LC_OK)
@@ -259,15 +261,30 @@ make_batch(struct run *run, struct lc__batch **out)
 	return LC_OK;
 }
 
+/* Is there enough for a batch? */
+static bool
+is_full(const struct run *run)
+{
+	return run->n_missing >= run->fill->batch ||
+	    run->missing_bytes >= run->fill->batch_bytes;
+}
+
+/* While items come slowly, those that are there are made as soon as nothing else is. */
 static lc_status
 next(void *ctx, struct lc__batch **out)
 {
 	struct run *run = ctx;
 
-	while (!run->ended && run->n_missing < run->fill->batch &&
-	    run->missing_bytes < run->fill->batch_bytes)
+	run->waits = false;
+	while (!run->ended && !run->waits && !is_full(run))
 		return_if_error(gather(run));
-	return run->n_missing == 0 ? LC_NOT_FOUND : make_batch(run, out);
+	if (run->waits && (run->n_missing == 0 || run->out > 0))
+		return LC_BUSY;
+	if (run->n_missing == 0)
+		return LC_NOT_FOUND;
+	return_if_error(make_batch(run, out));
+	run->out++;
+	return LC_OK;
 }
 
 static lc_status
@@ -318,6 +335,7 @@ done(void *ctx, struct lc__batch *batch)
 	struct run *run = ctx;
 	lc_status status = LC_OK;
 
+	run->out--;
 	if (run->fill->back != NULL)
 		run->fill->back(run->fill->ctx, batch);
 	for (size_t i = 0; i < batch->count && status == LC_OK; i++)

@@ -96,6 +96,7 @@ turn(struct lc__run *run)
 	if (!tick)
 		return LC_OK;
 	run->idled_ns = run->turned_ns;
+	run->busy = false;
 	return run->work->idle != NULL ? run->work->idle(run->work->ctx) : LC_OK;
 }
 

@@ -36,7 +36,8 @@ struct lc__producers {
 /** Who has the work. All are called in the thread that called lc__produce(). */
 struct lc__work {
 	/** A batch to be worked on. LC_NOT_FOUND: there will be no more; LC_BUSY: none
-	 *  until another one has been taken back. */
+	 *  now; it is asked again when another one has been taken back, and several times
+	 *  a second. */
 	lc_status (*next)(void *ctx, struct lc__batch **out);
 	/** LC_OK if the value may be taken, else the item failed, of lc_last_error();
 	 *  LC_NO_MEMORY stops. Tensors' data may lie at any address. NULL: everything

@@ -20,7 +20,7 @@ struct lc__run {
 	struct lc__answer answer;   /* memory for reading */
 	uint64_t requests;          /* the number of the last one */
 	bool over;                  /* there is no more work to come */
-	bool busy;                  /* none until a batch has been taken back */
+	bool busy;                  /* there is none now */
 	bool answered;              /* some producer has answered something */
 	bool interrupted;           /* by a signal */
 	uint64_t clock_ns;          /* what counts for time-outs */
