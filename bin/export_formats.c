@@ -143,7 +143,6 @@ run(struct exporting *exporting, const char *target)
 	lc_status status;
 	double seconds;
 
-	progress_begin("export");
 	status = write_records(exporting);
 	if (status == LC_OK)
 		status = format->finish(exporting->file, &bytes);
@@ -173,10 +172,14 @@ export_records(lc_cache *cache, const char *target,
 		how.group = export_bucket_name;
 		how.group_ctx = &exporting.bucket;
 	}
+	/* Signals are only noted from here on: there will be a file to remove. */
+	progress_begin("export");
 	status = choice->format->begin(target, &how, &exporting.file);
+	if (status == LC_OK)
+		return run(&exporting, target);
+	progress_end();
 	if (status == LC_EXISTS)
 		return report_usage("%s; -f replaces it", lc_last_error()->text);
-	if (status == LC_INVALID)
-		return report_usage("%s", lc_last_error()->text);
-	return status == LC_OK ? run(&exporting, target) : report_file(status);
+	return status == LC_INVALID ? report_usage("%s", lc_last_error()->text) :
+	    report_file(status);
 }
