@@ -50,7 +50,7 @@ START_TEST(lines)
 		.cut = strstr(line_rows[_i].v1, "\"e\"") != NULL, .upgrade = true,
 		.id = { "I", 1 }, .bucket = "1x1"
 	};
-	struct lc__entry entry = { .count = 0 };
+	struct lc__line_entry entry = { .count = 0 };
 	struct lc__buf out = { 0 };
 
 	assert_ok(lc__entry_read(line_rows[_i].v1, strlen(line_rows[_i].v1), "e", &entry));
@@ -80,7 +80,7 @@ START_TEST(ids_in_lines)
 	const struct lc__entry_news news = {
 		.name = true, .id = { id_rows[_i].id, strlen(id_rows[_i].id) }
 	};
-	struct lc__entry entry = { .count = 0 };
+	struct lc__line_entry entry = { .count = 0 };
 	struct lc__buf out = { 0 }, want = { 0 };
 
 	assert_ok(lc__entry_read(id_rows[_i].line, strlen(id_rows[_i].line), "e", &entry));
@@ -132,7 +132,7 @@ static const struct {
 
 START_TEST(bad_lines)
 {
-	struct lc__entry entry = { .count = 0 };
+	struct lc__line_entry entry = { .count = 0 };
 
 	assert_status(lc__entry_read(bad_rows[_i].line, strlen(bad_rows[_i].line), "e",
 	    &entry), bad_rows[_i].status);

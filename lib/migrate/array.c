@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A record's array as a tensor. */
 #include "base/error.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 lc_status
-lc__run_array(const struct lc__stage2 *how, const struct lc__entry *entry,
+lc__migration_array(const struct lc__stage2 *how, const struct lc__line_entry *entry,
     struct lc__buf *elements, lc_tensor *out)
 {
 	const struct lc__json_slice array = entry->members[LC__ENTRY_ARRAY].value;

@@ -15,7 +15,8 @@ static const char *const names[LC__ENTRY_MEMBERS] = {
 };
 
 lc_status
-lc__entry_error(const struct lc__entry *entry, const char *at, const char *format, ...)
+lc__entry_error(const struct lc__line_entry *entry, const char *at,
+    const char *format, ...)
 {
 	char text[700];
 	va_list args;
@@ -28,7 +29,7 @@ lc__entry_error(const struct lc__entry *entry, const char *at, const char *forma
 }
 
 void
-lc__entry_free(struct lc__entry *entry)
+lc__entry_free(struct lc__line_entry *entry)
 {
 	lc__buf_free(&entry->path);
 	lc__buf_free(&entry->id);
@@ -45,7 +46,7 @@ which(struct lc__json_slice name, const char *array)
 }
 
 static lc_status
-note(struct lc__entry *out, const struct lc__json_member *member, const char *array)
+note(struct lc__line_entry *out, const struct lc__json_member *member, const char *array)
 {
 	const enum lc__entry_member i = which(member->name, array);
 
@@ -66,7 +67,7 @@ note(struct lc__entry *out, const struct lc__json_member *member, const char *ar
 
 /* The whole line is looked at, also behind a member that is there twice. */
 static lc_status
-read_members(struct lc__entry *out, const char *array)
+read_members(struct lc__line_entry *out, const char *array)
 {
 	struct lc__json_members all;
 	struct lc__json_member member;
@@ -87,7 +88,7 @@ read_members(struct lc__entry *out, const char *array)
 }
 
 static lc_status
-read_path(struct lc__entry *out)
+read_path(struct lc__line_entry *out)
 {
 	const struct lc__json_member *member = &out->members[LC__ENTRY_PATH];
 	lc_status status;
@@ -108,7 +109,7 @@ read_path(struct lc__entry *out)
 
 /* What is no image_id gets another value. */
 static lc_status
-read_id(struct lc__entry *out)
+read_id(struct lc__line_entry *out)
 {
 	const struct lc__json_member *member = &out->members[LC__ENTRY_ID];
 	lc_status status;
@@ -135,7 +136,7 @@ integer_of(const struct lc__json_member *member, uint64_t *out)
 
 /* 0 if it is not there, or null. */
 static lc_status
-read_side(const struct lc__entry *entry, enum lc__entry_member i, uint32_t *out)
+read_side(const struct lc__line_entry *entry, enum lc__entry_member i, uint32_t *out)
 {
 	const struct lc__json_member *member = &entry->members[i];
 	uint64_t number;
@@ -151,7 +152,7 @@ read_side(const struct lc__entry *entry, enum lc__entry_member i, uint32_t *out)
 }
 
 static lc_status
-read_array(struct lc__entry *out, const char *array)
+read_array(struct lc__line_entry *out, const char *array)
 {
 	const struct lc__json_member *member = &out->members[LC__ENTRY_ARRAY];
 
@@ -165,7 +166,7 @@ read_array(struct lc__entry *out, const char *array)
 }
 
 static bool
-is_v2(const struct lc__entry *entry)
+is_v2(const struct lc__line_entry *entry)
 {
 	uint64_t version;
 
@@ -176,7 +177,8 @@ is_v2(const struct lc__entry *entry)
 }
 
 lc_status
-lc__entry_read(const char *line, size_t size, const char *array, struct lc__entry *out)
+lc__entry_read(const char *line, size_t size, const char *array,
+    struct lc__line_entry *out)
 {
 	memset(out->members, 0, sizeof(out->members));
 	out->line = (struct lc__json_slice){ line, size };
@@ -222,7 +224,7 @@ end_of(struct lc__json_slice slice)
 
 /* The array, which is nearly all of it, is ASCII if it can be extracted. */
 static bool
-line_is_ascii(const struct lc__entry *entry)
+line_is_ascii(const struct lc__line_entry *entry)
 {
 	const struct lc__json_slice array = entry->members[LC__ENTRY_ARRAY].value;
 	const char *const end = end_of(entry->line);
@@ -233,7 +235,7 @@ line_is_ascii(const struct lc__entry *entry)
 }
 
 static struct style
-style_of(const struct lc__entry *entry)
+style_of(const struct lc__line_entry *entry)
 {
 	const bool colon = is_blank(entry->first.value.text[-1]);
 	const bool comma = entry->count > 1 ? is_blank(entry->second.name.text[-2]) : colon;
@@ -306,7 +308,7 @@ put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_n
 
 /* Where a line is copied from next, while parts of it are left out or replaced. */
 struct copying {
-	const struct lc__entry *entry;
+	const struct lc__line_entry *entry;
 	struct lc__buf *out;
 	const char *at;
 };
@@ -361,7 +363,7 @@ add_members(struct copying *copying, const struct lc__entry_news *news,
 
 /* The next member that is changed, behind `at`; LC__ENTRY_MEMBERS if there is none. */
 static enum lc__entry_member
-next_change(const struct lc__entry *entry, const struct lc__entry_news *news,
+next_change(const struct lc__line_entry *entry, const struct lc__entry_news *news,
     const char *at)
 {
 	enum lc__entry_member found = LC__ENTRY_MEMBERS;
@@ -379,7 +381,7 @@ next_change(const struct lc__entry *entry, const struct lc__entry_news *news,
 }
 
 lc_status
-lc__entry_write(const struct lc__entry *entry, const struct lc__entry_news *news,
+lc__entry_write(const struct lc__line_entry *entry, const struct lc__entry_news *news,
     struct lc__buf *out)
 {
 	struct copying copying = { entry, out, entry->line.text };

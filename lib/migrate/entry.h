@@ -22,7 +22,7 @@ enum lc__entry_member {
 	LC__ENTRY_MEMBERS
 };
 
-struct lc__entry {
+struct lc__line_entry {
 	struct lc__json_slice line;
 	struct lc__json_member members[LC__ENTRY_MEMBERS]; /* name.text is NULL for one that
 	                                                   is not there */
@@ -43,11 +43,11 @@ struct lc__entry {
  * cannot be migrated. Both with "column N: " at the start of the error.
  */
 LC_CHECKED lc_status lc__entry_read(const char *line, size_t size, const char *array,
-    struct lc__entry *out);
-void lc__entry_free(struct lc__entry *entry);
+    struct lc__line_entry *out);
+void lc__entry_free(struct lc__line_entry *entry);
 
 /** LC_INVALID as lc__entry_read() returns it, of a place in the line. */
-lc_status lc__entry_error(const struct lc__entry *entry, const char *at,
+lc_status lc__entry_error(const struct lc__line_entry *entry, const char *at,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /** What a line is to have. */
@@ -60,7 +60,7 @@ struct lc__entry_news {
 };
 
 /** Append the line. Of a line that is ASCII the new text is ASCII too. */
-LC_CHECKED lc_status lc__entry_write(const struct lc__entry *entry,
+LC_CHECKED lc_status lc__entry_write(const struct lc__line_entry *entry,
     const struct lc__entry_news *news, struct lc__buf *out);
 
 #endif

@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "migrate/claims.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 struct filling {
-	struct lc__run *run;
+	struct lc__migration *run;
 	enum lc__stage2_pass pass;
 	struct lc__text_lines lines;
-	struct lc__entry entry;   /* the line that is read */
-	struct lc__entry checked; /* the one whose result is looked at */
+	struct lc__line_entry entry;   /* the line that is read */
+	struct lc__line_entry checked; /* the one whose result is looked at */
 	struct lc__buf id, text;
 };
 
@@ -23,8 +23,8 @@ struct filling {
 static lc_status
 find_id(struct filling *f)
 {
-	const struct lc__run *run = f->run;
-	const struct lc__entry *entry = &f->entry;
+	const struct lc__migration *run = f->run;
+	const struct lc__line_entry *entry = &f->entry;
 	const struct lc__claimant who = {
 		.cache = run->state_cache, .generation = run->state.generation,
 		.line = f->lines.number, .path = { entry->path.data, entry->path.size }
@@ -92,9 +92,10 @@ check(void *ctx, const struct lc__item *item, const lc_value *value)
 		return LC_OK;
 	return_if_error(lc_value_as_tensor(value, &tensor));
 	if (lc__entry_read(item->payload.data, item->payload.size, f->run->how->field,
-	    &f->checked) != LC_OK || lc__run_sides(f->run->how, &f->checked) != LC_OK)
+	    &f->checked) != LC_OK ||
+	    lc__migration_sides(f->run->how, &f->checked) != LC_OK)
 		return LC_OK;
-	return lc__run_check_latents(&tensor, f->checked.width, f->checked.height);
+	return lc__migration_check_latents(&tensor, f->checked.width, f->checked.height);
 }
 
 static lc_status
@@ -159,7 +160,7 @@ fill_module(struct filling *f)
 }
 
 static lc_status
-fill_pass(struct lc__run *run, enum lc__stage2_pass pass)
+fill_pass(struct lc__migration *run, enum lc__stage2_pass pass)
 {
 	struct filling f = {
 		.run = run, .pass = pass, .lines = { .fd = run->in, .path = run->how->file }
@@ -177,7 +178,7 @@ fill_pass(struct lc__run *run, enum lc__stage2_pass pass)
 }
 
 lc_status
-lc__run_fill(struct lc__run *run)
+lc__migration_fill(struct lc__migration *run)
 {
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (run->how->pass[p] && run->how->encoder[p] != NULL)

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "ingest/space.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 /* So much of the file is looked at. */
 #define SAMPLE ((uint64_t)8 << 20)
@@ -22,7 +22,7 @@ struct seen {
 };
 
 static void
-note(const struct lc__stage2 *how, const struct lc__entry *entry, struct seen *seen)
+note(const struct lc__stage2 *how, const struct lc__line_entry *entry, struct seen *seen)
 {
 	seen->records++;
 	if (entry->array && how->pass[LC__PASS_MIGRATE])
@@ -32,8 +32,8 @@ note(const struct lc__stage2 *how, const struct lc__entry *entry, struct seen *s
 }
 
 static lc_status
-look(const struct lc__stage2 *how, struct lc__text_lines *lines, struct lc__entry *entry,
-    struct seen *seen)
+look(const struct lc__stage2 *how, struct lc__text_lines *lines,
+    struct lc__line_entry *entry, struct seen *seen)
 {
 	struct lc__text_line line;
 	lc_status status = LC_OK;
@@ -76,11 +76,11 @@ estimate(const struct lc__stage2 *how, const struct seen *seen, uint64_t size,
 }
 
 lc_status
-lc__run_needs(const struct lc__stage2 *how, int fd, uint64_t size,
+lc__migration_needs(const struct lc__stage2 *how, int fd, uint64_t size,
     struct lc__stage2_needs *out)
 {
 	struct lc__text_lines lines = { .fd = fd, .path = how->file };
-	struct lc__entry entry = { .count = 0 };
+	struct lc__line_entry entry = { .count = 0 };
 	struct seen seen = { 0 };
 	lc_status status;
 
@@ -96,7 +96,7 @@ lc__run_needs(const struct lc__stage2 *how, int fd, uint64_t size,
 
 /* Less what the modules and the new file have already. */
 static lc_status
-left(const struct lc__run *run, uint64_t *lines, uint64_t *tensors)
+left(const struct lc__migration *run, uint64_t *lines, uint64_t *tensors)
 {
 	const struct lc__stage2_needs *needs = &run->done->needs;
 	const uint64_t done = run->state.rewriting ? run->state.out : 0;
@@ -116,7 +116,7 @@ left(const struct lc__run *run, uint64_t *lines, uint64_t *tensors)
 
 /* "12 lines: 1234 bytes; ..." The file's directory, as what it holds may be a link. */
 lc_status
-lc__run_check_space(const struct lc__run *run)
+lc__migration_check_space(const struct lc__migration *run)
 {
 	uint64_t lines, tensors;
 	struct stat file, dir;

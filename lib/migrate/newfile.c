@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "migrate/backup.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 /* Whoever could read and write the old one can do so with the new one. */
 static lc_status
-take_mode(const struct lc__run *run)
+take_mode(const struct lc__migration *run)
 {
 	struct stat st;
 
@@ -32,7 +32,7 @@ take_mode(const struct lc__run *run)
 /* The name goes into the state first: what stands there after a kill is ours then. The
  * lines of the step that is going on are not done yet. */
 static lc_status
-name_backup(struct lc__run *run)
+name_backup(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
 	const struct lc__stage2_counts counts = state->counts;
@@ -47,7 +47,7 @@ name_backup(struct lc__run *run)
 }
 
 static lc_status
-keep_original(struct lc__run *run)
+keep_original(struct lc__migration *run)
 {
 	if (*run->state.backup == '\0')
 		return_if_error(name_backup(run));
@@ -55,7 +55,7 @@ keep_original(struct lc__run *run)
 }
 
 lc_status
-lc__run_begin_file(struct lc__run *run, uint64_t size)
+lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 {
 	return_if_error(keep_original(run));
 	run->out = open(run->temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -68,7 +68,7 @@ lc__run_begin_file(struct lc__run *run, uint64_t size)
 
 /* Is the file under this name still the one that was read? */
 static lc_status
-check_unchanged(const struct lc__run *run, char stamp[LC__STAMP_ROOM])
+check_unchanged(const struct lc__migration *run, char stamp[LC__STAMP_ROOM])
 {
 	const int fd = open(run->state.file, O_RDONLY | O_CLOEXEC);
 	lc_status status;
@@ -84,7 +84,7 @@ check_unchanged(const struct lc__run *run, char stamp[LC__STAMP_ROOM])
 }
 
 static lc_status
-promise(struct lc__run *run)
+promise(struct lc__migration *run)
 {
 	if (ftruncate(run->out, (off_t)run->state.out) == -1 || fsync(run->out) == -1)
 		return lc__error_sys(errno, "%s: sync", run->temporary);
@@ -94,7 +94,7 @@ promise(struct lc__run *run)
 }
 
 static lc_status
-swap(struct lc__run *run)
+swap(struct lc__migration *run)
 {
 	char stamp[LC__STAMP_ROOM];
 
@@ -106,7 +106,7 @@ swap(struct lc__run *run)
 }
 
 lc_status
-lc__run_swap(struct lc__run *run)
+lc__migration_swap(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
 

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "migrate/claims.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 /* Outside of these the ratio of a picture is unusual. */
 #define RATIO_LEAST 0.4
@@ -19,9 +19,9 @@
 
 /* What is used again for every line. */
 struct pass {
-	struct lc__run *run;
+	struct lc__migration *run;
 	struct lc__text_lines lines;
-	struct lc__entry entry;
+	struct lc__line_entry entry;
 	struct lc__buf out;      /* the step's new lines */
 	struct lc__buf id;       /* the record's */
 	struct lc__buf elements; /* its array's */
@@ -114,7 +114,7 @@ warn(const struct pass *pass, uint64_t *count, const char *format, ...)
 static lc_status
 claim(struct pass *pass, struct lc__claimed *claimed)
 {
-	const struct lc__entry *entry = &pass->entry;
+	const struct lc__line_entry *entry = &pass->entry;
 	const struct lc__claimant who = {
 		.cache = pass->run->state_cache, .generation = pass->run->state.generation,
 		.line = pass->lines.number, .path = { entry->path.data, entry->path.size },
@@ -172,7 +172,7 @@ lacks(struct pass *pass, lc_id id, bool *out)
 		*out = status != LC_OK || view.kind != LC_TENSOR ||
 		    lc__expect_tensor(&how->expect[p], &view.tensor) != LC_OK ||
 		    (p == LC__PASS_VAE && pass->entry.width > 0 && pass->entry.height > 0 &&
-		    lc__run_check_latents(&view.tensor, pass->entry.width,
+		    lc__migration_check_latents(&view.tensor, pass->entry.width,
 		    pass->entry.height) != LC_OK);
 		lc_view_release(&view);
 		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_CORRUPT)
@@ -199,7 +199,7 @@ count(struct pass *pass, bool upgraded, bool extracted, bool lacking)
 static void
 check_ratio(struct pass *pass)
 {
-	const struct lc__entry *entry = &pass->entry;
+	const struct lc__line_entry *entry = &pass->entry;
 	const double ratio = (double)entry->width / (double)entry->height;
 
 	if (ratio < RATIO_LEAST || ratio > RATIO_MOST)
@@ -212,7 +212,7 @@ check_ratio(struct pass *pass)
 static lc_status
 write_line(struct pass *pass, lc_id id, bool upgrade)
 {
-	const struct lc__entry *entry = &pass->entry;
+	const struct lc__line_entry *entry = &pass->entry;
 	const bool there = entry->members[LC__ENTRY_ARRAY].name.text != NULL;
 	struct lc__entry_news news = {
 		.cut = pass->run->how->pass[LC__PASS_MIGRATE] && there &&
@@ -237,7 +237,7 @@ write_line(struct pass *pass, lc_id id, bool upgrade)
 static lc_status
 find_id(struct pass *pass, lc_id *out)
 {
-	const struct lc__entry *entry = &pass->entry;
+	const struct lc__line_entry *entry = &pass->entry;
 	const struct lc__claimant who = {
 		.cache = pass->run->state_cache, .generation = pass->run->state.generation,
 		.line = pass->lines.number, .path = { entry->path.data, entry->path.size }
@@ -293,9 +293,9 @@ do_entry(struct pass *pass)
 	pass->compared = false;
 	pass->same = true;
 	if (upgrade)
-		return_if_error(lc__run_sides(how, &pass->entry));
+		return_if_error(lc__migration_sides(how, &pass->entry));
 	if (extract)
-		return_if_error(lc__run_array(how, &pass->entry, &pass->elements,
+		return_if_error(lc__migration_array(how, &pass->entry, &pass->elements,
 		    &pass->tensor));
 	if (how->dry_run)
 		return count_entry(pass, upgrade, extract);
@@ -399,7 +399,7 @@ read_step(struct pass *pass, bool *end)
 static lc_status
 write_step(struct pass *pass)
 {
-	struct lc__run *run = pass->run;
+	struct lc__migration *run = pass->run;
 
 	if (lseek(run->out, (off_t)run->state.out, SEEK_SET) == -1)
 		return lc__error_sys(errno, "%s: seek", run->temporary);
@@ -414,14 +414,14 @@ write_step(struct pass *pass)
 static lc_status
 end_step(struct pass *pass)
 {
-	struct lc__run *run = pass->run;
+	struct lc__migration *run = pass->run;
 
 	if (run->how->dry_run) {
 		run->state.in = pass->lines.offset;
 		return LC_OK;
 	}
 	if (pass->changed && !run->state.rewriting) {
-		return_if_error(lc__run_begin_file(run, run->state.in));
+		return_if_error(lc__migration_begin_file(run, run->state.in));
 		run->state.out = run->state.in;
 		run->state.rewriting = 1;
 	}
@@ -442,7 +442,7 @@ end_step(struct pass *pass)
 static lc_status
 tell(const struct pass *pass)
 {
-	const struct lc__run *run = pass->run;
+	const struct lc__migration *run = pass->run;
 	const struct lc__stage2 *how = run->how;
 
 	if (how->step != NULL && how->step(how->ctx, &run->state.counts, run->state.in,
@@ -467,7 +467,7 @@ steps(struct pass *pass)
 }
 
 lc_status
-lc__run_lines(struct lc__run *run)
+lc__migration_lines(struct lc__migration *run)
 {
 	const bool *asked = run->how->pass;
 	struct pass pass = {

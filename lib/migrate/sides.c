@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "etl/transform.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 /* As it is looked at: turned as its EXIF data says. */
 static lc_status
-probe(const void *bytes, size_t size, const char *path, struct lc__entry *entry)
+probe(const void *bytes, size_t size, const char *path, struct lc__line_entry *entry)
 {
 	struct lc__transformed found;
 	bool turned;
@@ -29,7 +29,7 @@ probe(const void *bytes, size_t size, const char *path, struct lc__entry *entry)
 
 /* Only the pages of its header are read. */
 static lc_status
-probe_open(int fd, const char *path, struct lc__entry *entry)
+probe_open(int fd, const char *path, struct lc__line_entry *entry)
 {
 	lc_status status;
 	struct stat st;
@@ -48,7 +48,7 @@ probe_open(int fd, const char *path, struct lc__entry *entry)
 }
 
 static lc_status
-probe_file(const char *path, struct lc__entry *entry)
+probe_file(const char *path, struct lc__line_entry *entry)
 {
 	/* Nor is there a wait for who writes to a pipe. */
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -63,7 +63,7 @@ probe_file(const char *path, struct lc__entry *entry)
 
 /* image_path below the directory, or where it says itself. */
 static char *
-find(const struct lc__stage2 *how, const struct lc__entry *entry)
+find(const struct lc__stage2 *how, const struct lc__line_entry *entry)
 {
 	char *name = strndup((const char *)entry->path.data, entry->path.size), *path;
 
@@ -75,7 +75,7 @@ find(const struct lc__stage2 *how, const struct lc__entry *entry)
 }
 
 lc_status
-lc__run_sides(const struct lc__stage2 *how, struct lc__entry *entry)
+lc__migration_sides(const struct lc__stage2 *how, struct lc__line_entry *entry)
 {
 	lc_status status;
 	char *path;
@@ -98,7 +98,7 @@ lc__run_sides(const struct lc__stage2 *how, struct lc__entry *entry)
 
 /* The Flux encoder's: 16 channels, an eighth of each side. */
 lc_status
-lc__run_check_latents(const lc_tensor *tensor, uint32_t width, uint32_t height)
+lc__migration_check_latents(const lc_tensor *tensor, uint32_t width, uint32_t height)
 {
 	if (tensor->ndim == 3 && tensor->shape[1] == height / 8 &&
 	    tensor->shape[2] == width / 8)

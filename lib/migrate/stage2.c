@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "migrate/backup.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 const char *const lc__stage2_passes[LC__PASSES + 1] = {
 	"dinov3", "vae", "t5", "migrate", NULL
@@ -25,7 +25,7 @@ const char *const lc__stage2_passes[LC__PASSES + 1] = {
 /* To put arrays into, and to look at what is there. What others have is only looked at,
  * and their data are not read for that. */
 static lc_status
-open_module(struct lc__run *run, int p, bool writes)
+open_module(struct lc__migration *run, int p, bool writes)
 {
 	lc_options options;
 	lc_status status;
@@ -41,7 +41,7 @@ open_module(struct lc__run *run, int p, bool writes)
 }
 
 lc_status
-lc__run_open_modules(struct lc__run *run)
+lc__migration_open_modules(struct lc__migration *run)
 {
 	const struct lc__stage2 *how = run->how;
 
@@ -53,7 +53,7 @@ lc__run_open_modules(struct lc__run *run)
 }
 
 lc_status
-lc__run_close_modules(struct lc__run *run)
+lc__migration_close_modules(struct lc__migration *run)
 {
 	lc_status first = LC_OK;
 
@@ -124,7 +124,7 @@ begin_anew(struct lc__stage2_state *state)
 }
 
 static void
-say(const struct lc__run *run, const char *what)
+say(const struct lc__migration *run, const char *what)
 {
 	char text[1000];
 
@@ -137,7 +137,7 @@ say(const struct lc__run *run, const char *what)
 /* The file is another one than the state tells of: its claims are of an older
  * generation, its offsets mean nothing. */
 static void
-renew_generation(struct lc__run *run, const char *stamp)
+renew_generation(struct lc__migration *run, const char *stamp)
 {
 	struct lc__stage2_state *state = &run->state;
 
@@ -150,7 +150,7 @@ renew_generation(struct lc__run *run, const char *stamp)
 }
 
 static lc_status
-same_file(struct lc__run *run, const char *path)
+same_file(struct lc__migration *run, const char *path)
 {
 	struct lc__stage2_state *state = &run->state;
 
@@ -163,7 +163,7 @@ same_file(struct lc__run *run, const char *path)
 
 /* The whole new file may stand under its own name yet, or under the records'. */
 static bool
-new_file_is_whole(const struct lc__run *run, const char *stamp)
+new_file_is_whole(const struct lc__migration *run, const char *stamp)
 {
 	char found[LC__STAMP_ROOM] = "";
 	int fd;
@@ -180,10 +180,10 @@ new_file_is_whole(const struct lc__run *run, const char *stamp)
 }
 
 static lc_status
-end_swap(struct lc__run *run, const char *stamp)
+end_swap(struct lc__migration *run, const char *stamp)
 {
 	if (new_file_is_whole(run, stamp))
-		return lc__run_swap(run);
+		return lc__migration_swap(run);
 	say(run, "its new file is gone or was changed; its lines are gone through anew");
 	begin_anew(&run->state);
 	return LC_OK;
@@ -191,7 +191,7 @@ end_swap(struct lc__run *run, const char *stamp)
 
 /* Where to go on, from the state that was found, or at the start. */
 static lc_status
-find_start(struct lc__run *run, const char *stamp, const char *recipe)
+find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 {
 	struct lc__stage2_state *state = &run->state;
 
@@ -212,7 +212,7 @@ find_start(struct lc__run *run, const char *stamp, const char *recipe)
 }
 
 static lc_status
-load(struct lc__run *run)
+load(struct lc__migration *run)
 {
 	char stamp[LC__STAMP_ROOM], path[LC__STATE_TEXT], recipe[LC__STATE_TEXT];
 	lc_status status;
@@ -235,7 +235,7 @@ load(struct lc__run *run)
 /* ---- files ------------------------------------------------------------------- */
 
 static lc_status
-open_file(struct lc__run *run)
+open_file(struct lc__migration *run)
 {
 	struct stat st;
 
@@ -256,7 +256,7 @@ open_file(struct lc__run *run)
 
 /* The new file of an interrupted run, as far as it is known to be good. */
 static lc_status
-reopen_new(struct lc__run *run)
+reopen_new(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
 	struct stat st;
@@ -304,53 +304,55 @@ lock(const char *dir, int *fd)
 /* ---- the whole --------------------------------------------------------------- */
 
 static lc_status
-lines_phase(struct lc__run *run)
+lines_phase(struct lc__migration *run)
 {
 	lc_status status, closed;
 
 	return_if_error(reopen_new(run));
-	status = lc__run_open_modules(run);
+	status = lc__migration_open_modules(run);
 	if (status == LC_OK)
-		status = lc__run_check_space(run);
+		status = lc__migration_check_space(run);
 	if (status == LC_OK)
-		status = lc__run_lines(run);
-	closed = lc__run_close_modules(run);
+		status = lc__migration_lines(run);
+	closed = lc__migration_close_modules(run);
 	if (status != LC_OK || closed != LC_OK)
 		return status != LC_OK ? status : closed;
-	return lc__run_swap(run);
+	return lc__migration_swap(run);
 }
 
 static lc_status
-migrate(struct lc__run *run)
+migrate(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
 
-	return_if_error(lc__run_needs(run->how, run->in, run->size, &run->done->needs));
+	return_if_error(lc__migration_needs(run->how, run->in, run->size,
+	    &run->done->needs));
 	if (state->phase == LC__STAGE2_LINES)
 		return_if_error(lines_phase(run));
 	return_if_error(open_file(run));
 	run->done->counts = state->counts;
-	return_if_error(lc__run_fill(run));
+	return_if_error(lc__migration_fill(run));
 	state->phase = LC__STAGE2_DONE;
 	return run->changed ? lc__stage2_store(run->state_cache, state) : LC_OK;
 }
 
 static lc_status
-count_only(struct lc__run *run)
+count_only(struct lc__migration *run)
 {
 	lc_status status, closed;
 
 	begin_anew(&run->state);
-	return_if_error(lc__run_needs(run->how, run->in, run->size, &run->done->needs));
-	status = lc__run_open_modules(run);
+	return_if_error(lc__migration_needs(run->how, run->in, run->size,
+	    &run->done->needs));
+	status = lc__migration_open_modules(run);
 	if (status == LC_OK)
-		status = lc__run_lines(run);
-	closed = lc__run_close_modules(run);
+		status = lc__migration_lines(run);
+	closed = lc__migration_close_modules(run);
 	return status != LC_OK ? status : closed;
 }
 
 static lc_status
-open_state(struct lc__run *run, int *lock_fd)
+open_state(struct lc__migration *run, int *lock_fd)
 {
 	lc_options options;
 	lc_status status;
@@ -369,7 +371,7 @@ open_state(struct lc__run *run, int *lock_fd)
  * that is read, and goes with the process; where files have no locks the directory's has
  * to do. */
 static lc_status
-lock_file(const struct lc__run *run)
+lock_file(const struct lc__migration *run)
 {
 	if (run->how->dry_run || flock(run->in, LOCK_EX | LOCK_NB) == 0 ||
 	    errno != EWOULDBLOCK)
@@ -378,7 +380,7 @@ lock_file(const struct lc__run *run)
 }
 
 static lc_status
-run_open(struct lc__run *run)
+run_open(struct lc__migration *run)
 {
 	int lock_fd = -1;
 	lc_status status, closed;
@@ -407,7 +409,7 @@ run_open(struct lc__run *run)
 lc_status
 lc__stage2_run(const struct lc__stage2 *how, struct lc__stage2_done *out)
 {
-	struct lc__run run = { .how = how, .done = out, .in = -1, .out = -1 };
+	struct lc__migration run = { .how = how, .done = out, .in = -1, .out = -1 };
 	const struct lc__stage2_counts *counts = &run.state.counts;
 	lc_status status;
 

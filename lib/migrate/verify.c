@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "migrate/claims.h"
-#include "migrate/run.h"
+#include "migrate/migration.h"
 
 struct verifying {
 	const struct lc__stage2 *how;
@@ -18,7 +18,7 @@ struct verifying {
 	lc_cache *modules[LC__PASS_MODULES]; /* NULL: not there */
 	struct lc__stage2_state state;
 	struct lc__text_lines lines;
-	struct lc__entry entry;
+	struct lc__line_entry entry;
 	struct lc__buf id, elements;
 	struct lc__stage2_verified *out;
 };
@@ -50,8 +50,8 @@ check_value(struct verifying *v, enum lc__stage2_pass p, const lc_view *view)
 	if (view->kind != LC_TENSOR)
 		return lc__error(LC_SCHEMA, 0, "is no tensor");
 	return_if_error(lc__expect_tensor(&v->how->expect[p], &view->tensor));
-	if (p == LC__PASS_VAE && lc__run_sides(v->how, &v->entry) == LC_OK)
-		return_if_error(lc__run_check_latents(&view->tensor, v->entry.width,
+	if (p == LC__PASS_VAE && lc__migration_sides(v->how, &v->entry) == LC_OK)
+		return_if_error(lc__migration_check_latents(&view->tensor, v->entry.width,
 		    v->entry.height));
 	return lc__finite_tensor(&view->tensor, nothing_else);
 }
@@ -101,7 +101,7 @@ is_bucket(const struct lc__json_slice text)
 static void
 check_form(struct verifying *v)
 {
-	const struct lc__entry *entry = &v->entry;
+	const struct lc__line_entry *entry = &v->entry;
 
 	if (!v->how->pass[LC__PASS_MIGRATE])
 		return;
@@ -117,7 +117,7 @@ check_form(struct verifying *v)
 static lc_status
 find_id(struct verifying *v)
 {
-	const struct lc__entry *entry = &v->entry;
+	const struct lc__line_entry *entry = &v->entry;
 	const struct lc__claimant who = {
 		.cache = v->state_cache, .generation = v->state.generation,
 		.line = v->lines.number, .path = { entry->path.data, entry->path.size }
@@ -160,13 +160,14 @@ check_entry(struct verifying *v)
 static lc_status
 check_old(struct verifying *v)
 {
-	struct lc__entry *entry = &v->entry;
+	struct lc__line_entry *entry = &v->entry;
 	lc_tensor tensor;
 
 	if (entry->v2 || !v->how->pass[LC__PASS_MIGRATE])
 		return LC_OK;
-	return_if_error(lc__run_sides(v->how, entry));
-	return entry->array ? lc__run_array(v->how, entry, &v->elements, &tensor) : LC_OK;
+	return_if_error(lc__migration_sides(v->how, entry));
+	return entry->array ? lc__migration_array(v->how, entry, &v->elements, &tensor) :
+	    LC_OK;
 }
 
 static lc_status

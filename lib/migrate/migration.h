@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A migration that is running: what its parts share. */
-#ifndef LC_MIGRATE_RUN_H
-#define LC_MIGRATE_RUN_H
+#ifndef LC_MIGRATE_MIGRATION_H
+#define LC_MIGRATE_MIGRATION_H
 
 #include "migrate/entry.h"
 #include "migrate/lines.h"
 #include "migrate/stage2.h"
 
-struct lc__run {
+struct lc__migration {
 	const struct lc__stage2 *how;
 	struct lc__stage2_state state;
 	struct lc__stage2_done *done;
@@ -21,38 +21,38 @@ struct lc__run {
 };
 
 /** Modules as they are needed: for putting arrays, and for looking at what is there. */
-LC_CHECKED lc_status lc__run_open_modules(struct lc__run *run);
+LC_CHECKED lc_status lc__migration_open_modules(struct lc__migration *run);
 /** Closes them; the first error counts. */
-LC_CHECKED lc_status lc__run_close_modules(struct lc__run *run);
+LC_CHECKED lc_status lc__migration_close_modules(struct lc__migration *run);
 
 /** Go through the lines, from state.in on, to the end. */
-LC_CHECKED lc_status lc__run_lines(struct lc__run *run);
+LC_CHECKED lc_status lc__migration_lines(struct lc__migration *run);
 /** Have the new file take the old one's place. */
-LC_CHECKED lc_status lc__run_swap(struct lc__run *run);
+LC_CHECKED lc_status lc__migration_swap(struct lc__migration *run);
 /** Run the encoders. */
-LC_CHECKED lc_status lc__run_fill(struct lc__run *run);
+LC_CHECKED lc_status lc__migration_fill(struct lc__migration *run);
 
 /** Begin the new file: keep the original, and copy the first @p size bytes of it. */
-LC_CHECKED lc_status lc__run_begin_file(struct lc__run *run, uint64_t size);
+LC_CHECKED lc_status lc__migration_begin_file(struct lc__migration *run, uint64_t size);
 
 /** The width and height of an entry, from its image if it does not tell them. LC_INVALID
  *  as lc__entry_read() returns it if they are not known. */
-LC_CHECKED lc_status lc__run_sides(const struct lc__stage2 *how,
-    struct lc__entry *entry);
+LC_CHECKED lc_status lc__migration_sides(const struct lc__stage2 *how,
+    struct lc__line_entry *entry);
 
 /** An entry's array, which is there. LC_INVALID likewise if it is not what how says.
  *  @param elements  gets the tensor's data */
-LC_CHECKED lc_status lc__run_array(const struct lc__stage2 *how,
-    const struct lc__entry *entry, struct lc__buf *elements, lc_tensor *out);
+LC_CHECKED lc_status lc__migration_array(const struct lc__stage2 *how,
+    const struct lc__line_entry *entry, struct lc__buf *elements, lc_tensor *out);
 
 /** Estimate from the first lines of the file. */
-LC_CHECKED lc_status lc__run_needs(const struct lc__stage2 *how, int fd, uint64_t size,
-    struct lc__stage2_needs *out);
+LC_CHECKED lc_status lc__migration_needs(const struct lc__stage2 *how, int fd,
+    uint64_t size, struct lc__stage2_needs *out);
 /** LC_NO_SPACE if there is less than what is needed from here on. */
-LC_CHECKED lc_status lc__run_check_space(const struct lc__run *run);
+LC_CHECKED lc_status lc__migration_check_space(const struct lc__migration *run);
 
 /** LC_SCHEMA if these are not the latents of an image of this size. */
-LC_CHECKED lc_status lc__run_check_latents(const lc_tensor *tensor, uint32_t width,
+LC_CHECKED lc_status lc__migration_check_latents(const lc_tensor *tensor, uint32_t width,
     uint32_t height);
 
 #endif
