@@ -121,7 +121,7 @@ next_pair(struct lc__tokens *in, struct lc__token *name, struct lc__tokens *valu
 }
 
 static lc_status
-set_error(struct lc__tokens value, struct lc__result *out)
+set_error(struct lc__tokens value, struct lc__answer_item *out)
 {
 	static const char other[] = "the producer gave an error that is no text";
 	struct lc__token text;
@@ -141,7 +141,7 @@ set_error(struct lc__tokens value, struct lc__result *out)
 
 /* One member of "results". */
 static lc_status
-read_result(struct lc__tokens *in, struct lc__token *id, struct lc__result *out)
+read_result(struct lc__tokens *in, struct lc__token *id, struct lc__answer_item *out)
 {
 	struct lc__token map, name;
 	struct lc__tokens value;
@@ -174,7 +174,7 @@ read_results(struct lc__answer *a, const struct lc__portion *portion,
     struct lc__tokens in)
 {
 	struct lc__token array, id;
-	struct lc__result result;
+	struct lc__answer_item result;
 	size_t i = 0;
 
 	if (!lc__token_next_any(&in, &array))
@@ -250,7 +250,8 @@ static lc_status
 make_results(struct lc__answer *a, size_t count)
 {
 	if (count > a->room) {
-		struct lc__result *result = realloc(a->result, count * sizeof(*result));
+		struct lc__answer_item *result = realloc(a->result,
+		    count * sizeof(*result));
 		if (result == NULL)
 			return lc__error(LC_NO_MEMORY, 0, "out of memory");
 		a->result = result;
@@ -281,7 +282,7 @@ lc__answer_read(struct lc__answer *a, const struct lc__portion *portion,
 
 /* Its value, or LC_INVALID and why it has none. */
 static lc_status
-read_value(struct lc__answer *a, const struct lc__result *result, lc_value **out)
+read_value(struct lc__answer *a, const struct lc__answer_item *result, lc_value **out)
 {
 	if (result->error != NULL)
 		return lc__error(LC_INVALID, 0, "%.*s",
@@ -297,7 +298,8 @@ read_value(struct lc__answer *a, const struct lc__result *result, lc_value **out
 }
 
 static lc_status
-take_one(struct lc__answer *a, const struct lc__result *result, struct lc__item *item,
+take_one(struct lc__answer *a, const struct lc__answer_item *result,
+    struct lc__item *item,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
     void *ctx)
 {

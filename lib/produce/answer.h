@@ -9,7 +9,7 @@
 #include "produce/value_mpack.h"
 
 /** What an answer has for an item; borrowed from it. */
-struct lc__result {
+struct lc__answer_item {
 	bool there;
 	const void *value;        /* an object; NULL if it has none */
 	size_t value_size;
@@ -19,7 +19,7 @@ struct lc__result {
 
 /** The present answer, and memory for the next ones; all zero is new. */
 struct lc__answer {
-	struct lc__result *result; /* of each item of the portion */
+	struct lc__answer_item *result; /* of each item of the portion */
 	size_t room;               /* results that fit */
 	uint32_t *slot;            /* positions in the portion plus 1 by the hash of the id,
 	                              0 for none; used for what comes out of order */

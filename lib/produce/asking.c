@@ -9,7 +9,7 @@
 /* ---- batches ------------------------------------------------------------------------ */
 
 static void
-add_batch(struct lc__run *run, struct lc__batch *batch)
+add_batch(struct lc__producing *run, struct lc__batch *batch)
 {
 	batch->before = NULL;
 	batch->behind = run->batches;
@@ -19,7 +19,7 @@ add_batch(struct lc__run *run, struct lc__batch *batch)
 }
 
 static void
-remove_batch(struct lc__run *run, struct lc__batch *batch)
+remove_batch(struct lc__producing *run, struct lc__batch *batch)
 {
 	if (batch->before != NULL)
 		batch->before->behind = batch->behind;
@@ -31,7 +31,7 @@ remove_batch(struct lc__run *run, struct lc__batch *batch)
 }
 
 lc_status
-lc__run_settle(struct lc__run *run, struct lc__batch *batch)
+lc__producing_settle(struct lc__producing *run, struct lc__batch *batch)
 {
 	if (batch->open > 0)
 		return LC_OK;
@@ -43,7 +43,7 @@ lc__run_settle(struct lc__run *run, struct lc__batch *batch)
 
 /* Queue the next batch, if there is one. */
 static lc_status
-take_batch(struct lc__run *run)
+take_batch(struct lc__producing *run)
 {
 	struct lc__batch *batch = NULL;
 	struct lc__portion *portion;
@@ -64,11 +64,11 @@ take_batch(struct lc__run *run)
 		return LC_OK;
 	}
 	lc__portion_free(portion);
-	return lc__run_settle(run, batch);
+	return lc__producing_settle(run, batch);
 }
 
 void
-lc__run_drop(struct lc__run *run)
+lc__producing_drop(struct lc__producing *run)
 {
 	while (run->batches != NULL) {
 		struct lc__batch *batch = run->batches;
@@ -81,7 +81,7 @@ lc__run_drop(struct lc__run *run)
 
 /* The one with the least to do among those that take more; NULL for none. */
 static struct lc__child *
-find_child(struct lc__run *run)
+find_child(struct lc__producing *run)
 {
 	struct lc__child *best = NULL;
 
@@ -97,7 +97,7 @@ find_child(struct lc__run *run)
 }
 
 static struct lc__child *
-find_place(struct lc__run *run)
+find_place(struct lc__producing *run)
 {
 	for (unsigned i = 0; i < run->how->children; i++)
 		if (!lc__child_runs(&run->child[i]))
@@ -107,7 +107,7 @@ find_place(struct lc__run *run)
 
 /* Who could have a portion now: one that waits, a new one, one with room; or NULL. */
 static struct lc__child *
-choose(struct lc__run *run, bool fresh)
+choose(struct lc__producing *run, bool fresh)
 {
 	struct lc__child *child = find_child(run), *place;
 
@@ -121,7 +121,7 @@ choose(struct lc__run *run, bool fresh)
 
 /* A new producer is wanted and there is no place: one has to go. */
 static void
-make_place(struct lc__run *run)
+make_place(struct lc__producing *run)
 {
 	struct lc__child *child = find_child(run);
 
@@ -133,7 +133,7 @@ make_place(struct lc__run *run)
 }
 
 static lc_status
-start(struct lc__run *run, struct lc__child *child)
+start(struct lc__producing *run, struct lc__child *child)
 {
 	return_if_error(lc__child_start(child));
 	run->count->started++;
@@ -141,7 +141,7 @@ start(struct lc__run *run, struct lc__child *child)
 }
 
 static lc_status
-give(struct lc__run *run, struct lc__child *child, struct lc__portion *portion)
+give(struct lc__producing *run, struct lc__child *child, struct lc__portion *portion)
 {
 	struct lc__batch *batch = portion->batch;
 	lc_status status;
@@ -162,12 +162,12 @@ give(struct lc__run *run, struct lc__child *child, struct lc__portion *portion)
 	}
 	why = *lc_last_error();
 	return_if_error(lc__retry_too_large(&run->retry, portion, why.text));
-	return lc__run_settle(run, batch);
+	return lc__producing_settle(run, batch);
 }
 
 /* What was given out before goes first. */
 static lc_status
-feed_queue(struct lc__run *run)
+feed_queue(struct lc__producing *run)
 {
 	struct lc__portions waiting = run->retry.queue;
 	struct lc__portion *portion;
@@ -189,7 +189,7 @@ feed_queue(struct lc__run *run)
 }
 
 lc_status
-lc__run_feed(struct lc__run *run)
+lc__producing_feed(struct lc__producing *run)
 {
 	if (run->batches == NULL)
 		run->busy = false;

@@ -16,7 +16,7 @@
 
 /* A shell that finds no command, before anything has ever worked: nothing will. */
 static bool
-is_no_command(const struct lc__run *run, const struct lc__child *child)
+is_no_command(const struct lc__producing *run, const struct lc__child *child)
 {
 	return !run->answered && child->status != -1 && WIFEXITED(child->status) &&
 	    (WEXITSTATUS(child->status) == 126 || WEXITSTATUS(child->status) == 127);
@@ -24,7 +24,7 @@ is_no_command(const struct lc__run *run, const struct lc__child *child)
 
 /* It has ended or closed its pipes while it had work. */
 static lc_status
-lose_ended(struct lc__run *run, struct lc__child *child)
+lose_ended(struct lc__producing *run, struct lc__child *child)
 {
 	char text[200];
 
@@ -33,7 +33,7 @@ lose_ended(struct lc__run *run, struct lc__child *child)
 		strcat(text, " in the middle of an answer");
 	run->count->died++;
 	if (!is_no_command(run, child))
-		return lc__run_lose(run, child, text);
+		return lc__producing_lose(run, child, text);
 	return lc__child_error(child, text);
 }
 
@@ -41,7 +41,7 @@ lose_ended(struct lc__run *run, struct lc__child *child)
  * that. One that has answered nothing is not believed so, or it would be started for
  * ever. */
 static lc_status
-replace(struct lc__run *run, struct lc__child *child)
+replace(struct lc__producing *run, struct lc__child *child)
 {
 	run->count->died++;
 	lc__retry_untouched(&run->retry, &child->work);
@@ -50,12 +50,12 @@ replace(struct lc__run *run, struct lc__child *child)
 
 /* It has ended by itself: what it wrote before counts. */
 static lc_status
-bury(struct lc__run *run, struct lc__child *child)
+bury(struct lc__producing *run, struct lc__child *child)
 {
 	char text[200];
 	bool untouched;
 
-	return_if_error(lc__run_read(run, child, true));
+	return_if_error(lc__producing_read(run, child, true));
 	if (!lc__child_runs(child))
 		return LC_OK;
 	untouched = child->answered && lc__child_untouched(child);
@@ -73,7 +73,7 @@ bury(struct lc__run *run, struct lc__child *child)
 
 /* It should have ended by itself and has not. */
 static lc_status
-put_down(struct lc__run *run, struct lc__child *child)
+put_down(struct lc__producing *run, struct lc__child *child)
 {
 	const char *what = child->retiring && child->work.count == 0 ?
 	    "did not end when it had nothing more to do, and was killed" :
@@ -82,11 +82,11 @@ put_down(struct lc__run *run, struct lc__child *child)
 
 	lc__child_stop(child);
 	run->count->died += child->work.count > 0;
-	return lc__run_lose(run, child, what);
+	return lc__producing_lose(run, child, what);
 }
 
 static lc_status
-time_out(struct lc__run *run, struct lc__child *child, uint64_t limit_ms)
+time_out(struct lc__producing *run, struct lc__child *child, uint64_t limit_ms)
 {
 	char text[100];
 
@@ -94,17 +94,17 @@ time_out(struct lc__run *run, struct lc__child *child, uint64_t limit_ms)
 	    (unsigned long long)limit_ms);
 	lc__child_stop(child);
 	run->count->timed_out++;
-	return lc__run_lose(run, child, text);
+	return lc__producing_lose(run, child, text);
 }
 
 static uint64_t
-limit_of(const struct lc__run *run, const struct lc__child *child)
+limit_of(const struct lc__producing *run, const struct lc__child *child)
 {
 	return child->answered ? run->how->timeout_ms : run->how->start_timeout_ms;
 }
 
 static uint64_t
-end_limit(const struct lc__run *run)
+end_limit(const struct lc__producing *run)
 {
 	return run->how->end_timeout_ms > 0 ? run->how->end_timeout_ms : END_MS;
 }
@@ -120,7 +120,7 @@ is_leaving(const struct lc__child *child)
 
 /* ms that are left of a limit. */
 static uint64_t
-left_of(const struct lc__run *run, uint64_t since_ns, uint64_t limit_ms)
+left_of(const struct lc__producing *run, uint64_t since_ns, uint64_t limit_ms)
 {
 	const uint64_t passed = (run->clock_ns - since_ns) / MS;
 
@@ -128,7 +128,7 @@ left_of(const struct lc__run *run, uint64_t since_ns, uint64_t limit_ms)
 }
 
 lc_status
-lc__run_look_after(struct lc__run *run, struct lc__child *child, bool tick)
+lc__producing_look_after(struct lc__producing *run, struct lc__child *child, bool tick)
 {
 	const uint64_t limit = limit_of(run, child);
 
@@ -148,7 +148,8 @@ lc__run_look_after(struct lc__run *run, struct lc__child *child, bool tick)
 }
 
 uint64_t
-lc__run_wait_for(const struct lc__run *run, const struct lc__child *child, uint64_t most)
+lc__producing_wait_for(const struct lc__producing *run, const struct lc__child *child,
+    uint64_t most)
 {
 	const uint64_t limit = limit_of(run, child);
 	uint64_t left = most;

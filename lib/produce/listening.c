@@ -9,7 +9,7 @@
 /* ---- losing producers ----------------------------------------------------------------- */
 
 lc_status
-lc__run_lose(struct lc__run *run, struct lc__child *child, const char *what)
+lc__producing_lose(struct lc__producing *run, struct lc__child *child, const char *what)
 {
 	struct lc__portion *portion = lc__portions_take(&child->work);
 	struct lc__batch *batch;
@@ -31,24 +31,24 @@ lc__run_lose(struct lc__run *run, struct lc__child *child, const char *what)
 		return status;
 	}
 	return_if_error(lc__retry_lost(&run->retry, portion, why.text));
-	return_if_error(lc__run_settle(run, batch));
+	return_if_error(lc__producing_settle(run, batch));
 	return lc__retry_check(&run->retry);
 }
 
 static lc_status
-lose_garbage(struct lc__run *run, struct lc__child *child, const char *what)
+lose_garbage(struct lc__producing *run, struct lc__child *child, const char *what)
 {
 	char text[sizeof(((lc_error *)0)->text) + 20];
 
 	snprintf(text, sizeof(text), "answered garbage: %s", what);
 	lc__child_stop(child);
 	run->count->garbage++;
-	return lc__run_lose(run, child, text);
+	return lc__producing_lose(run, child, text);
 }
 
 /* What was meant for people often begins like this: say so. */
 static lc_status
-lose_too_long(struct lc__run *run, struct lc__child *child)
+lose_too_long(struct lc__producing *run, struct lc__child *child)
 {
 	char text[400];
 
@@ -62,7 +62,7 @@ lose_too_long(struct lc__run *run, struct lc__child *child)
 
 /* Items that were left out go to another producer; this one gets no more. */
 static lc_status
-pass_on(struct lc__run *run, struct lc__child *child, struct lc__portion *portion)
+pass_on(struct lc__producing *run, struct lc__child *child, struct lc__portion *portion)
 {
 	char what[100];
 	lc_error why;
@@ -102,7 +102,8 @@ keep_answer(struct lc__child *child, struct lc__batch *batch,
 
 /* The oldest request was answered; its portion is the caller's. */
 static lc_status
-take_answer(struct lc__run *run, struct lc__child *child, struct lc__portion *portion)
+take_answer(struct lc__producing *run, struct lc__child *child,
+    struct lc__portion *portion)
 {
 	struct lc__batch *batch = portion->batch;
 	struct lc__answered got;
@@ -125,12 +126,12 @@ take_answer(struct lc__run *run, struct lc__child *child, struct lc__portion *po
 		return_if_error(pass_on(run, child, portion));
 	else
 		lc__portion_free(portion);
-	return_if_error(lc__run_settle(run, batch));
+	return_if_error(lc__producing_settle(run, batch));
 	return lc__retry_check(&run->retry);
 }
 
 static lc_status
-take_frame(struct lc__run *run, struct lc__child *child)
+take_frame(struct lc__producing *run, struct lc__child *child)
 {
 	struct lc__portion *portion = child->work.first;
 	lc_status status;
@@ -151,7 +152,7 @@ take_frame(struct lc__run *run, struct lc__child *child)
 }
 
 lc_status
-lc__run_read(struct lc__run *run, struct lc__child *child, bool all)
+lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 {
 	do {
 		switch (lc__child_receive(child)) {

@@ -19,18 +19,18 @@
 #define ROUND_NS (2 * WAIT_MS * MS)
 
 static int
-how_long(const struct lc__run *run)
+how_long(const struct lc__producing *run)
 {
 	uint64_t wait = WAIT_MS;
 
 	for (unsigned i = 0; i < run->how->children; i++)
-		wait = lc__run_wait_for(run, &run->child[i], wait);
+		wait = lc__producing_wait_for(run, &run->child[i], wait);
 	return (int)wait;
 }
 
 /* Pipes that are not waited for are -1, which poll passes over. */
 static void
-fill_poll(struct lc__run *run)
+fill_poll(struct lc__producing *run)
 {
 	for (unsigned i = 0; i < run->how->children; i++) {
 		const struct lc__child *child = &run->child[i];
@@ -47,7 +47,7 @@ fill_poll(struct lc__run *run)
 }
 
 static lc_status
-wait_for_some(struct lc__run *run)
+wait_for_some(struct lc__producing *run)
 {
 	uint64_t now, passed;
 
@@ -68,7 +68,7 @@ wait_for_some(struct lc__run *run)
 }
 
 static lc_status
-serve(struct lc__run *run, unsigned i, bool tick)
+serve(struct lc__producing *run, unsigned i, bool tick)
 {
 	struct lc__child *child = &run->child[i];
 	const struct pollfd *poll = &run->poll[3 * i];
@@ -80,12 +80,12 @@ serve(struct lc__run *run, unsigned i, bool tick)
 	if (poll[0].revents != 0)
 		lc__child_send(child);
 	if (poll[1].revents != 0)
-		return_if_error(lc__run_read(run, child, false));
-	return lc__child_runs(child) ? lc__run_look_after(run, child, tick) : LC_OK;
+		return_if_error(lc__producing_read(run, child, false));
+	return lc__child_runs(child) ? lc__producing_look_after(run, child, tick) : LC_OK;
 }
 
 static lc_status
-turn(struct lc__run *run)
+turn(struct lc__producing *run)
 {
 	bool tick;
 
@@ -102,7 +102,7 @@ turn(struct lc__run *run)
 
 /* Nothing to be done or waited for. */
 static bool
-is_finished(struct lc__run *run)
+is_finished(struct lc__producing *run)
 {
 	bool finished = true;
 
@@ -119,11 +119,11 @@ is_finished(struct lc__run *run)
 }
 
 static lc_status
-run_all(struct lc__run *run)
+run_all(struct lc__producing *run)
 {
 	run->turned_ns = run->idled_ns = lc__clock_ns();
 	for (;;) {
-		return_if_error(lc__run_feed(run));
+		return_if_error(lc__producing_feed(run));
 		if (is_finished(run))
 			return LC_OK;
 		return_if_error(turn(run));
@@ -131,7 +131,7 @@ run_all(struct lc__run *run)
 }
 
 static lc_status
-prepare(struct lc__run *run)
+prepare(struct lc__producing *run)
 {
 	const unsigned n = run->how->children;
 
@@ -148,12 +148,12 @@ prepare(struct lc__run *run)
 }
 
 static void
-clean_up(struct lc__run *run)
+clean_up(struct lc__producing *run)
 {
 	for (unsigned i = 0; run->child != NULL && i < run->how->children; i++)
 		lc__child_free(&run->child[i]);
 	lc__portions_free(&run->retry.queue);
-	lc__run_drop(run);
+	lc__producing_drop(run);
 	lc__answer_free(&run->answer);
 	free(run->child);
 	free(run->poll);
@@ -163,7 +163,7 @@ lc_status
 lc__produce(const struct lc__producers *how, const struct lc__work *work,
     struct lc__produced *out)
 {
-	struct lc__run run = {
+	struct lc__producing run = {
 		.how = how, .work = work, .count = out,
 		.retry = { .how = how, .count = out }
 	};

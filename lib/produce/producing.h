@@ -9,7 +9,7 @@
 #include "produce/retry.h"
 
 /** A call of lc__produce(). */
-struct lc__run {
+struct lc__producing {
 	const struct lc__producers *how;
 	const struct lc__work *work;
 	struct lc__produced *count;
@@ -30,27 +30,29 @@ struct lc__run {
 /* asking.c */
 
 /** Give producers what there is to do, and start them where they lack. */
-LC_CHECKED lc_status lc__run_feed(struct lc__run *run);
+LC_CHECKED lc_status lc__producing_feed(struct lc__producing *run);
 /** Give a batch back if all of its items have an outcome. */
-LC_CHECKED lc_status lc__run_settle(struct lc__run *run, struct lc__batch *batch);
+LC_CHECKED lc_status lc__producing_settle(struct lc__producing *run,
+    struct lc__batch *batch);
 /** Free the batches that have not been given back. */
-void lc__run_drop(struct lc__run *run);
+void lc__producing_drop(struct lc__producing *run);
 
 /* listening.c */
 
 /** Read answers of a producer, one or all that there are; it may be lost by that. */
-LC_CHECKED lc_status lc__run_read(struct lc__run *run, struct lc__child *child, bool all);
+LC_CHECKED lc_status lc__producing_read(struct lc__producing *run,
+    struct lc__child *child, bool all);
 /** A producer has been stopped, for the reason @p what; its oldest request is to blame. */
-LC_CHECKED lc_status lc__run_lose(struct lc__run *run, struct lc__child *child,
-    const char *what);
+LC_CHECKED lc_status lc__producing_lose(struct lc__producing *run,
+    struct lc__child *child, const char *what);
 
 /* ending.c */
 
 /** See whether a producer has ended, or should have, or has taken too long. */
-LC_CHECKED lc_status lc__run_look_after(struct lc__run *run, struct lc__child *child,
-    bool tick);
+LC_CHECKED lc_status lc__producing_look_after(struct lc__producing *run,
+    struct lc__child *child, bool tick);
 /** How many ms may pass until something is to be seen there, @p most at most. */
-uint64_t lc__run_wait_for(const struct lc__run *run, const struct lc__child *child,
-    uint64_t most);
+uint64_t lc__producing_wait_for(const struct lc__producing *run,
+    const struct lc__child *child, uint64_t most);
 
 #endif
