@@ -38,7 +38,7 @@ containers_free(struct containers *containers)
 struct taken {
 	const struct containers *containers;
 	const struct sources *sources;
-	struct lc__seen seen;
+	struct lc__seen_names seen;
 };
 
 static const char *

@@ -217,7 +217,7 @@ END_TEST
 START_TEST(seen_before)
 {
 	enum { n = 50000 };
-	struct lc__seen seen = { 0 };
+	struct lc__seen_names seen = { 0 };
 	uint32_t first;
 
 	for (uint64_t i = 0; i < n; i++)

@@ -28,8 +28,8 @@ const char *lc__name_fault(enum lc__name_rule rule, const void *name, size_t siz
 /** Names that are given to tensors, each once. */
 struct lc__flat_names {
 	enum lc__name_rule rule;
-	const char *suffix;   /* as for lc__name_fault() */
-	struct lc__seen seen; /* those given; its numbers are the sizes of cache_ids */
+	const char *suffix;         /* as for lc__name_fault() */
+	struct lc__seen_names seen; /* those given; numbers are sizes of cache_ids */
 };
 
 /** Called with each tensor of a record, in order. */

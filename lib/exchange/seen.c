@@ -16,7 +16,7 @@ struct lc__seen_slot {
 #define LEAST 1024 /* slots, a power of two as later ones */
 
 static struct lc__seen_slot *
-find(const struct lc__seen *seen, const uint32_t hash[4])
+find(const struct lc__seen_names *seen, const uint32_t hash[4])
 {
 	const size_t mask = seen->room - 1;
 	size_t i = ((size_t)hash[0] | (size_t)hash[1] << 32) & mask;
@@ -28,9 +28,9 @@ find(const struct lc__seen *seen, const uint32_t hash[4])
 }
 
 static lc_status
-grow(struct lc__seen *seen)
+grow(struct lc__seen_names *seen)
 {
-	struct lc__seen bigger = { .room = seen->room ? seen->room * 2 : LEAST,
+	struct lc__seen_names bigger = { .room = seen->room ? seen->room * 2 : LEAST,
 	    .count = seen->count };
 
 	bigger.slots = calloc(bigger.room, sizeof(*bigger.slots));
@@ -45,7 +45,7 @@ grow(struct lc__seen *seen)
 }
 
 lc_status
-lc__seen_add(struct lc__seen *seen, const void *name, size_t size, uint32_t number,
+lc__seen_add(struct lc__seen_names *seen, const void *name, size_t size, uint32_t number,
     uint32_t *first)
 {
 	struct lc__seen_slot *slot;
@@ -68,7 +68,7 @@ lc__seen_add(struct lc__seen *seen, const void *name, size_t size, uint32_t numb
 }
 
 void
-lc__seen_free(struct lc__seen *seen)
+lc__seen_free(struct lc__seen_names *seen)
 {
 	free(seen->slots);
 	memset(seen, 0, sizeof(*seen));
