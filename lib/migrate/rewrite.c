@@ -348,22 +348,21 @@ do_line(struct pass *pass, const struct lc__text_line *line)
 {
 	const size_t before = pass->out.size;
 	lc_status status;
+	bool bad;
 
 	if (lc__text_line_is_blank(line)) {
 		pass->run->state.counts.blank++;
 		return keep(pass, line->text, line->size);
 	}
 	status = lc__entry_read(line->text, line->size, pass->run->how->field, &pass->entry);
+	bad = status == LC_INVALID || status == LC_CORRUPT;
 	if (status == LC_OK) {
 		status = do_entry(pass);
 		/* A damaged module is not the line's fault. */
-		if (status != LC_OK && status != LC_INVALID)
-			return status;
+		bad = status == LC_INVALID;
 	}
-	if (status != LC_OK && status != LC_INVALID && status != LC_CORRUPT)
+	if (!bad)
 		return status;
-	if (status == LC_OK)
-		return LC_OK;
 	pass->out.size = before;
 	return reject(pass, line);
 }

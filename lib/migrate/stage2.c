@@ -383,9 +383,8 @@ static lc_status
 run_open(struct lc__migration *run)
 {
 	int lock_fd = -1;
-	lc_status status, closed;
+	lc_status status = open_file(run);
 
-	status = open_file(run);
 	if (status == LC_OK)
 		status = lock_file(run);
 	if (status == LC_OK)
@@ -394,13 +393,11 @@ run_open(struct lc__migration *run)
 		status = load(run);
 	if (status == LC_OK)
 		status = run->how->dry_run ? count_only(run) : migrate(run);
-	if (status != LC_OK) {
-		/* What was not stored is not to be stored without its state. */
+	/* What was not stored is not to be stored without its state. */
+	if (status != LC_OK)
 		lc_discard(run->state_cache);
-	} else {
-		closed = lc_close(run->state_cache);
-		status = closed;
-	}
+	else
+		status = lc_close(run->state_cache);
 	if (lock_fd != -1)
 		close(lock_fd);
 	return status;
