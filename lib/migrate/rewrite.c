@@ -1,377 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pass over the lines. */
+/* The pass over the lines, step by step. */
+#include "migrate/pass.h"
+
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "migrate/claims.h"
-#include "migrate/migration.h"
-
-/* Outside of these the ratio of a picture is unusual. */
-#define RATIO_LEAST 0.4
-#define RATIO_MOST 2.5
-
-/* What is used again for every line. */
-struct pass {
-	struct lc__migration *run;
-	struct lc__text_lines lines;
-	struct lc__line_entry entry;
-	struct lc__buf out;      /* the step's new lines */
-	struct lc__buf id;       /* the record's */
-	struct lc__buf elements; /* its array's */
-	lc_tensor tensor;
-	bool extract;            /* arrays are extracted */
-	bool compared;           /* with what is stored under the id that it gets, which */
-	bool same;               /* is the tensor */
-	bool changed;            /* a line of this step is another one now */
-	bool put;                /* a tensor or claim was put in this step */
-};
-
-/* ---- a record's tensor ------------------------------------------------------- */
-
-/* *there if something undamaged is stored under the id, *same if it is the tensor. */
-static lc_status
-compare(lc_cache *cache, lc_id id, const lc_tensor *tensor, bool *there, bool *same)
-{
-	lc_view view;
-	const lc_status status = lc_get(cache, id.data, id.size, &view);
-	const lc_tensor *old = &view.tensor;
-
-	*there = status == LC_OK;
-	*same = status == LC_OK && view.kind == LC_TENSOR && old->dtype == tensor->dtype &&
-	    old->ndim == tensor->ndim && memcmp(old->shape, tensor->shape,
-	    tensor->ndim * sizeof(old->shape[0])) == 0 &&
-	    memcmp(old->data, tensor->data, tensor->nbytes) == 0;
-	lc_view_release(&view);
-	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
-}
-
-/* What is stored under an id is not overwritten by another tensor. Of the ids that are
- * asked for the last one is the record's. */
-static lc_status
-may_have(void *ctx, lc_id id, bool *out)
-{
-	struct pass *pass = ctx;
-	bool there;
-
-	*out = true;
-	if (pass->tensor.data == NULL || pass->run->how->force)
-		return LC_OK;
-	return_if_error(compare(pass->run->modules[LC__PASS_DINOV3], id, &pass->tensor,
-	    &there, &pass->same));
-	pass->compared = true;
-	*out = !there || pass->same;
-	return LC_OK;
-}
-
-static lc_status
-store(struct pass *pass, lc_id id)
-{
-	lc_cache *cache = pass->run->modules[LC__PASS_DINOV3];
-	lc_status status;
-	lc_error error;
-	bool there;
-
-	if (!pass->compared)
-		return_if_error(compare(cache, id, &pass->tensor, &there, &pass->same));
-	if (pass->same)
-		return LC_OK;
-	pass->put = true;
-	status = lc_put(cache, id.data, id.size, &pass->tensor);
-	if (status != LC_INVALID)
-		return status;
-	/* What the module refuses is not the line's fault. */
-	error = *lc_last_error();
-	error.status = LC_UNSUPPORTED;
-	return lc__error_raise(&error);
-}
-
-/* ---- a record's id ----------------------------------------------------------- */
-
-static void __attribute__((format(printf, 3, 4)))
-warn(const struct pass *pass, uint64_t *count, const char *format, ...)
-{
-	const struct lc__stage2 *how = pass->run->how;
-	char what[600], text[1000];
-	va_list args;
-
-	if (++*count > 10 || how->warn == NULL)
-		return;
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	snprintf(text, sizeof(text), "%s:%" PRIu64 ": %s%s", how->file, pass->lines.number,
-	    what, *count == 10 ? "; more of these are only counted" : "");
-	how->warn(how->ctx, text);
-}
-
-static lc_status
-claim(struct pass *pass, struct lc__claimed *claimed)
-{
-	const struct lc__line_entry *entry = &pass->entry;
-	const struct lc__claimant who = {
-		.cache = pass->run->state_cache, .generation = pass->run->state.generation,
-		.line = pass->lines.number, .path = { entry->path.data, entry->path.size },
-		.may = may_have, .ctx = pass
-	};
-	lc_status status;
-
-	if (!entry->v2) {
-		status = lc__claims_choose(&who, &pass->id, claimed);
-	} else {
-		pass->id.size = 0;
-		lc__buf_append(&pass->id, entry->id.data, entry->id.size);
-		status = pass->id.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
-		    lc__claims_keep(&who, (lc_id){ entry->id.data, entry->id.size }, claimed);
-	}
-	if (status == LC_INVALID || status == LC_EXISTS)
-		return lc__entry_error(entry, entry->line.text, "%s", lc_last_error()->text);
-	if (status == LC_OK)
-		pass->put |= !claimed->sure;
-	return status;
-}
-
-/* Of a record of version 2 that still has its array: is it not another's tensor there? */
-static lc_status
-check_own(struct pass *pass, lc_id id)
-{
-	bool may;
-
-	return_if_error(may_have(pass, id, &may));
-	return may ? LC_OK : lc__entry_error(&pass->entry,
-	    pass->entry.members[LC__ENTRY_ARRAY].value.text, "%s has another tensor for %s",
-	    pass->run->how->module[LC__PASS_DINOV3], lc__quote_id(id.data, id.size));
-}
-
-/* ---- a line ------------------------------------------------------------------ */
-
-/* Does an encoder have work with this record? */
-static lc_status
-lacks(struct pass *pass, lc_id id, bool *out)
-{
-	const struct lc__stage2 *how = pass->run->how;
-
-	*out = false;
-	for (int p = 0; p < LC__PASS_MODULES && !*out; p++) {
-		lc_view view;
-		lc_status status;
-		if (!how->pass[p] || how->encoder[p] == NULL ||
-		    (p == LC__PASS_DINOV3 && pass->entry.array))
-			continue;
-		if (pass->run->modules[p] == NULL) {
-			*out = true;
-			continue;
-		}
-		status = lc_get(pass->run->modules[p], id.data, id.size, &view);
-		*out = status != LC_OK || view.kind != LC_TENSOR ||
-		    lc__expect_tensor(&how->expect[p], &view.tensor) != LC_OK ||
-		    (p == LC__PASS_VAE && pass->entry.width > 0 && pass->entry.height > 0 &&
-		    lc__migration_check_latents(&view.tensor, pass->entry.width,
-		    pass->entry.height) != LC_OK);
-		lc_view_release(&view);
-		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_CORRUPT)
-			return status;
-	}
-	return LC_OK;
-}
-
-static void
-count(struct pass *pass, bool upgraded, bool extracted, bool lacking)
-{
-	struct lc__stage2_counts *counts = &pass->run->state.counts;
-
-	if (upgraded)
-		counts->migrated++;
-	else if (lacking)
-		counts->enriched++;
-	else if (extracted)
-		counts->extracted++;
-	else
-		counts->skipped++;
-}
-
-static void
-check_ratio(struct pass *pass)
-{
-	const struct lc__line_entry *entry = &pass->entry;
-	const double ratio = (double)entry->width / (double)entry->height;
-
-	if (ratio < RATIO_LEAST || ratio > RATIO_MOST)
-		warn(pass, &pass->run->state.counts.extreme, "%" PRIu32 "x%" PRIu32 ": its "
-		    "ratio of %.3g is outside of %g to %g", entry->width, entry->height, ratio,
-		    RATIO_LEAST, RATIO_MOST);
-}
-
-/* The line as it is to be. */
-static lc_status
-write_line(struct pass *pass, lc_id id, bool upgrade)
-{
-	const struct lc__line_entry *entry = &pass->entry;
-	const bool there = entry->members[LC__ENTRY_ARRAY].name.text != NULL;
-	struct lc__entry_news news = {
-		.cut = pass->run->how->pass[LC__PASS_MIGRATE] && there &&
-		    (entry->array || upgrade),
-		.upgrade = upgrade, .id = id
-	};
-	char bucket[32];
-
-	if (upgrade) {
-		size_t n;
-		const lc_bucket *all = lc_buckets_default(&n);
-		const lc_bucket *b = &all[lc_bucket_nearest(all, n, entry->width,
-		    entry->height)];
-		snprintf(bucket, sizeof(bucket), "%" PRIu32 "x%" PRIu32, b->width, b->height);
-		news.bucket = bucket;
-	}
-	pass->changed |= news.cut || news.upgrade;
-	return lc__entry_write(entry, &news, &pass->out);
-}
-
-/* The id under which a record's tensors would be looked for; LC_NOT_FOUND for none yet. */
-static lc_status
-find_id(struct pass *pass, lc_id *out)
-{
-	const struct lc__line_entry *entry = &pass->entry;
-	const struct lc__claimant who = {
-		.cache = pass->run->state_cache, .generation = pass->run->state.generation,
-		.line = pass->lines.number, .path = { entry->path.data, entry->path.size }
-	};
-
-	if (entry->v2) {
-		*out = (lc_id){ entry->id.data, entry->id.size };
-		return LC_OK;
-	}
-	if (who.cache == NULL)
-		return LC_NOT_FOUND;
-	return_if_error(lc__claims_find(&who, &pass->id));
-	*out = (lc_id){ pass->id.data, pass->id.size };
-	return LC_OK;
-}
-
-/* What would become of a record. */
-static lc_status
-count_entry(struct pass *pass, bool upgrade, bool extract)
-{
-	bool lacking = false, there, same = false;
-	lc_id id = { NULL, 0 };
-	const lc_status status = find_id(pass, &id);
-
-	if (status == LC_NOT_FOUND) {
-		for (int p = 0; p < LC__PASS_MODULES; p++)
-			lacking |= pass->run->how->pass[p] && pass->run->how->encoder[p] != NULL &&
-			    (p != LC__PASS_DINOV3 || !extract);
-	} else {
-		return_if_error(status);
-		return_if_error(lacks(pass, id, &lacking));
-		if (extract && pass->run->modules[LC__PASS_DINOV3] != NULL)
-			return_if_error(compare(pass->run->modules[LC__PASS_DINOV3], id,
-			    &pass->tensor, &there, &same));
-	}
-	count(pass, upgrade, extract && (!same || pass->run->how->pass[LC__PASS_MIGRATE]),
-	    lacking);
-	return LC_OK;
-}
-
-/* A record, of which nothing is kept if it turns out to be bad: LC_INVALID. */
-static lc_status
-do_entry(struct pass *pass)
-{
-	const struct lc__stage2 *how = pass->run->how;
-	const bool upgrade = how->pass[LC__PASS_MIGRATE] && !pass->entry.v2;
-	const bool extract = pass->extract && pass->entry.array;
-	struct lc__claimed claimed;
-	bool lacking;
-	lc_id id;
-
-	pass->tensor.data = NULL;
-	pass->compared = false;
-	pass->same = true;
-	if (upgrade)
-		return_if_error(lc__migration_sides(how, &pass->entry));
-	if (extract)
-		return_if_error(lc__migration_array(how, &pass->entry, &pass->elements,
-		    &pass->tensor));
-	if (how->dry_run)
-		return count_entry(pass, upgrade, extract);
-	if (extract && pass->entry.v2)
-		return_if_error(check_own(pass, (lc_id){ pass->entry.id.data,
-		    pass->entry.id.size }));
-	return_if_error(claim(pass, &claimed));
-	id = (lc_id){ pass->id.data, pass->id.size };
-	if (claimed.sure)
-		pass->compared = false;
-	if (extract)
-		return_if_error(store(pass, id));
-	return_if_error(lacks(pass, id, &lacking));
-	if (claimed.second)
-		warn(pass, &pass->run->state.counts.shared, "image_id %s, as simpler ones are "
-		    "those of other records", lc__quote_id(id.data, id.size));
-	if (upgrade)
-		check_ratio(pass);
-	count(pass, upgrade, extract && (!pass->same || claimed.first ||
-	    how->pass[LC__PASS_MIGRATE]), lacking);
-	return write_line(pass, id, upgrade);
-}
-
-static lc_status
-keep(struct pass *pass, const char *text, size_t size)
-{
-	lc__buf_append(&pass->out, text, size);
-	return pass->out.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
-}
-
-/* Tell of a bad line by the last error, and keep it. */
-static lc_status
-reject(struct pass *pass, const struct lc__text_line *line)
-{
-	const struct lc__stage2 *how = pass->run->how;
-	unsigned long long column = 1;
-	int behind = 0;
-
-	if (sscanf(lc_last_error()->text, "column %llu: %n", &column, &behind) != 1)
-		behind = 0;
-	pass->run->state.counts.bad++;
-	if (how->bad != NULL)
-		how->bad(how->ctx, pass->lines.number, column,
-		    lc_last_error()->text + behind);
-	return keep(pass, line->text, line->size);
-}
-
-static lc_status
-do_line(struct pass *pass, const struct lc__text_line *line)
-{
-	const size_t before = pass->out.size;
-	lc_status status;
-	bool bad;
-
-	if (lc__text_line_is_blank(line)) {
-		pass->run->state.counts.blank++;
-		return keep(pass, line->text, line->size);
-	}
-	status = lc__entry_read(line->text, line->size, pass->run->how->field, &pass->entry);
-	bad = status == LC_INVALID || status == LC_CORRUPT;
-	if (status == LC_OK) {
-		status = do_entry(pass);
-		/* A damaged module is not the line's fault. */
-		bad = status == LC_INVALID;
-	}
-	if (!bad)
-		return status;
-	pass->out.size = before;
-	return reject(pass, line);
-}
-
-/* ---- steps ------------------------------------------------------------------- */
 
 /* *end at the end of the file. */
 static lc_status
-read_step(struct pass *pass, bool *end)
+read_step(struct lc__pass *pass, bool *end)
 {
 	const uint64_t start = pass->lines.offset, first = pass->lines.number;
 	const uint64_t asked = pass->run->how->step_lines;
@@ -388,15 +27,15 @@ read_step(struct pass *pass, bool *end)
 		if (*end)
 			return LC_OK;
 		return_if_error(status);
-		return_if_error(do_line(pass, &line));
+		return_if_error(lc__pass_line(pass, &line));
 		if (line.ended)
-			return_if_error(keep(pass, "\n", 1));
+			return_if_error(lc__pass_keep(pass, "\n", 1));
 	}
 	return LC_OK;
 }
 
 static lc_status
-write_step(struct pass *pass)
+write_step(struct lc__pass *pass)
 {
 	struct lc__migration *run = pass->run;
 
@@ -411,7 +50,7 @@ write_step(struct pass *pass)
 
 /* Durable in this order: arrays, lines, then how far it is. */
 static lc_status
-end_step(struct pass *pass)
+end_step(struct lc__pass *pass)
 {
 	struct lc__migration *run = pass->run;
 
@@ -439,7 +78,7 @@ end_step(struct pass *pass)
 }
 
 static lc_status
-tell(const struct pass *pass)
+tell(const struct lc__pass *pass)
 {
 	const struct lc__migration *run = pass->run;
 	const struct lc__stage2 *how = run->how;
@@ -451,7 +90,7 @@ tell(const struct pass *pass)
 }
 
 static lc_status
-steps(struct pass *pass)
+steps(struct lc__pass *pass)
 {
 	bool end = false;
 
@@ -469,7 +108,7 @@ lc_status
 lc__migration_lines(struct lc__migration *run)
 {
 	const bool *asked = run->how->pass;
-	struct pass pass = {
+	struct lc__pass pass = {
 		.run = run, .lines = { .fd = run->in, .path = run->how->file },
 		.extract = asked[LC__PASS_DINOV3] || asked[LC__PASS_MIGRATE]
 	};
