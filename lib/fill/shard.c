@@ -202,8 +202,8 @@ find_end(struct lc__shard *s, size_t *size, bool *newline, bool *too_long)
 static lc_status
 take_line(struct lc__shard *s, struct lc__line *out)
 {
-	bool newline, too_long;
-	size_t size;
+	bool newline = false, too_long = false;
+	size_t size = 0;
 
 	out->behind = (struct lc__place){ s->size, s->line };
 	return_if_error(find_end(s, &size, &newline, &too_long));
