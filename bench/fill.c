@@ -183,15 +183,15 @@ next_id(struct stand *stand)
 
 /* Values are only counted. */
 static lc_status
-next_batch(void *ctx, struct lc__batch **out)
+next_batch(void *ctx, struct lc__items **out)
 {
 	struct stand *stand = ctx;
 	const uint64_t left = stand->shape->load->samples - stand->next;
-	struct lc__batch *batch;
+	struct lc__items *batch;
 
 	if (left == 0)
 		return LC_NOT_FOUND;
-	batch = lc__batch_new(left < stand->shape->batch ? left : stand->shape->batch);
+	batch = lc__items_new(left < stand->shape->batch ? left : stand->shape->batch);
 	if (batch == NULL)
 		err(1, NULL);
 	for (size_t i = 0; i < batch->count; i++)
@@ -201,13 +201,13 @@ next_batch(void *ctx, struct lc__batch **out)
 }
 
 static lc_status
-batch_done(void *ctx, struct lc__batch *batch)
+batch_done(void *ctx, struct lc__items *batch)
 {
 	struct stand *stand = ctx;
 
 	for (size_t i = 0; i < batch->count; i++)
 		stand->done += batch->items[i].outcome == LC__ITEM_DONE;
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	return LC_OK;
 }
 

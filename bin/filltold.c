@@ -51,7 +51,7 @@ filltold_line(void *ctx, unsigned child, const char *line)
 }
 
 void
-filltold_back(void *ctx, const struct lc__batch *batch)
+filltold_back(void *ctx, const struct lc__items *batch)
 {
 	uint64_t failed = 0;
 	unsigned attempts = 0;

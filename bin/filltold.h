@@ -14,7 +14,7 @@ void filltold_begin(const char *module, const char *failures, uint64_t total,
 void filltold_line(void *ctx, unsigned child, const char *line);
 
 /* For struct lc__fill. */
-void filltold_back(void *ctx, const struct lc__batch *batch);
+void filltold_back(void *ctx, const struct lc__items *batch);
 lc_status filltold_over(void *ctx, const struct lc__item *item);
 lc_status filltold_idle(void *ctx, const struct lc__filled *so_far);
 

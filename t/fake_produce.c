@@ -16,7 +16,7 @@ struct fake_produce fake_produce;
 
 /* Batches that are out. */
 struct out {
-	struct lc__batch *batches[MOST];
+	struct lc__items *batches[MOST];
 	size_t n, room;
 };
 
@@ -73,7 +73,7 @@ give(const struct lc__work *work, struct out *out)
 	lc_status status = LC_OK;
 
 	while (out->n < out->room && status == LC_OK) {
-		struct lc__batch *batch;
+		struct lc__items *batch;
 		status = work->next(work->ctx, &batch);
 		if (status != LC_OK)
 			break;
@@ -92,7 +92,7 @@ take_back(const struct lc__work *work, struct out *out)
 {
 	const size_t i = fake_produce.seed == 0 ? 0 :
 	    (size_t)(run_random(&fake_produce.seed) % out->n);
-	struct lc__batch *batch = out->batches[i];
+	struct lc__items *batch = out->batches[i];
 
 	memmove(&out->batches[i], &out->batches[i + 1],
 	    (out->n - i - 1) * sizeof(batch));
@@ -128,6 +128,6 @@ lc__produce(const struct lc__producers *how, const struct lc__work *work,
 			status = give(work, &out);
 	}
 	for (size_t i = 0; i < out.n; i++)
-		lc__batch_free(out.batches[i]);
+		lc__items_free(out.batches[i]);
 	return status;
 }

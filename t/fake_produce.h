@@ -13,8 +13,8 @@ struct fake_produce {
 	 *  that is not freed. */
 	lc_value *(*make)(void *ctx, const struct lc__item *item, const char **why);
 	/** Told of each batch that is given out and of each that comes back. */
-	void (*given)(void *ctx, const struct lc__batch *batch);
-	void (*back)(void *ctx, const struct lc__batch *batch);
+	void (*given)(void *ctx, const struct lc__items *batch);
+	void (*back)(void *ctx, const struct lc__items *batch);
 	void *ctx;
 	uint64_t seed;      /* of which batch comes back first; 0: the oldest */
 	uint64_t stop_after; /* batches, then with LC_CANCELLED; 0: never */

@@ -67,7 +67,7 @@ name_item(const struct producing *p, size_t i, char id[ID_ROOM])
 
 /* Ids and payloads one behind the other. */
 static void
-set_item(const struct producing *p, struct lc__batch *batch, size_t i)
+set_item(const struct producing *p, struct lc__items *batch, size_t i)
 {
 	const size_t each = ID_ROOM + p->payload;
 	struct lc__item *item = &batch->items[i];
@@ -84,12 +84,12 @@ set_item(const struct producing *p, struct lc__batch *batch, size_t i)
 }
 
 static lc_status
-next(void *ctx, struct lc__batch **out)
+next(void *ctx, struct lc__items **out)
 {
 	struct producing *p = ctx;
 	const size_t left = p->items - p->made;
 	const size_t n = left < p->batch ? left : p->batch;
-	struct lc__batch *batch;
+	struct lc__items *batch;
 
 	if (p->next_fails != LC_OK && p->made > 0)
 		return lc__error(p->next_fails, 0, "no next one");
@@ -97,7 +97,7 @@ next(void *ctx, struct lc__batch **out)
 		return LC_NOT_FOUND;
 	if (p->hold > 0 && p->out == p->hold)
 		return LC_BUSY;
-	batch = lc__batch_new(n);
+	batch = lc__items_new(n);
 	ck_assert_ptr_nonnull(batch);
 	batch->memory = malloc(n * (ID_ROOM + p->payload));
 	ck_assert_ptr_nonnull(batch->memory);
@@ -123,7 +123,7 @@ check(void *ctx, const struct lc__item *item, const lc_value *value)
 }
 
 static void
-note(struct producing *p, const struct lc__batch *batch, const struct lc__item *item)
+note(struct producing *p, const struct lc__items *batch, const struct lc__item *item)
 {
 	const size_t i = item->tag;
 
@@ -144,7 +144,7 @@ note(struct producing *p, const struct lc__batch *batch, const struct lc__item *
 }
 
 static lc_status
-done(void *ctx, struct lc__batch *batch)
+done(void *ctx, struct lc__items *batch)
 {
 	struct producing *p = ctx;
 
@@ -154,7 +154,7 @@ done(void *ctx, struct lc__batch *batch)
 		usleep(p->store_ms * 1000);
 	p->given_back++;
 	p->out--;
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	return LC_OK;
 }
 

@@ -114,13 +114,13 @@ idle(void *ctx, const struct lc__filled *so_far)
 }
 
 static void
-back(void *ctx, const struct lc__batch *batch)
+back(void *ctx, const struct lc__items *batch)
 {
 	((struct list *)ctx)->back += batch->count;
 }
 
 static void
-given(void *ctx, const struct lc__batch *batch)
+given(void *ctx, const struct lc__items *batch)
 {
 	struct list *list = ctx;
 

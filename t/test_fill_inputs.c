@@ -46,7 +46,7 @@ hear_stopped(void *ctx, const char *name, const char *why)
 }
 
 static void
-hear_back(void *ctx, const struct lc__batch *batch)
+hear_back(void *ctx, const struct lc__items *batch)
 {
 	(void)ctx;
 	heard.back += batch->count;
@@ -182,7 +182,7 @@ END_TEST
 static uint64_t composition;
 
 static void
-add_composition(void *ctx, const struct lc__batch *batch)
+add_composition(void *ctx, const struct lc__items *batch)
 {
 	uint64_t state = batch->count;
 
@@ -292,7 +292,7 @@ END_TEST
 static lc_writer *other;
 
 static void
-let_go_at_last(void *ctx, const struct lc__batch *batch)
+let_go_at_last(void *ctx, const struct lc__items *batch)
 {
 	static unsigned batches;
 

@@ -70,7 +70,7 @@ static const struct {
 };
 
 static lc_status
-read_line(struct lc__shard *shard, char *out, size_t room, struct lc__place *behind)
+read_line(struct lc__shard *shard, char *out, size_t room, struct lc__line_place *behind)
 {
 	struct lc__line line;
 	const lc_status status = lc__shard_next(shard, &line);
@@ -92,11 +92,11 @@ read_line(struct lc__shard *shard, char *out, size_t room, struct lc__place *beh
 
 /* What is read from a place on is what was read behind it before. */
 static void
-check_rest(const char *path, enum lc__shard_kind kind, const struct lc__place *at,
+check_rest(const char *path, enum lc__shard_kind kind, const struct lc__line_place *at,
     const char *want)
 {
 	struct lc__shard *shard;
-	struct lc__place behind;
+	struct lc__line_place behind;
 	char got[400] = "";
 	lc_status status;
 
@@ -114,7 +114,7 @@ START_TEST(lines)
 {
 	const char *path = write_file("lines", contents[_i].text, contents[_i].size);
 	const char *rest = contents[_i].lines;
-	struct lc__place at = { 0, 0 };
+	struct lc__line_place at = { 0, 0 };
 	struct lc__shard *shard;
 	char line[200];
 
@@ -141,7 +141,7 @@ START_TEST(bad_lines_are_told)
 {
 	const char *path = write_file("bad.jsonl", bad_json[_i].text,
 	    strlen(bad_json[_i].text));
-	const struct lc__place at = { 0, 0 };
+	const struct lc__line_place at = { 0, 0 };
 	struct lc__shard *shard;
 	struct lc__line line;
 	char want[4400];
@@ -181,7 +181,7 @@ START_TEST(long_lines)
 		524288, 7, 524289, 3000000, 0, 2, 1048575, 5 };
 	const int n = ROWS(lengths);
 	struct lc__buf text = { 0 };
-	struct lc__place places[ROWS(lengths) + 1] = { { 0, 0 } };
+	struct lc__line_place places[ROWS(lengths) + 1] = { { 0, 0 } };
 	const char *path;
 
 	for (int i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ START_TEST(long_lines)
 		ck_assert_ptr_nonnull(at);
 		memset(at, 'a' + i, lengths[i]);
 		at[lengths[i]] = '\n';
-		places[i + 1] = (struct lc__place){ text.size, (uint64_t)i + 1 };
+		places[i + 1] = (struct lc__line_place){ text.size, (uint64_t)i + 1 };
 	}
 	path = write_file("long", text.data, text.size);
 	for (int from = 0; from <= n; from++) {
@@ -216,7 +216,7 @@ END_TEST
 START_TEST(longest_line)
 {
 	const size_t most = LC__LINE_MAX, size = 2 * most + 1 + 2 + 3;
-	const struct lc__place at = { 0, 0 };
+	const struct lc__line_place at = { 0, 0 };
 	unsigned char *text = malloc(size);
 	struct lc__shard *shard;
 	struct lc__line line;
@@ -248,7 +248,7 @@ START_TEST(places_that_are_none)
 {
 	const char *path = write_file("places", "ab\ncd\nef", 8);
 	static const struct {
-		struct lc__place at;
+		struct lc__line_place at;
 		lc_status want;
 	} rows[] = {
 		{ { 0, 0 }, LC_OK }, { { 1, 0 }, LC_STALE }, { { 2, 0 }, LC_STALE },
@@ -268,7 +268,7 @@ END_TEST
 
 START_TEST(what_is_no_file)
 {
-	const struct lc__place at = { 0, 0 };
+	const struct lc__line_place at = { 0, 0 };
 	unsigned char print[LC__FINGERPRINT];
 	struct lc__shard *shard;
 	char fifo[4200];
@@ -289,7 +289,7 @@ END_TEST
 START_TEST(shards_that_change)
 {
 	const size_t size = 3 * MIB;
-	const struct lc__place at = { 0, 0 };
+	const struct lc__line_place at = { 0, 0 };
 	char *text = malloc(size);
 	struct lc__shard *shard;
 	struct lc__line line;
@@ -323,7 +323,7 @@ END_TEST
 
 /* ---- cursors -------------------------------------------------------------------- */
 
-static const struct lc__place cursors[] = {
+static const struct lc__line_place cursors[] = {
 	{ 0, 0 }, { 1, 1 }, { 128, 3 }, { UINT64_C(1) << 40, 1 << 20 },
 	{ INT64_MAX, INT64_MAX }
 };
@@ -331,7 +331,7 @@ static const struct lc__place cursors[] = {
 START_TEST(cursors_come_back)
 {
 	struct lc__buf bytes = { 0 };
-	struct lc__place got;
+	struct lc__line_place got;
 
 	lc__cursor_encode(&cursors[_i], &bytes);
 	ck_assert(!bytes.failed);
@@ -365,9 +365,9 @@ START_TEST(cursor_bytes)
 		{ "\x82\xa6offset\xcf\x80\0\0\0\0\0\0\0\xa4line\x00", 23 },
 		{ "12", 2 }
 	};
-	const struct lc__place place = { 256, 5 };
+	const struct lc__line_place place = { 256, 5 };
 	struct lc__buf bytes = { 0 };
-	struct lc__place got;
+	struct lc__line_place got;
 
 	lc__cursor_encode(&place, &bytes);
 	ck_assert_uint_eq(bytes.size, sizeof(want) - 1);
@@ -478,7 +478,7 @@ START_TEST(failure_lines)
 {
 	char path[4200];
 	char why[] = "no \"such\" thing", error[] = "last\nwords\xff";
-	struct lc__batch batch = { .standard_error = {
+	struct lc__items batch = { .standard_error = {
 		.data = (unsigned char *)error, .size = sizeof(error) - 1 } };
 	struct lc__item item = {
 		.id = lc_id_of("a\n\xc3\xa9"), .why = why, .attempts = 2

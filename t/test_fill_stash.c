@@ -25,15 +25,15 @@
 
 /* A batch of lines, with where each of them ends. */
 struct sent {
-	struct lc__batch *batch;
-	struct lc__place behind[200];
+	struct lc__items *batch;
+	struct lc__line_place behind[200];
 };
 
 /* Lines `first` ..., each second one of them with `step` 2. */
 static struct sent
 ask(uint64_t first, size_t count, unsigned step)
 {
-	struct sent sent = { .batch = lc__batch_new(count) };
+	struct sent sent = { .batch = lc__items_new(count) };
 	char *text = calloc(count + 1, ITEM_ROOM);
 
 	need(sent.batch != NULL && text != NULL && count <= 200);
@@ -47,7 +47,7 @@ ask(uint64_t first, size_t count, unsigned step)
 		    "text of %u", line) };
 		item->key = "text";
 		item->tag = i;
-		sent.behind[i] = (struct lc__place){ 100 * (line + 1), line + 1 };
+		sent.behind[i] = (struct lc__line_place){ 100 * (line + 1), line + 1 };
 	}
 	return sent;
 }
@@ -81,7 +81,7 @@ put_error(struct lc__buf *out, const struct lc__item *item)
 
 /* A frame that answers items from .. to; the @p failed-th of them fails. */
 static void
-answer(struct lc__batch *batch, uint64_t number, size_t from, size_t to, size_t failed)
+answer(struct lc__items *batch, uint64_t number, size_t from, size_t to, size_t failed)
 {
 	struct lc__buf frame = { 0 };
 
@@ -97,7 +97,7 @@ answer(struct lc__batch *batch, uint64_t number, size_t from, size_t to, size_t 
 			put_value(&frame, &batch->items[i]);
 	}
 	need(!frame.failed);
-	need_ok(lc__batch_keep(batch, &frame));
+	need_ok(lc__items_keep(batch, &frame));
 }
 
 #define NONE SIZE_MAX
@@ -128,7 +128,7 @@ add(struct lc__stash *stash, uint64_t first, size_t count)
 
 	answer(sent.batch, first + 1000, 0, count, NONE);
 	assert_ok(lc__stash_add(stash, sent.batch, sent.behind, 0));
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 }
 
 /* Each item that has a value has the right one; how many do. */
@@ -164,7 +164,7 @@ recall(struct lc__stash *stash, uint64_t first, size_t count)
 
 	assert_ok(lc__stash_recall(stash, NULL, NULL, sent.batch, sent.behind, &found));
 	ck_assert_uint_eq(check_values(&sent), found);
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 	return found;
 }
 
@@ -221,7 +221,7 @@ START_TEST(bytes_of_an_entry)
 		    lc__hash64(frame->data, frame->size));
 	}
 	lc__buf_free(&head);
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 }
 END_TEST
 
@@ -357,10 +357,10 @@ START_TEST(frames_that_are_none)
 	struct lc__buf frame = { 0 };
 
 	lc__buf_append(&frame, frames[_i], strlen(frames[_i]));
-	assert_ok(lc__batch_keep(sent.batch, &frame));
+	assert_ok(lc__items_keep(sent.batch, &frame));
 	answer(sent.batch, 9, 0, 1, NONE);
 	assert_ok(lc__stash_add(stash, sent.batch, sent.behind, 0));
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 	lc__stash_close(stash);
 	stash = open_at(path, SOURCE, 0);
 	/* The good one behind it counts. */
@@ -402,7 +402,7 @@ START_TEST(any_batches)
 		    &found));
 		ck_assert_uint_eq(found, 7);
 		ck_assert_uint_eq(check_values(&sent), 7);
-		lc__batch_free(sent.batch);
+		lc__items_free(sent.batch);
 	}
 	lc__stash_close(stash);
 	lc__buf_free(&bytes);
@@ -452,7 +452,7 @@ START_TEST(of_other_items)
 	ck_assert_int_eq(sent.batch->items[2].outcome, LC__ITEM_OPEN);
 	for (unsigned i = 6; i < 10; i++)
 		ck_assert_int_eq(sent.batch->items[i].outcome, LC__ITEM_OPEN);
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 	lc__stash_close(stash);
 	lc__buf_free(&bytes);
 }
@@ -486,7 +486,7 @@ START_TEST(checked_again)
 	ck_assert_uint_eq(check_values(&sent), 13);
 	ck_assert_int_eq(sent.batch->items[3].outcome, LC__ITEM_OPEN);
 	ck_assert_int_eq(sent.batch->items[13].outcome, LC__ITEM_OPEN);
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 	lc__stash_close(stash);
 	lc__buf_free(&bytes);
 }
@@ -505,7 +505,7 @@ START_TEST(parts_of_a_batch)
 	answer(sent.batch, 1, 0, 4, 2);
 	answer(sent.batch, 7, 4, 6, NONE);
 	assert_ok(lc__stash_add(stash, sent.batch, sent.behind, 0));
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 	lc__stash_close(stash);
 	size = file_size(path);
 
@@ -518,7 +518,7 @@ START_TEST(parts_of_a_batch)
 	answer(sent.batch, 4, 6, 9, NONE);
 	assert_ok(lc__stash_add(stash, sent.batch, sent.behind, recalled));
 	ck_assert_uint_eq(check_values(&sent), 5);
-	lc__batch_free(sent.batch);
+	lc__items_free(sent.batch);
 	lc__stash_close(stash);
 	ck_assert_int_lt(file_size(path), 2 * size + 100);
 	stash = open_at(path, SOURCE, 0);
@@ -539,7 +539,7 @@ START_TEST(many_frames)
 		for (unsigned frame = 0; frame < 400; frame++)
 			answer(sent.batch, frame, frame % 200, frame % 200 + 1, NONE);
 		assert_ok(lc__stash_add(stash, sent.batch, sent.behind, 0));
-		lc__batch_free(sent.batch);
+		lc__items_free(sent.batch);
 	}
 	lc__stash_close(stash);
 	stash = open_at(path, SOURCE, 0);
@@ -591,7 +591,7 @@ START_TEST(stays_small)
 		sent.batch->items[0].payload = (lc_id){ large, 1 << 20 };
 		answer(sent.batch, line, 0, 1, NONE);
 		assert_ok(lc__stash_add(stash, sent.batch, sent.behind, 0));
-		lc__batch_free(sent.batch);
+		lc__items_free(sent.batch);
 		lc__stash_forget(stash, line > 0 ? line - 1 : 0);
 		if (file_size(path) > most)
 			most = file_size(path);
@@ -610,7 +610,7 @@ START_TEST(stays_small)
 		    &found));
 		ck_assert_uint_eq(found, 1);
 		ck_assert_uint_eq(check_values(&sent), 1);
-		lc__batch_free(sent.batch);
+		lc__items_free(sent.batch);
 	}
 	lc__stash_close(stash);
 	free(large);

@@ -35,16 +35,16 @@ struct work {
 };
 
 static lc_status
-next(void *ctx, struct lc__batch **out)
+next(void *ctx, struct lc__items **out)
 {
 	static const char *const ids[] = { "a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1",
 	    "a2", "b2", "c2", "d2" };
 	struct work *work = ctx;
-	struct lc__batch *batch;
+	struct lc__items *batch;
 
 	if (work->made == BATCHES)
 		return LC_NOT_FOUND;
-	batch = lc__batch_new(ITEMS);
+	batch = lc__items_new(ITEMS);
 	if (batch == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	for (size_t i = 0; i < ITEMS; i++)
@@ -55,14 +55,14 @@ next(void *ctx, struct lc__batch **out)
 }
 
 static lc_status
-done(void *ctx, struct lc__batch *batch)
+done(void *ctx, struct lc__items *batch)
 {
 	struct work *work = ctx;
 
 	work->back++;
 	for (size_t i = 0; i < batch->count; i++)
 		work->items += batch->items[i].outcome != LC__ITEM_OPEN;
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	return LC_OK;
 }
 

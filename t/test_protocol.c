@@ -16,10 +16,10 @@
 /* A string literal, NULs and all. */
 #define BYTES(text) text, sizeof(text) - 1
 
-static struct lc__batch *
+static struct lc__items *
 make_batch(const lc_id *ids, size_t count)
 {
-	struct lc__batch *batch = lc__batch_new(count);
+	struct lc__items *batch = lc__items_new(count);
 
 	ck_assert_ptr_nonnull(batch);
 	for (size_t i = 0; i < count; i++)
@@ -38,7 +38,7 @@ START_TEST(request_bytes)
 	    "\x82\xa2id\xc4\x02" "\xff" "b\xa4json\xc4\x01\x80"
 	    "\x81\xa2id\xa1" "c";
 	const lc_id ids[] = { { "cat", 3 }, { "\xff" "b", 2 }, { "c", 1 } };
-	struct lc__batch *batch = make_batch(ids, 3);
+	struct lc__items *batch = make_batch(ids, 3);
 	struct lc__portion *portion;
 	struct lc__buf out = { 0 };
 
@@ -52,7 +52,7 @@ START_TEST(request_bytes)
 	ck_assert_uint_eq(out.size, 6 + sizeof(expected) - 1);
 	ck_assert_mem_eq(out.data + 6, expected, sizeof(expected) - 1);
 	free(portion);
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	lc__buf_free(&out);
 }
 END_TEST
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(request_of_some)
 {
 	const lc_id ids[] = { { "a", 1 }, { "12345678\xc3\xa9", 10 }, { "1234567\x80x", 9 } };
-	struct lc__batch *batch = make_batch(ids, 3);
+	struct lc__items *batch = make_batch(ids, 3);
 	struct lc__portion *portion;
 	struct lc__buf out = { 0 };
 
@@ -74,7 +74,7 @@ START_TEST(request_of_some)
 	    out.size - 4);
 	ck_assert_uint_eq(lc__get32(out.data), out.size - 4);
 	free(portion);
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	lc__buf_free(&out);
 }
 END_TEST
@@ -86,7 +86,7 @@ START_TEST(request_too_large)
 	static const uint64_t sizes[] = { UINT32_MAX, UINT64_C(1) << 32, SIZE_MAX };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct lc__batch *batch = make_batch(ids, 1);
+		struct lc__items *batch = make_batch(ids, 1);
 		struct lc__portion *portion = lc__portion_of(batch);
 		struct lc__buf out = { 0 };
 		batch->items[0].key = "text";
@@ -96,7 +96,7 @@ START_TEST(request_too_large)
 		    "1 items from 'a' on are too large for a request of 4 GiB");
 		ck_assert_uint_eq(out.size, 0);
 		free(portion);
-		lc__batch_free(batch);
+		lc__items_free(batch);
 	}
 }
 END_TEST
@@ -367,7 +367,7 @@ read_answer(struct lc__answer *answer, const struct lc__portion *portion,
 }
 
 static void
-describe_items(const struct lc__batch *batch, struct lc__buf *out)
+describe_items(const struct lc__items *batch, struct lc__buf *out)
 {
 	for (size_t i = 0; i < batch->count; i++) {
 		const struct lc__item *item = &batch->items[i];
@@ -385,7 +385,7 @@ START_TEST(answer_bytes)
 {
 	const lc_id ids[] = { { "a", 1 }, { "b", 1 }, { "c", 1 } };
 	unsigned char *bytes = copy(answers[_i].bytes, answers[_i].size);
-	struct lc__batch *batch = make_batch(ids, 3);
+	struct lc__items *batch = make_batch(ids, 3);
 	struct lc__portion *portion = lc__portion_of(batch);
 	struct lc__answer answer = { 0 };
 	struct lc__answered got = { 0 };
@@ -403,7 +403,7 @@ START_TEST(answer_bytes)
 	lc__answer_free(&answer);
 	lc__buf_free(&text);
 	free(portion);
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	free(bytes);
 }
 END_TEST
@@ -419,7 +419,7 @@ START_TEST(answer_damage)
 		const size_t where = at / 257, change = at % 257;
 		const size_t size = change == 256 ? where : answers[_i].size;
 		unsigned char *bytes = copy(answers[_i].bytes, size);
-		struct lc__batch *batch = make_batch(ids, 3);
+		struct lc__items *batch = make_batch(ids, 3);
 		struct lc__portion *portion = lc__portion_of(batch);
 		lc_status status;
 		portion->number = 7;
@@ -430,7 +430,7 @@ START_TEST(answer_damage)
 		if (change == 256 && where + 1 < answers[_i].size)
 			ck_assert_int_eq(status, LC_INVALID);
 		free(portion);
-		lc__batch_free(batch);
+		lc__items_free(batch);
 		free(bytes);
 	}
 	lc__answer_free(&answer);
@@ -444,7 +444,7 @@ START_TEST(answer_twins)
 	static const char three[] = HEAD "\x93\x82\xa2id\xa1x\xa5value\1"
 	    "\x82\xa2id\xa1x\xa5value\2\x82\xa2id\xa1x\xa5value\3";
 	const lc_id ids[] = { { "x", 1 }, { "x", 1 } };
-	struct lc__batch *batch = make_batch(ids, 2);
+	struct lc__items *batch = make_batch(ids, 2);
 	struct lc__portion *portion = lc__portion_of(batch);
 	struct lc__answer answer = { 0 };
 	struct lc__answered got;
@@ -461,7 +461,7 @@ START_TEST(answer_twins)
 	}
 	lc__answer_free(&answer);
 	free(portion);
-	lc__batch_free(batch);
+	lc__items_free(batch);
 }
 END_TEST
 

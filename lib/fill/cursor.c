@@ -8,7 +8,7 @@
 #include "base/mpack_read.h"
 
 void
-lc__cursor_encode(const struct lc__place *place, struct lc__buf *out)
+lc__cursor_encode(const struct lc__line_place *place, struct lc__buf *out)
 {
 	lc__mpack_map(out, 2);
 	lc__mpack_str(out, "offset");
@@ -32,12 +32,12 @@ take_member(struct lc__tokens *in, const char *name, uint64_t *out)
 }
 
 lc_status
-lc__cursor_decode(lc_id cursor, struct lc__place *out)
+lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 {
 	struct lc__tokens in = {
 		cursor.data, (const unsigned char *)cursor.data + cursor.size
 	};
-	struct lc__place place = { 0, 0 };
+	struct lc__line_place place = { 0, 0 };
 	struct lc__token token;
 
 	/* Each line takes a byte at least. */

@@ -79,7 +79,7 @@ put_time(FILE *out)
 }
 
 static lc_status
-make_line(const struct lc__batch *batch, const struct lc__item *item,
+make_line(const struct lc__items *batch, const struct lc__item *item,
     char **text, size_t *size)
 {
 	const char *why = item->why != NULL ? item->why : "";
@@ -100,7 +100,7 @@ make_line(const struct lc__batch *batch, const struct lc__item *item,
 }
 
 lc_status
-lc__failures_add(struct lc__failures *failures, const struct lc__batch *batch,
+lc__failures_add(struct lc__failures *failures, const struct lc__items *batch,
     const struct lc__item *item)
 {
 	char *text = NULL;

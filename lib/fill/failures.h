@@ -17,7 +17,7 @@ LC_CHECKED lc_status lc__failures_open(const char *path, bool keep,
     struct lc__failures **out);
 /** Add one in a single write. */
 LC_CHECKED lc_status lc__failures_add(struct lc__failures *failures,
-    const struct lc__batch *batch, const struct lc__item *item);
+    const struct lc__items *batch, const struct lc__item *item);
 uint64_t lc__failures_count(const struct lc__failures *failures);
 /** Removes a file that is empty. NULL is harmless. */
 LC_CHECKED lc_status lc__failures_close(struct lc__failures *failures);

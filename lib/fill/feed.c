@@ -248,7 +248,7 @@ keep(struct lc__feed *feed, const struct lc__sent *sent)
 /* ---- taking results --------------------------------------------------------------- */
 
 static lc_status
-tell_failed(struct lc__feed *feed, const struct lc__batch *batch,
+tell_failed(struct lc__feed *feed, const struct lc__items *batch,
     const struct lc__item *item, bool bad)
 {
 	struct lc__feeding *feeding = feed->feeding;
@@ -396,7 +396,7 @@ take_all(struct lc__feed *feed)
 }
 
 lc_status
-lc__feed_back(struct lc__batch *batch)
+lc__feed_back(struct lc__items *batch)
 {
 	struct lc__sent *sent = (struct lc__sent *)(uintptr_t)batch->tag;
 	struct lc__feed *feed = sent->feed;
@@ -435,7 +435,7 @@ static lc_status
 recall(struct lc__feed *feed, struct lc__sent *sent)
 {
 	struct lc__feeding *feeding = feed->feeding;
-	struct lc__batch *batch = sent->batch;
+	struct lc__items *batch = sent->batch;
 	size_t found;
 
 	return_if_error(lc__stash_recall(feed->stash, lc__feed_check,
@@ -447,7 +447,7 @@ recall(struct lc__feed *feed, struct lc__sent *sent)
 }
 
 static void
-give_out(struct lc__feed *feed, struct lc__sent *sent, struct lc__batch **out)
+give_out(struct lc__feed *feed, struct lc__sent *sent, struct lc__items **out)
 {
 	*out = sent->batch;
 	sent->batch->tag = (uintptr_t)sent;
@@ -459,7 +459,7 @@ give_out(struct lc__feed *feed, struct lc__sent *sent, struct lc__batch **out)
 }
 
 lc_status
-lc__feed_next(struct lc__feed *feed, struct lc__batch **out)
+lc__feed_next(struct lc__feed *feed, struct lc__items **out)
 {
 	struct lc__sent *sent, *bad;
 	lc_status status = lc__lines_take(feed, &sent, &bad);

@@ -39,7 +39,7 @@ struct lc__feed {
 	bool has_line;
 	bool ended;                /* nothing more of the shard is to be read */
 	uint64_t chunks;           /* committed */
-	struct lc__place done;     /* behind the last line whose result was taken */
+	struct lc__line_place done;     /* behind the last line whose result was taken */
 	uint64_t offset;           /* committed */
 	struct lc__sent *first, *last; /* in the order of their lines */
 	uint64_t sent;             /* how many */
@@ -63,14 +63,14 @@ void lc__feed_close(struct lc__feed *feed);
  * The next batch of an open one, to be given to lc__feed_back(); NULL if there are no
  * more lines before it ends or stops. The state tells what became of it.
  */
-LC_CHECKED lc_status lc__feed_next(struct lc__feed *feed, struct lc__batch **out);
+LC_CHECKED lc_status lc__feed_next(struct lc__feed *feed, struct lc__items **out);
 
 /** May the value be taken? As in lc__work, with a struct lc__inputs_fill. */
 LC_CHECKED lc_status lc__feed_check(void *fill, const struct lc__item *item,
     const lc_value *value);
 
 /** Take a batch back, which knows its feed. What stops the run is returned. */
-LC_CHECKED lc_status lc__feed_back(struct lc__batch *batch);
+LC_CHECKED lc_status lc__feed_back(struct lc__items *batch);
 
 /** Everything that it holds; batches that are not back are no longer known. */
 void lc__feed_free(struct lc__feed *feed);

@@ -238,15 +238,15 @@ move_item(struct lc__item *to, struct lc__item *from, unsigned char *at)
 }
 
 static lc_status
-make_batch(struct run *run, struct lc__batch **out)
+make_batch(struct run *run, struct lc__items **out)
 {
 	size_t bytes;
 	const size_t n = batch_count(run, &bytes);
-	struct lc__batch *batch = lc__batch_new(n);
+	struct lc__items *batch = lc__items_new(n);
 	unsigned char *at;
 
 	if (batch == NULL || (batch->memory = malloc(bytes + 1)) == NULL) {
-		lc__batch_free(batch);
+		lc__items_free(batch);
 		return no_memory();
 	}
 	at = batch->memory;
@@ -271,7 +271,7 @@ is_full(const struct run *run)
 
 /* While items come slowly, those that are there are made as soon as nothing else is. */
 static lc_status
-next(void *ctx, struct lc__batch **out)
+next(void *ctx, struct lc__items **out)
 {
 	struct run *run = ctx;
 
@@ -299,7 +299,7 @@ check(void *ctx, const struct lc__item *item, const lc_value *value)
 /* ---- what comes back ------------------------------------------------------------ */
 
 static lc_status
-fail(struct run *run, const struct lc__batch *batch, struct lc__item *item)
+fail(struct run *run, const struct lc__items *batch, struct lc__item *item)
 {
 	run->filled.failed++;
 	if (run->fill->failures != NULL)
@@ -308,7 +308,7 @@ fail(struct run *run, const struct lc__batch *batch, struct lc__item *item)
 }
 
 static lc_status
-store(struct run *run, const struct lc__batch *batch, struct lc__item *item)
+store(struct run *run, const struct lc__items *batch, struct lc__item *item)
 {
 	const uint64_t bytes = lc__tally_bytes(item->value);
 	const lc_status status = lc_put_value(run->fill->cache, item->id.data,
@@ -330,7 +330,7 @@ store(struct run *run, const struct lc__batch *batch, struct lc__item *item)
 }
 
 static lc_status
-done(void *ctx, struct lc__batch *batch)
+done(void *ctx, struct lc__items *batch)
 {
 	struct run *run = ctx;
 	lc_status status = LC_OK;
@@ -342,7 +342,7 @@ done(void *ctx, struct lc__batch *batch)
 		status = batch->items[i].outcome == LC__ITEM_DONE ?
 		    store(run, batch, &batch->items[i]) :
 		    fail(run, batch, &batch->items[i]);
-	lc__batch_free(batch);
+	lc__items_free(batch);
 	return status == LC_OK ? commit_if_due(run) : status;
 }
 

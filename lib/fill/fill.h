@@ -40,7 +40,7 @@ struct lc__fill {
 	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
 	/** Told of each batch that comes back, before anything of it is stored. NULL
 	 *  for nobody. */
-	void (*back)(void *ctx, const struct lc__batch *batch);
+	void (*back)(void *ctx, const struct lc__items *batch);
 	/** Told of each item that is over: stored, failed or (outcome OPEN) there
 	 *  already. NULL for nobody. */
 	lc_status (*over)(void *ctx, const struct lc__item *item);

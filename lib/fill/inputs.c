@@ -217,7 +217,7 @@ choose(struct run *run, struct lc__feed **out)
 /* ---- the producers' work ------------------------------------------------------------ */
 
 static lc_status
-next(void *ctx, struct lc__batch **out)
+next(void *ctx, struct lc__items **out)
 {
 	struct run *run = ctx;
 	struct lc__feed *feed;
@@ -244,7 +244,7 @@ check(void *ctx, const struct lc__item *item, const lc_value *value)
 }
 
 static lc_status
-done(void *ctx, struct lc__batch *batch)
+done(void *ctx, struct lc__items *batch)
 {
 	(void)ctx;
 	return lc__feed_back(batch);

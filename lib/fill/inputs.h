@@ -62,7 +62,7 @@ struct lc__inputs_fill {
 	 *  NULL: "SHARD:LINE", and ids are taken to be new. */
 	lc_status (*name)(void *ctx, const struct lc__inputs_shard *shard,
 	    const struct lc__line *line, struct lc__buf *out);
-	void (*back)(void *ctx, const struct lc__batch *batch); /* as in struct lc__fill,
+	void (*back)(void *ctx, const struct lc__items *batch); /* as in struct lc__fill,
 	                                    unless no producer was asked for any of it */
 	/** Told of each item that failed, and of each bad line. NULL for nobody. */
 	void (*failed)(void *ctx, const struct lc__item *item);

@@ -9,7 +9,7 @@
 /* A line on its way into a batch: where its bytes stand in the memory of that. */
 struct piece {
 	size_t id, id_size, payload, payload_size;
-	struct lc__place behind;
+	struct lc__line_place behind;
 };
 
 /* A batch in the making. */
@@ -79,7 +79,7 @@ lc__sent_free(struct lc__sent *sent)
 {
 	if (sent == NULL)
 		return;
-	lc__batch_free(sent->batch);
+	lc__items_free(sent->batch);
 	free(sent->behind);
 	free(sent);
 }
@@ -91,7 +91,7 @@ new_sent(size_t count)
 
 	if (sent == NULL)
 		return NULL;
-	sent->batch = lc__batch_new(count);
+	sent->batch = lc__items_new(count);
 	sent->behind = calloc(count, sizeof(*sent->behind));
 	if (sent->batch != NULL && sent->behind != NULL)
 		return sent;

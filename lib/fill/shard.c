@@ -52,7 +52,7 @@ no_memory(const struct lc__shard *s)
 
 /* Does a line begin there? */
 static lc_status
-check_place(const struct lc__shard *s, const struct lc__place *at)
+check_place(const struct lc__shard *s, const struct lc__line_place *at)
 {
 	char before = '\n';
 
@@ -69,7 +69,7 @@ check_place(const struct lc__shard *s, const struct lc__place *at)
 }
 
 static lc_status
-start(struct lc__shard *s, const struct lc__place *at)
+start(struct lc__shard *s, const struct lc__line_place *at)
 {
 	struct stat st;
 
@@ -90,7 +90,7 @@ start(struct lc__shard *s, const struct lc__place *at)
 
 lc_status
 lc__shard_open(const char *path, enum lc__shard_kind kind,
-    const struct lc__place *at, struct lc__shard **out)
+    const struct lc__line_place *at, struct lc__shard **out)
 {
 	struct lc__shard *s = calloc(1, sizeof(*s));
 	lc_status status;
@@ -205,7 +205,7 @@ take_line(struct lc__shard *s, struct lc__line *out)
 	bool newline = false, too_long = false;
 	size_t size = 0;
 
-	out->behind = (struct lc__place){ s->size, s->line };
+	out->behind = (struct lc__line_place){ s->size, s->line };
 	return_if_error(find_end(s, &size, &newline, &too_long));
 	out->data = s->data + s->first;
 	out->size = too_long ? 0 : size;
@@ -213,7 +213,7 @@ take_line(struct lc__shard *s, struct lc__line *out)
 		out->size--;
 	s->first += size + newline;
 	out->number = s->line++;
-	out->behind = (struct lc__place){ s->read - (s->end - s->first), s->line };
+	out->behind = (struct lc__line_place){ s->read - (s->end - s->first), s->line };
 	return too_long ? lc__error(LC_INVALID, 0, "%s: line %llu is longer than "
 	    "64 MiB", s->path, (unsigned long long)out->number + 1) : LC_OK;
 }

@@ -36,7 +36,7 @@ struct lc__line {
 	const unsigned char *data;
 	size_t size;
 	uint64_t number;         /* from 0, those that are passed over included */
-	struct lc__place behind; /* where the next one begins */
+	struct lc__line_place behind; /* where the next one begins */
 };
 
 struct lc__shard;
@@ -48,7 +48,7 @@ struct lc__shard;
  * LC_NOT_FOUND, LC_PERMISSION, LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__shard_open(const char *path, enum lc__shard_kind kind,
-    const struct lc__place *at, struct lc__shard **out);
+    const struct lc__line_place *at, struct lc__shard **out);
 
 /**
  * The next line.

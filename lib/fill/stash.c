@@ -248,7 +248,7 @@ write_pieces(const struct lc__stash *s, struct iovec *pieces, int n)
 }
 
 static lc_status
-write_entry(struct lc__stash *s, const struct lc__batch *batch, size_t frame,
+write_entry(struct lc__stash *s, const struct lc__items *batch, size_t frame,
     uint64_t *size)
 {
 	struct iovec pieces[PIECES] = { { s->bytes.data, s->bytes.size } };
@@ -278,8 +278,8 @@ create(struct lc__stash *s)
 }
 
 lc_status
-lc__stash_add(struct lc__stash *s, const struct lc__batch *batch,
-    const struct lc__place *behind, size_t first_frame)
+lc__stash_add(struct lc__stash *s, const struct lc__items *batch,
+    const struct lc__line_place *behind, size_t first_frame)
 {
 	const struct lc__item *items = batch->items;
 	struct row row = {
@@ -307,7 +307,8 @@ lc__stash_add(struct lc__stash *s, const struct lc__batch *batch,
 static lc_status
 recall_row(struct lc__stash *s, const struct row *row,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
-    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found)
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found)
 {
 	struct lc__buf bytes = { 0 };
 	struct lc__stashed entry;
@@ -318,7 +319,7 @@ recall_row(struct lc__stash *s, const struct row *row,
 		    found);
 	/* Values lie in the bytes: should they not be kept, the batch is not either. */
 	if (status == LC_OK && *found > 0)
-		status = lc__batch_keep(batch, &bytes);
+		status = lc__items_keep(batch, &bytes);
 	lc__buf_free(&bytes);
 	return status == LC_CORRUPT ? LC_OK : status;
 }
@@ -326,7 +327,8 @@ recall_row(struct lc__stash *s, const struct row *row,
 lc_status
 lc__stash_recall(struct lc__stash *s,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
-    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found)
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found)
 {
 	const uint64_t first = behind[0].line - 1, last = behind[batch->count - 1].line - 1;
 

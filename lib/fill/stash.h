@@ -23,7 +23,8 @@ LC_CHECKED lc_status lc__stash_open(const char *path, uint64_t source, uint64_t 
 
 /** Add a batch that came back, with its frames from @p first_frame on. */
 LC_CHECKED lc_status lc__stash_add(struct lc__stash *stash,
-    const struct lc__batch *batch, const struct lc__place *behind, size_t first_frame);
+    const struct lc__items *batch, const struct lc__line_place *behind,
+    size_t first_frame);
 
 /**
  * Give items of a batch the values that were in the file when it was opened; frames that
@@ -33,7 +34,8 @@ LC_CHECKED lc_status lc__stash_add(struct lc__stash *stash,
  */
 LC_CHECKED lc_status lc__stash_recall(struct lc__stash *stash,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
-    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found);
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found);
 
 /** So many lines are behind the input now: what it has of them is forgotten. */
 void lc__stash_forget(struct lc__stash *stash, uint64_t line);

@@ -38,7 +38,7 @@ append32(struct lc__buf *out, uint32_t number)
 }
 
 static uint64_t
-line_of(const struct lc__item *item, const struct lc__place *behind)
+line_of(const struct lc__item *item, const struct lc__line_place *behind)
 {
 	return behind[item->tag].line - 1;
 }
@@ -50,7 +50,7 @@ payload_hash(const struct lc__item *item)
 }
 
 static void
-write_items(const struct lc__batch *batch, const struct lc__place *behind,
+write_items(const struct lc__items *batch, const struct lc__line_place *behind,
     struct lc__buf *out)
 {
 	for (size_t i = 0; i < batch->count; i++) {
@@ -64,8 +64,8 @@ write_items(const struct lc__batch *batch, const struct lc__place *behind,
 }
 
 lc_status
-lc__stashed_write(uint64_t source, const struct lc__batch *batch,
-    const struct lc__place *behind, size_t first_frame, struct lc__buf *out)
+lc__stashed_write(uint64_t source, const struct lc__items *batch,
+    const struct lc__line_place *behind, size_t first_frame, struct lc__buf *out)
 {
 	static const unsigned char later[16];
 	const size_t start = out->size;
@@ -170,10 +170,10 @@ lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *ou
 /* ---- giving -------------------------------------------------------------------- */
 
 /* Its items as a batch, to be answered. */
-static struct lc__batch *
+static struct lc__items *
 make_batch(const struct lc__stashed *entry)
 {
-	struct lc__batch *batch = lc__batch_new(entry->items);
+	struct lc__items *batch = lc__items_new(entry->items);
 	const unsigned char *at = entry->item_at;
 
 	for (uint32_t i = 0; batch != NULL && i < entry->items; i++) {
@@ -208,7 +208,7 @@ answer_frame(struct lc__answer *answer, struct lc__portion *portion,
 static lc_status
 answer_all(const struct lc__stashed *entry, struct lc__answer *answer,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
-    void *ctx, struct lc__batch *batch)
+    void *ctx, struct lc__items *batch)
 {
 	struct lc__portion *portion = lc__portion_of(batch);
 	const unsigned char *at = entry->data;
@@ -241,8 +241,8 @@ is_same(const struct lc__item *item, const struct lc__item *kept)
 
 /* Both have their items in the order of the lines. */
 static size_t
-move_values(struct lc__batch *batch, const struct lc__place *behind,
-    struct lc__batch *kept)
+move_values(struct lc__items *batch, const struct lc__line_place *behind,
+    struct lc__items *kept)
 {
 	size_t found = 0;
 
@@ -267,15 +267,16 @@ move_values(struct lc__batch *batch, const struct lc__place *behind,
 lc_status
 lc__stashed_give(const struct lc__stashed *entry, struct lc__answer *answer,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
-    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found)
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found)
 {
-	struct lc__batch *kept = make_batch(entry);
+	struct lc__items *kept = make_batch(entry);
 	lc_status status;
 
 	if (kept == NULL)
 		return no_memory();
 	status = answer_all(entry, answer, check, ctx, kept);
 	*found = status == LC_OK ? move_values(batch, behind, kept) : 0;
-	lc__batch_free(kept);
+	lc__items_free(kept);
 	return status;
 }

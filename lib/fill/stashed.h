@@ -28,8 +28,8 @@ uint64_t lc__stashed_source(lc_id fingerprint, const char *key);
  * @param behind       the line of each item is the one before this place; by the items' tags
  * @param first_frame  the batch's frames from here on
  */
-LC_CHECKED lc_status lc__stashed_write(uint64_t source, const struct lc__batch *batch,
-    const struct lc__place *behind, size_t first_frame, struct lc__buf *out);
+LC_CHECKED lc_status lc__stashed_write(uint64_t source, const struct lc__items *batch,
+    const struct lc__line_place *behind, size_t first_frame, struct lc__buf *out);
 
 /** An entry that was read; borrowed from its bytes. */
 struct lc__stashed {
@@ -59,6 +59,7 @@ bool lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashe
 LC_CHECKED lc_status lc__stashed_give(const struct lc__stashed *entry,
     struct lc__answer *answer,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
-    void *ctx, struct lc__batch *batch, const struct lc__place *behind, size_t *found);
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found);
 
 #endif

@@ -9,7 +9,7 @@
 /* ---- batches ------------------------------------------------------------------------ */
 
 static void
-add_batch(struct lc__producing *run, struct lc__batch *batch)
+add_batch(struct lc__producing *run, struct lc__items *batch)
 {
 	batch->before = NULL;
 	batch->behind = run->batches;
@@ -19,7 +19,7 @@ add_batch(struct lc__producing *run, struct lc__batch *batch)
 }
 
 static void
-remove_batch(struct lc__producing *run, struct lc__batch *batch)
+remove_batch(struct lc__producing *run, struct lc__items *batch)
 {
 	if (batch->before != NULL)
 		batch->before->behind = batch->behind;
@@ -31,7 +31,7 @@ remove_batch(struct lc__producing *run, struct lc__batch *batch)
 }
 
 lc_status
-lc__producing_settle(struct lc__producing *run, struct lc__batch *batch)
+lc__producing_settle(struct lc__producing *run, struct lc__items *batch)
 {
 	if (batch->open > 0)
 		return LC_OK;
@@ -45,7 +45,7 @@ lc__producing_settle(struct lc__producing *run, struct lc__batch *batch)
 static lc_status
 take_batch(struct lc__producing *run)
 {
-	struct lc__batch *batch = NULL;
+	struct lc__items *batch = NULL;
 	struct lc__portion *portion;
 	const lc_status status = run->work->next(run->work->ctx, &batch);
 
@@ -71,9 +71,9 @@ void
 lc__producing_drop(struct lc__producing *run)
 {
 	while (run->batches != NULL) {
-		struct lc__batch *batch = run->batches;
+		struct lc__items *batch = run->batches;
 		remove_batch(run, batch);
-		lc__batch_free(batch);
+		lc__items_free(batch);
 	}
 }
 
@@ -143,7 +143,7 @@ start(struct lc__producing *run, struct lc__child *child)
 static lc_status
 give(struct lc__producing *run, struct lc__child *child, struct lc__portion *portion)
 {
-	struct lc__batch *batch = portion->batch;
+	struct lc__items *batch = portion->batch;
 	lc_status status;
 	lc_error why;
 

@@ -10,10 +10,10 @@
 /* Bytes of a failure's text that are kept: what an error of the library holds. */
 #define WHY_MAX (sizeof(((lc_error *)0)->text) - 1)
 
-struct lc__batch *
-lc__batch_new(size_t count)
+struct lc__items *
+lc__items_new(size_t count)
 {
-	struct lc__batch *batch = calloc(1, sizeof(*batch));
+	struct lc__items *batch = calloc(1, sizeof(*batch));
 
 	if (batch == NULL)
 		return NULL;
@@ -27,7 +27,7 @@ lc__batch_new(size_t count)
 }
 
 void
-lc__batch_free(struct lc__batch *batch)
+lc__items_free(struct lc__items *batch)
 {
 	if (batch == NULL)
 		return;
@@ -75,7 +75,7 @@ lc__item_fail(struct lc__item *item, const char *why, size_t size)
 }
 
 lc_status
-lc__batch_keep(struct lc__batch *batch, struct lc__buf *frame)
+lc__items_keep(struct lc__items *batch, struct lc__buf *frame)
 {
 	struct lc__buf *frames = realloc(batch->frames,
 	    (batch->n_frames + 1) * sizeof(*frames));
@@ -89,7 +89,7 @@ lc__batch_keep(struct lc__batch *batch, struct lc__buf *frame)
 }
 
 lc_status
-lc__batch_stderr(struct lc__batch *batch, const char *text, size_t size)
+lc__items_stderr(struct lc__items *batch, const char *text, size_t size)
 {
 	batch->standard_error.size = 0;
 	if (lc__buf_append(&batch->standard_error, text, size) == NULL)

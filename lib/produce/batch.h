@@ -31,7 +31,7 @@ struct lc__item {
  * Made by who has work, given back with every item's outcome. What has an outcome
  * from the start is given to no producer.
  */
-struct lc__batch {
+struct lc__items {
 	struct lc__item *items; /* their bytes lie in `memory` or elsewhere for as long */
 	size_t count;
 	uint64_t tag;           /* the maker's, such as the number of an input */
@@ -41,21 +41,21 @@ struct lc__batch {
 	struct lc__buf standard_error; /* the last that the producer of a failed item wrote */
 
 	size_t open;            /* lc__produce()'s: items that producers have */
-	struct lc__batch *before, *behind; /* lc__produce()'s: among those it has */
+	struct lc__items *before, *behind; /* lc__produce()'s: among those it has */
 };
 
 /** Room for @p count items, all zero; NULL without memory. */
-struct lc__batch *lc__batch_new(size_t count);
+struct lc__items *lc__items_new(size_t count);
 /** With values, texts, memory and frames. NULL is harmless. */
-void lc__batch_free(struct lc__batch *batch);
+void lc__items_free(struct lc__items *batch);
 
 /** The item failed; @p why is made one line of UTF-8. */
 LC_CHECKED lc_status lc__item_fail(struct lc__item *item, const char *why,
     size_t size);
 /** Values of the batch lie in @p frame: it is the batch's then. */
-LC_CHECKED lc_status lc__batch_keep(struct lc__batch *batch, struct lc__buf *frame);
+LC_CHECKED lc_status lc__items_keep(struct lc__items *batch, struct lc__buf *frame);
 /** Note what a producer wrote last. */
-LC_CHECKED lc_status lc__batch_stderr(struct lc__batch *batch, const char *text,
+LC_CHECKED lc_status lc__items_stderr(struct lc__items *batch, const char *text,
     size_t size);
 
 #endif

@@ -12,7 +12,7 @@ lc_status
 lc__producing_lose(struct lc__producing *run, struct lc__child *child, const char *what)
 {
 	struct lc__portion *portion = lc__portions_take(&child->work);
-	struct lc__batch *batch;
+	struct lc__items *batch;
 	lc_status status;
 	lc_error why;
 
@@ -25,7 +25,7 @@ lc__producing_lose(struct lc__producing *run, struct lc__child *child, const cha
 	batch = portion->batch;
 	lc__child_error(child, what);
 	why = *lc_last_error();
-	status = lc__batch_stderr(batch, child->messages.last, child->messages.last_size);
+	status = lc__items_stderr(batch, child->messages.last, child->messages.last_size);
 	if (status != LC_OK) {
 		lc__portions_append(&run->retry.queue, portion);
 		return status;
@@ -88,16 +88,16 @@ last_why(const struct lc__portion *portion)
 
 /* What the batch needs of an answer, and of what the producer told people meanwhile. */
 static lc_status
-keep_answer(struct lc__child *child, struct lc__batch *batch,
+keep_answer(struct lc__child *child, struct lc__items *batch,
     const struct lc__answered *got)
 {
 	if (got->done > 0)
-		return_if_error(lc__batch_keep(batch, &child->frame));
+		return_if_error(lc__items_keep(batch, &child->frame));
 	lc__child_next_frame(child);
 	if (got->failed == 0)
 		return LC_OK;
 	lc__child_listen(child);
-	return lc__batch_stderr(batch, child->messages.last, child->messages.last_size);
+	return lc__items_stderr(batch, child->messages.last, child->messages.last_size);
 }
 
 /* The oldest request was answered; its portion is the caller's. */
@@ -105,7 +105,7 @@ static lc_status
 take_answer(struct lc__producing *run, struct lc__child *child,
     struct lc__portion *portion)
 {
-	struct lc__batch *batch = portion->batch;
+	struct lc__items *batch = portion->batch;
 	struct lc__answered got;
 	lc_status status;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static struct lc__portion *
-make(struct lc__batch *batch, size_t count)
+make(struct lc__items *batch, size_t count)
 {
 	struct lc__portion *portion = malloc(sizeof(*portion) +
 	    count * sizeof(portion->item[0]));
@@ -19,7 +19,7 @@ make(struct lc__batch *batch, size_t count)
 }
 
 struct lc__portion *
-lc__portion_of(struct lc__batch *batch)
+lc__portion_of(struct lc__items *batch)
 {
 	struct lc__portion *portion = make(batch, batch->count);
 

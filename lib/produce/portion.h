@@ -9,7 +9,7 @@
 
 struct lc__portion {
 	struct lc__portion *next; /* in its queue */
-	struct lc__batch *batch;
+	struct lc__items *batch;
 	uint64_t number;          /* of its last request */
 	size_t bytes;             /* that this request has */
 	unsigned failures;        /* producers that were lost on it */
@@ -28,7 +28,7 @@ struct lc__portions {
 };
 
 /** Of all items without an outcome, of which there must be one; NULL without memory. */
-struct lc__portion *lc__portion_of(struct lc__batch *batch);
+struct lc__portion *lc__portion_of(struct lc__items *batch);
 /** It has failed: take the second half of the items off into a new one; NULL without
  *  memory. */
 struct lc__portion *lc__portion_halve(struct lc__portion *portion);

@@ -38,13 +38,13 @@ struct lc__work {
 	/** A batch to be worked on. LC_NOT_FOUND: there will be no more; LC_BUSY: none
 	 *  now; it is asked again when another one has been taken back, and several times
 	 *  a second. */
-	lc_status (*next)(void *ctx, struct lc__batch **out);
+	lc_status (*next)(void *ctx, struct lc__items **out);
 	/** LC_OK if the value may be taken, else the item failed, of lc_last_error();
 	 *  LC_NO_MEMORY stops. Tensors' data may lie at any address. NULL: everything
 	 *  may be taken. */
 	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
 	/** Take a batch back, whose items all have an outcome; owned. */
-	lc_status (*done)(void *ctx, struct lc__batch *batch);
+	lc_status (*done)(void *ctx, struct lc__items *batch);
 	/** Called several times a second; what it returns stops at once. NULL: nobody. */
 	lc_status (*idle)(void *ctx);
 	void *ctx;

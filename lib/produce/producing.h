@@ -15,7 +15,7 @@ struct lc__producing {
 	struct lc__produced *count;
 	struct lc__child *child;    /* how->children of them */
 	struct pollfd *poll;        /* three of each: in, out, err */
-	struct lc__batch *batches;  /* those that have not been taken back */
+	struct lc__items *batches;  /* those that have not been taken back */
 	struct lc__retry retry;
 	struct lc__answer answer;   /* memory for reading */
 	uint64_t requests;          /* the number of the last one */
@@ -33,7 +33,7 @@ struct lc__producing {
 LC_CHECKED lc_status lc__producing_feed(struct lc__producing *run);
 /** Give a batch back if all of its items have an outcome. */
 LC_CHECKED lc_status lc__producing_settle(struct lc__producing *run,
-    struct lc__batch *batch);
+    struct lc__items *batch);
 /** Free the batches that have not been given back. */
 void lc__producing_drop(struct lc__producing *run);
 
