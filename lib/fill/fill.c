@@ -41,7 +41,7 @@ struct run {
 static lc_status
 no_memory(void)
 {
-	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+	return lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
 /* What an item points to goes into one block, which begins with its id. */

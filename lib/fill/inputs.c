@@ -24,7 +24,7 @@ struct run {
 static lc_status
 no_memory(void)
 {
-	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+	return lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
 /* ---- declaring ---------------------------------------------------------------- */

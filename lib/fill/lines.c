@@ -22,7 +22,7 @@ struct draft {
 static lc_status
 no_memory(void)
 {
-	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+	return lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
 static lc_status

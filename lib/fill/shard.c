@@ -76,7 +76,7 @@ start(struct lc__shard *s, const struct lc__line_place *at)
 	/* A pipe would wait for its writer. */
 	s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (s->fd == -1 || fstat(s->fd, &st) == -1)
-		return lc__error_sys(errno, "%s", s->path);
+		return lc__error_sys(errno, "%s: open", s->path);
 	if (!S_ISREG(st.st_mode))
 		return lc__error(LC_INVALID, 0, "%s: not a regular file", s->path);
 	s->size = (uint64_t)st.st_size;

@@ -42,7 +42,7 @@ struct lc__stash {
 static lc_status
 no_memory(void)
 {
-	return lc__error(LC_NO_MEMORY, 0, "fill: out of memory");
+	return lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
 char *
@@ -150,9 +150,9 @@ start(struct lc__stash *s, uint64_t line)
 
 	s->fd = open_file(s->path, 0);
 	if (s->fd == -1)
-		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s", s->path);
+		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: open", s->path);
 	if (fstat(s->fd, &st) == -1)
-		return lc__error_sys(errno, "%s", s->path);
+		return lc__error_sys(errno, "%s: stat", s->path);
 	if (!S_ISREG(st.st_mode))
 		return lc__error(LC_INVALID, 0, "%s: not a regular file", s->path);
 	s->size = (uint64_t)st.st_size;
