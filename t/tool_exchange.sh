@@ -3,14 +3,10 @@
 # import and export of .npz files and directories of .npy files, through each other and
 # with NumPy.
 . "${srcdir:-.}/t/tap.sh"
+. "$srcdir/t/exchanged.sh"
 
 python=${PYTHON:-python3}
-ids() { cachex ls -1 "$@" | tr '\n' ' '; }
 types() { cachex ls "$1" --json | sed 's/,"codec.*//; s/,"stored.*//' | cut -d, -f1-5; }
-summary() { sed 's/; .*//' "$out"; }
-# same MODULE MODULE: the records of both, in full
-same() { cachex dump "$1" >"$scratch/1.dump" && cachex dump "$2" >"$scratch/2.dump" &&
-	cmp "$scratch/1.dump" "$scratch/2.dump"; }
 # u8 MODULE ID TEXT
 u8() { printf %s "$3" | cachex put -q "$1" "$2" --dtype u8 --shape "${#3}"; }
 

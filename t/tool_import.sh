@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # import: files, directories, lists, patterns, images, bad files.
 . "${srcdir:-.}/t/tap.sh"
+. "$srcdir/t/exchanged.sh"
 
 # npy FILE TEXT: the bytes of TEXT as a u8 .npy file of one dimension
 npy() {
 	printf "%s" "$2" | cachex put scratch npy --dtype u8 --shape "${#2}"
 	cachex get scratch npy -o "$1"
 }
-ids() { cachex ls -1 "$@" | tr '\n' ' '; }
-summary() { sed 's/; .*//' "$out"; }
 
 mkdir -p in/sub/deep in/.hidden
 npy in/b.npy bee; npy in/a.npy ay; npy in/sub/c.NPY sea; npy in/sub/deep/d.x.npy dee

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # import of LMDB environments, as py-lmdb makes them.
 . "${srcdir:-.}/t/tap.sh"
+. "$srcdir/t/exchanged.sh"
 
 PYTHON=${PYTHON:-python3}
 if ! "$PYTHON" -c 'import lmdb, numpy' 2>/dev/null; then
@@ -9,8 +10,6 @@ if ! "$PYTHON" -c 'import lmdb, numpy' 2>/dev/null; then
 	finish
 	exit 0
 fi
-summary() { sed 's/; .*//' "$out"; }
-ids() { cachex ls -1 "$@" | tr '\n' ' '; }
 
 # Keys as Caffe numbers them, housekeeping as PyTorch's folders of LMDB have it
 cat >make.py <<'END'

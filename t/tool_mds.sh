@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # import and export of directories of MDS, through each other and with MosaicML's library.
 . "${srcdir:-.}/t/tap.sh"
+. "$srcdir/t/exchanged.sh"
 
 python=${PYTHON:-python3}
-summary() { sed 's/; .*//' "$out"; }
-ids() { cachex ls -1 "$@" | tr '\n' ' '; }
-# same MODULE MODULE: the records of both, in full
-same() { cachex dump "$1" >"$scratch/1.dump" && cachex dump "$2" >"$scratch/2.dump" &&
-	cmp "$scratch/1.dump" "$scratch/2.dump"; }
 # put MODULE ID DTYPE SHAPE BYTES
 put() { printf %b "$5" | cachex put -q "$1" "$2" --dtype "$3" --shape "$4"; }
 

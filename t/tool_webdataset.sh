@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # WebDataset archives: in and out, by tar, Python's tarfile and the package itself.
 . "${srcdir:-.}/t/tap.sh"
+. "$srcdir/t/exchanged.sh"
 
 PYTHON=${PYTHON:-python3}
-summary() { sed 's/; .*//' "$out"; }
-ids() { cachex ls -1 "$@" | tr '\n' ' '; }
-same() { # MODULE MODULE: the same records
-	cachex dump "$1" -o one.dump && cachex dump "$2" -o two.dump && cmp one.dump two.dump
-}
 files() { (cd "$1" && find . -type f | LC_ALL=C sort | tr '\n' ' '); }
 
 # ---- in: what tar packs ---------------------------------------------------------------
