@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "produce/batch.h"
+#include "produce/items.h"
 
 struct lc__failures;
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "produce/batch.h"
+#include "produce/items.h"
 
 /** Bytes of a value's tensors. */
 uint64_t lc__tally_bytes(const lc_value *value);

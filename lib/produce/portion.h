@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "produce/batch.h"
+#include "produce/items.h"
 
 struct lc__portion {
 	struct lc__portion *next; /* in its queue */

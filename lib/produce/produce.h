@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "produce/batch.h"
+#include "produce/items.h"
 
 /** How producers are run. */
 struct lc__producers {

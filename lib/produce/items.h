@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Items on their way to a producer and back. */
-#ifndef LC_PRODUCE_BATCH_H
-#define LC_PRODUCE_BATCH_H
+#ifndef LC_PRODUCE_ITEMS_H
+#define LC_PRODUCE_ITEMS_H
 
 #include "base/buf.h"
 #include "lmdbcache.h"

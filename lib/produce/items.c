@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "produce/batch.h"
+#include "produce/items.h"
 
 #include <stdlib.h>
 #include <string.h>
