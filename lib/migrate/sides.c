@@ -4,47 +4,33 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "etl/transform.h"
+#include "ingest/header.h"
 #include "migrate/migration.h"
 
-/* As it is looked at: turned as its EXIF data says. */
-static lc_status
-probe(const void *bytes, size_t size, const char *path, struct lc__line_entry *entry)
-{
-	struct lc__transformed found;
-	bool turned;
-
-	return_if_error(lc__image_probe(bytes, size, path, &found));
-	turned = found.orientation >= 5;
-	entry->width = (uint32_t)(turned ? found.stored_height : found.stored_width);
-	entry->height = (uint32_t)(turned ? found.stored_width : found.stored_height);
-	return LC_OK;
-}
-
-/* Only the pages of its header are read. */
 static lc_status
 probe_open(int fd, const char *path, struct lc__line_entry *entry)
 {
+	struct lc__infile file = { .fd = fd, .path = path };
+	struct lc__header seen = { 0 };
+	struct lc__buf head = { 0 };
 	lc_status status;
-	struct stat st;
-	void *map;
 
-	if (fstat(fd, &st) == -1)
+	if (fstat(fd, &file.st) == -1)
 		return lc__error_sys(errno, "%s: stat", path);
-	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+	if (!S_ISREG(file.st.st_mode) || file.st.st_size == 0)
 		return lc__error(LC_INVALID, 0, "%s: no image", path);
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return lc__error_sys(errno, "%s: map", path);
-	status = probe(map, (size_t)st.st_size, path, entry);
-	munmap(map, (size_t)st.st_size);
-	return status;
+	status = lc__header_read(&file, &head, &seen);
+	lc__buf_free(&head);
+	if (status != LC_OK)
+		return status;
+	entry->width = seen.width;
+	entry->height = seen.height;
+	return LC_OK;
 }
 
 static lc_status
