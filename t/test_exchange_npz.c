@@ -35,12 +35,6 @@ scratch_path(const char *name)
 	return path;
 }
 
-static lc_id
-id_of(const char *text)
-{
-	return (lc_id) { text, strlen(text) };
-}
-
 static lc_value *
 byte_value(const char *text)
 {
@@ -148,12 +142,12 @@ START_TEST(each)
 	struct lc__buf out = { 0 };
 	lc_value *value = tree(), *byte = byte_value("4");
 
-	assert_ok(lc__names_each(&names, id_of("id"), value, note, &out));
-	assert_ok(lc__names_each(&names, id_of("id.b"), byte, note, &out));
+	assert_ok(lc__names_each(&names, lc_id_of("id"), value, note, &out));
+	assert_ok(lc__names_each(&names, lc_id_of("id.b"), byte, note, &out));
 	lc__buf_append(&out, "", 1);
 	ck_assert_str_eq((char *)out.data,
 	    "id.list.0=1;id.list.1.x\\.y=2;id.a=3;id.b=4;");
-	assert_status(lc__names_each(&names, id_of("id.a"), byte, note, &out),
+	assert_status(lc__names_each(&names, lc_id_of("id.a"), byte, note, &out),
 	    LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "a tensor of 'id' and one of 'id.a' would both be named 'id.a'");
@@ -530,11 +524,11 @@ START_TEST(refused)
 	assert_ok(lc_tensor_init(&tensor, LC_BF16, 1, &shape, "ab"));
 	half = lc_value_tensor(&tensor);
 	assert_ok(out->begin(path, &how, &file));
-	assert_status(out->put(file, id_of("half"), half), LC_UNSUPPORTED);
+	assert_status(out->put(file, lc_id_of("half"), half), LC_UNSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "'half': .npy has no name"));
-	assert_status(out->put(file, id_of("../x"), byte), LC_UNSUPPORTED);
-	assert_status(out->put(file, id_of("/x"), byte), LC_UNSUPPORTED);
-	ck_assert_int_eq(out->put(file, id_of("x\\y"), byte), _i == 0 ? LC_OK :
+	assert_status(out->put(file, lc_id_of("../x"), byte), LC_UNSUPPORTED);
+	assert_status(out->put(file, lc_id_of("/x"), byte), LC_UNSUPPORTED);
+	ck_assert_int_eq(out->put(file, lc_id_of("x\\y"), byte), _i == 0 ? LC_OK :
 	    LC_UNSUPPORTED);
 	out->discard(file);
 	ck_assert_uint_eq(entries_of(dir), _i == 0 ? 1 : 0);
@@ -544,8 +538,8 @@ START_TEST(refused)
 	lc_value_free(map);
 	map = map_of("a", byte_value("x"));
 	assert_ok(out->begin(path, &how, &file));
-	assert_ok(out->put(file, id_of("id"), map));
-	assert_status(out->put(file, id_of("id.a"), byte), LC_UNSUPPORTED);
+	assert_ok(out->put(file, lc_id_of("id"), map));
+	assert_status(out->put(file, lc_id_of("id.a"), byte), LC_UNSUPPORTED);
 	out->discard(file);
 	ck_assert_uint_eq(entries_of(dir), _i == 0 ? 1 : 0);
 	lc_value_free(byte);
@@ -591,8 +585,8 @@ write_small(const char *path)
 	void *file;
 
 	assert_ok(out->begin(path, &how, &file));
-	assert_ok(out->put(file, id_of("a"), a));
-	assert_ok(out->put(file, id_of("b"), b));
+	assert_ok(out->put(file, lc_id_of("a"), a));
+	assert_ok(out->put(file, lc_id_of("b"), b));
 	assert_ok(out->finish(file, &bytes));
 	lc_value_free(a);
 	lc_value_free(b);

@@ -20,12 +20,6 @@ static const struct lc__outgoing_format *const out = &lc__outgoing_mds;
 static const struct lc__incoming_how how_in = { .limit = 1 << 20 };
 static const struct lc__outgoing_how how_out = { .shard_bytes = 4096 };
 
-static lc_id
-named(const char *name)
-{
-	return (lc_id){ name, strlen(name) };
-}
-
 static lc_value *
 tensor(lc_dtype dtype, uint32_t ndim, const uint64_t *shape, const void *data)
 {
@@ -74,9 +68,9 @@ write_all(const char *dir, const struct lc__outgoing_how *how, struct record *re
 
 	assert_ok(out->begin(dir, how, &file));
 	for (size_t i = 0; i < count; i++)
-		assert_ok(out->plan(file, named(records[i].id), records[i].value));
+		assert_ok(out->plan(file, lc_id_of(records[i].id), records[i].value));
 	for (size_t i = 0; i < count; i++)
-		assert_ok(out->put(file, named(records[i].id), records[i].value));
+		assert_ok(out->put(file, lc_id_of(records[i].id), records[i].value));
 	assert_ok(out->finish(file, bytes));
 }
 
@@ -262,9 +256,9 @@ START_TEST(planned)
 	if (plan_rows[_i].error != NULL) {
 		lc_status status;
 		assert_ok(out->begin(dir, &how, &file));
-		status = out->plan(file, named("r1"), records[0].value);
+		status = out->plan(file, lc_id_of("r1"), records[0].value);
 		if (status == LC_OK)
-			status = out->plan(file, named("r2"), records[1].value);
+			status = out->plan(file, lc_id_of("r2"), records[1].value);
 		ck_assert_int_eq(status, LC_UNSUPPORTED);
 		ck_assert_str_eq(lc_last_error()->text, plan_rows[_i].error);
 		out->discard(file);
@@ -337,13 +331,13 @@ START_TEST(names_that_are_taken)
 	lc_value_set(value, "id", lc_value_str("x"));
 	lc_value_set(odd, "\xff", lc_value_str("x"));
 	assert_ok(out->begin(dir, &how_out, &file));
-	ck_assert_int_eq(out->plan(file, named("r"), value), LC_UNSUPPORTED);
+	ck_assert_int_eq(out->plan(file, lc_id_of("r"), value), LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "'r': 'id': the column id is that of cache_ids");
 	out->discard(file);
 	ck_assert_int_eq(access(dir, F_OK), -1);
 	assert_ok(out->begin(dir, &how_out, &file));
-	ck_assert_int_eq(out->plan(file, named("r"), odd), LC_UNSUPPORTED);
+	ck_assert_int_eq(out->plan(file, lc_id_of("r"), odd), LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "'r': '\\xff': MDS has no columns with names that are not UTF-8");
 	out->discard(file);
@@ -361,10 +355,10 @@ START_TEST(changed_after_the_plan)
 	void *file;
 
 	assert_ok(out->begin(dir, &how_out, &file));
-	assert_ok(out->plan(file, named("r"), two));
-	ck_assert_int_eq(out->put(file, named("r"), three), LC_INVALID);
+	assert_ok(out->plan(file, lc_id_of("r"), two));
+	ck_assert_int_eq(out->put(file, lc_id_of("r"), three), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text, "'r': changed after the files were planned");
-	ck_assert_int_eq(out->put(file, named("r"), map), LC_INVALID);
+	ck_assert_int_eq(out->put(file, lc_id_of("r"), map), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "'r': 'p': came after the files were planned");
 	out->discard(file);

@@ -9,12 +9,6 @@
 #include "format/safetensors.h"
 #include "need.h"
 
-static lc_id
-named(const char *name)
-{
-	return (lc_id){ name, strlen(name) };
-}
-
 static void
 add(struct lc__safetensors *table, const char *name, lc_dtype dtype, uint32_t ndim,
     const uint64_t *shape)
@@ -22,7 +16,7 @@ add(struct lc__safetensors *table, const char *name, lc_dtype dtype, uint32_t nd
 	lc_tensor type;
 
 	assert_ok(lc_tensor_init(&type, dtype, ndim, shape, NULL));
-	assert_ok(lc__safetensors_add(table, named(name), &type));
+	assert_ok(lc__safetensors_add(table, lc_id_of(name), &type));
 }
 
 static lc_status
@@ -116,10 +110,10 @@ START_TEST(headers_byte_by_byte)
 	ck_assert_mem_eq(file.data, want, file.size);
 	ck_assert_uint_eq(table.data_size, 5368709130);
 	ck_assert(lc__safetensors_is(file.data, file.size));
-	ck_assert(lc__safetensors_find(&table, named("half"), &i));
+	ck_assert(lc__safetensors_find(&table, lc_id_of("half"), &i));
 	ck_assert_uint_eq(lc__safetensors_at(&table, i).begin, 8);
-	ck_assert(!lc__safetensors_find(&table, named("hal"), &i));
-	ck_assert(!lc__safetensors_find(&table, named("halff"), &i));
+	ck_assert(!lc__safetensors_find(&table, lc_id_of("hal"), &i));
+	ck_assert(!lc__safetensors_find(&table, lc_id_of("halff"), &i));
 	lc__buf_free(&file);
 	lc__safetensors_free(&table);
 }
@@ -134,7 +128,7 @@ START_TEST(nothing_at_all)
 	assert_ok(lc__safetensors_encode(&table, &file));
 	ck_assert_uint_eq(file.size, 16);
 	ck_assert_mem_eq(file.data, "\x08\0\0\0\0\0\0\0{}      ", 16);
-	ck_assert(!lc__safetensors_find(&table, named("a"), &i));
+	ck_assert(!lc__safetensors_find(&table, lc_id_of("a"), &i));
 	assert_ok(lc__safetensors_decode(file.data + 8, 8, 0, &table));
 	ck_assert_uint_eq(table.count, 0);
 	lc__buf_free(&file);
@@ -159,7 +153,7 @@ START_TEST(what_it_cannot_hold)
 	lc_tensor type;
 
 	assert_ok(lc_tensor_init(&type, refused_rows[_i].dtype, 0, NULL, NULL));
-	ck_assert_int_eq(lc__safetensors_add(&table, named(refused_rows[_i].name), &type),
+	ck_assert_int_eq(lc__safetensors_add(&table, lc_id_of(refused_rows[_i].name), &type),
 	    LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text, refused_rows[_i].text);
 	ck_assert_uint_eq(table.count, 0);

@@ -27,12 +27,6 @@ static const struct lc__outgoing_how how_out;
 	"\"c\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[10,13]}}"
 static const char whole[] = "\xe0\0\0\0\0\0\0\0" HEADER "eightbyttwxyz";
 
-static lc_id
-named(const char *name)
-{
-	return (lc_id){ name, strlen(name) };
-}
-
 static lc_value *
 tensor(lc_dtype dtype, uint32_t ndim, const uint64_t *shape, const void *data)
 {
@@ -89,11 +83,11 @@ START_TEST(written_in_any_order)
 
 	assert_ok(out->begin(path, &how_out, &file));
 	for (int i = 0; i < 3; i++)
-		assert_ok(out->plan(file, named(r.ids[i]), r.values[i]));
+		assert_ok(out->plan(file, lc_id_of(r.ids[i]), r.values[i]));
 	for (int i = 0; i < 3; i++) {
 		const int k = orders[_i][i];
 		ck_assert_int_eq(access(path, F_OK), -1);
-		assert_ok(out->put(file, named(r.ids[k]), r.values[k]));
+		assert_ok(out->put(file, lc_id_of(r.ids[k]), r.values[k]));
 	}
 	assert_ok(out->finish(file, &size));
 	assert_ok(lc__read_file(path, 4096, &bytes));
@@ -149,23 +143,23 @@ START_TEST(refused)
 
 	ck_assert_int_eq(out->begin(path, &grouped, &file), LC_INVALID);
 	assert_ok(out->begin(path, &how_out, &file));
-	ck_assert_int_eq(out->plan(file, named("w"), wide), LC_UNSUPPORTED);
+	ck_assert_int_eq(out->plan(file, lc_id_of("w"), wide), LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text, "'w': safetensors has no dtype c128");
-	ck_assert_int_eq(out->plan(file, named("t"), text), LC_UNSUPPORTED);
+	ck_assert_int_eq(out->plan(file, lc_id_of("t"), text), LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "'t' is a string: only tensors can be written");
 	out->discard(file);
 	assert_ok(out->begin(path, &how_out, &file));
-	assert_ok(out->plan(file, named("a"), r.values[2]));
-	assert_ok(out->plan(file, named("c"), r.values[0]));
-	ck_assert_int_eq(out->plan(file, named("c"), r.values[0]), LC_UNSUPPORTED);
-	ck_assert_int_eq(out->put(file, named("b"), other), LC_INVALID);
+	assert_ok(out->plan(file, lc_id_of("a"), r.values[2]));
+	assert_ok(out->plan(file, lc_id_of("c"), r.values[0]));
+	ck_assert_int_eq(out->plan(file, lc_id_of("c"), r.values[0]), LC_UNSUPPORTED);
+	ck_assert_int_eq(out->put(file, lc_id_of("b"), other), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "'b': came after the file was planned");
-	ck_assert_int_eq(out->put(file, named("a"), other), LC_INVALID);
+	ck_assert_int_eq(out->put(file, lc_id_of("a"), other), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "'a': changed after the file was planned");
-	assert_ok(out->put(file, named("c"), r.values[0]));
+	assert_ok(out->put(file, lc_id_of("c"), r.values[0]));
 	ck_assert_int_eq(out->finish(file, &size), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "1 of 2 tensors came"));
 	ck_assert_int_eq(access(path, F_OK), -1);
