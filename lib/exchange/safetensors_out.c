@@ -55,7 +55,7 @@ plan_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 {
 	struct outfile *out = ctx;
 
-	return lc__safetensors_add(&out->table, (lc_id){ name, strlen(name) }, tensor);
+	return lc__safetensors_add(&out->table, lc_id_of(name), tensor);
 }
 
 static lc_status
@@ -104,7 +104,7 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 	struct lc__safetensor planned;
 	size_t i;
 
-	if (!lc__safetensors_find(&out->table, (lc_id){ name, strlen(name) }, &i))
+	if (!lc__safetensors_find(&out->table, lc_id_of(name), &i))
 		return lc__error(LC_INVALID, 0, "came after the file was planned");
 	planned = lc__safetensors_at(&out->table, i);
 	if (planned.type.dtype != tensor->dtype || planned.type.ndim != tensor->ndim ||
