@@ -36,9 +36,11 @@ lock(int fd, const char *warehouse, const char *path)
 		return errno == EWOULDBLOCK ? busy(fd, warehouse) :
 		    lc__error_sys(errno, "%s: lock", path);
 	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-	/* It only tells who it is: a full disk is no reason not to start. */
-	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n)
-		(void)ftruncate(fd, 0);
+	/* The number only names the process: a full disk does not stop the build, but half
+	 * a number must not stay. */
+	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n &&
+	    ftruncate(fd, 0) == -1)
+		return lc__error_sys(errno, "%s: truncate", path);
 	return LC_OK;
 }
 
