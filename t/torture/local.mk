@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The attacks; README in this directory says what they are and how to add one.
+
+torture_programs =
+torture_scripts =
+# How the time of `make check-long` is shared: NAME=WEIGHT; 1 for those not named.
+torture_weights =
+
+check_LTLIBRARIES += libtorture.la
+libtorture_la_SOURCES = t/torture/torture.c t/torture/torture.h
+torture_ldadd = libtorture.la $(LDADD)
+
+# ---- kills: kill -9 of everything that writes
+
+torture_programs += t/torture/kills
+torture_weights += kills=3
+t_torture_kills_SOURCES = t/torture/kills.c
+t_torture_kills_LDADD = $(torture_ldadd)
+
+# ---- all of them
+
+check_PROGRAMS += $(torture_programs)
+TESTS += $(torture_programs) $(torture_scripts)
+EXTRA_DIST += t/torture/README t/torture/check_long.sh $(torture_scripts)
+
+# `make check-long HOURS=2`, or with ATTACKS="kills power" some of them.
+check-long: all $(check_PROGRAMS) $(check_LTLIBRARIES)
+	@srcdir='$(srcdir)' builddir='$(builddir)' WEIGHTS='$(torture_weights)' \
+	$(SHELL) $(srcdir)/t/torture/check_long.sh '$(HOURS)' '$(ATTACKS)' \
+		$(torture_programs) $(torture_scripts) -- $(engine_tests)
+.PHONY: check-long
