@@ -2,11 +2,13 @@
 /* The only user of libcrypto. */
 #include "base/checksum.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <xxhash.h>
 
@@ -17,14 +19,14 @@ enum kind { CRYPTO, XXH_32, XXH_64, XXH3_64, XXH3_128 };
 static const struct {
 	const char *name;
 	enum kind kind;
-	const EVP_MD *(*type)(void); /* of CRYPTO */
+	const char *crypto; /* what libcrypto calls it */
 } rows[] = {
-	{ "sha256", CRYPTO, EVP_sha256 }, { "sha1", CRYPTO, EVP_sha1 },
-	{ "md5", CRYPTO, EVP_md5 }, { "sha224", CRYPTO, EVP_sha224 },
-	{ "sha384", CRYPTO, EVP_sha384 }, { "sha512", CRYPTO, EVP_sha512 },
-	{ "sha3_224", CRYPTO, EVP_sha3_224 }, { "sha3_256", CRYPTO, EVP_sha3_256 },
-	{ "sha3_384", CRYPTO, EVP_sha3_384 }, { "sha3_512", CRYPTO, EVP_sha3_512 },
-	{ "blake2b", CRYPTO, EVP_blake2b512 }, { "blake2s", CRYPTO, EVP_blake2s256 },
+	{ "sha256", CRYPTO, "SHA256" }, { "sha1", CRYPTO, "SHA1" },
+	{ "md5", CRYPTO, "MD5" }, { "sha224", CRYPTO, "SHA224" },
+	{ "sha384", CRYPTO, "SHA384" }, { "sha512", CRYPTO, "SHA512" },
+	{ "sha3_224", CRYPTO, "SHA3-224" }, { "sha3_256", CRYPTO, "SHA3-256" },
+	{ "sha3_384", CRYPTO, "SHA3-384" }, { "sha3_512", CRYPTO, "SHA3-512" },
+	{ "blake2b", CRYPTO, "BLAKE2B-512" }, { "blake2s", CRYPTO, "BLAKE2S-256" },
 	{ "xxh32", XXH_32, NULL }, { "xxh64", XXH_64, NULL },
 	{ "xxh3_64", XXH3_64, NULL }, { "xxh3_128", XXH3_128, NULL },
 	{ "xxh128", XXH3_128, NULL }
@@ -42,15 +44,54 @@ struct lc__checksum {
 	} state;
 };
 
+/*
+ * libcrypto's own default context must not be used: where memory runs out while it is
+ * made, it stays half-made, and the next call that needs it ends the process by SIGSEGV.
+ * This one is made whole or not at all, then the next call tries again. It also keeps
+ * out what a host's configuration file loads. It is never freed: threads may use it
+ * until the process ends.
+ */
+static OSSL_LIB_CTX *context;
+static pthread_mutex_t context_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static OSSL_LIB_CTX *
+crypto_context(void)
+{
+	OSSL_LIB_CTX *found;
+
+	pthread_mutex_lock(&context_mutex);
+	if (context == NULL &&
+	    OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1)
+		context = OSSL_LIB_CTX_new();
+	found = context;
+	pthread_mutex_unlock(&context_mutex);
+	return found;
+}
+
+static bool
+begin_crypto(struct lc__checksum *sum)
+{
+	OSSL_LIB_CTX *from = crypto_context();
+	EVP_MD *type = from != NULL ?
+	    EVP_MD_fetch(from, rows[sum->row].crypto, NULL) : NULL;
+	bool good = false;
+
+	if (type != NULL)
+		sum->state.crypto = EVP_MD_CTX_new();
+	if (sum->state.any != NULL)
+		good = EVP_DigestInit_ex(sum->state.crypto, type, NULL) == 1;
+	/* The digest keeps its type itself. */
+	EVP_MD_free(type);
+	return good;
+}
+
 /* False without memory, and if libcrypto refuses. */
 static bool
 begin(struct lc__checksum *sum)
 {
 	switch (rows[sum->row].kind) {
 	case CRYPTO:
-		sum->state.crypto = EVP_MD_CTX_new();
-		return sum->state.any != NULL && EVP_DigestInit_ex(
-		    sum->state.crypto, rows[sum->row].type(), NULL) == 1;
+		return begin_crypto(sum);
 	case XXH_32:
 		sum->state.xxh32 = XXH32_createState();
 		return sum->state.any != NULL &&
