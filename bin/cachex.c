@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex: finds the command, reads its options, runs it. */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "configfile.h"
@@ -134,12 +136,27 @@ run_line(const struct line *line)
 	return status;
 }
 
+/*
+ * Take the standard descriptors that are closed, so that no file gets their numbers and
+ * no message lands in one. Opened the wrong way round: reading standard input and
+ * writing the others fail, as they do on closed ones.
+ */
+static void
+take_closed_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && open("/dev/null",
+		    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			_exit(EXIT_SYSTEM);
+}
+
 int
 main(int argc, char **argv)
 {
 	struct line line = { .operands = argv };
 	int status;
 
+	take_closed_descriptors();
 	interrupt_install();
 	status = read_line(argc, argv, &line);
 	if (status == EXIT_DONE)

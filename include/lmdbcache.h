@@ -42,6 +42,8 @@
  * - fork: after fork() the child may go on using the handle. It reopens the
  *   environment on first use and forgets the parent's pending writes, which the
  *   parent commits. Views and iterators belong to the process that made them.
+ * - Descriptors: those of the library are 3 or higher, whichever of 0 to 2 the
+ *   program has closed, and are closed by exec.
  * - Views pin a snapshot: while one is held, space that later commits free is
  *   not reused. Release views soon; copy what is kept for long.
  * - Trust: data.mdb is checked structurally when opened and every record is

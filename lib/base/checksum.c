@@ -13,6 +13,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 enum kind { CRYPTO, XXH_32, XXH_64, XXH3_64, XXH3_128 };
 
@@ -114,15 +115,21 @@ lc__checksum_new(const char *name, struct lc__checksum **out)
 {
 	struct lc__checksum *sum;
 	size_t row = 0;
+	bool begun = false;
 
 	while (row < ROWS && strcmp(rows[row].name, name) != 0)
 		row++;
 	if (row == ROWS)
 		return lc__error(LC_UNSUPPORTED, 0, "unknown checksum %s", name);
 	sum = calloc(1, sizeof(*sum));
-	if (sum != NULL)
+	if (sum != NULL) {
 		sum->row = row;
-	if (sum == NULL || !begin(sum)) {
+		/* libcrypto opens files when it is first used. */
+		lc__fds_hold();
+		begun = begin(sum);
+		lc__fds_release();
+	}
+	if (!begun) {
 		lc__checksum_free(sum);
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 /* Linux moves at most this much a call; staying below keeps EINVAL away. */
 #define IO_STEP ((size_t)1 << 30)
@@ -73,7 +74,7 @@ read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
 lc_status
 lc__read_file(const char *path, uint64_t limit, struct lc__buf *out)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY);
 	lc_status status;
 
 	if (fd == -1)
@@ -113,7 +114,9 @@ lc__write_file_atomic(const char *path, const void *data, size_t size)
 	lc__buf_append(&temp, "", 1);
 	if (temp.failed)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	lc__fds_hold();
 	fd = mkstemp((char *)temp.data);
+	lc__fds_release();
 	if (fd == -1) {
 		status = lc__error_sys(errno, "%s: create", path);
 		goto out;
@@ -136,7 +139,7 @@ out:
 lc_status
 lc__sync_dir(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY | O_DIRECTORY);
 	lc_status status = LC_OK;
 
 	if (fd == -1)

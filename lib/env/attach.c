@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
 #include "pages/pages.h"
@@ -29,7 +30,9 @@ try_open_env(struct lc__env *env, uint64_t map_size, int *rc)
 	mdb_env_set_maxreaders(env->mdb, MAX_READERS);
 	mdb_env_set_maxdbs(env->mdb, LC__TABLES + 8);
 	mdb_env_set_mapsize(env->mdb, (size_t)map_size);
+	lc__fds_hold();
 	*rc = mdb_env_open(env->mdb, env->path, flags, 0666);
+	lc__fds_release();
 	if (*rc == 0)
 		return LC_OK;
 	mdb_env_close(env->mdb);
@@ -102,7 +105,7 @@ check_pages(struct lc__env *env, const struct lc__pages_options *options)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = lc__open(path, O_RDONLY);
 	if (fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 static int
 lock(int fd, int how)
@@ -35,7 +36,7 @@ lock_alone(const char *dir, int fd)
 lc_status
 lc__dir_lock(const char *dir, bool alone, int *out)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = lc__open(dir, O_RDONLY | O_DIRECTORY);
 
 	if (alone) {
 		const lc_status status = lock_alone(dir, fd);

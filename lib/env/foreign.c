@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
 #include "pages/page_layout.h"
@@ -49,7 +50,7 @@ lc__foreign_is_dir(const char *path)
 {
 	unsigned char first[META_END];
 	char *data = lc__path_join(path, "data.mdb");
-	const int fd = data != NULL ? open(data, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	const int fd = data != NULL ? lc__open(data, O_RDONLY | O_NONBLOCK) : -1;
 	struct stat st;
 	ssize_t got = -1;
 
@@ -122,7 +123,9 @@ try_open(struct lc__foreign *f)
 	mdb_env_set_maxdbs(f->mdb, LC__TABLES + 1);
 	mdb_env_set_mapsize(f->mdb, (size_t)((f->meta.last_page + 1) *
 	    f->meta.page_size));
+	lc__fds_hold();
 	rc = mdb_env_open(f->mdb, f->place, flags, 0666);
+	lc__fds_release();
 	if (rc != 0) {
 		mdb_env_close(f->mdb);
 		f->mdb = NULL;
@@ -243,7 +246,7 @@ open_data(struct lc__foreign *f)
 
 	if (data == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", f->path);
-	fd = open(data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = lc__open(data, O_RDONLY | O_NONBLOCK);
 	free(data);
 	if (fd == -1 || fstat(fd, &st) == -1)
 		status = lc__error_sys(errno, "%s: open", f->path);

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "env/dirlock.h"
 #include "env/env_private.h"
@@ -124,12 +125,12 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
+	fd = lc__open(path, O_RDWR | (create ? O_CREAT : 0), 0666);
 	*read_only = false;
 	if (fd == -1 && !want_write && (errno == EACCES || errno == EROFS ||
 	    errno == EPERM)) {
 		*read_only = true;
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = lc__open(path, O_RDONLY);
 	}
 	if (fd == -1 || fstat(fd, st) == -1)
 		status = lc__error_sys(errno, "%s: open", path);
@@ -276,7 +277,7 @@ is_ours(const char *name)
 static lc_status
 check_only_ours(const char *dir)
 {
-	DIR *handle = opendir(dir);
+	DIR *handle = lc__opendir(dir);
 	struct dirent *entry;
 	lc_status status = LC_OK;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "env/dirlock.h"
 #include "env/env_private.h"
@@ -33,7 +34,7 @@ lock_others_out(const struct lc__env *env, int *out)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
-	*out = open(path, O_RDWR | O_CLOEXEC);
+	*out = lc__open(path, O_RDWR);
 	free(path);
 	if (*out == -1)
 		return lc__error_sys(errno, "%s: open lock.mdb", env->dir);
@@ -73,7 +74,7 @@ fill_part(struct shrink *s, int fd)
 static lc_status
 write_part(struct shrink *s)
 {
-	const int fd = open(s->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+	const int fd = lc__open(s->part, O_WRONLY | O_CREAT | O_TRUNC,
 	    0600);
 	lc_status status;
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
 #include "pages/page_layout.h"
@@ -75,7 +76,7 @@ lc__env_empty_unfinished(int fd, const char *dir)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	lock = lc__open(path, O_RDWR | O_CREAT, 0666);
 	if (lock == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (!lock_alone(lock))

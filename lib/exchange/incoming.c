@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define FIRST 4096 /* bytes that tell what a file is */
@@ -42,7 +43,7 @@ find(const char *path, const void *first, size_t size)
 static lc_status
 find_by_content(const char *path, const struct lc__incoming_format **out)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY);
 	unsigned char first[FIRST];
 	size_t size = 0;
 	lc_status status;

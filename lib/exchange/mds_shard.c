@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "exchange/spill.h"
 #include "format/archive.h"
@@ -135,7 +136,7 @@ check_compression(const struct lc__mds_shard *shard, const char *path)
 static lc_status
 check_zip(const char *path, const struct lc__mds_file *file)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY);
 	lc_status status;
 
 	if (fd == -1)
@@ -178,7 +179,7 @@ open_either(const char *dir, const struct lc__mds_shard *shard,
 	file->path = lc__path_join(dir, shard->raw.name);
 	if (file->path == NULL)
 		return no_memory(dir);
-	file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	file->fd = lc__open(file->path, O_RDONLY);
 	if (file->fd != -1)
 		return LC_OK;
 	if (errno != ENOENT || shard->compression == NULL)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define BUFFER ((size_t)256 << 10)
@@ -53,7 +54,7 @@ make_temporary(struct lc__out_file *file)
 			file->temporary = NULL;
 			return no_memory(file->path);
 		}
-		file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+		file->fd = lc__open(file->temporary, O_RDWR | O_CREAT | O_EXCL,
 		    0666);
 	} while (file->fd == -1 && errno == EEXIST);
 	return file->fd == -1 ? lc__error_sys(errno, "%s: create", file->path) : LC_OK;

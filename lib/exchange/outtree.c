@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 static bool
 is_empty(const char *path)
 {
-	DIR *dir = opendir(path);
+	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
 	bool empty = dir != NULL;
 
@@ -139,7 +140,7 @@ lc__out_tree_place(struct lc__out_tree *tree, struct lc__out_file *file)
 static lc_status
 sync_all(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY | O_DIRECTORY);
 	lc_status status = LC_OK;
 
 	if (fd == -1)
@@ -183,7 +184,10 @@ remove_empty(const char *path, const struct stat *st, int type, struct FTW *at)
 void
 lc__out_tree_discard(struct lc__out_tree *tree)
 {
-	if (tree->path != NULL && tree->new && !tree->how.dry_run)
+	if (tree->path != NULL && tree->new && !tree->how.dry_run) {
+		lc__fds_hold();
 		(void)nftw(tree->path, remove_empty, 16, FTW_DEPTH | FTW_PHYS);
+		lc__fds_release();
+	}
 	release(tree);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "exchange/incoming.h"
 #include "format/safetensors.h"
@@ -70,7 +71,7 @@ open_file(struct infile *in)
 {
 	struct stat st;
 
-	in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
+	in->fd = lc__open(in->path, O_RDONLY);
 	if (in->fd == -1 || fstat(in->fd, &st) == -1)
 		return lc__error_sys(errno, "%s: open", in->path);
 	if (!S_ISREG(st.st_mode))

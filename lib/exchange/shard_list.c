@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define GROUP "bucket_"
@@ -122,7 +123,7 @@ static lc_status
 read_directory(struct lc__shard_list *list, const char *dir, bool groups)
 {
 	struct dirent **entries;
-	const int n = scandir(dir, &entries, is_visible, by_bytes);
+	const int n = lc__scandir(dir, &entries, is_visible, by_bytes);
 	lc_status status;
 
 	if (n == -1)
@@ -152,7 +153,7 @@ static bool
 has_single_files(const char *path)
 {
 	static const char *const suffixes[] = { ".npy", ".jpg", ".jpeg", ".png", NULL };
-	DIR *dir = opendir(path);
+	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
 	bool has = false;
 

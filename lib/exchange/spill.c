@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define STEP ((size_t)1 << 20) /* bytes written or read at once */
@@ -24,7 +25,9 @@ named_once(const char *dir)
 		errno = ENOMEM;
 		return -1;
 	}
+	lc__fds_hold();
 	fd = mkostemp(path, O_CLOEXEC);
+	lc__fds_release();
 	if (fd != -1)
 		(void)unlink(path);
 	free(path);
@@ -40,7 +43,7 @@ lc__spill_open(const char *dir, struct lc__spill *out)
 		dir = getenv("TMPDIR");
 	if (dir == NULL || *dir == '\0')
 		dir = "/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = lc__open(dir, O_TMPFILE | O_RDWR, 0600);
 	if (fd == -1 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		fd = named_once(dir);
 	if (fd == -1)

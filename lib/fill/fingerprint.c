@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash128.h"
 
@@ -68,7 +69,7 @@ lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT],
 {
 	/* A pipe would wait for its writer, and could be read once only. */
 	struct print p = {
-		.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+		.path = path, .fd = lc__open(path, O_RDONLY | O_NONBLOCK)
 	};
 	struct stat st;
 	lc_status status;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "format/json_scan.h"
 
@@ -74,7 +75,7 @@ start(struct lc__shard *s, const struct lc__line_place *at)
 	struct stat st;
 
 	/* A pipe would wait for its writer. */
-	s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	s->fd = lc__open(s->path, O_RDONLY | O_NONBLOCK);
 	if (s->fd == -1 || fstat(s->fd, &st) == -1)
 		return lc__error_sys(errno, "%s: open", s->path);
 	if (!S_ISREG(st.st_mode))

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 /* Bytes of no use that a file may have beyond as many as are of use. */
@@ -139,7 +140,7 @@ scan(struct lc__stash *s, uint64_t line)
 static int
 open_file(const char *path, int flags)
 {
-	return open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags,
+	return lc__open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | flags,
 	    0666);
 }
 

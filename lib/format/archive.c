@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "format/charset.h"
 
 #define BLOCK ((size_t)1 << 20)  /* bytes read from a file at once */
@@ -125,7 +126,7 @@ open_fd(struct lc__archive *archive, const char *path)
 	unsigned char end[ZIP_END];
 	struct stat st;
 
-	archive->fd = open(path, O_RDONLY | O_CLOEXEC);
+	archive->fd = lc__open(path, O_RDONLY);
 	if (archive->fd == -1)
 		return lc__error_sys(errno, "open");
 	if (fstat(archive->fd, &st) == -1)

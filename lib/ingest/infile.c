@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash128.h"
 #include "warehouse/sources.h"
@@ -62,7 +63,7 @@ lc__infile_open(struct lc__infile *file, int root, const char *path,
 	enum lc__infile_fate fate;
 
 	*file = (struct lc__infile){ .path = path };
-	file->fd = openat(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	file->fd = lc__openat(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (file->fd == -1)
 		return refused(file, errno);
 	fate = look(file);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define LOCK_NAME ".lock"
@@ -52,7 +53,7 @@ lc__lock_take(const char *warehouse, int *fd)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	*fd = lc__open(path, O_RDWR | O_CREAT, 0666);
 	status = *fd == -1 ? lc__error_sys(errno, "%s: open", path) :
 	    lock(*fd, warehouse, path);
 	if (status != LC_OK && *fd != -1) {

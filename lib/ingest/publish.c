@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/sha256.h"
 #include "ingest/tree.h"
@@ -269,7 +270,7 @@ lc_status
 lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 {
 	char keep[sizeof(HIDDEN) + HASH_DIGITS] = "";
-	DIR *stream = opendir(warehouse);
+	DIR *stream = lc__opendir(warehouse);
 	const struct dirent *entry;
 	lc_status status = LC_OK;
 
@@ -305,7 +306,7 @@ is_leftover(const char *name)
 lc_status
 lc__publish_tidy(const char *place)
 {
-	DIR *stream = opendir(place);
+	DIR *stream = lc__opendir(place);
 	const struct dirent *entry;
 	lc_status status = LC_OK;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/sha256.h"
 #include "format/json_text.h"
 #include "ingest/counting.h"
@@ -127,7 +128,7 @@ lc__rejected_write(const struct lc__samples *samples, const char *path,
 	if (list.sha == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "build: out of memory");
 	if (status == LC_OK && path != NULL &&
-	    (list.out = fopen(path, "we")) == NULL)
+	    (list.out = lc__fopen(path, "we")) == NULL)
 		status = lc__error_sys(errno, "%s: create", path);
 	if (status == LC_OK)
 		status = put_all(&list, samples);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "ingest/crew.h"
 #include "ingest/infile.h"
@@ -21,7 +22,7 @@ open_root(struct lc__ingesting *b)
 {
 	const char *path = b->ingest->dataset;
 
-	b->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b->root = lc__open(path, O_RDONLY | O_DIRECTORY);
 	if (b->root == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	b->root_path = realpath(path, NULL);

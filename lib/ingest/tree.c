@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 /* Deeper is nothing that was made here. */
 #define MAX_DEPTH 8
@@ -52,8 +53,8 @@ remove_at(int parent, const char *name, const char *where, int depth)
 		return LC_OK;
 	if (errno != EISDIR && errno != EPERM)
 		return failed(errno, where, name);
-	fd = openat(parent, name,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = lc__openat(parent, name,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (fd == -1 || depth > MAX_DEPTH) {
 		const int sys = fd == -1 ? errno : ELOOP;
 		if (fd != -1)

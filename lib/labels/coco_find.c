@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "labels/coco.h"
 #include "labels/label.h"
@@ -46,7 +47,7 @@ begins_as_coco(const char *text)
 static bool
 looks_like_coco(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY);
 	char text[4096];
 	size_t got = 0;
 
@@ -142,7 +143,7 @@ use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 		return lc__label_no_memory(labels);
 	return_if_error(lc__strings_add(&dataset->shared, labels));
 	coco->name = dataset->shared.items[dataset->shared.n - 1];
-	coco->fd = open(coco->path, O_RDONLY | O_CLOEXEC);
+	coco->fd = lc__open(coco->path, O_RDONLY);
 	if (coco->fd == -1)
 		return lc__error_sys(errno, "%s: open", coco->path);
 	return LC_OK;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "labels/names.h"
 #include "labels/order.h"
@@ -76,7 +77,7 @@ read_entries(DIR *stream, const char *path, struct lc__listing *out)
 static lc_status
 list_path(const char *path, struct lc__listing *out)
 {
-	DIR *stream = opendir(path);
+	DIR *stream = lc__opendir(path);
 	lc_status status;
 
 	if (stream == NULL)
@@ -126,7 +127,7 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 static mode_t
 mode_of(const char *root, const char *name)
 {
-	const int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int fd = lc__open(root, O_PATH | O_DIRECTORY);
 	struct stat st;
 
 	if (fd == -1 || fstatat(fd, *name != '\0' ? name : ".", &st, 0) == -1)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "store/cache.h"
 #include "store/flush.h"
@@ -45,8 +46,8 @@ name_target(const struct lc_cache *cache, const char *root,
 static lc_status
 fill(struct lc_cache *cache, const struct target *target, bool compact)
 {
-	const int fd = open(target->part,
-	    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	const int fd = lc__open(target->part,
+	    O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	lc_status status;
 
 	if (fd == -1)

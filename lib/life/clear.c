@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "store/cache.h"
 #include "store/change.h"
 #include "store/flush.h"
@@ -48,7 +49,7 @@ clear(struct lc__change *change, void *claimed)
 static lc_status
 remove_kept(const char *dir)
 {
-	DIR *handle = opendir(dir);
+	DIR *handle = lc__opendir(dir);
 	const struct dirent *entry;
 	lc_status status = LC_OK;
 

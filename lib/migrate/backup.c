@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define STEP ((size_t)1 << 20)
@@ -139,13 +140,13 @@ copy_open(int from, const char *file, int to, const char *temporary)
 static lc_status
 copy_file(const char *file, const char *backup, const char *temporary)
 {
-	const int from = open(file, O_RDONLY | O_CLOEXEC);
+	const int from = lc__open(file, O_RDONLY);
 	lc_status status;
 	int to;
 
 	if (from == -1)
 		return lc__error_sys(errno, "%s: open", file);
-	to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	to = lc__open(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	status = to == -1 ? lc__error_sys(errno, "%s: create", temporary) :
 	    copy_open(from, file, to, temporary);
 	close(from);

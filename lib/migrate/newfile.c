@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "migrate/backup.h"
 #include "migrate/migration.h"
@@ -58,7 +59,7 @@ lc_status
 lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 {
 	return_if_error(keep_original(run));
-	run->out = open(run->temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	run->out = lc__open(run->temporary, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (run->out == -1)
 		return lc__error_sys(errno, "%s: create", run->temporary);
 	return_if_error(take_mode(run));
@@ -70,7 +71,7 @@ lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 static lc_status
 check_unchanged(const struct lc__migration *run, char stamp[LC__STAMP_ROOM])
 {
-	const int fd = open(run->state.file, O_RDONLY | O_CLOEXEC);
+	const int fd = lc__open(run->state.file, O_RDONLY);
 	lc_status status;
 
 	if (fd == -1)

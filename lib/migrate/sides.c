@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "ingest/header.h"
 #include "migrate/migration.h"
@@ -37,7 +38,7 @@ static lc_status
 probe_file(const char *path, struct lc__line_entry *entry)
 {
 	/* Nor is there a wait for who writes to a pipe. */
-	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	lc_status status;
 
 	if (fd == -1)

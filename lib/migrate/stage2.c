@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "migrate/backup.h"
 #include "migrate/migration.h"
@@ -170,7 +171,7 @@ new_file_is_whole(const struct lc__migration *run, const char *stamp)
 
 	if (strcmp(stamp, run->state.renewed) == 0)
 		return true;
-	fd = open(run->temporary, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = lc__open(run->temporary, O_RDONLY | O_NONBLOCK);
 	if (fd == -1)
 		return false;
 	if (lc__stage2_stamp(fd, run->temporary, found) != LC_OK)
@@ -242,7 +243,7 @@ open_file(struct lc__migration *run)
 	if (run->in != -1)
 		close(run->in);
 	/* Of a pipe nobody may have the other end. */
-	run->in = open(run->how->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	run->in = lc__open(run->how->file, O_RDONLY | O_NONBLOCK);
 	if (run->in == -1)
 		return lc__error_sys(errno, "%s: open", run->how->file);
 	if (fstat(run->in, &st) == -1)
@@ -267,7 +268,7 @@ reopen_new(struct lc__migration *run)
 			(void)unlink(run->temporary);
 		return LC_OK;
 	}
-	run->out = open(run->temporary, O_RDWR | O_CLOEXEC);
+	run->out = lc__open(run->temporary, O_RDWR);
 	if (run->out == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: open", run->temporary);
 	if (run->out != -1 && fstat(run->out, &st) == 0 &&
@@ -291,7 +292,7 @@ lock(const char *dir, int *fd)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	*fd = lc__open(path, O_RDWR | O_CREAT, 0666);
 	if (*fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (flock(*fd, LOCK_EX | LOCK_NB) == -1)

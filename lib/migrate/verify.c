@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "migrate/claims.h"
 #include "migrate/migration.h"
 
@@ -251,7 +252,7 @@ lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
-	v.lines.fd = open(how->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	v.lines.fd = lc__open(how->file, O_RDONLY | O_NONBLOCK);
 	status = v.lines.fd == -1 ? lc__error_sys(errno, "%s: open", how->file) : verify(&v);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		lc_discard(v.modules[p]);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "produce/shell.h"
 
 /* What a pipe holds, if the system lets it: a small frame goes in one piece. */
@@ -109,31 +110,12 @@ run(struct start *start)
 	return pid;
 }
 
-/* Above 2, wherever the lowest free descriptor is, so that the child can put it where
- * it belongs. */
-static bool
-make_pipe(int ends[2])
-{
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		int fd = ends[i];
-		if (fd > 2)
-			continue;
-		ends[i] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-		close(fd);
-		if (ends[i] == -1)
-			return false;
-	}
-	return true;
-}
-
 static bool
 make_pipes(int theirs[3], int ours[3])
 {
 	for (int i = 0; i < 3; i++) {
 		int ends[2] = { -1, -1 };
-		const bool made = make_pipe(ends);
+		const bool made = lc__pipe(ends) == 0;
 		theirs[i] = ends[i == 0 ? 0 : 1];
 		ours[i] = ends[i == 0 ? 1 : 0];
 		if (!made || fcntl(ours[i], F_SETFL, O_NONBLOCK) != 0)

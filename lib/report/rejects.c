@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "warehouse/place.h"
 
@@ -19,7 +20,7 @@ lc__rejects_open(const char *version_dir, struct lc__rejects *out)
 		lc__rejects_close(out);
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	}
-	out->file = fopen(out->path, "re");
+	out->file = lc__fopen(out->path, "re");
 	if (out->file == NULL) {
 		const lc_status status = lc__error_sys(errno, "%s", out->path);
 		lc__rejects_close(out);

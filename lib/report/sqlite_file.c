@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "report/sqlite.h"
 
@@ -74,7 +75,7 @@ lc__sqlite_may_replace(const char *path)
 		return lc__error_sys(errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return lc__error(LC_INVALID, 0, "%s: is no file", path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = lc__open(path, O_RDONLY);
 	if (fd == -1)
 		return lc__error_sys(errno, "%s", path);
 	status = check_header(fd, path);

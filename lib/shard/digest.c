@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 
 #define BUFFER ((size_t)256 << 10)
@@ -77,7 +78,7 @@ lc__file_digest(const char *path, bool no_sha256, struct lc__workers *workers,
 	if (buf == NULL && status == LC_OK)
 		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	if (status == LC_OK &&
-	    (fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
+	    (fd = lc__open(path, O_RDONLY | O_NONBLOCK)) == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	if (status == LC_OK)
 		status = read_all(fd, path, workers, &digest, buf);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "shard/writer.h"
 
@@ -30,7 +31,7 @@ lc__outdir_lock(const char *path, struct lc__outdir *out)
 	struct lc__outdir dir = { .path = path };
 
 	return_if_error(lc__make_dirs(path));
-	dir.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir.fd = lc__open(path, O_RDONLY | O_DIRECTORY);
 	if (dir.fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	if (flock(dir.fd, LOCK_EX | LOCK_NB) == -1) {
@@ -156,7 +157,7 @@ list_one(struct lc__outdir *dir, const char *sub)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (top ? 0 : O_NOFOLLOW));
+	fd = lc__open(path, O_RDONLY | O_DIRECTORY | (top ? 0 : O_NOFOLLOW));
 	free(path);
 	if (fd == -1 && !top &&
 	    (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))

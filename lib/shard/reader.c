@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "format/twh1_sample.h"
 #include "shard/reader.h"
 
@@ -61,7 +62,7 @@ lc_status
 lc_shard_open(const char *path, lc_shard **out)
 {
 	/* O_NONBLOCK: a FIFO is to be refused, not waited for. */
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	const void *map = NULL;
 	uint64_t size = 0;
 	lc_status status;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "format/twh1.h"
 #include "shard/digest.h"
@@ -151,7 +152,7 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 
 	if (asprintf(&tmp, "%s" LC__SHARD_TMP, path) < 0)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	to = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	to = lc__open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 	if (to == -1)
 		status = lc__error_sys(errno, "%s: create", tmp);
 	else
@@ -171,7 +172,7 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 static lc_status
 sync_file(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	lc_status status = LC_OK;
 
 	if (fd == -1 || fdatasync(fd) == -1)
@@ -210,7 +211,7 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 		return LC_OK;
 	if (!cannot_link(errno))
 		return lc__error_sys(errno, "%s: link to %s", path, from);
-	fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = lc__open(from, O_RDONLY | O_NONBLOCK);
 	if (fd == -1 || !looks_whole(from, info))
 		*taken = false;
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening and closing handles; listing modules. */
 #include "store/cache.h"
+#include "base/fd.h"
 #include "store/flush.h"
 #include "store/inflight.h"
 #include "store/lru.h"
@@ -405,7 +406,7 @@ lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id),
     void *ctx)
 {
 	struct dirent **names;
-	const int n = scandir(root, &names, is_module, by_name);
+	const int n = lc__scandir(root, &names, is_module, by_name);
 	lc_status status = LC_OK;
 
 	if (n == -1 && errno == ENOENT)

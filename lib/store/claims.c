@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "store/module.h"
 
@@ -45,7 +46,7 @@ open_to_write(struct lc__claims *claims, const char *path)
 
 	if (claims->writable)
 		return LC_OK;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	fd = lc__open(path, O_RDWR | O_CREAT, 0666);
 	if (fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	if (claims->fd != -1)
@@ -61,7 +62,7 @@ open_to_ask(struct lc__claims *claims, const char *path)
 {
 	if (claims->fd != -1)
 		return LC_OK;
-	claims->fd = open(path, O_RDONLY | O_CLOEXEC);
+	claims->fd = lc__open(path, O_RDONLY);
 	if (claims->fd != -1)
 		return LC_OK;
 	return errno == ENOENT ? LC_NOT_FOUND :

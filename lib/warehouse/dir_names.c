@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/hash128.h"
 
 static const char *const extensions[] = { ".jpg", ".jpeg", ".png", ".json", ".txt",
@@ -99,7 +100,7 @@ read_entries(DIR *dir, const char *path, struct lc__dir_names *names)
 lc_status
 lc__dir_names_read(int dir, const char *path, struct lc__dir_names *names)
 {
-	const int fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const int fd = lc__openat(dir, path, O_RDONLY | O_DIRECTORY);
 	DIR *stream = fd != -1 ? fdopendir(fd) : NULL;
 	lc_status status;
 

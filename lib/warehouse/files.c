@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 
 static lc_status
 open_file(const char *path, int *fd, struct stat *st)
 {
 	/* O_NONBLOCK: a FIFO is to be refused, not waited for. */
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	if (*fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	if (fstat(*fd, st) == 0 && S_ISREG(st->st_mode))

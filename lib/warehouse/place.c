@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/sha256.h"
 #include "shard/outdir.h"
@@ -262,7 +263,7 @@ is_dir(DIR *dir, const char *name)
 lc_status
 lc__version_list(const char *warehouse, char ***names, size_t *n)
 {
-	DIR *dir = opendir(warehouse);
+	DIR *dir = lc__opendir(warehouse);
 	char **found = NULL;
 	size_t count = 0;
 	struct dirent *entry;
@@ -311,7 +312,7 @@ is_temporary(const char *name)
 static lc_status
 remove_leftovers(const char *warehouse)
 {
-	DIR *dir = opendir(warehouse);
+	DIR *dir = lc__opendir(warehouse);
 	struct dirent *entry;
 	struct stat st;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "warehouse/dir_names.h"
 #include "warehouse/sources_private.h"
 
@@ -354,7 +355,7 @@ lc__sources_compare(const struct lc__sources *sources, const char *root,
 		.progress = progress };
 	lc_status status;
 
-	c.root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	c.root = lc__open(root, O_RDONLY | O_DIRECTORY);
 	if (c.root == -1)
 		return lc__error_sys(errno, "%s", root);
 	status = compare_all(&c);

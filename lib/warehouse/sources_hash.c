@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash128.h"
 #include "warehouse/dir_names.h"
@@ -62,7 +63,7 @@ hash_open(int fd, const char *path, uint64_t hash[2], uint64_t *size)
 lc_status
 lc__sources_hash_at(int dir, const char *path, uint64_t hash[2], uint64_t *size)
 {
-	const int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const int fd = lc__openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	lc_status status;
 

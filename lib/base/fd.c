@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define FIRST_FREE 3 /* lower ones are standard input, output and error */
+
+/* Descriptors that stand in for the closed ones of 0 to 2. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned holders;      /* calls of lc__fds_hold() without their release */
+	bool ours[FIRST_FREE]; /* taken by us, to be closed by the last holder */
+} low = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* O_PATH: nobody can read or write there. The kernel gives the lowest free number. */
+static void
+take_free_ones(void)
+{
+	int fd;
+
+	for (int i = 0; i < FIRST_FREE; i++) {
+		if (fcntl(i, F_GETFD) != -1)
+			continue;
+		fd = openat(AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+		if (fd >= FIRST_FREE)
+			close(fd);
+		else if (fd >= 0)
+			low.ours[fd] = true;
+	}
+}
+
+/* One that the program has opened over ours meanwhile is the program's. */
+static void
+give_back(void)
+{
+	for (int i = 0; i < FIRST_FREE; i++) {
+		if (!low.ours[i])
+			continue;
+		low.ours[i] = false;
+		if ((fcntl(i, F_GETFL) & O_PATH) != 0)
+			close(i);
+	}
+}
+
+/* The threads that held them are not in the child. One that was about to note what it
+ * had taken leaves that one taken, which does no harm. */
+static void
+after_fork_child(void)
+{
+	pthread_mutex_init(&low.lock, NULL);
+	low.holders = 0;
+	give_back();
+}
+
+static void
+watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, after_fork_child);
+}
+
+void
+lc__fds_hold(void)
+{
+	const int sys = errno;
+
+	pthread_once(&fork_once, watch_forks);
+	pthread_mutex_lock(&low.lock);
+	low.holders++;
+	take_free_ones();
+	pthread_mutex_unlock(&low.lock);
+	errno = sys;
+}
+
+void
+lc__fds_release(void)
+{
+	const int sys = errno;
+
+	pthread_mutex_lock(&low.lock);
+	if (--low.holders == 0)
+		give_back();
+	pthread_mutex_unlock(&low.lock);
+	errno = sys;
+}
+
+/* A descriptor that is low nevertheless, as the program closed one of its own just
+ * now or "/" could not be opened. */
+static int
+lift(int fd)
+{
+	int higher, sys;
+
+	if (fd < 0 || fd >= FIRST_FREE)
+		return fd;
+	higher = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+	sys = errno;
+	close(fd);
+	errno = sys;
+	return higher;
+}
+
+int
+lc__openat(int dir, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list rest;
+	int fd;
+
+	if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {
+		va_start(rest, flags);
+		mode = va_arg(rest, mode_t);
+		va_end(rest);
+	}
+	lc__fds_hold();
+	fd = lift(openat(dir, path, flags | O_CLOEXEC, mode));
+	lc__fds_release();
+	return fd;
+}
+
+int
+lc__open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list rest;
+
+	if (flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {
+		va_start(rest, flags);
+		mode = va_arg(rest, mode_t);
+		va_end(rest);
+	}
+	return lc__openat(AT_FDCWD, path, flags, mode);
+}
+
+DIR *
+lc__opendir(const char *path)
+{
+	const int fd = lc__open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+
+	if (fd != -1 && dir == NULL)
+		close(fd);
+	return dir;
+}
+
+int
+lc__scandir(const char *path, struct dirent ***list,
+    int (*select)(const struct dirent *),
+    int (*compare)(const struct dirent **, const struct dirent **))
+{
+	int n;
+
+	lc__fds_hold();
+	n = scandir(path, list, select, compare);
+	lc__fds_release();
+	return n;
+}
+
+FILE *
+lc__fopen(const char *path, const char *mode)
+{
+	FILE *file;
+
+	lc__fds_hold();
+	file = fopen(path, mode);
+	lc__fds_release();
+	return file;
+}
+
+int
+lc__pipe(int ends[2])
+{
+	int rc;
+
+	lc__fds_hold();
+	rc = pipe2(ends, O_CLOEXEC);
+	if (rc == 0) {
+		ends[0] = lift(ends[0]);
+		ends[1] = lift(ends[1]);
+	}
+	lc__fds_release();
+	if (rc == 0 && (ends[0] == -1 || ends[1] == -1)) {
+		rc = -1;
+		for (int i = 0; i < 2; i++)
+			if (ends[i] != -1)
+				close(ends[i]);
+	}
+	return rc;
+}
