@@ -2,6 +2,7 @@
 #include "extract.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,7 +73,7 @@ static int
 write_file(const char *path, const lc_tensor *tensor, const struct extract *how)
 {
 	struct output out;
-	int status = output_open(&out, path);
+	int status = output_replace(&out, path);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -98,7 +99,8 @@ extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
 	path = lc__path_join(how->dir, file);
 	if (path == NULL)
 		return report_errno(file);
-	if (!how->force && access(path, F_OK) == 0) {
+	if (!how->force && faccessat(AT_FDCWD, path,
+	    F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		report_error("%s: exists; -f replaces it", path);
 		status = EXIT_SYSTEM;
 	} else if (!how->dry_run) {

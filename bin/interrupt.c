@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/newfile.h"
+
 static volatile sig_atomic_t noted, deferred;
 static const char *volatile temporary;
 
@@ -58,14 +60,14 @@ interrupt_pending(void)
 
 /* No signal may come between the file's birth and its registration. */
 int
-interrupt_mkstemp(char *path)
+interrupt_create(char *path, mode_t mode)
 {
 	sigset_t all, old;
 	int fd;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	fd = mkstemp(path);
+	fd = lc__make_temporary(path, mode);
 	if (fd != -1)
 		temporary = path;
 	sigprocmask(SIG_SETMASK, &old, NULL);

@@ -3,6 +3,8 @@
 #ifndef BIN_INTERRUPT_H
 #define BIN_INTERRUPT_H
 
+#include <sys/types.h>
+
 #include <stdbool.h>
 
 /** Catch the signals that are not ignored; SIGPIPE ends the process, quietly, and a file
@@ -16,10 +18,10 @@ void interrupt_defer(bool defer);
 /** The signal that was noted, 0 if none. */
 int interrupt_pending(void);
 /**
- * mkstemp(3) for the one file to remove if a signal ends the process. The path
- * must stay until interrupt_keep().
+ * lc__make_temporary() for the one file to remove if a signal ends the process. The
+ * path must stay until interrupt_keep().
  */
-int interrupt_mkstemp(char *path);
+int interrupt_create(char *path, mode_t mode);
 /** The file stays, or has been removed. */
 void interrupt_keep(void);
 /** The exit status for stopped work: 130 for SIGINT. */

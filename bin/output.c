@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
+#include "base/newfile.h"
 #include "interrupt.h"
 #include "report.h"
 
@@ -27,43 +28,27 @@ is_stdout(const char *path)
 	return path == NULL || strcmp(path, "-") == 0;
 }
 
-/* A link keeps pointing at its file, which is what gets replaced. */
-static char *
-follow_link(const char *path)
-{
-	char *real = realpath(path, NULL);
-
-	return real ? real : strdup(path);
-}
-
-/* Devices and pipes are written to as they are. */
-static bool
-is_special(const char *path, mode_t *mode)
+/* The permissions of the file that gets replaced, 0 if there is none. */
+static mode_t
+mode_of(const char *path)
 {
 	struct stat st;
 
-	*mode = 0;
-	if (stat(path, &st) == -1)
-		return false;
-	*mode = st.st_mode & 07777;
-	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 07777 : 0;
 }
 
 static int
 open_temporary(struct output *output, mode_t mode)
 {
-	const mode_t mask = umask(077);
 	int fd;
 
-	umask(mask);
-	if (asprintf(&output->temporary, "%s.tmp.XXXXXX", output->path) < 0) {
+	if (asprintf(&output->temporary, "%s" LC__NEWFILE_END, output->path) < 0) {
 		output->temporary = NULL;
 		return -1;
 	}
-	fd = interrupt_mkstemp(output->temporary);
-	if (fd == -1)
-		return -1;
-	(void)fchmod(fd, mode ? mode : 0666 & ~mask);
+	fd = interrupt_create(output->temporary, mode ? 0600 : 0666);
+	if (fd != -1 && mode != 0)
+		(void)fchmod(fd, mode);
 	return fd;
 }
 
@@ -73,24 +58,16 @@ output_name(const char *path)
 	return is_stdout(path) ? "standard output" : path;
 }
 
-int
-output_open(struct output *output, const char *path)
+static int
+begin(struct output *output, const char *path, bool special)
 {
-	mode_t mode;
 	int fd;
 
-	memset(output, 0, sizeof(*output));
-	if (is_stdout(path)) {
-		output->stream = stdout;
-		return EXIT_DONE;
-	}
-	output->path = follow_link(path);
+	output->path = strdup(path);
 	if (output->path == NULL)
 		return report_errno(path);
-	if (is_special(output->path, &mode))
-		fd = open(output->path, O_WRONLY | O_CLOEXEC);
-	else
-		fd = open_temporary(output, mode);
+	fd = special ? open(path, O_WRONLY | O_CLOEXEC) :
+	    open_temporary(output, mode_of(path));
 	output->stream = fd == -1 ? NULL : fdopen(fd, "w");
 	if (output->stream != NULL)
 		return EXIT_DONE;
@@ -99,6 +76,24 @@ output_open(struct output *output, const char *path)
 		close(fd);
 	forget(output);
 	return EXIT_SYSTEM;
+}
+
+int
+output_open(struct output *output, const char *path)
+{
+	memset(output, 0, sizeof(*output));
+	if (is_stdout(path)) {
+		output->stream = stdout;
+		return EXIT_DONE;
+	}
+	return begin(output, path, lc__is_special(path));
+}
+
+int
+output_replace(struct output *output, const char *path)
+{
+	memset(output, 0, sizeof(*output));
+	return begin(output, path, false);
 }
 
 bool

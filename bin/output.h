@@ -15,8 +15,11 @@ struct output {
 
 /** The name for messages: @p path, or "standard output". */
 const char *output_name(const char *path);
-/** Begin; @p path NULL or "-" is standard output. Reports; an exit status. */
+/** Begin; @p path NULL or "-" is standard output. A device or a pipe is written as it
+ *  is; a file or a link to one is replaced by a new file. Reports; an exit status. */
 int output_open(struct output *output, const char *path);
+/** Begin a file whose name the user did not choose: whatever is there is replaced. */
+int output_replace(struct output *output, const char *path);
 /** True if a write has failed; to be asked right after writing, as errno is kept. */
 bool output_failed(struct output *output);
 /** Put the file in place, on disk. Reports; an exit status. Ends it. */

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/newfile.h"
 #include "entries.h"
 #include "format/npy.h"
 #include "format/value_json.h"
@@ -149,11 +150,6 @@ remove_all(const char *dir)
 static lc_status
 put_in_place(const char *temporary, const char *plain, const char *dir)
 {
-	const mode_t mask = umask(077);
-
-	umask(mask);
-	if (chmod(temporary, 0777 & ~mask) == -1)
-		return lc__error_sys(errno, "%s", temporary);
 	if (rename(temporary, plain) == 0)
 		return lc__sync_parent(plain);
 	if (errno == EEXIST || errno == ENOTEMPTY)
@@ -176,6 +172,18 @@ temporary_name(const char *dir, char **plain)
 	return name;
 }
 
+static bool
+make_dir(char *path)
+{
+	int made = -1;
+
+	for (int i = 0; i < 100 && made == -1 && (i == 0 || errno == EEXIST); i++) {
+		lc__random_name(path);
+		made = mkdir(path, 0777);
+	}
+	return made == 0;
+}
+
 int
 setdir_write(const char *dir, const lc_value *value)
 {
@@ -184,7 +192,7 @@ setdir_write(const char *dir, const lc_value *value)
 	lc_status status;
 
 	interrupt_defer(true);
-	if (temporary == NULL || mkdtemp(temporary) == NULL) {
+	if (temporary == NULL || !make_dir(temporary)) {
 		status = lc__error_sys(temporary ? errno : ENOMEM, "%s", dir);
 	} else {
 		status = write_all(temporary, value);

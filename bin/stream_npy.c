@@ -5,6 +5,7 @@
  * beside: DIR/batch-00000000.mask.npy.
  */
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +59,12 @@ write_tensor(const struct streamout *out, const char *path, const lc_tensor *ten
 
 	if (path == NULL)
 		return report_errno(out->opts->npy);
-	if (!out->opts->force && !out->resumed && access(path, F_OK) == 0) {
+	if (!out->opts->force && !out->resumed && faccessat(AT_FDCWD, path,
+	    F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		report_error("%s: exists; -f replaces it", path);
 		return EXIT_SYSTEM;
 	}
-	status = output_open(&file, path);
+	status = output_replace(&file, path);
 	if (status != EXIT_DONE)
 		return status;
 	status = npy_write(file.stream, tensor, out->opts->bits);

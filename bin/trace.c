@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/newfile.h"
 #include "json.h"
 #include "lmdbcache.h"
 #include "report.h"
@@ -23,11 +24,18 @@ static struct {
 int
 trace_open(const char *path)
 {
+	int fd;
+
 	trace.path = path;
 	trace.start = lc__clock_ns();
 	if (path == NULL)
 		return EXIT_DONE;
-	trace.out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+	if (strcmp(path, "-") == 0) {
+		trace.out = stdout;
+		return EXIT_DONE;
+	}
+	fd = lc__open_to_write(path, false);
+	trace.out = fd != -1 ? fdopen(fd, "w") : NULL;
 	return trace.out != NULL ? EXIT_DONE : report_errno(path);
 }
 

@@ -12,10 +12,12 @@ calls() {
 }
 
 # Descriptors below 3 are the program's: lib/base/fd.h says how files are opened.
-is "lib/base/fd.c alone opens files" "$(calls 'open|open64|openat|creat|opendir|scandir|fopen|freopen|pipe|pipe2|socket|socketpair|memfd_create|tmpfile|popen|dup|eventfd|shm_open' \
+is "lib/base/fd.c alone opens files" "$(calls 'open|open64|openat|creat|opendir|scandir|fopen|freopen|pipe|pipe2|socket|socketpair|memfd_create|tmpfile|popen|mkstemp|dup|eventfd|shm_open' \
 	lib/base/fd.c)" ""
+# It changes the modes of files that other threads make meanwhile.
+is "umask is not called" "$(calls umask none; grep -rnE "[^A-Za-z_]umask\(" "$srcdir/bin" | grep -v base/newfile)" ""
 is "what opens files by itself is held off the standard descriptors" \
-	"$(calls 'mdb_env_open|mkstemp|mkostemp|nftw' lib/base/fd.c | while IFS=: read -r file line rest; do
+	"$(calls 'mdb_env_open|mkostemp|nftw' lib/base/fd.c | while IFS=: read -r file line rest; do
 		sed -n "$((line - 1))p" "$srcdir/$file" | grep -q 'lc__fds_hold();' || echo "$file:$line:$rest"
 	done)" ""
 finish

@@ -31,7 +31,7 @@ touch file
 check "no directory" 4 cachex backup m file
 also "leaves nothing" test ! -s file
 # Interrupted: the next one begins anew.
-mkdir -p again/m && echo rubbish >again/m/backup.part
+mkdir -p again/m && echo rubbish >again/m/data.mdb.tmp.a1B2c3
 check "after a killed one" 0 cachex backup m again
 is "is the same" "$(cachex --root again dump m)" "$(cat expected)"
 is "nothing else is left" "$(ls again/m | grep -v lock.mdb)" "data.mdb"

@@ -33,9 +33,12 @@ is "and nothing else is left there" "$(ls -A | grep -c tmp)" 0
 check "get to - is standard output" 0 cachex get m z -o -
 also "it is there" cmp "$out" x.npy
 echo old >old.npy; ln -s old.npy link.npy; chmod 640 old.npy
-check "get through a link" 0 cachex get m z -o link.npy
-also "the link stays" test -L link.npy
-also "its file is new" cmp old.npy x.npy
+check "get onto a link" 0 cachex get m z -o link.npy
+also "replaces the link" test ! -L link.npy
+also "by the file" cmp link.npy x.npy
+is "what it led to stays" "$(cat old.npy)" old
+check "get onto a file" 0 cachex get m z -o old.npy
+also "the file is new" cmp old.npy x.npy
 is "its mode stays" "$(ls -l old.npy | cut -c1-10)" "-rw-r-----"
 check "get -n" 0 cachex get m z -n -o none.npy
 also "says what it would do" grep -q '^cachex: get: would write .* to none.npy$' "$err"

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/newfile.h"
 
 /* Linux moves at most this much a call; staying below keeps EINVAL away. */
 #define IO_STEP ((size_t)1 << 30)
@@ -84,55 +85,17 @@ lc__read_file(const char *path, uint64_t limit, struct lc__buf *out)
 	return status;
 }
 
-static lc_status
-write_and_sync(int fd, const void *data, size_t size, const char *path)
-{
-	return_if_error(lc__write_full(fd, data, size, path));
-	if (fsync(fd) == -1)
-		return lc__error_sys(errno, "%s: fsync", path);
-	return LC_OK;
-}
-
-/* The mode that open(2) would give a new file: mkstemp's 0600 is not it. */
-static mode_t
-default_mode(void)
-{
-	const mode_t mask = umask(077);
-
-	umask(mask);
-	return 0666 & ~mask;
-}
-
 lc_status
 lc__write_file_atomic(const char *path, const void *data, size_t size)
 {
-	struct lc__buf temp = { 0 };
+	struct lc__newfile file;
 	lc_status status;
-	int fd;
 
-	lc__buf_printf(&temp, "%s.tmp.XXXXXX", path);
-	lc__buf_append(&temp, "", 1);
-	if (temp.failed)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	lc__fds_hold();
-	fd = mkstemp((char *)temp.data);
-	lc__fds_release();
-	if (fd == -1) {
-		status = lc__error_sys(errno, "%s: create", path);
-		goto out;
-	}
-	(void)fchmod(fd, default_mode());
-	status = write_and_sync(fd, data, size, path);
-	if (close(fd) == -1 && status == LC_OK)
-		status = lc__error_sys(errno, "%s: close", path);
-	if (status == LC_OK && rename((char *)temp.data, path) == -1)
-		status = lc__error_sys(errno, "%s: rename", path);
-	if (status != LC_OK)
-		unlink((char *)temp.data);
-	else
-		status = lc__sync_parent(path);
-out:
-	lc__buf_free(&temp);
+	return_if_error(lc__newfile_open(path, 0666, &file));
+	status = lc__write_full(file.fd, data, size, path);
+	if (status == LC_OK)
+		return lc__newfile_replace(&file);
+	lc__newfile_discard(&file);
 	return status;
 }
 

@@ -19,8 +19,8 @@ LC_CHECKED lc_status lc__write_full(int fd, const void *data, size_t size,
 LC_CHECKED lc_status lc__read_file(const char *path, uint64_t limit,
     struct lc__buf *out);
 /**
- * Replace @p path by these bytes: a temporary file beside it, fsync, rename,
- * fsync of the directory. On failure the old file stands and no temporary is left.
+ * Replace @p path by these bytes, as base/newfile.h says. On failure the old file
+ * stands and no temporary is left.
  */
 LC_CHECKED lc_status lc__write_file_atomic(const char *path, const void *data,
     size_t size);

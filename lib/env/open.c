@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -264,11 +265,12 @@ static bool
 is_ours(const char *name)
 {
 	static const char *const ours[] = {
-		".", "..", "data.mdb", "lock.mdb", "inputs.lock"
+		".", "..", "data.mdb", "lock.mdb", "inputs.lock", "backup.part",
+		"data.mdb.tmp.??????", "lock.mdb.tmp.??????"
 	};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
-		if (strcmp(name, ours[i]) == 0)
+		if (fnmatch(ours[i], name, 0) == 0)
 			return true;
 	return false;
 }

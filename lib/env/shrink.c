@@ -2,7 +2,6 @@
 /* shrink: a copy without free pages takes the place of data.mdb. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/newfile.h"
 #include "env/dirlock.h"
 #include "env/env_private.h"
 
@@ -17,7 +17,6 @@
 struct shrink {
 	struct lc__env *env;
 	char *data;       /* data.mdb */
-	char *part;       /* the copy while it grows */
 	struct stat before, after;
 };
 
@@ -52,66 +51,41 @@ copy_owner(const struct shrink *s, int fd)
 {
 	if (fchown(fd, s->before.st_uid, s->before.st_gid) == -1 &&
 	    errno != EPERM)
-		return lc__error_sys(errno, "%s: chown", s->part);
+		return lc__error_sys(errno, "%s: chown", s->data);
 	if (fchmod(fd, s->before.st_mode & 07777) == -1)
-		return lc__error_sys(errno, "%s: chmod", s->part);
+		return lc__error_sys(errno, "%s: chmod", s->data);
 	return LC_OK;
 }
 
 static lc_status
-fill_part(struct shrink *s, int fd)
+fill_copy(struct shrink *s, int fd)
 {
 	return_if_error(lc__env_copy(s->env, fd, true));
 	return_if_error(copy_owner(s, fd));
-	if (fsync(fd) == -1)
-		return lc__error_sys(errno, "%s: fsync", s->part);
 	if (fstat(fd, &s->after) == -1)
-		return lc__error_sys(errno, "%s: stat", s->part);
-	return LC_OK;
-}
-
-/* One that a killed process left behind is written over. */
-static lc_status
-write_part(struct shrink *s)
-{
-	const int fd = lc__open(s->part, O_WRONLY | O_CREAT | O_TRUNC,
-	    0600);
-	lc_status status;
-
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: create", s->part);
-	status = fill_part(s, fd);
-	if (close(fd) == -1 && status == LC_OK)
-		status = lc__error_sys(errno, "%s: close", s->part);
-	return status;
-}
-
-static lc_status
-replace_data(struct shrink *s)
-{
-	lc_status status;
-
-	if (stat(s->data, &s->before) == -1)
 		return lc__error_sys(errno, "%s: stat", s->data);
-	return_if_error(lc__env_check_pages(s->env, NULL, NULL));
-	status = write_part(s);
-	if (status == LC_OK && rename(s->part, s->data) == -1)
-		status = lc__error_sys(errno, "%s: rename", s->part);
-	if (status != LC_OK) {
-		(void)unlink(s->part);
-		return status;
-	}
-	return lc__sync_dir(s->env->path);
+	return LC_OK;
 }
 
 static lc_status
 shrink_alone(struct shrink *s)
 {
+	struct lc__newfile copy;
+	lc_status status;
+
 	s->data = lc__path_join(s->env->path, "data.mdb");
-	s->part = lc__path_join(s->env->path, "shrink.part");
-	if (s->data == NULL || s->part == NULL)
+	if (s->data == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
-	return replace_data(s);
+	if (lstat(s->data, &s->before) == -1)
+		return lc__error_sys(errno, "%s: stat", s->data);
+	return_if_error(lc__env_check_pages(s->env, NULL, NULL));
+	lc__newfile_tidy(s->data);
+	return_if_error(lc__newfile_open(s->data, 0600, &copy));
+	status = fill_copy(s, copy.fd);
+	if (status == LC_OK)
+		return lc__newfile_replace(&copy);
+	lc__newfile_discard(&copy);
+	return status;
 }
 
 lc_status
@@ -133,7 +107,6 @@ lc__env_shrink(const char *dir, const lc_options *options,
 		close(lock_fd);
 	lc__dir_unlock(dir_fd);
 	free(s.data);
-	free(s.part);
 	if (status == LC_OK) {
 		*bytes_before = (uint64_t)s.before.st_size;
 		*bytes_after = (uint64_t)s.after.st_size;

@@ -54,7 +54,7 @@ make_temporary(struct lc__out_file *file)
 			file->temporary = NULL;
 			return no_memory(file->path);
 		}
-		file->fd = lc__open(file->temporary, O_RDWR | O_CREAT | O_EXCL,
+		file->fd = lc__open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
 		    0666);
 	} while (file->fd == -1 && errno == EEXIST);
 	return file->fd == -1 ? lc__error_sys(errno, "%s: create", file->path) : LC_OK;

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/fd.h"
+#include "base/newfile.h"
 #include "base/fileio.h"
 #include "format/base64.h"
 #include "format/json_text.h"
@@ -35,8 +35,9 @@ lc__failures_open(const char *path, bool keep, struct lc__failures **out)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	}
 	/* Appended, so that lines of several processes stay whole. */
-	f->fd = lc__open(path, O_WRONLY | O_CREAT | O_APPEND |
-	    (keep ? 0 : O_TRUNC), 0666);
+	if (!keep && !lc__is_special(path))
+		(void)unlink(path);
+	f->fd = lc__open_to_write(path, true);
 	if (f->fd != -1) {
 		*out = f;
 		return LC_OK;

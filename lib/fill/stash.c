@@ -384,7 +384,8 @@ rewrite_file(struct lc__stash *s)
 
 	if (asprintf(&path, "%s.new", s->path) < 0)
 		return;
-	fd = open_file(path, O_CREAT | O_TRUNC);
+	(void)unlink(path);
+	fd = open_file(path, O_CREAT | O_EXCL);
 	if (fd != -1 && copy_rows(s, fd, path) == LC_OK && rename(path, s->path) == 0) {
 		close(s->fd);
 		s->fd = fd;

@@ -128,7 +128,8 @@ lc__rejected_write(const struct lc__samples *samples, const char *path,
 	if (list.sha == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "build: out of memory");
 	if (status == LC_OK && path != NULL &&
-	    (list.out = lc__fopen(path, "we")) == NULL)
+	    ((unlink(path) == -1 && errno != ENOENT) ||
+	        (list.out = lc__fopen(path, "wxe")) == NULL))
 		status = lc__error_sys(errno, "%s: create", path);
 	if (status == LC_OK)
 		status = put_all(&list, samples);

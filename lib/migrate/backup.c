@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/newfile.h"
 
 #define STEP ((size_t)1 << 20)
 
@@ -124,51 +125,35 @@ lc__backup_copy(int from, const char *from_path, uint64_t size, int to,
 }
 
 static lc_status
-copy_open(int from, const char *file, int to, const char *temporary)
+copy_open(int from, const char *file, struct lc__newfile *to)
 {
 	struct stat st;
 
 	if (fstat(from, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", file);
-	return_if_error(lc__backup_copy(from, file, (uint64_t)st.st_size, to, temporary));
-	if (fchmod(to, st.st_mode & 07777) == -1 || fsync(to) == -1)
-		return lc__error_sys(errno, "%s: sync", temporary);
+	return_if_error(lc__backup_copy(from, file, (uint64_t)st.st_size, to->fd,
+	    to->path));
+	if (fchmod(to->fd, st.st_mode & 07777) == -1)
+		return lc__error_sys(errno, "%s: mode", to->path);
 	return LC_OK;
-}
-
-/* Under a name of its own until it is whole. */
-static lc_status
-copy_file(const char *file, const char *backup, const char *temporary)
-{
-	const int from = lc__open(file, O_RDONLY);
-	lc_status status;
-	int to;
-
-	if (from == -1)
-		return lc__error_sys(errno, "%s: open", file);
-	to = lc__open(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	status = to == -1 ? lc__error_sys(errno, "%s: create", temporary) :
-	    copy_open(from, file, to, temporary);
-	close(from);
-	if (to != -1)
-		close(to);
-	if (status == LC_OK && rename(temporary, backup) == -1)
-		status = lc__error_sys(errno, "%s: rename to %s", temporary, backup);
-	if (status != LC_OK && to != -1)
-		unlink(temporary);
-	return status;
 }
 
 static lc_status
 copy(const char *file, const char *backup)
 {
-	char *temporary;
+	struct lc__newfile to = LC__NEWFILE_NONE;
+	const int from = lc__open(file, O_RDONLY);
 	lc_status status;
 
-	if (asprintf(&temporary, "%s.tmp", backup) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", backup);
-	status = copy_file(file, backup, temporary);
-	free(temporary);
+	if (from == -1)
+		return lc__error_sys(errno, "%s: open", file);
+	status = lc__newfile_open(backup, 0600, &to);
+	if (status == LC_OK)
+		status = copy_open(from, file, &to);
+	close(from);
+	if (status == LC_OK)
+		return lc__newfile_replace(&to);
+	lc__newfile_discard(&to);
 	return status;
 }
 

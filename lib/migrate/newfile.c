@@ -59,7 +59,9 @@ lc_status
 lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 {
 	return_if_error(keep_original(run));
-	run->out = lc__open(run->temporary, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (unlink(run->temporary) == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s: remove", run->temporary);
+	run->out = lc__open(run->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (run->out == -1)
 		return lc__error_sys(errno, "%s: create", run->temporary);
 	return_if_error(take_mode(run));

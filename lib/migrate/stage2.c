@@ -171,7 +171,7 @@ new_file_is_whole(const struct lc__migration *run, const char *stamp)
 
 	if (strcmp(stamp, run->state.renewed) == 0)
 		return true;
-	fd = lc__open(run->temporary, O_RDONLY | O_NONBLOCK);
+	fd = lc__open(run->temporary, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
 	if (fd == -1)
 		return false;
 	if (lc__stage2_stamp(fd, run->temporary, found) != LC_OK)
@@ -268,7 +268,7 @@ reopen_new(struct lc__migration *run)
 			(void)unlink(run->temporary);
 		return LC_OK;
 	}
-	run->out = lc__open(run->temporary, O_RDWR);
+	run->out = lc__open(run->temporary, O_RDWR | O_NONBLOCK | O_NOFOLLOW);
 	if (run->out == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: open", run->temporary);
 	if (run->out != -1 && fstat(run->out, &st) == 0 &&
@@ -292,7 +292,7 @@ lock(const char *dir, int *fd)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	*fd = lc__open(path, O_RDWR | O_CREAT, 0666);
+	*fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
 	if (*fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (flock(*fd, LOCK_EX | LOCK_NB) == -1)

@@ -152,7 +152,8 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 
 	if (asprintf(&tmp, "%s" LC__SHARD_TMP, path) < 0)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	to = lc__open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	to = unlink(tmp) == 0 || errno == ENOENT ?
+	    lc__open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666) : -1;
 	if (to == -1)
 		status = lc__error_sys(errno, "%s: create", tmp);
 	else

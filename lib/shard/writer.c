@@ -223,7 +223,7 @@ open_sink(struct sink *sink)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", sink->path);
 	if (unlink(sink->path) == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: remove", sink->path);
-	sink->fd = lc__open(sink->path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+	sink->fd = lc__open(sink->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
 	if (sink->fd == -1)
 		return lc__error_sys(errno, "%s: create", sink->path);
 	/* Space is claimed now, so that a full disk shows before the work. Not

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files that appear whole: written under a name of their own beside their place, synced
+ * and renamed. The name is random and the file new, so that neither a link nor a file
+ * that somebody put there is written through; nor is what stands in the place, a link
+ * or one of several names of a file: it is replaced. The mode is what open(2) gives, and
+ * umask(2), which changes the whole process, is not called. A process that is killed
+ * leaves PATH.tmp.XXXXXX, which is in nobody's way. Its maker holds flock(2) on it, so
+ * that others know those whose maker is gone.
+ */
+#ifndef LC_BASE_NEWFILE_H
+#define LC_BASE_NEWFILE_H
+
+#include <sys/types.h>
+
+#include "lmdbcache.h"
+
+/** A file on its way. LC__NEWFILE_NONE is closed. */
+struct lc__newfile {
+	char *path;      /* where it will be */
+	char *temporary; /* where it is */
+	int fd;          /* open to read and write; -1 if closed */
+};
+
+#define LC__NEWFILE_NONE { .fd = -1 }
+
+/** The end of the names of unfinished files, as for mkstemp(3). */
+#define LC__NEWFILE_END ".tmp.XXXXXX"
+
+/** Begin. The mode is 0666 or, for a file that only its owner may see until its maker
+ *  says otherwise, 0600; less what the umask takes. */
+LC_CHECKED lc_status lc__newfile_open(const char *path, mode_t mode,
+    struct lc__newfile *out);
+/** On disk, put in the place of whatever is there. Closes it, also on failure. */
+LC_CHECKED lc_status lc__newfile_replace(struct lc__newfile *file);
+/** The same, but what is there stays: LC_EXISTS. */
+LC_CHECKED lc_status lc__newfile_add(struct lc__newfile *file);
+/** Give up; what was there stays. Harmless on a closed one. */
+void lc__newfile_discard(struct lc__newfile *file);
+
+/** Remove unfinished files for @p path whose makers are gone, as far as possible. */
+void lc__newfile_tidy(const char *path);
+
+/** Give the last six characters of a path other random letters and digits. */
+void lc__random_name(char *path);
+/** As mkstemp(3), but with a mode, less what the umask takes. */
+int lc__make_temporary(char *path, mode_t mode);
+
+/**
+ * Open a file to write that the user named and that is written bit by bit. A device or
+ * a pipe is opened as it is, also by a link such as /dev/stdout. A file, or a link to
+ * one, is replaced by a new file; with @p append a file is kept and a link refused.
+ * @return a descriptor, or -1 with errno.
+ */
+int lc__open_to_write(const char *path, int append);
+/** Is it a device, a pipe or a descriptor, which are written as they are? */
+int lc__is_special(const char *path);
+
+#endif

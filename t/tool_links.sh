@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Files that are written: what a link leads to, or another name of a file holds, stays.
+. "${srcdir:-.}/t/tap.sh"
+
+printf 0123456789abcdef >f1
+cachex put m k1 f1 --dtype u8 --shape 16
+cachex put m k2 f1 --dtype u8 --shape 16
+cachex put v k1 --field a=f1 --field b=f1 --dtype u8 --shape 16 2>/dev/null
+cachex export m shards >/dev/null
+cachex get m k1 -o right.npy
+
+# writes NAME FILE COMMAND...: with a link and then with another name in the place of FILE.
+writes() {
+	label=$1 file=$2; shift 2
+	for kind in -s -f; do
+		echo precious >victim
+		mkdir -p "$(dirname "$file")"
+		rm -f "$file"; ln $kind "$PWD/victim" "$file"
+		check "$label, ln $kind" 0 "$@"
+		is "$label, ln $kind: the other file stays" "$(cat victim)" precious
+		also "$label, ln $kind: a new file" sh -c 'test -f "$1" && test ! -L "$1" && ! cmp -s "$1" victim' sh "$file"
+	done
+}
+writes "get -o" got.npy cachex get m k1 -o got.npy
+also "is the record" cmp got.npy right.npy
+writes "dump -o" dump.jsonl cachex dump m -o dump.jsonl
+writes "view -o" picture.png cachex view m k1 -f -o picture.png
+writes "shard extract -f" samples/k1.npy cachex shard extract -f shards/shard-000000.twh1 -o samples
+writes "read --npy -f" batches/batch-00000000.npy cachex read m --batch 2 --npy batches -f
+writes "read --token-file" seen.token cachex read m --batch 1 --token-file seen.token --restart
+writes "export -f, shards" out/shard-000000.twh1 cachex export m out -f
+cp -r shards again; rm again/manifest.json; ln -s "$PWD/shards/manifest.json" again/manifest.json
+cp shards/manifest.json manifest.before
+cachex put m k3 f1 --dtype u8 --shape 16
+check "export onto a link to a manifest" 0 cachex export m again -f
+also "leaves what it leads to" cmp shards/manifest.json manifest.before
+rm -rf again; mkdir again; echo precious >victim; ln -s "$PWD/victim" again/shard-000000.twh1.tmp
+check "export with a link in the place of an unfinished shard" 0 cachex export m again -f
+is "leaves what it leads to" "$(cat victim)" precious
+cachex rm -f m k3
+writes "export -f, npy" tree/k1.npy cachex export m tree --format npy -f
+writes "export -f, npz" all.npz cachex export m all.npz -f
+writes "export -f, safetensors" all.safetensors cachex export m all.safetensors -f
+writes "export -f, webdataset" wds/shard-000000.tar cachex export m wds --format webdataset -f
+finish
