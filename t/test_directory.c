@@ -335,14 +335,14 @@ read_in_module(const char *root, uint64_t id)
 	const lc_options options = sample_options();
 	lc_cache *cache = sample_open(root, "m", &options);
 	struct lc__measure measure = { .field = "." };
-	const struct lc__chunk_slot *slot;
+	struct lc__mapped_chunk chunk;
 	struct lc__directory d;
 	struct lc__snapshot *s;
 	lc_status status;
 
 	assert_ok(lc__snapshot_take(cache->env, &s));
-	assert_ok(lc__snapshot_chunk(s, id, &slot));
-	status = lc__directory_read(s, slot, &d);
+	assert_ok(lc__snapshot_chunk(s, id, &chunk));
+	status = lc__directory_read(s, &chunk, &d);
 	for (uint64_t i = 0; status == LC_OK && i < d.records; i++) {
 		struct lc__record record;
 		struct lc__known *known;

@@ -74,7 +74,7 @@ place_of(const struct lc__places *p, const struct lc__directory *d, uint64_t i)
 static void
 expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 {
-	const struct lc__chunk_slot *slot;
+	struct lc__mapped_chunk mapped;
 	struct lc__directory directory;
 	struct lc__ledger_row row;
 	struct lc__slice value;
@@ -84,8 +84,8 @@ expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 	ck_assert(lc__ledger_decode(value.data, value.size, &row));
 	if (row.live == 0)
 		return;
-	assert_ok(lc__snapshot_chunk(s, chunk, &slot));
-	assert_ok(lc__directory_read(s, slot, &directory));
+	assert_ok(lc__snapshot_chunk(s, chunk, &mapped));
+	assert_ok(lc__directory_read(s, &mapped, &directory));
 	for (int k = 0; k < 3; k++) {
 		const struct lc__places_ask ask = { .row = &row,
 			.directory = k > 0 ? &directory : NULL,

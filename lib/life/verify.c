@@ -276,7 +276,7 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 
 /* The directory of a chunk; without records if there is none. */
 static void
-read_directory(struct verify *v, const struct lc__chunk_slot *chunk,
+read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
     struct lc__directory *out)
 {
 	const lc_status status = lc__directory_read(v->snapshot, chunk, out);
@@ -309,7 +309,7 @@ check_listed(struct verify *v, const struct lc__directory *d, uint64_t i,
 
 /* Walk the records; *row gets what a ledger row would say of them. */
 static lc_status
-check_records(struct verify *v, const struct lc__chunk_slot *chunk,
+check_records(struct verify *v, const struct lc__mapped_chunk *chunk,
     struct lc__ledger_row *row)
 {
 	struct lc__directory directory;
@@ -375,7 +375,7 @@ static lc_status
 check_chunk(struct verify *v, uint64_t id)
 {
 	struct lc__ledger_row found = { 0 };
-	const struct lc__chunk_slot *chunk;
+	struct lc__mapped_chunk chunk;
 
 	v->result.chunks++;
 	if (id >= v->snapshot->state.next_chunk) {
@@ -387,10 +387,10 @@ check_chunk(struct verify *v, uint64_t id)
 		damage_from_error(v);
 		return LC_OK;
 	}
-	return_if_error(check_records(v, chunk, &found));
-	if (chunk->records != found.records)
+	return_if_error(check_records(v, &chunk, &found));
+	if (chunk.records != found.records)
 		damage(v, "chunk %llu: its header says %llu records, found %llu",
-		    (unsigned long long)id, (unsigned long long)chunk->records,
+		    (unsigned long long)id, (unsigned long long)chunk.records,
 		    (unsigned long long)found.records);
 	check_ledger(v, id, &found);
 	v->result.records += found.records;

@@ -71,7 +71,7 @@ static lc_status
 guess_item(struct batch *batch, struct lc__lookup *lookup)
 {
 	const bool verify = batch->cache->options.verify != 0;
-	const struct lc__chunk_slot *chunk = NULL;
+	struct lc__mapped_chunk chunk;
 
 	return_if_error(lc__index_guess(batch->snapshot, lookup, verify));
 	if (lookup->location & LC__TOMBSTONE)
@@ -79,8 +79,8 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 	/* Damage is found again by find_item(), which names the key. */
 	if (lc__snapshot_chunk(batch->snapshot,
 	    lc__location_chunk(lookup->location), &chunk) == LC_OK &&
-	    lc__location_offset(lookup->location) < chunk->end)
-		fetch_head(chunk->bytes + lc__location_offset(lookup->location),
+	    lc__location_offset(lookup->location) < chunk.end)
+		fetch_head(chunk.bytes + lc__location_offset(lookup->location),
 		    verify);
 	return LC_OK;
 }

@@ -217,17 +217,17 @@ static lc_status
 uncount_chunk(struct lc__change *change, uint64_t id)
 {
 	struct lc__snapshot *s = &change->snapshot;
-	const struct lc__chunk_slot *chunk;
+	struct lc__mapped_chunk chunk;
 	struct lc__record record;
 	struct lc__known *known;
 
 	if (lc__snapshot_chunk(s, id, &chunk) != LC_OK)
 		return LC_OK;
-	for (uint64_t at = LC__CHUNK_HEADER; at < chunk->end;
+	for (uint64_t at = LC__CHUNK_HEADER; at < chunk.end;
 	    at += record.size) {
 		lc_status status;
 
-		if (!lc__record_parse(chunk->bytes + at, chunk->end - at, &record))
+		if (!lc__record_parse(chunk.bytes + at, chunk.end - at, &record))
 			break;
 		status = lc__snapshot_schema(s, record.schema, &known);
 		if (status == LC_CORRUPT)

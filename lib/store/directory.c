@@ -104,20 +104,21 @@ lc__directory_parse(const unsigned char *value, uint64_t size,
 
 lc_status
 lc__directory_read(struct lc__snapshot *snapshot,
-    const struct lc__chunk_slot *slot, struct lc__directory *out)
+    const struct lc__mapped_chunk *mapped, struct lc__directory *out)
 {
 	struct lc__directory directory;
 	struct lc__chunk chunk;
 
-	if (!lc__chunk_parse(slot->bytes, slot->size, slot->id, &chunk) ||
-	    !lc__directory_parse(slot->bytes, slot->size, &chunk, &directory))
+	if (!lc__chunk_parse(mapped->bytes, mapped->size, mapped->id,
+	    &chunk) ||
+	    !lc__directory_parse(mapped->bytes, mapped->size, &chunk, &directory))
 		return lc__error(LC_CORRUPT, 0, "%s: the directory of chunk %llu "
 		    "is damaged", lc__env_dir(snapshot->env),
-		    (unsigned long long)slot->id);
+		    (unsigned long long)mapped->id);
 	if (directory.records == 0)
 		return lc__error(LC_NOT_FOUND, 0, "%s: chunk %llu has no "
 		    "directory", lc__env_dir(snapshot->env),
-		    (unsigned long long)slot->id);
+		    (unsigned long long)mapped->id);
 	*out = directory;
 	return LC_OK;
 }

@@ -26,7 +26,7 @@ struct lc__directory {
  * LC_CORRUPT if it is damaged.
  */
 LC_CHECKED lc_status lc__directory_read(struct lc__snapshot *snapshot,
-    const struct lc__chunk_slot *chunk, struct lc__directory *out);
+    const struct lc__mapped_chunk *chunk, struct lc__directory *out);
 
 /** The same of the value of a chunk with a header that was parsed; false if it is
  *  damaged, out->records 0 if there is none. */

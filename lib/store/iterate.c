@@ -34,8 +34,7 @@ struct lc_iter {
 	lc_error ahead_error;
 	/* by commit */
 	uint64_t chunk;      /* current chunk, 0 before the first */
-	struct lc__chunk_slot bytes; /* of it, a copy: look-ups reuse the slots; id 0
-	                                when a next one is to be found */
+	struct lc__mapped_chunk bytes; /* of it; id 0 when a next one is to be found */
 	uint64_t offset;     /* of the next record */
 	bool all_live;       /* no record of the chunk is dead */
 };
@@ -49,7 +48,6 @@ next_chunk(struct lc_iter *iter)
 {
 	struct lc__ledger_row row;
 	struct lc__slice value;
-	const struct lc__chunk_slot *slot;
 	lc_status status = LC_NOT_FOUND;
 
 	iter->bytes.id = 0;
@@ -63,9 +61,10 @@ next_chunk(struct lc_iter *iter)
 		    "%s: the ledger row of chunk %llu is damaged",
 		    lc__env_dir(iter->snapshot->env),
 		    (unsigned long long)iter->chunk);
-	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk, &slot));
-	iter->bytes = *slot;
-	lc__env_willneed(iter->snapshot->env, slot->bytes, (size_t)slot->end);
+	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk,
+	    &iter->bytes));
+	lc__env_willneed(iter->snapshot->env, iter->bytes.bytes,
+	    (size_t)iter->bytes.end);
 	iter->offset = LC__CHUNK_HEADER;
 	iter->all_live = row.live == row.records;
 	return LC_OK;
@@ -205,13 +204,13 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 static void
 fetch_record(struct lc_iter *iter, uint64_t location)
 {
-	const struct lc__chunk_slot *chunk;
+	struct lc__mapped_chunk chunk;
 
 	if (lc__snapshot_chunk(iter->snapshot, lc__location_chunk(location),
-	    &chunk) != LC_OK || lc__location_offset(location) >= chunk->end)
+	    &chunk) != LC_OK || lc__location_offset(location) >= chunk.end)
 		return;
-	__builtin_prefetch(chunk->bytes + lc__location_offset(location));
-	__builtin_prefetch(chunk->bytes + lc__location_offset(location) + 64);
+	__builtin_prefetch(chunk.bytes + lc__location_offset(location));
+	__builtin_prefetch(chunk.bytes + lc__location_offset(location) + 64);
 }
 
 /* Keys in order are records in no order: fetch some while others are read. */

@@ -41,23 +41,23 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
     const struct lc__ledger_row *row)
 {
 	const uint64_t seed = lc__env_seed(s->env);
-	const struct lc__chunk_slot *slot;
+	struct lc__mapped_chunk mapped;
 	uint64_t offset = LC__CHUNK_HEADER, records = 0;
 
-	return_if_error(lc__snapshot_chunk(s, chunk, &slot));
-	lc__env_willneed(s->env, slot->bytes, (size_t)slot->end);
-	for (; offset < slot->end; records++) {
+	return_if_error(lc__snapshot_chunk(s, chunk, &mapped));
+	lc__env_willneed(s->env, mapped.bytes, (size_t)mapped.end);
+	for (; offset < mapped.end; records++) {
 		struct lc__live_record entry;
 		struct lc__record record;
 
-		if (!lc__record_parse(slot->bytes + offset, slot->end - offset,
+		if (!lc__record_parse(mapped.bytes + offset, mapped.end - offset,
 		    &record))
 			return disagree(s, chunk, "a record is damaged");
 		entry.location = lc__location(chunk,
 		    (offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
 		entry.id = record.id;
 		entry.hash = lc__run_hash(seed, record.id.data, record.id.size);
-		entry.bytes = slot->bytes + offset;
+		entry.bytes = mapped.bytes + offset;
 		entry.size = record.size;
 		return_if_error(append(list, &entry));
 		offset += record.size;

@@ -108,14 +108,14 @@ check_nothing(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 static void
 fetch_record(struct lc__snapshot *s, uint64_t location)
 {
-	const struct lc__chunk_slot *chunk;
+	struct lc__mapped_chunk chunk;
 	uint64_t offset = lc__location_offset(location);
 
 	if (lc__snapshot_chunk(s, lc__location_chunk(location), &chunk) != LC_OK)
 		return;
 	for (const uint64_t end = offset + FETCHED_AHEAD;
-	    offset < end && offset < chunk->end; offset += 64)
-		__builtin_prefetch(chunk->bytes + offset);
+	    offset < end && offset < chunk.end; offset += 64)
+		__builtin_prefetch(chunk.bytes + offset);
 }
 
 /* Is the candidate that a probe met the cache_id asked for? LC_NOT_FOUND says

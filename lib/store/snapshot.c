@@ -431,7 +431,7 @@ lc__snapshot_load(struct lc__snapshot *s)
 /* ---- looking things up ---------------------------------------------------- */
 
 static lc_status
-find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
+find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__mapped_chunk *out)
 {
 	struct lc__slice value;
 	struct lc__chunk chunk;
@@ -450,17 +450,17 @@ find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *out)
 	out->size = value.size;
 	out->end = LC__CHUNK_HEADER + chunk.bytes;
 	out->records = chunk.records;
-	out->read = false;
 	return LC_OK;
 }
 
 static __attribute__((noinline)) lc_status
 load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
-    const struct lc__chunk_slot **out)
+    struct lc__mapped_chunk *out)
 {
-	slot->id = 0;
-	return_if_error(find_chunk(s, id, slot));
-	*out = slot;
+	slot->chunk.id = 0;
+	slot->read = false;
+	return_if_error(find_chunk(s, id, &slot->chunk));
+	*out = slot->chunk;
 	return LC_OK;
 }
 
@@ -468,20 +468,20 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
  * rare stands in functions of their own. */
 lc_status
 lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
-    const struct lc__chunk_slot **out)
+    struct lc__mapped_chunk *out)
 {
 	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
 
-	if (slot->id != id || id == 0)
+	if (slot->chunk.id != id || id == 0)
 		return load_chunk(s, id, slot, out);
-	*out = slot;
+	*out = slot->chunk;
 	return LC_OK;
 }
 
 void
 lc__snapshot_forget_chunk(struct lc__snapshot *s, uint64_t id)
 {
-	s->chunks[id % LC__CHUNK_SLOTS].id = 0;
+	s->chunks[id % LC__CHUNK_SLOTS].chunk.id = 0;
 }
 
 static lc_status
@@ -535,11 +535,11 @@ lc__snapshot_record(struct lc__snapshot *s, uint64_t location,
 {
 	const uint64_t id = lc__location_chunk(location);
 	const uint64_t offset = lc__location_offset(location);
-	const struct lc__chunk_slot *chunk;
+	struct lc__mapped_chunk chunk;
 
 	return_if_error(lc__snapshot_chunk(s, id, &chunk));
-	if (offset >= chunk->end ||
-	    !lc__record_parse(chunk->bytes + offset, chunk->end - offset, out))
+	if (offset >= chunk.end ||
+	    !lc__record_parse(chunk.bytes + offset, chunk.end - offset, out))
 		return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of "
 		    "chunk %llu", lc__env_dir(s->env),
 		    (unsigned long long)offset, (unsigned long long)id);

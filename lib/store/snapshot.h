@@ -19,13 +19,20 @@
 /* More chunks are not noted as read in one go. */
 #define LC__READS_NOTED 16
 
-/** A chunk found in the map. */
-struct lc__chunk_slot {
-	uint64_t id;  /* 0: empty */
+/** A chunk in the map. Its bytes stay as long as the snapshot does; in a write
+ *  transaction until the chunk is deleted. */
+struct lc__mapped_chunk {
+	uint64_t id;  /* 0: none */
 	const unsigned char *bytes;
 	uint64_t size; /* of the value */
-	uint64_t end; /* offset behind the last record */
+	uint64_t end; /* offset after the last record */
 	uint64_t records; /* as its header says */
+};
+
+/** A chunk whose address is remembered until another one needs the slot. Only the
+ *  snapshot's own functions may point at a slot: any look-up may refill it. */
+struct lc__chunk_slot {
+	struct lc__mapped_chunk chunk;
 	bool read;    /* noted as read */
 };
 
@@ -82,9 +89,10 @@ LC_CHECKED lc_status lc__snapshot_load(struct lc__snapshot *snapshot);
 LC_CHECKED lc_status lc__snapshot_load_runs(struct lc__snapshot *snapshot);
 void lc__snapshot_free_parts(struct lc__snapshot *snapshot);
 
-/** The chunk, or LC_CORRUPT: it must be there. */
+/** The chunk, or LC_CORRUPT: it must be there. @p out is a copy: further look-ups
+ *  do not change it. */
 LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
-    uint64_t id, const struct lc__chunk_slot **out);
+    uint64_t id, struct lc__mapped_chunk *out);
 
 /** Forget where a chunk stands: a write transaction deletes or replaces it. */
 void lc__snapshot_forget_chunk(struct lc__snapshot *snapshot, uint64_t id);
@@ -100,7 +108,7 @@ lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
 	const uint64_t id = lc__location_chunk(location);
 	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
 
-	if (slot->id != id || slot->read || s->nreads == LC__READS_NOTED)
+	if (slot->chunk.id != id || slot->read || s->nreads == LC__READS_NOTED)
 		return;
 	slot->read = true;
 	s->reads[s->nreads++] = id;

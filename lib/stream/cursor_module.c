@@ -179,10 +179,10 @@ says_enough(const struct module_cursor *c, const struct visit *v)
 
 /* Chunks of earlier versions have none. */
 static lc_status
-find_directory(struct module_cursor *c, const struct lc__chunk_slot *slot,
-    struct visit *v)
+find_directory(struct module_cursor *c,
+    const struct lc__mapped_chunk *chunk, struct visit *v)
 {
-	const lc_status status = lc__directory_read(c->snapshot, slot,
+	const lc_status status = lc__directory_read(c->snapshot, chunk,
 	    &v->directory);
 
 	v->has_directory = status == LC_OK;
@@ -192,17 +192,17 @@ find_directory(struct module_cursor *c, const struct lc__chunk_slot *slot,
 static lc_status
 find_chunk(struct module_cursor *c, struct visit *v)
 {
-	const struct lc__chunk_slot *slot;
+	struct lc__mapped_chunk chunk;
 
-	return_if_error(lc__snapshot_chunk(c->snapshot, v->row.id, &slot));
-	if (slot->records != v->ledger.records)
+	return_if_error(lc__snapshot_chunk(c->snapshot, v->row.id, &chunk));
+	if (chunk.records != v->ledger.records)
 		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu has another number "
 		    "of records than its ledger row says", c->m->source.name,
 		    (unsigned long long)v->row.id);
 	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
-	v->bytes = slot->bytes;
-	v->end = slot->end;
-	return_if_error(find_directory(c, slot, v));
+	v->bytes = chunk.bytes;
+	v->end = chunk.end;
+	return_if_error(find_directory(c, &chunk, v));
 	v->needs_places = !says_enough(c, v);
 	return LC_OK;
 }

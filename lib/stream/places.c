@@ -15,7 +15,7 @@ struct taking {
 	struct lc__snapshot *snapshot;
 	const struct lc__places_ask *ask;
 	struct lc__measure measure; /* of their lengths */
-	const struct lc__chunk_slot *chunk;
+	struct lc__mapped_chunk chunk;
 	struct lc__places *places;
 	uint64_t n; /* records so far */
 };
@@ -82,8 +82,8 @@ take_record(struct taking *t, const struct lc__record *record, uint64_t offset)
 static lc_status
 parse_at(const struct taking *t, uint64_t offset, struct lc__record *out)
 {
-	if (offset < t->chunk->end && lc__record_parse(t->chunk->bytes + offset,
-	    t->chunk->end - offset, out))
+	if (offset < t->chunk.end && lc__record_parse(t->chunk.bytes + offset,
+	    t->chunk.end - offset, out))
 		return LC_OK;
 	return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of chunk %llu",
 	    lc__env_dir(t->snapshot->env), (unsigned long long)offset,
@@ -97,7 +97,7 @@ walk(struct taking *t)
 	uint64_t offset = LC__CHUNK_HEADER;
 	struct lc__record record;
 
-	while (offset < t->chunk->end) {
+	while (offset < t->chunk.end) {
 		return_if_error(parse_at(t, offset, &record));
 		return_if_error(take_record(t, &record, offset));
 		offset += record.size;
@@ -203,7 +203,7 @@ reserve(struct taking *t, bool places)
 	const uint64_t n = p->key.live;
 
 	/* What a ledger row says of a chunk that has not so many must not allocate. */
-	if (n == 0 || n > t->chunk->records)
+	if (n == 0 || n > t->chunk.records)
 		return damaged(t, "has another number of records than its ledger row "
 		    "says");
 	p->ends = malloc((size_t)n * sizeof(*p->ends));
