@@ -1539,7 +1539,8 @@ typedef struct lc_source_info {
 	uint64_t chunks;      /**< with records */
 	uint64_t records;
 	uint64_t length;      /**< sum of their lengths; their number without lengths */
-	uint64_t prefix_hash; /**< of the chunks' order and sizes */
+	uint64_t prefix_hash; /**< of the chunks' order and their records: equal if these
+	                           are the same */
 	int final;            /**< nothing will come behind them: all inputs are finished,
 	                           or it was opened at a generation; shards always */
 	int has_lengths;      /**< there is a length field */
@@ -1575,8 +1576,8 @@ LC_API LC_CHECKED lc_status lc_source_info_get(const lc_source *source,
 /**
  * Go on to the newest generation; streams that do not follow stay where they are, and
  * so does a source that was opened at a generation.
- * @return LC_OK, also when nothing is new; LC_CHANGED if what was known is no longer
- * there, and the source stays as it is; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
+ * @return LC_OK, also when nothing is new; LC_CHANGED if the chunks that were known no
+ * longer have just the records that they had, and the source stays as it is; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_source_refresh(lc_source *source);
 
@@ -1811,7 +1812,8 @@ LC_API LC_CHECKED lc_status lc_reader_open(lc_stream *stream,
 /**
  * The next batch, in order. One thread at a time; give it back with
  * lc_batch_release(), in any order and from any thread. Batches that are held count
- * as read ahead: with all of them held this is LC_BUSY.
+ * as read ahead: with all of them held this is LC_BUSY. A batch is made of the records
+ * that the stream was opened on, or is LC_CHANGED.
  * @return LC_OK; LC_NOT_FOUND at the end; LC_TIMEOUT and LC_ABANDONED of a stream
  * that follows: call again; LC_SCHEMA with the key if a record has not the fields,
  * or not as the others; LC_CHANGED; LC_CORRUPT with the key: the same batch is tried

@@ -139,7 +139,35 @@ forget(struct hand_module *m, struct hand_place *p)
 	ledger = &m->ledgers[p->chunk - HAND_FIRST_CHUNK];
 	ledger->live--;
 	ledger->live_bytes -= p->size;
+	ledger->dead[ledger->n_dead++] = lc__get64(
+	    m->chunks[p->chunk - HAND_FIRST_CHUNK].data + p->offset);
 	p->chunk = 0;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The ordinals go on with the records that died. */
+static void
+bury(struct hand_module *m)
+{
+	for (uint64_t i = 0; i < m->n_chunks; i++) {
+		struct hand_ledger *l = &m->ledgers[i];
+
+		qsort(l->dead, l->n_dead, sizeof(*l->dead), by_number);
+		for (unsigned j = 0; j < l->n_dead; j++) {
+			unsigned char checksum[8];
+
+			lc__set64(checksum, l->dead[j]);
+			l->ordinal = lc__hash64_seed(checksum, 8, l->ordinal);
+		}
+		l->n_dead = 0;
+	}
 }
 
 static void
@@ -198,7 +226,6 @@ add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
 	struct lc__buf *chunk = &m->chunks[m->n_chunks];
 	struct hand_ledger *ledger = &m->ledgers[m->n_chunks];
 
-	ledger->ordinal = HAND_FIRST_CHUNK + m->n_chunks;
 	ledger->time_ms = time_ms;
 	lc__buf_append(chunk, "LCCK", 4);
 	add16(chunk, 1);
@@ -209,6 +236,7 @@ add_chunk(struct hand_module *m, const struct hand_op *ops, unsigned n,
 	for (unsigned i = 0; i < n; i++)
 		if (ops[i].tensor != NULL)
 			add_record(m, &ops[i]);
+	ledger->ordinal = ledger->checksum;
 	lc__set64(chunk->data + 16, ledger->records);
 	lc__set64(chunk->data + 24, ledger->bytes);
 	add_directory(chunk, HAND_FIRST_CHUNK + m->n_chunks, ledger->records);
@@ -359,6 +387,7 @@ hand_commit(struct hand_module *m, const struct hand_op *ops, unsigned n,
 		entries[i].location = ops[i].tensor == NULL ? UINT64_C(1) << 63 :
 		    place->chunk << 24 | (place->offset - HEADER) / 64;
 	}
+	bury(m);
 	add_run(m, entries, n, buckets);
 	m->generation++;
 }

@@ -28,6 +28,8 @@ struct hand_place {
 /** The facts of a chunk that its ledger row holds. */
 struct hand_ledger {
 	uint64_t records, live, bytes, live_bytes, ordinal, checksum, time_ms;
+	uint64_t dead[HAND_MAX]; /* checksums of those that die in this commit */
+	unsigned n_dead;
 };
 
 /** The facts of an index run. */

@@ -48,7 +48,7 @@ static struct lc__places *
 work_out(struct lc__snapshot *s, uint64_t chunk, const struct lc__places_ask *ask)
 {
 	const struct lc__places_key key = { chunk, ask->row->records,
-		ask->row->live, ask->row->hash };
+		ask->row->live, ask->row->hash, ask->row->ordinal };
 	struct lc__places *places;
 
 	assert_ok(lc__places_read(s, &key, ask, &places));
@@ -140,7 +140,7 @@ make(uint64_t chunk, uint64_t n)
 	struct lc__places *p = calloc(1, sizeof(*p));
 
 	atomic_init(&p->refs, 1);
-	p->key = (struct lc__places_key){ chunk, n, n, chunk * 7 };
+	p->key = (struct lc__places_key){ chunk, n, n, chunk * 7, chunk * 3 };
 	p->ends = calloc(n, sizeof(*p->ends));
 	return p;
 }
@@ -148,7 +148,7 @@ make(uint64_t chunk, uint64_t n)
 static bool
 is_kept(struct lc__places_cache *cache, uint64_t chunk, uint64_t n)
 {
-	const struct lc__places_key key = { chunk, n, n, chunk * 7 };
+	const struct lc__places_key key = { chunk, n, n, chunk * 7, chunk * 3 };
 	struct lc__places *p = lc__places_cache_get(cache, &key);
 
 	lc__places_drop(p);

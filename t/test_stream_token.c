@@ -67,7 +67,8 @@ resume(lc_stream_options options, const unsigned char *token, uint64_t *batch)
 
 /* ---- bytes ------------------------------------------------------------------------- */
 
-#define PREFIX UINT64_C(12545978757308876666) /* of chunks of 3 and 2 records, 7 tokens each */
+/* Of chunks of 3 and 2 records, 7 tokens each, and of the records' bytes. */
+#define PREFIX UINT64_C(1204961804362089032)
 
 /* Words 4 to 8: order hash, prefix hash, seed, epoch, next example. They stand for
  * ever: tokens are kept in checkpoints. */

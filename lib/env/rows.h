@@ -68,7 +68,8 @@ struct lc__ledger_row {
 	uint64_t bytes;      /* of all records */
 	uint64_t live_bytes; /* of the live ones */
 	uint64_t source;     /* source shard */
-	uint64_t ordinal;    /* position in the source */
+	uint64_t ordinal;    /* position in the source; of plain puts a hash that says
+	                        which records live: equal ones, the same in one order */
 	uint64_t hash;       /* XXH3-64 over the records' checksums in order */
 	uint64_t time_ms;    /* of the commit, since 1970 */
 	uint64_t read_ms;    /* of the last read that was noted, 0 for none */

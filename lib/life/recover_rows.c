@@ -243,10 +243,19 @@ lc__recovery_mend_schemas(struct lc__recovery *r)
 
 /* ---- ledger and counters -------------------------------------------------- */
 
+static bool
+same_row(const struct lc__ledger_row *a, const struct lc__ledger_row *b)
+{
+	return a->records == b->records && a->live == b->live &&
+	    a->bytes == b->bytes && a->live_bytes == b->live_bytes &&
+	    a->hash == b->hash && a->length == b->length;
+}
+
 lc_status
 lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
     struct lc__ledger_row *row, bool *intact)
 {
+	struct lc__ledger_row old, live = { 0 };
 	uint64_t id = 0;
 	const lc_status status = lc__ledger_seek(&r->change->snapshot, chunk->id,
 	    &id, row, intact);
@@ -256,10 +265,10 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 	*intact = *intact && status == LC_OK && id == chunk->id;
 	if (!*intact) {
 		memset(row, 0, sizeof(*row));
-		row->ordinal = chunk->id;
 		row->time_ms = lc__clock_wall_ms();
 		lc__recovery_place(r, chunk->id, row);
 	}
+	old = *row;
 	row->records = row->live = row->bytes = row->live_bytes = row->hash = 0;
 	row->length = 0;
 	for (uint64_t i = 0; i < chunk->count; i++) {
@@ -270,18 +279,16 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 			row->live--;
 			row->live_bytes -= sound->size;
 			row->length -= sound->length;
+		} else {
+			lc__ledger_hash(&live, sound->bytes);
 		}
 		lc__ledger_hash(row, sound->bytes);
 	}
+	/* Others may live now than did before, even if they are as many. */
+	if (row->source == 0 && (row->live < row->records ||
+	    !same_row(row, &old)))
+		row->ordinal = live.hash;
 	return LC_OK;
-}
-
-static bool
-same_row(const struct lc__ledger_row *a, const struct lc__ledger_row *b)
-{
-	return a->records == b->records && a->live == b->live &&
-	    a->bytes == b->bytes && a->live_bytes == b->live_bytes &&
-	    a->hash == b->hash && a->length == b->length;
 }
 
 /* Is the stored row what it should be? Where records were lost or rescued, it

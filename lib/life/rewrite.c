@@ -210,6 +210,9 @@ write_chunk(struct work *w)
 	return_if_error(lc__change_put_chunk(w->change, id, &w->row,
 	    &w->directory, &records));
 	return_if_error(fill_chunk(w, id, records));
+	/* Live records of other chunks have come to those of the first one. */
+	if (w->row.live != w->rows[0].live)
+		lc__ledger_name_records(&w->row);
 	return_if_error(lc__change_put_ledger(w->change, id, &w->row));
 	if (w->nentries == 0)
 		return LC_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/merge.h"
@@ -275,6 +276,12 @@ lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record)
 	row->hash = lc__hash64_seed(record, 8, row->hash);
 }
 
+void
+lc__ledger_name_records(struct lc__ledger_row *row)
+{
+	row->ordinal = row->hash;
+}
+
 lc_status
 lc__change_put_ledger(struct lc__change *change, uint64_t chunk,
     const struct lc__ledger_row *row)
@@ -299,31 +306,48 @@ lc__ledger_seek(struct lc__snapshot *s, uint64_t from, uint64_t *id,
 	return LC_OK;
 }
 
-/* Take n records off the live ones of a chunk; @p dead has the sums of all. */
+static void
+bury_one(struct lc__ledger_row *row, const struct lc__dead *dead)
+{
+	unsigned char checksum[8];
+
+	row->live = less(row->live, 1);
+	row->live_bytes = less(row->live_bytes, dead->bytes);
+	row->length = less(row->length, dead->length);
+	if (row->source > 0)
+		return;
+	lc__set64(checksum, dead->checksum);
+	row->ordinal = lc__hash64_seed(checksum, sizeof(checksum), row->ordinal);
+}
+
+/* Take n records off the live ones of their chunk. */
 static lc_status
-bury(struct lc__change *change, const struct lc__dead *dead, uint64_t n)
+bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	struct lc__ledger_row row;
 	struct lc__slice value;
 
 	s->state.live = less(s->state.live, n);
-	s->state.live_bytes = less(s->state.live_bytes, dead->bytes);
+	for (uint32_t i = 0; i < n; i++)
+		s->state.live_bytes = less(s->state.live_bytes, dead[i].bytes);
 	if (lc__txn_get(s->txn, LC__LEDGER, dead->chunk, &value) != LC_OK ||
 	    !lc__ledger_decode(value.data, value.size, &row))
 		return LC_OK;
-	row.live = less(row.live, n);
-	row.live_bytes = less(row.live_bytes, dead->bytes);
-	row.length = less(row.length, dead->length);
+	for (uint32_t i = 0; i < n; i++)
+		bury_one(&row, &dead[i]);
 	return lc__change_put_ledger(change, dead->chunk, &row);
 }
 
+/* Those of a chunk in an order that the same records always have. */
 static int
 by_chunk(const void *a, const void *b)
 {
 	const struct lc__dead *x = a, *y = b;
 
-	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+	if (x->chunk != y->chunk)
+		return x->chunk < y->chunk ? -1 : 1;
+	return x->checksum < y->checksum ? -1 : x->checksum > y->checksum;
 }
 
 lc_status
@@ -331,14 +355,10 @@ lc__change_bury(struct lc__change *change, struct lc__dead *dead, uint32_t n)
 {
 	qsort(dead, n, sizeof(*dead), by_chunk);
 	for (uint32_t i = 0, same; i < n; i += same) {
-		struct lc__dead sum = { .chunk = dead[i].chunk };
-
-		for (same = 0; i + same < n &&
-		    dead[i + same].chunk == dead[i].chunk; same++) {
-			sum.bytes += dead[i + same].bytes;
-			sum.length += dead[i + same].length;
-		}
-		return_if_error(bury(change, &sum, same));
+		for (same = 1; i + same < n &&
+		    dead[i + same].chunk == dead[i].chunk; same++)
+			;
+		return_if_error(bury(change, &dead[i], same));
 	}
 	return LC_OK;
 }

@@ -63,6 +63,14 @@ void lc__ledger_count(struct lc__ledger_row *row, uint64_t size,
     uint64_t length);
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
 
+/**
+ * Give a chunk of plain puts with new records its ordinal. The ordinal says which of
+ * the chunk's records live, and in what order: it begins as the hash of all of them, and
+ * each record that dies is hashed into it. A chunk that is rewritten with the live
+ * records that it had keeps its ordinal, even if their codec is another one now.
+ */
+void lc__ledger_name_records(struct lc__ledger_row *row);
+
 /** Count a record into the usage of its schema, or with @p sign -1 out of it;
  *  lc__change_drop_chunk() does so for what it drops. */
 LC_CHECKED lc_status lc__change_count(struct lc__change *change,
@@ -85,6 +93,7 @@ struct lc__dead {
 	uint64_t chunk;
 	uint64_t bytes; /* of the record */
 	uint64_t length; /* of it, as the ledger sums them */
+	uint64_t checksum; /* of it */
 };
 
 /**

@@ -85,6 +85,7 @@ note_dead(struct commit *c, const struct lc__lookup *found)
 
 	old->chunk = lc__location_chunk(found->location);
 	old->bytes = found->record.size;
+	old->checksum = lc__record_checksum(&found->record);
 	old->length = 0;
 	if (!lc__measures(&c->measure))
 		return LC_OK;
@@ -121,10 +122,12 @@ find_replaced(struct commit *c, uint32_t i)
 
 	if (c->step != NULL)
 		return refuse_existing(c, &lookup, status);
-	/* A damaged record may be replaced, which is its cure; its size is lost. */
+	/* A damaged record may be replaced, which is its cure; its size and checksum
+	 * are lost, but no other record has its location. */
 	if (status == LC_CORRUPT && !(lookup.location & LC__TOMBSTONE)) {
 		c->dead[c->ndead++] = (struct lc__dead) {
-			.chunk = lc__location_chunk(lookup.location)
+			.chunk = lc__location_chunk(lookup.location),
+			.checksum = lookup.location
 		};
 	} else if (status == LC_OK) {
 		return note_dead(c, &lookup);
@@ -253,7 +256,7 @@ add_chunk(struct commit *c, const struct lc__directory_build *directory)
 	return_if_error(lc__change_add_chunk(c->change, &c->row, directory,
 	    &chunk, &records));
 	return_if_error(fill_chunk(c, chunk, records));
-	c->row.ordinal = chunk;
+	lc__ledger_name_records(&c->row);
 	if (c->step != NULL) {
 		c->row.source = (uint64_t)c->step->index + 1;
 		c->row.ordinal = c->step->chunks;

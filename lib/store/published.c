@@ -262,10 +262,12 @@ lc__order_publish(struct lc__change *change, struct lc__fill_row *fill)
 }
 
 uint64_t
-lc__plain_chain(uint64_t prefix_hash, uint64_t chunk, uint64_t records,
-    uint64_t units)
+lc__plain_chain(uint64_t prefix_hash, uint64_t chunk,
+    const struct lc__ledger_row *row, uint64_t units)
 {
-	const uint64_t numbers[] = { prefix_hash, chunk, records, units };
+	const uint64_t numbers[] = {
+		prefix_hash, chunk, row->live, units, row->ordinal
+	};
 
 	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
 }
@@ -280,7 +282,7 @@ add_plain(lc_fill *out, uint64_t chunk, const struct lc__ledger_row *row,
 	out->published++;
 	out->records += row->live;
 	out->length += row->length;
-	out->prefix_hash = lc__plain_chain(out->prefix_hash, chunk, row->live,
+	out->prefix_hash = lc__plain_chain(out->prefix_hash, chunk, row,
 	    has_lengths ? row->length : row->live);
 }
 

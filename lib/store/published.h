@@ -73,10 +73,10 @@ LC_CHECKED lc_status lc__order_publish(struct lc__change *change,
 
 /** The hash over an order that goes on with a chunk. */
 uint64_t lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row);
-/** The same of plain puts: of a chunk its id, live records, and the units that they
- *  count as. */
-uint64_t lc__plain_chain(uint64_t prefix_hash, uint64_t chunk, uint64_t records,
-    uint64_t units);
+/** The same of plain puts: of a chunk its id, its ledger row's live records and
+ *  ordinal, and the units that the records count as. */
+uint64_t lc__plain_chain(uint64_t prefix_hash, uint64_t chunk,
+    const struct lc__ledger_row *row, uint64_t units);
 
 /** How far it is; in O(1) but for held inputs, which are asked of the system. A module
  *  of plain puts has its ledger walked. */

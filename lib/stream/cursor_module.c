@@ -219,8 +219,9 @@ look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 	if (status == LC_NOT_FOUND)
 		return changed(c, &v->row, "is no longer there");
 	return_if_error(status);
-	if (v->ledger.live != v->row.records)
-		return changed(c, &v->row, "has lost records");
+	if (v->ledger.live != v->row.records ||
+	    v->ledger.ordinal != v->row.ordinal)
+		return changed(c, &v->row, "has other records now");
 	return_if_error(find_chunk(c, v));
 	v->position = position;
 	v->age = c->age;

@@ -19,6 +19,8 @@ struct lc__layout_row {
 	uint64_t first_unit;   /* units before it */
 	uint64_t units;        /* in it; without a length field, records */
 	uint64_t prefix_hash;  /* of the order up to it, included */
+	uint64_t ordinal;      /* of a module, as its ledger row has it: as long as it is the
+	                          same, so are the records */
 };
 
 struct lc__layout *lc__layout_hold(struct lc__layout *layout);

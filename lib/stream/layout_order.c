@@ -157,7 +157,7 @@ get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
 		.first_record = row.first_record, .records = row.records,
 		.first_unit = r->lengths ? row.first_unit : row.first_record,
 		.units = r->lengths ? row.length : row.records,
-		.prefix_hash = row.prefix_hash
+		.prefix_hash = row.prefix_hash, .ordinal = row.ordinal
 	};
 	if (row.records == 0 ||
 	    !lc__add64(out->first_record, out->records, &end) ||

@@ -4,7 +4,7 @@
  * has to be worked out: a chunk whose own directory says it needs none of this.
  *
  * What was worked out is kept for all cursors of a source. It is found by what the
- * chunk was then, and so stays true whatever is committed later.
+ * chunk was then, so it stays true whatever is committed later.
  */
 #ifndef LC_STREAM_PLACES_H
 #define LC_STREAM_PLACES_H
@@ -21,6 +21,7 @@ struct lc__places_key {
 	uint64_t records; /* in it */
 	uint64_t live;    /* of them */
 	uint64_t hash;    /* of the chunk, as its ledger row says */
+	uint64_t ordinal; /* likewise: which of the records live */
 };
 
 /** A record, in units of LC__RECORD_ALIGN. */

@@ -92,7 +92,8 @@ static bool
 same_key(const struct lc__places_key *a, const struct lc__places_key *b)
 {
 	return a->chunk == b->chunk && a->records == b->records &&
-	    a->live == b->live && a->hash == b->hash;
+	    a->live == b->live && a->hash == b->hash &&
+	    a->ordinal == b->ordinal;
 }
 
 static struct lc__places *

@@ -32,7 +32,7 @@ lc__module_places(struct lc__module_source *m, struct lc__snapshot *snapshot,
     bool *known)
 {
 	const struct lc__places_key key = { chunk, ask->row->records,
-		ask->row->live, ask->row->hash };
+		ask->row->live, ask->row->hash, ask->row->ordinal };
 
 	*out = lc__places_cache_get(m->places, &key);
 	*known = *out != NULL;

@@ -86,6 +86,7 @@ measured_row(struct lc__module_source *m, struct lc__snapshot *s,
 	row.id = order.chunk;
 	row.records = order.records;
 	row.prefix_hash = order.prefix_hash;
+	row.ordinal = order.ordinal;
 	return lc__row_array_add(array, &row);
 }
 

@@ -42,7 +42,8 @@ add_up_units(struct scan *s, uint64_t chunk, const struct lc__ledger_row *row,
 	struct lc__places *places;
 	bool kept;
 
-	if (known_row(s, chunk, &known) && known.records == row->live) {
+	if (known_row(s, chunk, &known) && known.records == row->live &&
+	    known.ordinal == row->ordinal) {
 		*out = known.units;
 		return LC_OK;
 	}
@@ -57,7 +58,7 @@ static lc_status
 scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 {
 	struct lc__layout_row row = { .id = chunk, .records = ledger->live,
-		.units = ledger->live };
+		.units = ledger->live, .ordinal = ledger->ordinal };
 
 	if (ledger->live == 0)
 		return LC_OK;
@@ -67,7 +68,7 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 	else if (*s->m->source.length_field != '\0')
 		return_if_error(add_up_units(s, chunk, ledger, &row.units));
 	row.prefix_hash = s->prefix_hash = lc__plain_chain(s->prefix_hash, row.id,
-	    row.records, row.units);
+	    ledger, row.units);
 	return lc__row_array_add(s->array, &row);
 }
 
