@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,68 @@
 #define MAX_READERS 1024
 #define MIN_MAP ((uint64_t)1 << 20)
 
+/* ---- one opens at a time ---------------------------------------------------- */
+
+/*
+ * LMDB locks lock.mdb alone while it makes the table there, and shared from then on. A
+ * process that waits for the shared lock takes the table as made, even if the one that
+ * was making it has died: writers would begin again with transaction 1, with mutexes of
+ * no process. So nobody waits within LMDB: whoever opens holds a lock on data.mdb.
+ */
+static int
+lock_opening(const struct lc__env *env)
+{
+	char *path = lc__path_join(env->path, "data.mdb");
+	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
+	int rc;
+
+	free(path);
+	if (fd == -1)
+		return -1;
+	do
+		rc = flock(fd, LOCK_EX);
+	while (rc == -1 && errno == EINTR);
+	return fd;
+}
+
+/* A process that dies gives its locks up one by one: wait for the one on lock.mdb. This
+ * process has none there, which closing the file would give up. */
+static void
+wait_for_dying(const struct lc__env *env)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	char *path = lc__path_join(env->path, "lock.mdb");
+	const int fd = path != NULL ?
+	    lc__open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) : -1;
+	int rc;
+
+	free(path);
+	if (fd == -1)
+		return;
+	do
+		rc = fcntl(fd, F_SETLKW, &lock);
+	while (rc == -1 && errno == EINTR);
+	close(fd);
+}
+
+static int
+open_one_at_a_time(const struct lc__env *env, unsigned flags)
+{
+	const int fd = lock_opening(env);
+	int rc;
+
+	wait_for_dying(env);
+	lc__fds_hold();
+	rc = mdb_env_open(env->mdb, env->path, flags, 0666);
+	lc__fds_release();
+	if (fd != -1) {
+		/* A child that was forked meanwhile has the descriptor too. */
+		(void)flock(fd, LOCK_UN);
+		close(fd);
+	}
+	return rc;
+}
+
 static lc_status
 try_open_env(struct lc__env *env, uint64_t map_size, int *rc)
 {
@@ -30,9 +93,7 @@ try_open_env(struct lc__env *env, uint64_t map_size, int *rc)
 	mdb_env_set_maxreaders(env->mdb, MAX_READERS);
 	mdb_env_set_maxdbs(env->mdb, LC__TABLES + 8);
 	mdb_env_set_mapsize(env->mdb, (size_t)map_size);
-	lc__fds_hold();
-	*rc = mdb_env_open(env->mdb, env->path, flags, 0666);
-	lc__fds_release();
+	*rc = open_one_at_a_time(env, flags);
 	if (*rc == 0)
 		return LC_OK;
 	mdb_env_close(env->mdb);
