@@ -198,8 +198,9 @@ write_png(const struct lc__canvas *canvas)
 	return status;
 }
 
-static void
-say(const struct lc__canvas *canvas, struct json *json, FILE *text, char **members)
+static int
+say(const struct lc__canvas *canvas, struct json *json, FILE *text,
+    const struct lc__buf *members)
 {
 	jw_count(json, "picture_width", canvas->width);
 	jw_count(json, "picture_height", canvas->height);
@@ -207,15 +208,21 @@ say(const struct lc__canvas *canvas, struct json *json, FILE *text, char **membe
 		jw_text(json, "file", output);
 	jw_flag(json, "dry_run", dry_run);
 	jw_end_line(json);
-	if (settings.json && fflush(text) == 0)
-		fputs(*members, stdout);
+	if (fflush(text) != 0 || members->failed) {
+		report_error("out of memory");
+		return EXIT_SYSTEM;
+	}
+	if (settings.json)
+		fwrite(members->data, 1, members->size, stdout);
 	else if (dry_run)
 		report_note("would write %u x %u pixels to %s", canvas->width,
 		    canvas->height, output_name(output));
+	return EXIT_DONE;
 }
 
 static int
-draw_and_write(enum subject subject, char **argv, FILE *text, char **members)
+draw_and_write(enum subject subject, char **argv, FILE *text,
+    const struct lc__buf *members)
 {
 	struct json json = { text, false };
 	struct lc__canvas canvas = { 0 };
@@ -224,9 +231,9 @@ draw_and_write(enum subject subject, char **argv, FILE *text, char **members)
 	jw_open(&json, NULL, '{');
 	status = draw(subject, argv, &canvas, &json);
 	if (canvas.pixels != NULL) {
-		const int written = write_png(&canvas);
+		int written = write_png(&canvas);
 		if (written == EXIT_DONE)
-			say(&canvas, &json, text, members);
+			written = say(&canvas, &json, text, members);
 		status = report_worse(status, written);
 	}
 	lc__canvas_free(&canvas);
@@ -237,8 +244,7 @@ static int
 run(int argc, char **argv)
 {
 	const enum subject subject = find_subject(argc, argv);
-	char *members = NULL;
-	size_t size;
+	struct lc__buf members = { 0 };
 	FILE *text;
 	int status = check_options(subject);
 
@@ -246,12 +252,14 @@ run(int argc, char **argv)
 		status = check_output();
 	if (status != EXIT_DONE)
 		return status;
-	text = open_memstream(&members, &size);
-	if (text == NULL)
-		return report_errno("memory");
+	text = lc__buf_stream(&members);
+	if (text == NULL) {
+		report_error("out of memory");
+		return EXIT_SYSTEM;
+	}
 	status = draw_and_write(subject, argv, text, &members);
 	fclose(text);
-	free(members);
+	lc__buf_free(&members);
 	return status;
 }
 

@@ -17,13 +17,21 @@ columns_begin(struct columns *columns, const char *align)
 	columns->align = align;
 }
 
+static void
+no_memory(struct columns *columns)
+{
+	if (columns->status == EXIT_DONE)
+		report_error("out of memory");
+	columns->status = EXIT_SYSTEM;
+}
+
 static bool
 open_text(struct columns *columns)
 {
 	if (columns->text == NULL && columns->status == EXIT_DONE) {
-		columns->text = open_memstream(&columns->data, &columns->size);
+		columns->text = lc__buf_stream(&columns->data);
 		if (columns->text == NULL)
-			columns->status = report_errno("standard output");
+			no_memory(columns);
 	}
 	return columns->text != NULL;
 }
@@ -46,18 +54,18 @@ print_batch(struct columns *columns)
 	const size_t n = strlen(columns->align);
 	size_t start = 0;
 
-	if (columns->text != NULL && fclose(columns->text) != 0)
-		columns->status = report_errno("standard output");
+	if (columns->text != NULL &&
+	    !lc__buf_stream_end(columns->text, &columns->data))
+		no_memory(columns);
 	for (size_t i = 0; i < columns->count && columns->status == EXIT_DONE; i++) {
 		const int blanks = columns->widths[i % n] - columns->cells[i].width;
-		print_cell(columns->data + start, columns->cells[i].end - start,
+		print_cell((char *)columns->data.data + start, columns->cells[i].end - start,
 		    blanks > 0 ? blanks : 0, columns->align[i % n],
 		    i % n == n - 1);
 		start = columns->cells[i].end;
 	}
-	free(columns->data);
+	lc__buf_free(&columns->data);
 	columns->text = NULL;
-	columns->data = NULL;
 	columns->count = 0;
 }
 
@@ -66,8 +74,11 @@ end_cell(struct columns *columns, int width)
 {
 	const size_t n = strlen(columns->align);
 	const size_t column = columns->count % n;
-	const size_t end = (size_t)ftello(columns->text);
+	size_t end;
 
+	/* What cannot be kept is found when the batch is printed. */
+	(void)fflush(columns->text);
+	end = columns->data.size;
 	columns->cells[columns->count].end = end;
 	columns->cells[columns->count].width = width;
 	columns->count++;

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "lmdbcache.h"
 
 #define COLUMNS_MOST 6   /* columns of a row */
@@ -13,9 +14,8 @@
 struct columns {
 	const char *align; /* a letter a column: l left, r right */
 	int widths[COLUMNS_MOST];
-	FILE *text;        /* the cells of the batch, one behind the other */
-	char *data;        /* what `text` has written; with its size */
-	size_t size;
+	FILE *text;        /* the cells of the batch, one after the other, into data */
+	struct lc__buf data;
 	struct {
 		size_t end;    /* offset in data */
 		int width;     /* columns on a terminal */

@@ -88,16 +88,15 @@ walk(struct leaves *leaves, const char *path, const lc_value *value)
 static char *
 quoted(const char *text)
 {
-	char *out = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&out, &size);
+	struct lc__buf out = { 0 };
+	FILE *stream = lc__buf_stream(&out);
 
 	if (stream == NULL)
 		return NULL;
 	lc__json_string(stream, text, strlen(text));
-	if (fclose(stream) == 0)
-		return out;
-	free(out);
+	if (lc__buf_stream_end(stream, &out))
+		return (char *)out.data;
+	lc__buf_free(&out);
 	return NULL;
 }
 

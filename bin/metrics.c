@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/fileio.h"
 #include "labels/reject.h"
 #include "report.h"
@@ -125,10 +126,9 @@ static lc_status
 put_file(const struct lc__ingest_state *state,
     const struct lc__ingest_result *result, bool success)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	lc_status status = LC_NO_MEMORY;
+	struct lc__buf text = { 0 };
+	FILE *out = lc__buf_stream(&text);
+	lc_status status;
 
 	if (out != NULL) {
 		head(out, "running", "gauge", "Whether the build goes on.");
@@ -137,10 +137,11 @@ put_file(const struct lc__ingest_state *state,
 		put_work(out, state);
 		if (result != NULL)
 			put_end(out, result, success);
-		if (fclose(out) == 0)
-			status = lc__write_file_atomic(metrics.path, text, size);
 	}
-	free(text);
+	status = lc__buf_stream_end(out, &text) ?
+	    lc__write_file_atomic(metrics.path, text.data, text.size) :
+	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", metrics.path);
+	lc__buf_free(&text);
 	return status;
 }
 

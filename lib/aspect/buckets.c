@@ -272,7 +272,7 @@ lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area,
 	return_if_error(check(ratios, count, k, area, quantum));
 	logs = calloc(count, sizeof(*logs));
 	if (logs == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for %zu ratios", count);
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu ratios", count);
 	qsort(ratios, count, sizeof(*ratios), compare_doubles);
 	for (size_t i = 0; i < count; i++)
 		logs[i] = log(ratios[i]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/buf.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -78,6 +79,38 @@ lc__buf_printf(struct lc__buf *buf, const char *format, ...)
 	vsnprintf((char *)buf->data + buf->size, (size_t)n + 1, format, args);
 	va_end(args);
 	buf->size += (size_t)n;
+}
+
+static ssize_t
+stream_write(void *ctx, const char *data, size_t size)
+{
+	if (lc__buf_append(ctx, data, size) != NULL)
+		return (ssize_t)size;
+	errno = ENOMEM;
+	return 0;
+}
+
+FILE *
+lc__buf_stream(struct lc__buf *out)
+{
+	FILE *stream = fopencookie(out, "w",
+	    (cookie_io_functions_t) { .write = stream_write });
+
+	if (stream == NULL)
+		out->failed = true;
+	return stream;
+}
+
+bool
+lc__buf_stream_end(FILE *stream, struct lc__buf *out)
+{
+	const bool bad = stream == NULL || ferror(stream);
+
+	if ((stream != NULL && fclose(stream) != 0) || bad)
+		out->failed = true;
+	if (lc__buf_append(out, "", 1) != NULL)
+		out->size--;
+	return !out->failed;
 }
 
 void

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct lc__buf {
 	unsigned char *data; /* malloc'ed; may be NULL while size is 0 */
@@ -23,6 +24,15 @@ void lc__buf_append64(struct lc__buf *buf, uint64_t number);
 /** Append formatted text without a terminator. */
 void lc__buf_printf(struct lc__buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/**
+ * A stream of which all that is written is appended to @p out, NULL without memory. Unlike
+ * open_memstream()'s, which loses what it has no memory for without an error.
+ */
+FILE *lc__buf_stream(struct lc__buf *out);
+/** Close it; a byte 0, not counted in size, comes after the text. False, and
+ *  out->failed, if anything of it is missing. NULL is such a stream. */
+bool lc__buf_stream_end(FILE *stream, struct lc__buf *out);
 
 void lc__buf_free(struct lc__buf *buf);
 

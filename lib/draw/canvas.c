@@ -20,7 +20,7 @@ lc__canvas_new(uint32_t width, uint32_t height, uint32_t colour,
 		    (unsigned long long)LC__CANVAS_PIXELS);
 	canvas.pixels = malloc(pixels * 3);
 	if (canvas.pixels == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for a picture of %u x %u "
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for a picture of %u x %u "
 		    "pixels", width, height);
 	lc__canvas_fill(&canvas, all, colour);
 	*out = canvas;

@@ -80,7 +80,7 @@ lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out)
 	lc_status status;
 
 	if (writer == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for a PNG file");
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
 	writer->out = out;
 	writer->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, writer, on_error,
 	    on_warning);
@@ -89,7 +89,7 @@ lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out)
 	if (writer->info != NULL)
 		status = write_or_escape(writer, canvas);
 	else
-		status = lc__error(LC_NO_MEMORY, 0, "no memory for a PNG file");
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
 	png_destroy_write_struct(&writer->png, &writer->info);
 	free(writer);
 	return status;

@@ -51,7 +51,11 @@ on_error(j_common_ptr info)
 	struct reader *reader = (struct reader *)info->err;
 	char text[JMSG_LENGTH_MAX];
 
-	info->err->format_message(info, text);
+	/* libjpeg says "Insufficient memory (case 4)". */
+	if (info->err->msg_code == JERR_OUT_OF_MEMORY)
+		snprintf(text, sizeof(text), "out of memory");
+	else
+		info->err->format_message(info, text);
 	reader->status = lc__error(status_of_message(info->err->msg_code), 0,
 	    "JPEG: %s", text);
 	longjmp(reader->escape, 1);
@@ -144,7 +148,7 @@ read_rows(struct reader *reader)
 	JSAMPROW rows[LC__BAND];
 
 	if (band == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 	for (int i = 0; i < LC__BAND; i++)
 		rows[i] = band + ASKEW + (size_t)i * stride;
 	while (info->output_scanline < info->output_height) {
@@ -224,7 +228,7 @@ lc__image_read_jpeg(const void *bytes, size_t size, struct lc__sink *sink)
 	lc_status status;
 
 	if (reader == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for a decoder");
 	reader->sink = sink;
 	reader->info.err = jpeg_std_error(&reader->errors);
 	reader->errors.error_exit = on_error;

@@ -111,7 +111,7 @@ read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND, row_bytes);
 
 	if (band == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 	for (uint32_t y = 0; y < height; y += LC__BAND) {
 		const uint32_t left = height - y, n = left < LC__BAND ? left : LC__BAND;
 		for (uint32_t i = 0; i < n; i++)
@@ -130,7 +130,7 @@ read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
 	if (row_bytes <= SIZE_MAX / height)
 		reader->whole = malloc(height * row_bytes);
 	if (reader->whole == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 	for (int pass = 0; pass < passes; pass++)
 		for (uint32_t y = 0; y < height; y++)
 			png_read_row(reader->png, reader->whole + y * row_bytes, NULL);
@@ -207,7 +207,7 @@ lc__image_read_png(const void *bytes, size_t size, struct lc__sink *sink)
 	lc_status status = LC_NO_MEMORY;
 
 	if (reader == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for a decoder");
 	reader->at = bytes;
 	reader->left = size;
 	reader->sink = sink;
@@ -218,7 +218,7 @@ lc__image_read_png(const void *bytes, size_t size, struct lc__sink *sink)
 	if (reader->info != NULL)
 		status = read_or_escape(reader, find_orientation(bytes, size));
 	else
-		status = lc__error(LC_NO_MEMORY, 0, "no memory for a decoder");
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory for a decoder");
 	png_destroy_read_struct(&reader->png, &reader->info, NULL);
 	free(reader->whole);
 	free(reader);

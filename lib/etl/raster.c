@@ -45,7 +45,7 @@ allocate(struct lc__raster *r, unsigned orientation)
 	    r->options->layout == LC__IMAGE_CHW ? chw : hwc, NULL));
 	r->tensor.data = aligned_alloc(64, lc__round_up(r->tensor.nbytes, 64));
 	if (r->tensor.data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for %zu bytes",
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu bytes",
 		    r->tensor.nbytes);
 	return LC_OK;
 }

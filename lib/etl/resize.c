@@ -92,7 +92,7 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 	size = lay_out(r, NULL);
 	block = lc__scratch_get(memory, 1, size);
 	if (block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for %llu bytes",
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for %llu bytes",
 		    (unsigned long long)size);
 	lay_out(r, block);
 	plan_columns(r);

@@ -176,7 +176,7 @@ plan_result(struct stream *s, struct lc__resize_plan *plan)
 	if (s->done.orientation != 1) {
 		s->turned = lc__scratch_get(&s->workspace->turned, 3, size);
 		if (s->turned == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "no memory for %zu bytes",
+			return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu bytes",
 			    3 * size);
 		plan->stride = s->to_width;
 	}
@@ -195,7 +195,7 @@ plan_blending(struct stream *s)
 	s->blended = lc__scratch_get(&s->workspace->blended, LC__BAND,
 	    (uint64_t)3 * s->width);
 	return s->blended != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "no memory for rows");
+	    lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 }
 
 static lc_status

@@ -82,10 +82,10 @@ put_time(FILE *out)
 
 static lc_status
 make_line(const struct lc__items *batch, const struct lc__item *item,
-    char **text, size_t *size)
+    struct lc__buf *text)
 {
 	const char *why = item->why != NULL ? item->why : "";
-	FILE *out = open_memstream(text, size);
+	FILE *out = lc__buf_stream(text);
 
 	if (out == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
@@ -97,7 +97,7 @@ make_line(const struct lc__items *batch, const struct lc__item *item,
 		    batch->standard_error.size);
 	put_time(out);
 	fputs("}\n", out);
-	return fclose(out) == 0 ? LC_OK :
+	return lc__buf_stream_end(out, text) ? LC_OK :
 	    lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
@@ -105,15 +105,15 @@ lc_status
 lc__failures_add(struct lc__failures *failures, const struct lc__items *batch,
     const struct lc__item *item)
 {
-	char *text = NULL;
-	size_t size = 0;
-	lc_status status = make_line(batch, item, &text, &size);
+	struct lc__buf text = { 0 };
+	lc_status status = make_line(batch, item, &text);
 
 	if (status == LC_OK)
-		status = lc__write_full(failures->fd, text, size, failures->path);
+		status = lc__write_full(failures->fd, text.data, text.size,
+		    failures->path);
 	if (status == LC_OK)
 		failures->count++;
-	free(text);
+	lc__buf_free(&text);
 	return status;
 }
 

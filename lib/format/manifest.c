@@ -2,14 +2,14 @@
 #include "format/manifest.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/error.h"
 #include "format/digits.h"
+#include "format/json_parse.h"
 
 #define NEWEST_SHARD 2
 
@@ -279,7 +279,7 @@ lc__manifest_parse(const void *text, size_t size, const char *name,
 {
 	struct lc__manifest m = { 0 };
 	json_error_t error;
-	json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	json_t *json = lc__json_parse(text, size, JSON_REJECT_DUPLICATES, &error);
 	const struct scope top = { name, json, 0 };
 	lc_status status;
 
@@ -435,12 +435,15 @@ append_text(const char *text, size_t size, void *out)
 lc_status
 lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 {
-	json_t *o = json_object();
+	json_t *o;
 	lc_status status = LC_OK;
 
+	/* jansson refuses what is not UTF-8, and when memory runs out. */
+	errno = 0;
+	o = json_object();
 	if (o == NULL || !set_manifest(o, manifest))
-		status = lc__error(LC_INVALID, 0,
-		    "manifest: a text is not UTF-8, or memory ran out");
+		status = errno == ENOMEM ? no_memory("manifest") :
+		    lc__error(LC_INVALID, 0, "manifest: a text is not UTF-8");
 	else if (json_dump_callback(o, append_text, out,
 	        JSON_INDENT(2) | lc__json_digits(o)) != 0)
 		status = no_memory("manifest");
@@ -453,9 +456,13 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 lc_status
 lc__manifest_quote(const char *text, struct lc__buf *out)
 {
-	json_t *value = json_string(text);
+	json_t *value;
 	int rc;
 
+	errno = 0;
+	value = json_string(text);
+	if (value == NULL && errno == ENOMEM)
+		return no_memory("manifest");
 	if (value == NULL)
 		return lc__error(LC_INVALID, 0, "%s is not UTF-8",
 		    lc__quote_id(text, strlen(text)));

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/error.h"
+#include "format/json_parse.h"
 #include "format/json_scan.h"
 #include "format/members.h"
 
@@ -312,7 +311,7 @@ read_shards(struct reader *r, struct lc__json_slice array)
 		at += strspn(at, " \t\r\n");
 		if (at == end)
 			return LC_OK;
-		json = json_loadb(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK |
+		json = lc__json_parse(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK |
 		    JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
 		if (json == NULL)
 			return json_error_code(&error) == json_error_out_of_memory ?

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "format/json_parse.h"
 
 static lc_status
 no_memory(const char *name)
@@ -15,8 +16,8 @@ lc_status
 lc__members_load(const char *text, const char *name, json_t **out)
 {
 	json_error_t error;
-	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-	    &error);
+	json_t *json = lc__json_parse(text, strlen(text),
+	    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 
 	if (json == NULL && json_error_code(&error) == json_error_out_of_memory)
 		return no_memory(name);

@@ -210,7 +210,7 @@ convert(const struct lc__npy_info *info, struct reorder *order,
 
 	if (info->nbytes > SIZE_MAX - 64 ||
 	    (to = aligned_alloc(64, lc__round_up(info->nbytes, 64))) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory for %zu bytes",
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu bytes",
 		    info->nbytes);
 	if (order->ndim > 1) {
 		copy_reordered(order, to, from);

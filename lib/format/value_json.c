@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/error.h"
 #include "format/base64.h"
+#include "format/json_parse.h"
 #include "value/part_path.h"
 #include "value/tensor.h"
 
@@ -364,7 +363,7 @@ parse(const void *text, size_t size, json_t **out)
 {
 	json_error_t error;
 
-	*out = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
+	*out = lc__json_parse(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
 	    JSON_DECODE_ANY, &error);
 	if (*out != NULL)
 		return LC_OK;

@@ -238,16 +238,15 @@ char *
 lc__value_json_text(const lc_value *value)
 {
 	static const struct lc__json_tensors plain = { .data = LC__JSON_SUMMARY };
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct lc__buf text = { 0 };
+	FILE *out = lc__buf_stream(&text);
 	lc_status status;
 
 	if (out == NULL)
 		return NULL;
 	status = lc__value_json_write(out, value, &plain);
-	if (fclose(out) == 0 && status == LC_OK)
-		return text;
-	free(text);
+	if (lc__buf_stream_end(out, &text) && status == LC_OK)
+		return (char *)text.data;
+	lc__buf_free(&text);
 	return NULL;
 }

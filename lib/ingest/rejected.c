@@ -32,9 +32,9 @@ put_member(FILE *out, const char *name, const char *text)
 
 static lc_status
 make_line(const struct lc__frame *frame, const struct lc__sample *s,
-    enum lc__reject reason, char **text, size_t *size)
+    enum lc__reject reason, struct lc__buf *text)
 {
-	FILE *out = open_memstream(text, size);
+	FILE *out = lc__buf_stream(text);
 	struct lc__label label;
 
 	if (out == NULL)
@@ -47,7 +47,7 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 	put_member(out, "reason", lc__reject_name(reason));
 	put_member(out, "detail", lc__counting_detail(s, &label));
 	fputs("}\n", out);
-	if (fclose(out) != 0)
+	if (!lc__buf_stream_end(out, text))
 		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
 	return LC_OK;
 }
@@ -56,16 +56,15 @@ static lc_status
 put_line(struct list *list, const struct lc__frame *frame,
     const struct lc__sample *s, enum lc__reject reason)
 {
-	char *text = NULL;
-	size_t size = 0;
-	lc_status status = make_line(frame, s, reason, &text, &size);
+	struct lc__buf text = { 0 };
+	lc_status status = make_line(frame, s, reason, &text);
 
 	if (status == LC_OK)
-		status = lc__sha256_update(list->sha, text, size);
+		status = lc__sha256_update(list->sha, text.data, text.size);
 	/* Whether it was written is asked at the end. */
 	if (status == LC_OK && list->out != NULL)
-		fwrite(text, 1, size, list->out);
-	free(text);
+		fwrite(text.data, 1, text.size, list->out);
+	lc__buf_free(&text);
 	return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mpack.h"
+#include "format/json_parse.h"
 
 #define FLAGS (JSON_REJECT_DUPLICATES | JSON_DECODE_ANY)
 
@@ -129,7 +130,7 @@ load_disguised(const void *bytes, size_t size, json_t **out, json_error_t *error
 	if (!disguise(bytes, size, &text))
 		snprintf(error->text, sizeof(error->text), "\\u0000 in a string");
 	else if (!text.failed)
-		*out = json_loadb((char *)text.data, text.size,
+		*out = lc__json_parse((char *)text.data, text.size,
 		    FLAGS | JSON_ALLOW_NUL, error);
 	failed = text.failed;
 	lc__buf_free(&text);
@@ -141,7 +142,7 @@ lc__json_load(const void *bytes, size_t size, json_t **out, char why[256])
 {
 	json_error_t error = { .line = -1 };
 
-	*out = json_loadb(bytes, size, FLAGS, &error);
+	*out = lc__json_parse(bytes, size, FLAGS, &error);
 	if (*out == NULL &&
 	    json_error_code(&error) == json_error_numeric_overflow)
 		return_if_error(load_disguised(bytes, size, out, &error));

@@ -26,7 +26,7 @@ make_used(struct lc__walk *walk)
 		return LC_OK;
 	walk->used = calloc(pages / 64 + 1, sizeof(*walk->used));
 	if (walk->used == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "no memory to check %llu pages",
+		return lc__error(LC_NO_MEMORY, 0, "out of memory: %llu pages cannot be checked",
 		    (unsigned long long)pages);
 	return LC_OK;
 }

@@ -45,7 +45,7 @@ reserve(const char *path, uint64_t size, int protection, int flags,
 	    (size_t)size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
 	if (memory == MAP_FAILED)
-		return lc__error(LC_NO_MEMORY, 0, "%s: no memory for %llu bytes",
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory for %llu bytes",
 		    path, (unsigned long long)size);
 	*out = memory;
 	return LC_OK;
@@ -80,7 +80,7 @@ fill(const struct filling *f, uint64_t from, uint64_t to)
 		return LC_OK;
 	if (mprotect(f->memory + (from & ~(page - 1)),
 	    (size_t)(to - (from & ~(page - 1))), PROT_READ | PROT_WRITE) == -1)
-		return lc__error(LC_NO_MEMORY, 0, "%s: no memory for %llu bytes",
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory for %llu bytes",
 		    f->path, (unsigned long long)(to - from));
 	return lc__load_range(f->fd, f->path, from, to - from, f->memory + from);
 }
