@@ -108,6 +108,8 @@ print_text(const struct buckettable *table, const size_t *order)
 		printf("; %llu outside 0.4 to 2.5", (unsigned long long)table->outside);
 	if (table->bad > 0)
 		printf("; %llu bad", (unsigned long long)table->bad);
+	if (table->unreadable > 0)
+		printf("; %llu unreadable", (unsigned long long)table->unreadable);
 	putchar('\n');
 	if (table->learned)
 		print_option(table);
@@ -144,6 +146,7 @@ print_json(const struct buckettable *table, const size_t *order)
 	jw_open(&json, NULL, '{');
 	jw_count(&json, "images", table->images);
 	jw_count(&json, "bad", table->bad);
+	jw_count(&json, "unreadable", table->unreadable);
 	jw_count(&json, "outside", table->outside);
 	if (table->images > 0)
 		jw_real(&json, "cut", table->cut / (double)table->images);

@@ -21,7 +21,7 @@ struct buckettable {
 	const lc_bucket *buckets; /* borrowed */
 	size_t n;
 	struct buckettable_row rows[LC_BUCKETS_MAX];
-	uint64_t images, outside, bad;
+	uint64_t images, outside, bad, unreadable;
 	double cut;
 	bool learned;
 };

@@ -30,6 +30,7 @@ static const char *name_field = "image_path";
 static int ignore_orientation;
 static const char *files_from;
 static int null;
+static int keep_going;
 
 static struct opt options[] = {
 	{ "", "assign", OPT_FLAG, &assign,
@@ -56,6 +57,8 @@ static struct opt options[] = {
 	    .help = "read items from FILE too, one a line; - is standard input" },
 	{ "z0", "null", OPT_FLAG, &null,
 	    .help = "lists of items end them with a NUL byte" },
+	{ "k", "keep-going", OPT_FLAG, &keep_going,
+	    .help = "go on after files that the system does not let be read" },
 	{ .kind = OPT_END }
 };
 
@@ -267,8 +270,11 @@ run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	run->table.bad = sizes->bad;
+	run->table.unreadable = sizes->unreadable;
 	if (!assign)
 		buckettable_print(&run->table);
+	if (sizes->unreadable > 0)
+		return EXIT_SYSTEM;
 	return sizes->bad > 0 ? EXIT_DATA : EXIT_DONE;
 }
 
@@ -279,6 +285,7 @@ run(int argc, char **argv)
 	struct imagesizes sizes = {
 		.fields = { width_field, height_field, name_field },
 		.ignore_orientation = ignore_orientation, .null = null,
+		.keep_going = keep_going,
 		.fn = analyze != OPT_UNSET ? keep_image : count_image, .ctx = &run
 	};
 	int status = check_options(argc);
@@ -310,7 +317,8 @@ const struct command cmd_buckets = {
 	    "--analyze K learns K buckets from the images, each of about --area pixels, "
 	    "and counts with them.\n"
 	    "A bad file or line is reported and the others are counted; then the exit "
-	    "status is 3.",
+	    "status is 3. A file that the system does not let be read ends it with exit "
+	    "status 4; with --keep-going the others are counted.",
 	.examples =
 	    "cachex buckets photos/\n"
 	    "cachex buckets records.jsonl --assign --name-field image_id\n"

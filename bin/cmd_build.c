@@ -39,6 +39,7 @@ static const char *max_invalid, *max_missing, *max_empty;
 static int thresholds;
 static int clear;
 static int rehash;
+static int keep_going;
 static int dry_run;
 static const char *trace_file, *metrics_file;
 
@@ -101,6 +102,9 @@ static struct opt options[] = {
 	    .help = "forget what is stored and build everything anew" },
 	{ "", "rehash", OPT_FLAG, &rehash,
 	    .help = "read every source, do not trust its size and time" },
+	{ "k", "keep-going", OPT_FLAG, &keep_going,
+	    .help = "go on after files that the system does not let be read; their "
+	    "frames are left out, as unreadable" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, write nothing" },
 	{ "", "trace", OPT_FILE, &trace_file, .value = "FILE",
@@ -310,7 +314,7 @@ run(int argc, char **argv)
 	struct lc__recipe recipe;
 	struct lc__ingest in = { .dataset = argv[0], .warehouse = argv[1],
 		.labels = labels, .recipe = &recipe, .watch = &build_watch,
-		.rehash = rehash, .force_fs = settings.force_fs,
+		.rehash = rehash, .keep_going = keep_going, .force_fs = settings.force_fs,
 		.dry_run = dry_run };
 	char *root = root_text(argv[0]);
 	int status;
@@ -350,7 +354,9 @@ const struct command cmd_build = {
 	    "threads. A build that was stopped, however, goes on where it was when the "
 	    "same command is run again; a later one takes over what has not changed.\n"
 	    "A frame that cannot become a sample is passed over and its reason is "
-	    "noted. The limits make too many of them an error: then nothing is "
+	    "noted. A file that the system does not let be read (an I/O error, a missing "
+	    "permission) ends the build with exit status 4, unless --keep-going is "
+	    "given. The limits make too many of them an error: then nothing is "
 	    "written, `current` stays, and the exit status is 1.\n"
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "

@@ -28,6 +28,7 @@ static const char *files_from;
 static int null;
 static int skip_existing;
 static int strict;
+static int keep_going;
 static uint64_t threads = 0;
 static int dry_run;
 
@@ -64,6 +65,8 @@ static struct opt options[] = {
 	    .help = "pass over cache_ids that are stored already" },
 	{ "", "strict", OPT_FLAG, &strict,
 	    .help = "stop at the first bad file" },
+	{ "k", "keep-going", OPT_FLAG, &keep_going,
+	    .help = "go on after files that the system does not let be read" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
 	    .help = "decode with N threads; default the number of processors, 8 at most" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
@@ -85,23 +88,27 @@ static void
 show_tally(const struct importing *import, double seconds)
 {
 	struct json json = { stdout, false };
-	char bytes[SIZE_TEXT], rate[SIZE_TEXT];
+	char bytes[SIZE_TEXT], rate[SIZE_TEXT], unreadable[40];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
 		jw_count(&json, "stored", import->stored);
 		jw_count(&json, "skipped", import->skipped);
 		jw_count(&json, "bad", import->bad);
+		jw_count(&json, "unreadable", import->unreadable);
 		jw_count(&json, "bytes", import->bytes);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
 		jw_end_line(&json);
 	} else if (!settings.quiet) {
-		printf("%llu %s, %llu skipped, %llu bad; %s, %s/s\n",
+		snprintf(unreadable, sizeof(unreadable), ", %llu unreadable",
+		    (unsigned long long)import->unreadable);
+		printf("%llu %s, %llu skipped, %llu bad%s; %s, %s/s\n",
 		    (unsigned long long)import->stored,
 		    dry_run ? "good" : "stored",
 		    (unsigned long long)import->skipped,
 		    (unsigned long long)import->bad,
+		    import->unreadable > 0 ? unreadable : "",
 		    size_human((double)import->bytes, bytes, sizeof(bytes)),
 		    size_human((double)import->bytes / seconds, rate,
 		    sizeof(rate)));
@@ -182,6 +189,8 @@ import_all(struct importing *import, const struct operands *operands)
 	if (importing_goes_on(import, status))
 		status = report_worse(status, import_containers(import,
 		    &operands->containers, &operands->sources));
+	if (import->unreadable > 0)
+		status = report_worse(status, EXIT_SYSTEM);
 	/* Also when interrupted: what has been put is good, and stays. */
 	status = module_close(import->cache, status);
 	seconds = progress_end();
@@ -228,18 +237,20 @@ static int
 run(int argc, char **argv)
 {
 	struct importing import = { .module = argv[0],
-	    .strict = strict, .dry_run = dry_run };
+	    .strict = strict, .keep_going = keep_going, .dry_run = dry_run };
 	struct operands operands = { 0 };
 	int status = check_options(argc - 1);
 
 	if (status == EXIT_DONE)
 		status = fill_how(&import.how);
+	operands.sources.keep_going = keep_going;
 	if (status == EXIT_DONE)
 		status = collect(&operands, argc - 1, argv + 1);
 	if (status == EXIT_DONE)
 		status = check_id_field(&operands.containers);
 	if (status == EXIT_DONE && skip_existing)
 		status = module_open_if_there(argv[0], &import.there);
+	import.unreadable = operands.sources.unreadable;
 	if (status == EXIT_DONE) {
 		import_drop_files(&import, &operands.sources);
 		status = import_all(&import, &operands);
@@ -271,7 +282,9 @@ const struct command cmd_import = {
 	    "files with one cache_id are an error, before anything is stored; a "
 	    "second record with one is bad.\n"
 	    "A bad file or record is reported and the others are stored; then the "
-	    "exit status is 3. What was interrupted goes on with --skip-existing.",
+	    "exit status is 3. A file that the system does not let be read (an I/O "
+	    "error, a missing permission) ends the import with exit status 4; with "
+	    "--keep-going the others are stored. What was interrupted goes on with --skip-existing.",
 	.examples =
 	    "cachex import photos ~/Pictures --id '{path}'\n"
 	    "cachex import faces features/ --skip-existing\n"

@@ -43,6 +43,7 @@ struct loading {
 	uint64_t size;       /* of the file, 0 if unknown */
 	lc_cache *cache;     /* NULL while nothing has been stored */
 	uint64_t line;       /* number of the current line */
+	int sys;             /* errno of what ended the lines, 0 for their end */
 	uint64_t stored, skipped;
 };
 
@@ -109,6 +110,9 @@ read_line(struct loading *loading, char **line, size_t *room)
 	interrupt_defer(false);
 	if (!interrupt_pending())
 		size = getline(line, room, loading->file);
+	/* Without memory getline() fails and the stream has no error. */
+	if (size == -1 && (ferror(loading->file) || errno == ENOMEM))
+		loading->sys = errno != 0 ? errno : EIO;
 	interrupt_defer(true);
 	return size;
 }
@@ -137,8 +141,10 @@ pass(struct loading *loading, bool keep)
 	free(line);
 	if (status == EXIT_DONE && interrupt_pending())
 		status = report_status(LC_CANCELLED);
-	if (status == EXIT_DONE && (ferror(loading->file) || errno == ENOMEM))
+	if (status == EXIT_DONE && loading->sys != 0) {
+		errno = loading->sys;
 		status = report_errno(loading->name);
+	}
 	return status;
 }
 
@@ -149,15 +155,20 @@ load(struct loading *loading)
 	struct stat st;
 	char records[SIZE_TEXT];
 	int status = EXIT_DONE;
-	const bool twice = fstat(fileno(loading->file), &st) == 0 &&
-	    S_ISREG(st.st_mode) && ftell(loading->file) == 0;
+	bool twice;
 
+	if (fstat(fileno(loading->file), &st) == -1)
+		return report_errno(loading->name);
+	twice = S_ISREG(st.st_mode) && ftell(loading->file) == 0;
 	if (twice) {
 		loading->size = (uint64_t)st.st_size;
 		progress_begin("check");
 		status = pass(loading, false);
 		progress_end();
-		rewind(loading->file);
+		/* rewind() says nothing of a failure, and the first lines would be
+		 * missing. */
+		if (status == EXIT_DONE && fseek(loading->file, 0, SEEK_SET) != 0)
+			status = report_errno(loading->name);
 	}
 	if (status != EXIT_DONE || (dry_run && twice))
 		return status;

@@ -148,17 +148,21 @@ apply_lines(FILE *file, const char *path, char *why, size_t room)
 	char *line = NULL;
 	size_t line_room = 0;
 	bool good = true;
+	int sys = 0;
 
 	for (unsigned number = 1; good; number++) {
-		if (getline(&line, &line_room, file) == -1)
+		errno = 0;
+		if (getline(&line, &line_room, file) == -1) {
+			sys = ferror(file) || errno == ENOMEM ? errno : 0;
 			break;
+		}
 		good = apply(line, reason, sizeof(reason));
 		if (!good)
 			snprintf(why, room, "%s:%u: %s", path, number, reason);
 	}
 	free(line);
-	if (good && ferror(file)) {
-		snprintf(why, room, "%s: %s", path, strerror(errno));
+	if (good && sys != 0) {
+		snprintf(why, room, "%s: %s", path, strerror(sys));
 		good = false;
 	}
 	return good;

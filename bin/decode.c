@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decode.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +97,12 @@ static void
 start_threads(struct decode *decode, unsigned threads)
 {
 	while (decode->n_threads < threads) {
-		if (pthread_create(&decode->threads[decode->n_threads], NULL, work,
-		    decode) != 0)
+		const int sys = pthread_create(&decode->threads[decode->n_threads],
+		    NULL, work, decode);
+		if (sys != 0) {
+			errno = sys;
 			break;
+		}
 		decode->n_threads++;
 	}
 }
@@ -108,6 +112,7 @@ decode_begin(const struct sources *sources,
     const struct lc__incoming_how *how, unsigned threads)
 {
 	struct decode *decode = calloc(1, sizeof(*decode));
+	int sys;
 
 	if (decode == NULL)
 		return NULL;
@@ -123,7 +128,9 @@ decode_begin(const struct sources *sources,
 		start_threads(decode, threads);
 	if (decode->n_threads > 0)
 		return decode;
+	sys = errno;
 	decode_end(decode);
+	errno = sys;
 	return NULL;
 }
 

@@ -33,15 +33,19 @@ tell(struct imagesizes *sizes, const char *name, uint32_t width, uint32_t height
 	return sizes->fn(sizes->ctx, name, width, height);
 }
 
-/* One that is reported and passed over, as far as others can go on. */
+/* One that is reported and left out, as far as others can go on. */
 static int
 pass_over(struct imagesizes *sizes)
 {
-	if (lc_last_error()->status == LC_NO_MEMORY)
-		return report_status(LC_NO_MEMORY);
+	const lc_status status = lc_last_error()->status;
+	const bool refused = status == LC_IO || status == LC_PERMISSION;
+
+	if (status == LC_NO_MEMORY || (refused && !sizes->keep_going))
+		return report_status(status);
 	progress_clear();
 	report_error("%s", lc_last_error()->text);
-	sizes->bad++;
+	sizes->bad += !refused;
+	sizes->unreadable += refused;
 	return EXIT_DONE;
 }
 
@@ -90,7 +94,8 @@ next_line(struct imagesizes *sizes, struct lines *lines, char separator)
 		errno = 0;
 		size = getdelim(&lines->text, &lines->room, separator, lines->file);
 		if (size == -1) {
-			lines->sys = feof(lines->file) ? 0 : errno;
+			lines->sys = feof(lines->file) && !ferror(lines->file) ?
+			    0 : errno != 0 ? errno : EIO;
 			return -1;
 		}
 		lines->number++;
@@ -208,7 +213,8 @@ read_file(struct imagesizes *sizes, const char *path)
 	} else if (fate == LC__INFILE_FATAL) {
 		status = report_status(lc_last_error()->status);
 	} else {
-		(void)lc__error(LC_INVALID, 0, "%s", file.detail);
+		if (fate != LC__INFILE_REFUSED)
+			(void)lc__error(LC_INVALID, 0, "%s", file.detail);
 		status = pass_over(sizes);
 	}
 	lc__infile_close(&file);

@@ -21,9 +21,11 @@ typedef int imagesizes_fn(void *ctx, const char *name, uint32_t width,
 struct imagesizes {
 	struct jsonsize_fields fields;  /* set by the caller */
 	bool ignore_orientation, null;  /* and lists end their items with a NUL byte */
+	bool keep_going;                /* after files that the system refuses */
 	imagesizes_fn *fn;
 	void *ctx;
 	uint64_t good, bad; /* images; files and lines that are none, which are reported */
+	uint64_t unreadable; /* files that the system did not let be read */
 	uint64_t bytes;     /* that were read */
 	struct lc__buf head, name; /* scratch */
 };

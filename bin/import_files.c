@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "import_files.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "decode.h"
 #include "report.h"
 
@@ -62,7 +65,7 @@ import_files(struct importing *import, const struct sources *sources,
 		return EXIT_DONE;
 	decode = decode_begin(sources, &import->how, threads);
 	if (decode == NULL) {
-		report_error("no thread can be started");
+		report_error("no thread can be started: %s", strerror(errno));
 		return EXIT_SYSTEM;
 	}
 	status = take_all(import, sources, decode);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "importing.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -81,15 +82,28 @@ importing_store(struct importing *import, const char *path, lc_id id,
 	return EXIT_DONE;
 }
 
+/* Without memory, space or descriptors the next file would be no better. */
+static bool
+is_of_one_file(lc_status status, int sys)
+{
+	return status == LC_PERMISSION ||
+	    (status == LC_IO && sys != EMFILE && sys != ENFILE);
+}
+
 int
 importing_bad(struct importing *import, lc_status status)
 {
-	const int code = report_status(status);
+	const int sys = lc_last_error()->sys;
+	const int code = report_file(status);
 
-	if (status == LC_NO_MEMORY)
-		return code;
-	import->bad++;
-	return EXIT_DATA;
+	if (code != EXIT_SYSTEM || status == LC_NOT_FOUND) {
+		import->bad++;
+		return EXIT_DATA;
+	}
+	if (!is_of_one_file(status, sys))
+		return EXIT_SYSTEM;
+	import->unreadable++;
+	return import->keep_going ? EXIT_DATA : EXIT_SYSTEM;
 }
 
 bool

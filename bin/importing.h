@@ -9,12 +9,14 @@ struct importing {
 	const char *module;
 	struct lc__incoming_how how;
 	bool strict;              /* stop at the first bad file or record */
+	bool keep_going;          /* go on after files that cannot be read */
 	bool dry_run;             /* store nothing */
 	lc_cache *cache;          /* NULL until the first good record comes */
 	lc_cache *there;          /* the module as it stands, to look into; NULL if it
 	                             does not exist or nothing is passed over */
 	uint64_t stored, skipped; /* records */
 	uint64_t bad;             /* records, and files that are none */
+	uint64_t unreadable;      /* files that the system did not let be read */
 	uint64_t bytes;           /* of tensors and bytes stored */
 	uint64_t done, all;       /* records gone by, and to come if that is known, else 0 */
 };
@@ -29,7 +31,11 @@ bool importing_passes(const struct importing *import, lc_id id);
 int importing_store(struct importing *import, const char *path, lc_id id,
     const lc_value *value);
 
-/** Report what is wrong with a file or record, count it; an exit status as above. */
+/**
+ * Report what is wrong with a file or record and count it; an exit status: EXIT_DATA
+ * for bad data, EXIT_SYSTEM for what the system refused; where the import keeps going,
+ * EXIT_DATA for that too, if it concerns one file.
+ */
 int importing_bad(struct importing *import, lc_status status);
 
 /** May the import go on after this exit status? */

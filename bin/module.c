@@ -108,8 +108,10 @@ module_close(lc_cache *cache, int status)
 {
 	const lc_status closed = lc_close(cache);
 
-	return closed == LC_OK ? status :
-	    report_worse(status, report_status(closed));
+	/* The first failure of the system is the one to know. */
+	if (closed == LC_OK || status >= EXIT_SYSTEM)
+		return status;
+	return report_worse(status, report_status(closed));
 }
 
 static int
@@ -129,5 +131,8 @@ module_list(struct list *list, int argc, char **argv)
 	if (argc > 0)
 		return status;
 	found = lc_modules(settings.root, add_module, list);
+	/* Only add_module() stops it, which has reported why. */
+	if (found == LC_CANCELLED)
+		return EXIT_SYSTEM;
 	return found == LC_OK ? EXIT_DONE : report_status(found);
 }

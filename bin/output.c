@@ -47,6 +47,10 @@ open_temporary(struct output *output, mode_t mode)
 		return -1;
 	}
 	fd = interrupt_create(output->temporary, mode ? 0600 : 0666);
+	if (fd == -1) {
+		free(output->temporary);
+		output->temporary = NULL;
+	}
 	if (fd != -1 && mode != 0)
 		(void)fchmod(fd, mode);
 	return fd;

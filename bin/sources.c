@@ -57,6 +57,17 @@ has_known_extension(const char *name)
 
 static int add_directory(struct sources *sources, const char *dir, size_t below);
 
+/* By errno. */
+static int
+unreadable(struct sources *sources, const char *path)
+{
+	const bool all = errno == ENOMEM || errno == EMFILE || errno == ENFILE;
+	const int status = report_errno(path);
+
+	sources->unreadable += !all;
+	return sources->keep_going && !all ? EXIT_DONE : status;
+}
+
 /*
  * A directory behind a symbolic link is not entered: it may lead in a circle. A
  * pipe or a device is read only when it is named itself: it may not end.
@@ -73,9 +84,12 @@ add_entry(struct sources *sources, const char *dir, const char *name,
 		return no_memory();
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		status = add_directory(sources, path, below);
-	else if (has_known_extension(name) && stat(path, &st) == 0 &&
-	    S_ISREG(st.st_mode))
+	else if (has_known_extension(name) && (stat(path, &st) == -1 ||
+	    S_ISREG(st.st_mode)))
 		return append(sources, path, below);
+	else if (!has_known_extension(name) && lstat(path, &st) == -1 &&
+	    errno != ENOENT)
+		status = unreadable(sources, path);
 	free(path);
 	return status;
 }
@@ -88,7 +102,7 @@ add_directory(struct sources *sources, const char *dir, size_t below)
 	int status = EXIT_DONE;
 
 	if (n == -1)
-		return report_errno(dir);
+		return unreadable(sources, dir);
 	for (int i = 0; i < n; i++) {
 		if (status == EXIT_DONE)
 			status = add_entry(sources, dir, entries[i]->d_name, below);

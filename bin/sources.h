@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lmdbcache.h"
 
@@ -19,11 +20,14 @@ struct source {
 struct sources {
 	struct source *items;
 	size_t count, room;
+	bool keep_going;     /* go on after directories that cannot be read */
+	uint64_t unreadable; /* such directories, and what cannot be told from one */
 };
 
 /**
  * Append a file, or all .npy, .jpg, .jpeg and .png files below a directory in
- * byte order. Reports what cannot be read; an exit status.
+ * byte order. Reports what cannot be read; an exit status. A file whose kind the system
+ * does not tell is appended: who reads it reports it.
  */
 int sources_add(struct sources *sources, const char *path);
 /**

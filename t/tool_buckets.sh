@@ -58,10 +58,10 @@ bucket         ratio     images    share     cut
 8x8            1.000          0    0.0 %       -
 0 images" "" cachex buckets --buckets 8 -
 says "as JSON" 0 \
-'{"images":3,"bad":0,"outside":1,"cut":0.166667,"learned":false,"buckets":[{"aspect_bucket":"1x2","width":1,"height":2,"ratio":0.5,"images":1,"share":0.333333,"cut":0},{"aspect_bucket":"1x1","width":1,"height":1,"ratio":1,"images":0},{"aspect_bucket":"2x1","width":2,"height":1,"ratio":2,"images":2,"share":0.666667,"cut":0.25}]}' \
+'{"images":3,"bad":0,"unreadable":0,"outside":1,"cut":0.166667,"learned":false,"buckets":[{"aspect_bucket":"1x2","width":1,"height":2,"ratio":0.5,"images":1,"share":0.333333,"cut":0},{"aspect_bucket":"1x1","width":1,"height":1,"ratio":1,"images":0},{"aspect_bucket":"2x1","width":2,"height":1,"ratio":2,"images":2,"share":0.666667,"cut":0.25}]}' \
 	"" cachex buckets -q --json --buckets 1x1,2x1,1x2 2x1 4x1 1x2
 says "no images as JSON" 0 \
-'{"images":0,"bad":0,"outside":0,"learned":false,"buckets":[{"aspect_bucket":"8x8","width":8,"height":8,"ratio":1,"images":0}]}' \
+'{"images":0,"bad":0,"unreadable":0,"outside":0,"learned":false,"buckets":[{"aspect_bucket":"8x8","width":8,"height":8,"ratio":1,"images":0}]}' \
 	"" cachex buckets --json --buckets 8 -
 
 # Images and directories of them

@@ -26,6 +26,10 @@ struct lc__archive {
 	enum lc__archive_kind kind;
 	locale_t charset; /* of names */
 	int fd;           /* -1 for bytes */
+	bool seekable;    /* a regular file */
+	unsigned char *block; /* what was read last */
+	int sys;          /* errno of a read that failed: libarchive may call what it
+	                     did not get a truncated file */
 	bool empty;       /* a zip archive without members, which libarchive does not know */
 	bool sized;       /* as in the member that stands here */
 	uint64_t size;
@@ -36,16 +40,88 @@ failed(const struct lc__archive *archive)
 {
 	const char *text = archive_error_string(archive->archive);
 	const int sys = archive_errno(archive->archive);
-	lc_status status = LC_CORRUPT;
 
+	if (archive->sys != 0)
+		return lc__error_sys(archive->sys, "read");
+	if (sys == ENOMEM)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	if (text == NULL)
 		text = "damaged archive";
-	if (sys == ENOMEM)
-		status = LC_NO_MEMORY;
-	else if (sys == EIO)
-		status = LC_IO;
 	/* Some texts end their line. */
-	return lc__error(status, 0, "%.*s", (int)strcspn(text, "\n"), text);
+	return lc__error(LC_CORRUPT, 0, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* ---- reading a file ----------------------------------------------------------- */
+
+static la_ssize_t
+read_block(struct archive *a, void *ctx, const void **out)
+{
+	struct lc__archive *archive = ctx;
+	ssize_t got;
+
+	do
+		got = read(archive->fd, archive->block, BLOCK);
+	while (got == -1 && errno == EINTR);
+	if (got == -1) {
+		archive->sys = errno;
+		archive_set_error(a, errno, "read");
+		return ARCHIVE_FATAL;
+	}
+	*out = archive->block;
+	return got;
+}
+
+static la_int64_t
+seek_to(struct archive *a, void *ctx, la_int64_t offset, int whence)
+{
+	struct lc__archive *archive = ctx;
+	const off_t at = lseek(archive->fd, (off_t)offset, whence);
+
+	if (at == -1) {
+		archive->sys = errno;
+		archive_set_error(a, errno, "seek");
+		return ARCHIVE_FATAL;
+	}
+	return at;
+}
+
+/* How much was skipped; the rest is read. */
+static la_int64_t
+skip_over(struct archive *a, void *ctx, la_int64_t request)
+{
+	struct lc__archive *archive = ctx;
+	const off_t at = archive->seekable ? lseek(archive->fd, 0, SEEK_CUR) : -1;
+	const off_t end = at != -1 ? lseek(archive->fd, 0, SEEK_END) : -1;
+
+	(void)a;
+	if (at == -1)
+		return 0;
+	if (end != -1 && request > end - at)
+		request = end - at;
+	if (end == -1 || lseek(archive->fd, at + (off_t)request, SEEK_SET) == -1) {
+		archive->sys = errno;
+		archive_set_error(a, errno, "seek");
+		return ARCHIVE_FATAL;
+	}
+	return request;
+}
+
+static bool
+open_archive(struct lc__archive *archive)
+{
+	struct archive *a = archive->archive;
+
+	archive->block = malloc(BLOCK);
+	if (archive->block == NULL) {
+		archive->sys = ENOMEM;
+		return false;
+	}
+	return archive_read_set_read_callback(a, read_block) == ARCHIVE_OK &&
+	    archive_read_set_skip_callback(a, skip_over) == ARCHIVE_OK &&
+	    (!archive->seekable ||
+	        archive_read_set_seek_callback(a, seek_to) == ARCHIVE_OK) &&
+	    archive_read_set_callback_data(a, archive) == ARCHIVE_OK &&
+	    archive_read_open1(a) == ARCHIVE_OK;
 }
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -133,6 +209,7 @@ open_fd(struct lc__archive *archive, const char *path)
 		return lc__error_sys(errno, "stat");
 	if (S_ISDIR(st.st_mode))
 		return lc__error_sys(EISDIR, "open");
+	archive->seekable = S_ISREG(st.st_mode);
 	if (archive->kind == LC__ARCHIVE_ZIP &&
 	    pread(archive->fd, end, ZIP_END, 0) == ZIP_END)
 		archive->empty = is_empty_zip(end, ZIP_END, (uint64_t)st.st_size);
@@ -151,7 +228,7 @@ lc__archive_open_file(enum lc__archive_kind kind, const char *path,
 	status = open_fd(archive, path);
 	old = lc__charset_enter(archive->charset);
 	if (status == LC_OK && !archive->empty && (!support(archive) ||
-	    archive_read_open_fd(archive->archive, archive->fd, BLOCK) != ARCHIVE_OK))
+	    !open_archive(archive)))
 		status = failed(archive);
 	lc__charset_leave(old);
 	if (status == LC_OK)
@@ -168,6 +245,7 @@ lc__archive_close(struct lc__archive *archive)
 		return;
 	archive_read_free(archive->archive);
 	lc__charset_free(archive->charset);
+	free(archive->block);
 	if (archive->fd != -1)
 		close(archive->fd);
 	free(archive);

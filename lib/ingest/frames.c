@@ -289,7 +289,8 @@ lc__ingesting_frames(struct lc__ingesting *b)
 	uint64_t shard_bytes;
 	struct lc__crew crew = { .making = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
-		.rehash = b->ingest->rehash }, .work = lc__made_run,
+		.rehash = b->ingest->rehash,
+		.keep_going = b->ingest->keep_going }, .work = lc__made_run,
 		.threads = b->threads,
 		.slot_bytes = planes_bytes(b->recipe, &shard_bytes),
 		.take = take, .idle = idle, .ctx = b };

@@ -30,19 +30,32 @@ bad(struct lc__infile *file, const char *why)
 	return LC__INFILE_BAD;
 }
 
-/* What the system says against one file, or against all of them. */
+/* What the system says against a name, a file, or all of them. */
 static enum lc__infile_fate
 refused(struct lc__infile *file, int sys)
 {
 	char text[128];
 
-	if (sys == ENOMEM || sys == EMFILE || sys == ENFILE) {
+	bad(file, strerror_r(sys, text, sizeof(text)));
+	switch (sys) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENAMETOOLONG:
+	case ELOOP:
+		return LC__INFILE_MISSING;
+	case ENXIO:
+	case ENODEV:
+	case EISDIR:
+		return LC__INFILE_BAD;
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
 		(void)lc__error_sys(sys, "%s", file->path);
 		return LC__INFILE_FATAL;
+	default:
+		(void)lc__error_sys(sys, "%s", file->path);
+		return LC__INFILE_REFUSED;
 	}
-	bad(file, strerror_r(sys, text, sizeof(text)));
-	return sys == ENOENT || sys == ENOTDIR || sys == ENAMETOOLONG ?
-	    LC__INFILE_MISSING : LC__INFILE_BAD;
 }
 
 static enum lc__infile_fate

@@ -20,7 +20,9 @@
 enum lc__infile_fate {
 	LC__INFILE_GOOD,
 	LC__INFILE_MISSING,  /* there is no such file */
-	LC__INFILE_BAD,      /* no regular file, too large, not to be read, changing */
+	LC__INFILE_BAD,      /* no regular file, too large, changing */
+	LC__INFILE_REFUSED,  /* the system does not let it be read (EIO, EACCES …), which
+	                        says nothing about its content: lc_last_error() */
 	LC__INFILE_FATAL     /* out of memory or descriptors: lc_last_error() */
 };
 
@@ -29,7 +31,7 @@ struct lc__infile {
 	int fd;
 	const char *path;    /* from the root; borrowed */
 	struct stat st;
-	char detail[512];    /* of MISSING and BAD: one line that names the file */
+	char detail[512];    /* of MISSING, BAD and REFUSED: one line that names the file */
 };
 
 /** Open @p path below the directory @p root; never waits for a pipe or a device. */

@@ -66,6 +66,9 @@ struct lc__ingest {
 	bool clear;              /* forget what is stored, rebuild */
 	bool rehash;             /* read every file, do not trust size and time */
 	bool force_fs;           /* store on network and FUSE file systems */
+	bool keep_going;         /* a file that the system does not let be read (EIO,
+	                            EACCES …) makes its frame `unreadable`; without it
+	                            the build ends with that error */
 	bool dry_run;            /* look, validate and count; write nothing */
 	bool no_sync;            /* tests: do not wait for the disk */
 	uint64_t flush_every;    /* tests: frames a commit; 0: by size and time */

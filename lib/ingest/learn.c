@@ -21,8 +21,12 @@ probe(struct lc__maker *maker, struct lc__made *made, const struct lc__infile *f
 	const lc_status status = lc__header_read(file, &maker->file, &header);
 
 	made->bytes_read += header.bytes_read;
-	if (status != LC_OK)
-		return status == LC_NO_MEMORY ? status : LC_OK;
+	/* The build finds what is wrong with the image. */
+	if (status == LC_CORRUPT || status == LC_INVALID ||
+	    status == LC_UNSUPPORTED ||
+	    (status == LC_IO && maker->making->keep_going))
+		return LC_OK;
+	return_if_error(status);
 	made->sample.width = header.width;
 	made->sample.height = header.height;
 	return LC_OK;
@@ -47,7 +51,8 @@ run(struct lc__maker *maker, struct lc__made *made)
 		    LC__IMAGE_LIMIT);
 	if (fate == LC__INFILE_GOOD)
 		status = probe(maker, made, &file);
-	else if (fate == LC__INFILE_FATAL)
+	else if (fate == LC__INFILE_FATAL ||
+	    (fate == LC__INFILE_REFUSED && !maker->making->keep_going))
 		status = lc_last_error()->status;
 	lc__infile_close(&file);
 	made->ns[LC__PHASE_SCAN] += lc__clock_ns() - start;

@@ -50,7 +50,8 @@ lc__made_label(struct lc__maker *maker, struct lc__made *made,
 	lc__maker_let_go(maker);
 	return_if_error(status);
 	if (fate != LC__INFILE_GOOD) {
-		lc__made_reject(made, LC__REJECT_UNREADABLE, made->detail);
+		lc__made_reject(made, fate == LC__INFILE_BAD ?
+		    LC__REJECT_UNPARSABLE : LC__REJECT_UNREADABLE, made->detail);
 		return LC_OK;
 	}
 	if (made->label.reason == LC__REJECT_NONE)

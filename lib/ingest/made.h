@@ -22,6 +22,7 @@ struct lc__making {
 	const struct lc__store *store;
 	int root;                 /* the dataset's directory */
 	bool rehash;              /* sizes and times are not trusted */
+	bool keep_going;          /* a file that the system refuses does not end it */
 	struct lc__ring *ring;    /* grants memory for files */
 };
 

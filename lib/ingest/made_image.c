@@ -235,6 +235,8 @@ lc__made_image(struct lc__maker *maker, struct lc__made *made,
 	    &made->sample.image, &fate);
 	if (status == LC_OK && fate == LC__INFILE_MISSING)
 		lc__made_reject(made, LC__REJECT_NO_FILE, made->detail);
+	else if (status == LC_OK && fate == LC__INFILE_REFUSED)
+		lc__made_reject(made, LC__REJECT_UNREADABLE, made->detail);
 	else if (status == LC_OK && fate == LC__INFILE_BAD)
 		lc__made_reject(made, LC__REJECT_UNDECODABLE, made->detail);
 	else if (status == LC_OK)

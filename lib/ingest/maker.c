@@ -64,7 +64,8 @@ lc__maker_read(struct lc__maker *maker, struct lc__made *made, const char *path,
 	lc__infile_close(&file);
 	made->bytes_read += maker->file.size;
 	made->ns[LC__PHASE_READ] += lc__clock_ns() - start;
-	if (*fate == LC__INFILE_FATAL)
+	if (*fate == LC__INFILE_FATAL ||
+	    (*fate == LC__INFILE_REFUSED && !maker->making->keep_going))
 		return lc_last_error()->status;
 	if (*fate != LC__INFILE_GOOD)
 		snprintf(made->detail, sizeof(made->detail), "%s", file.detail);

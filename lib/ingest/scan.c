@@ -62,7 +62,8 @@ learn_buckets(struct lc__ingesting *b)
 {
 	struct learning learning = { .b = b };
 	struct lc__crew crew = { .making = { .recipe = b->recipe,
-		.dataset = b->dataset, .store = &b->store, .root = b->root },
+		.dataset = b->dataset, .store = &b->store, .root = b->root,
+		.keep_going = b->ingest->keep_going },
 		.work = lc__learn_probe, .threads = b->threads,
 		.take = take_shape, .idle = still_learning, .ctx = &learning };
 	lc_status status = lc__crew_walk(&crew);

@@ -387,18 +387,21 @@ by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool
-has_data(const char *root, const char *name)
+/* One that the system does not let be looked at may be a module: opening it says why. */
+static lc_status
+has_data(const char *root, const char *name, bool *found)
 {
 	struct stat st;
 	char *path;
-	bool found;
 
 	if (asprintf(&path, "%s/%s/data.mdb", root, name) < 0)
-		return false;
-	found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", root);
+	if (stat(path, &st) == 0)
+		*found = S_ISREG(st.st_mode);
+	else
+		*found = errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
 	free(path);
-	return found;
+	return LC_OK;
 }
 
 lc_status
@@ -414,8 +417,10 @@ lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id),
 	if (n == -1)
 		return lc__error_sys(errno, "%s: open", root);
 	for (int i = 0; i < n; i++) {
-		if (status == LC_OK && has_data(root, names[i]->d_name) &&
-		    fn(ctx, names[i]->d_name) != 0)
+		bool found = false;
+		if (status == LC_OK)
+			status = has_data(root, names[i]->d_name, &found);
+		if (status == LC_OK && found && fn(ctx, names[i]->d_name) != 0)
 			status = lc__error(LC_CANCELLED, 0, "%s: cancelled", root);
 		free(names[i]);
 	}

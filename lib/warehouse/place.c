@@ -78,12 +78,17 @@ look_for_manifest(const char *dir, bool *found)
 {
 	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
 	struct stat st;
+	lc_status status = LC_OK;
 
 	if (path == NULL)
 		return no_memory(dir);
-	*found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	*found = stat(path, &st) == 0;
+	if (*found)
+		*found = S_ISREG(st.st_mode);
+	else if (errno != ENOENT && errno != ENOTDIR)
+		status = lc__error_sys(errno, "%s", path);
 	free(path);
-	return LC_OK;
+	return status;
 }
 
 /* What the link says, if it is one plain name. */
@@ -112,7 +117,8 @@ check_version(const char *link, const char *target, const char *dir)
 	struct stat st;
 	bool found;
 
-	if (stat(dir, &st) == -1 && errno == EACCES)
+	if (stat(dir, &st) == -1 && errno != ENOENT && errno != ENOTDIR &&
+	    errno != ELOOP)
 		return lc__error_sys(errno, "%s", dir);
 	if (stat(dir, &st) == -1)
 		return lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target);
@@ -175,7 +181,7 @@ find_in_warehouse(const char *path, char **out)
 		return no_memory(path);
 	if (lstat(link, &st) == 0)
 		status = follow(path, link, out);
-	else if (errno == EACCES)
+	else if (errno != ENOENT && errno != ENOTDIR)
 		status = lc__error_sys(errno, "%s", link);
 	else
 		status = lc__error(LC_NOT_MODULE, 0,
@@ -252,12 +258,18 @@ append_name(const char *name, char ***names, size_t *n)
 	return LC_OK;
 }
 
-static bool
-is_dir(DIR *dir, const char *name)
+/* A link that leads nowhere is none. */
+static lc_status
+is_dir(DIR *dir, const char *name, bool *is)
 {
 	struct stat st;
 
-	return fstatat(dirfd(dir), name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+	*is = fstatat(dirfd(dir), name, &st, 0) == 0;
+	if (*is)
+		*is = S_ISDIR(st.st_mode);
+	else if (errno != ENOENT && errno != ELOOP)
+		return lc__error_sys(errno, "%s", name);
+	return LC_OK;
 }
 
 lc_status
@@ -271,9 +283,14 @@ lc__version_list(const char *warehouse, char ***names, size_t *n)
 
 	if (dir == NULL)
 		return lc__error_sys(errno, "%s", warehouse);
-	while (status == LC_OK && (errno = 0, entry = readdir(dir)) != NULL)
-		if (is_version_name(entry->d_name) && is_dir(dir, entry->d_name))
+	while (status == LC_OK && (errno = 0, entry = readdir(dir)) != NULL) {
+		bool is;
+		if (!is_version_name(entry->d_name))
+			continue;
+		status = is_dir(dir, entry->d_name, &is);
+		if (status == LC_OK && is)
 			status = append_name(entry->d_name, &found, &count);
+	}
 	if (status == LC_OK && errno != 0)
 		status = lc__error_sys(errno, "%s: read", warehouse);
 	closedir(dir);

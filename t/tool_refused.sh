@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# What the system refuses is neither bad data nor nothing: it ends a command with status 4,
+# or is counted apart with --keep-going.
+. "${srcdir:-.}/t/tap.sh"
+
+shim=$builddir/.libs/refusing.so
+mkdataset=$builddir/t/mkdataset
+export SOURCE_DATE_EPOCH=1700000000
+if ! LD_PRELOAD=$shim "$CACHEX" --version >/dev/null 2>&1; then
+	skip "refused" "a library cannot be preloaded here"
+	finish
+	exit 0
+fi
+# refusing CALL END ARGUMENT...: of cachex; that call fails about files whose path ends so
+refusing() {
+	call=$1 end=$2
+	shift 2
+	LD_PRELOAD=$shim CACHEX_TEST_REFUSE="$call $end" "$CACHEX" "$@"
+}
+# The counts that import prints.
+counts() { sed 's/;.*//' "$out"; }
+
+u8() { printf %s "$3" | cachex put -q "$1" "$2" --dtype u8 --shape "${#3}"; }
+u8 m a ay; u8 m b bee
+mkdir -p d/e
+cachex get m a >d/a.npy
+cachex get m b >d/e/b.npy
+
+# import
+check "a file that stat refuses is read all the same" 0 refusing stat d/a.npy import -q one d
+is "all is stored" "$(cachex ls -1 one | tr '\n' ' ')" "a b "
+refuse "a name that may be a directory" 4 "cachex: import: d/e: Input/output error" \
+	refusing stat d/e import two d
+also "nothing is stored" test ! -e "$XDG_CACHE_HOME/cachex/two"
+refuse "a file that cannot be read" 4 "cachex: import: d/a.npy: read: Input/output error" \
+	refusing read d/a.npy import three d -j 1
+is "it is counted" "$(counts)" "0 stored, 0 skipped, 0 bad, 1 unreadable"
+refuse "--keep-going" 4 "cachex: import: d/a.npy: read: Input/output error" \
+	refusing read d/a.npy import four d -k -j 1
+is "stores the others" "$(counts)" "1 stored, 0 skipped, 0 bad, 1 unreadable"
+check "--keep-going --json" 4 refusing read d/a.npy import five d -k --json
+is "counts it apart" "$(sed 's/,"bytes.*//' "$out")" '{"stored":1,"skipped":0,"bad":0,"unreadable":1'
+refuse "--keep-going past a directory" 4 "cachex: import: d/e: Input/output error" \
+	refusing stat d/e import -q six d -k
+is "the others" "$(cachex ls -1 six)" a
+cachex export -q m x.npz
+refuse "an archive that cannot be read" 4 "cachex: import: x.npz: read: Input/output error" \
+	refusing read x.npz import seven x.npz
+
+# load
+cachex dump m -o m.jsonl
+refuse "a dump that cannot be read again" 4 "cachex: load: m.jsonl: Input/output error" \
+	refusing seek m.jsonl load eight m.jsonl
+
+# build
+"$mkdataset" make set 2
+build() { refusing read a/images/f1.png build --size 16x16 -j 1 set wh "$@"; }
+refuse "an image that cannot be read" 4 \
+	"cachex: build: a/images/f1.png: Input/output error" build
+also "no version" test ! -e wh/current
+check "--keep-going" 0 build -k --json
+if command -v jq >/dev/null; then
+	is "leaves its frame out, as unreadable" "$(jq -c '[.samples,.rejected.unreadable,.rejected.undecodable // 0]' "$out")" \
+		"[$(( $(jq .frames "$out") - $(jq '.rejected | add' "$out") )),1,0]"
+else
+	skip "leaves its frame out, as unreadable" "jq is not installed"
+fi
+also "says why" grep -q '"name":"f1".*"reason":"unreadable","detail":"a/images/f1.png: Input/output error"' \
+	wh/current/rejected.jsonl
+check "the next build" 0 cachex build -q --size 16x16 -j 1 set wh
+also "takes it in" sh -c '! grep -q unreadable wh/current/rejected.jsonl'
+refuse "a label that cannot be read" 4 "cachex: build: a/labels/f1.json: Input/output error" \
+	refusing read a/labels/f1.json build -q --clear --size 16x16 -j 1 set wh
+refuse "nor for buckets of the data's shapes" 4 \
+	"cachex: build: a/images/f1.png: read: Input/output error" build --buckets 2 --clear
+
+# buckets
+refuse "buckets" 4 "cachex: buckets: set/a/images/f1.png: read: Input/output error" \
+	refusing read f1.png buckets set/a/images/f1.png set/a/images/f0.png
+check "buckets --keep-going" 4 refusing read f1.png buckets -k set/a/images/f1.png \
+	set/a/images/f0.png --json
+is "counts the others" "$(sed 's/,"outside.*//' "$out")" '{"images":1,"bad":0,"unreadable":1'
+
+# modules
+refusing stat m/data.mdb ls -1 >listed
+is "a module that stat refuses is one" "$(grep -cx m listed)" 1
+
+# warehouse
+version=$(readlink wh/current)
+refuse "a manifest that stat refuses" 4 \
+	"cachex: warehouse: wh/$version/manifest.json: Input/output error" \
+	refusing stat manifest.json warehouse inspect "wh/$version"
+refuse "a version that stat refuses" 4 "cachex: warehouse: $version: Input/output error" \
+	refusing stat "$version" warehouse list wh
+finish
