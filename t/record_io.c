@@ -4,8 +4,9 @@
  *
  * A descriptor is looked up in /proc at each call: nothing goes wrong with copies of
  * it. A lock is held across each call and its record, so that the log has the calls in
- * their real order. What it does not know of (sendfile, a stream of stdio) is found by
- * the comparison of the files with those that the log gives.
+ * their real order. The bytes of a stream of stdio are taken from the file when it is
+ * flushed or closed. What it does not know of (sendfile, copy_file_range) is found by the
+ * comparison of the files with those that the log gives.
  */
 #undef _FORTIFY_SOURCE
 #include "record_io.h"
@@ -13,15 +14,19 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -37,6 +42,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char root[PATH_MAX];
 static size_t root_size;
 static int log_fd = -1;
+static unsigned long die_at;  /* the record that is this process's last; 0: none */
+static bool die_halfway;      /* after half of it, if it is a write */
+static unsigned long records; /* so far, after the start */
 
 /* ---- the log ---------------------------------------------------------------- */
 
@@ -45,6 +53,14 @@ die(const char *what)
 {
 	dprintf(STDERR_FILENO, "# record_io: %s: %s\n", what, strerror(errno));
 	_exit(99);
+}
+
+static void
+die_now(void)
+{
+	kill(getpid(), SIGKILL);
+	for (;;)
+		pause();
 }
 
 static void
@@ -78,6 +94,8 @@ append(struct record head, const char *name, const char *name2,
 			die("log");
 		left -= n;
 	}
+	if (++records == die_at)
+		die_now();
 }
 
 static void
@@ -100,10 +118,82 @@ record_io_mark(enum record_kind kind, const void *data, size_t size)
 	pthread_mutex_unlock(&lock);
 }
 
+/* ---- what is there at the start --------------------------------------------------- */
+
+/* The bytes of a file that has them already, as one write. */
+static void
+note_content(const char *path, uint64_t file)
+{
+	struct stat st;
+	struct record head = { .kind = RECORD_WRITE, .file = file };
+	struct iovec all;
+	const int fd = NEXT(openat64)(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd == -1 || fstat(fd, &st) == -1)
+		die(path);
+	all.iov_base = malloc((size_t)st.st_size + 1);
+	all.iov_len = (size_t)st.st_size;
+	if (all.iov_base == NULL ||
+	    read(fd, all.iov_base, all.iov_len) != (ssize_t)all.iov_len)
+		die(path);
+	head.size = all.iov_len;
+	append(head, NULL, NULL, &all, 1);
+	free(all.iov_base);
+	close(fd);
+}
+
+static int
+note_present(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	struct record head = { .kind = type == FTW_D ? RECORD_MKDIR :
+		type == FTW_SL ? RECORD_SYMLINK : RECORD_CREATE, .file = st->st_ino };
+	char *parent, target[PATH_MAX];
+	struct iovec data = { target, 0 };
+	struct stat dir;
+
+	if (ftw->level == 0)
+		return 0;
+	parent = strndup(path, (size_t)ftw->base - 1);
+	if (parent == NULL || stat(parent, &dir) == -1)
+		die(path);
+	head.dir = dir.st_ino;
+	if (type == FTW_SL) {
+		const ssize_t n = readlink(path, target, sizeof(target));
+
+		if (n == -1)
+			die(path);
+		head.size = data.iov_len = (size_t)n;
+	}
+	append(head, path + ftw->base, NULL, &data, 1);
+	if (type == FTW_F)
+		note_content(path, head.file);
+	free(parent);
+	return 0;
+}
+
+/* The first process of a recording notes them. */
+static void
+note_start(ino_t inode)
+{
+	struct stat st;
+
+	if (fstat(log_fd, &st) == -1)
+		die("log");
+	if (!S_ISREG(st.st_mode))
+		return;
+	note(RECORD_ROOT, inode, 0);
+	if (st.st_size > 0)
+		return;
+	if (nftw(root, note_present, 16, FTW_PHYS) != 0)
+		die(root);
+	note(RECORD_START, 0, 0);
+}
+
 static void __attribute__((constructor))
 start(void)
 {
 	const char *dir = getenv("RECORD_IO_ROOT"), *log = getenv("RECORD_IO_LOG");
+	const char *kill_at = getenv("RECORD_IO_KILL");
 	struct stat st;
 	int fd;
 
@@ -119,7 +209,10 @@ start(void)
 	if (log_fd == -1)
 		die(log);
 	close(fd);
-	note(RECORD_ROOT, st.st_ino, 0);
+	note_start(st.st_ino);
+	records = 0;
+	die_at = kill_at != NULL ? strtoul(kill_at, NULL, 10) : 0;
+	die_halfway = getenv("RECORD_IO_HALFWAY") != NULL;
 }
 
 /* ---- what is below the root --------------------------------------------------- */
@@ -137,6 +230,9 @@ inside(int fd)
 	if (n < 0)
 		return false;
 	path[n] = '\0';
+	/* A file without a name is nothing to anybody after a loss of power. */
+	if (n > 10 && strcmp(path + n - 10, " (deleted)") == 0)
+		return false;
 	return strncmp(path, root, root_size) == 0 &&
 	    (path[root_size] == '/' || path[root_size] == '\0');
 }
@@ -199,6 +295,16 @@ note_name(enum record_kind kind, const struct place *place, uint64_t file)
 	const struct record head = { .kind = kind, .file = file, .dir = place->dir };
 
 	append(head, place->name, NULL, NULL, 0);
+}
+
+static void
+note_symlink(const struct place *place, const char *target)
+{
+	const struct record head = { .kind = RECORD_SYMLINK, .file = inode_at(place),
+		.dir = place->dir, .size = strlen(target) };
+	const struct iovec data = { (void *)(uintptr_t)target, head.size };
+
+	append(head, place->name, NULL, &data, 1);
 }
 
 /* End a call that began with the lock: errno is the call's. */
@@ -305,6 +411,24 @@ mkstemp(char *path)
 	return mkostemp(path, 0);
 }
 
+char *
+mkdtemp(char *path)
+{
+	struct place place;
+	char *made;
+	int sys;
+
+	pthread_mutex_lock(&lock);
+	made = NEXT(mkdtemp)(path);
+	sys = errno;
+	if (made != NULL && locate(AT_FDCWD, path, &place)) {
+		note_name(RECORD_MKDIR, &place, inode_at(&place));
+		close(place.fd);
+	}
+	end(0, sys);
+	return made;
+}
+
 int
 mkdirat(int dirfd, const char *path, mode_t mode)
 {
@@ -326,6 +450,29 @@ int
 mkdir(const char *path, mode_t mode)
 {
 	return mkdirat(AT_FDCWD, path, mode);
+}
+
+int
+symlinkat(const char *target, int dirfd, const char *path)
+{
+	struct place place;
+	int rc, sys;
+
+	if (!locate(dirfd, path, &place))
+		return NEXT(symlinkat)(target, dirfd, path);
+	pthread_mutex_lock(&lock);
+	rc = NEXT(symlinkat)(target, dirfd, path);
+	sys = errno;
+	if (rc == 0)
+		note_symlink(&place, target);
+	close(place.fd);
+	return end(rc, sys);
+}
+
+int
+symlink(const char *target, const char *path)
+{
+	return symlinkat(target, AT_FDCWD, path);
 }
 
 /* ---- names ------------------------------------------------------------------------ */
@@ -399,7 +546,9 @@ renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned fla
 	rc = NEXT(renameat2)(from_fd, from, to_fd, to, flags);
 	sys = errno;
 	if (rc == 0)
-		append((struct record){ .kind = RECORD_RENAME, .file = inode_at(&b),
+		append((struct record){ .kind = flags & RENAME_EXCHANGE ?
+		    RECORD_EXCHANGE : RECORD_RENAME, .file = inode_at(&b),
+		    .offset = flags & RENAME_EXCHANGE ? inode_at(&a) : 0,
 		    .dir = a.dir, .dir2 = b.dir }, a.name, b.name, NULL, 0);
 	close(a.fd);
 	close(b.fd);
@@ -439,6 +588,19 @@ note_write(int fd, off64_t offset, const struct iovec *data, int pieces, ssize_t
 	errno = kept;
 }
 
+/* The last record of this process is half of a write. */
+static void
+write_half(int fd, off64_t offset, const struct iovec *data, int pieces)
+{
+	if (!die_halfway || records + 1 != die_at || pieces == 0)
+		return;
+	if (offset >= 0)
+		syscall(SYS_pwrite64, fd, data->iov_base, data->iov_len / 2, offset);
+	else
+		syscall(SYS_write, fd, data->iov_base, data->iov_len / 2);
+	die_now();
+}
+
 /* The last argument: the pieces of data and their number. */
 #define DEFINE_WRITE(fn, params, args, offset, ...) \
 	ssize_t \
@@ -448,6 +610,7 @@ note_write(int fd, off64_t offset, const struct iovec *data, int pieces, ssize_t
 		if (!inside(fd)) \
 			return NEXT(fn) args; \
 		pthread_mutex_lock(&lock); \
+		write_half(fd, offset, __VA_ARGS__); \
 		n = NEXT(fn) args; \
 		note_write(fd, offset, __VA_ARGS__, n); \
 		pthread_mutex_unlock(&lock); \
@@ -507,6 +670,94 @@ DEFINE_RESIZE(posix_fallocate64, (int fd, off64_t at, off64_t size), (fd, at, si
 	}
 DEFINE_SYNC(fsync)
 DEFINE_SYNC(fdatasync)
+
+int
+syncfs(int fd)
+{
+	int rc, sys;
+
+	if (!inside(fd))
+		return NEXT(syncfs)(fd);
+	pthread_mutex_lock(&lock);
+	rc = NEXT(syncfs)(fd);
+	sys = errno;
+	if (rc == 0)
+		note(RECORD_SYNC_ALL, 0, 0);
+	return end(rc, sys);
+}
+
+/* ---- streams of stdio -------------------------------------------------------------- */
+
+static FILE *
+open_stream(FILE *(*next)(const char *, const char *), const char *path, const char *mode)
+{
+	struct place place;
+	uint64_t before;
+	FILE *file;
+	int sys;
+
+	if (strchr("wa", mode[0]) == NULL || !locate(AT_FDCWD, path, &place))
+		return next(path, mode);
+	pthread_mutex_lock(&lock);
+	before = inode_at(&place);
+	file = next(path, mode);
+	sys = errno;
+	if (file != NULL && before == 0)
+		note_name(RECORD_CREATE, &place, inode(fileno(file)));
+	else if (file != NULL && mode[0] == 'w')
+		note(RECORD_RESIZE, inode(fileno(file)), 0);
+	close(place.fd);
+	end(0, sys);
+	return file;
+}
+
+FILE *
+fopen(const char *path, const char *mode)
+{
+	return open_stream(NEXT(fopen), path, mode);
+}
+
+FILE *
+fopen64(const char *path, const char *mode)
+{
+	return open_stream(NEXT(fopen64), path, mode);
+}
+
+/* A stream's bytes have gone to its file: they count as one write. */
+static void
+note_stream(FILE *file)
+{
+	const int fd = fileno(file), kept = errno;
+	char link[64];
+
+	if (fd == -1 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY || !inside(fd))
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	pthread_mutex_lock(&lock);
+	note_content(link, inode(fd));
+	pthread_mutex_unlock(&lock);
+	errno = kept;
+}
+
+int
+fflush(FILE *file)
+{
+	const bool writes = file != NULL && __fpending(file) > 0;
+	const int rc = NEXT(fflush)(file);
+
+	if (writes && rc == 0)
+		note_stream(file);
+	return rc;
+}
+
+int
+fclose(FILE *file)
+{
+	(void)fflush(file);
+	return NEXT(fclose)(file);
+}
+
+/* ---- maps ---------------------------------------------------------------------------- */
 
 static void
 note_map(int fd, int protection, int flags)

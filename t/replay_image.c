@@ -21,10 +21,17 @@ image_init(struct image *image, const struct replay_log *log)
 {
 	image->log = log;
 	image->files = calloc(log->nfiles, sizeof(*image->files));
-	/* No call adds more than one name. */
-	image->entries = calloc(log->count + 1, sizeof(*image->entries));
+	/* No call adds more than two names. */
+	image->entries = calloc(2 * log->count + 1, sizeof(*image->entries));
 	image->nentries = 0;
 	need(image->files != NULL && image->entries != NULL);
+	/* Where there is a symbolic link, it has its target. */
+	for (size_t i = 0; i < log->count; i++)
+		if (log->events[i].kind == RECORD_SYMLINK)
+			image->files[log->events[i].file] = (struct image_file){
+				.bytes = (unsigned char *)(uintptr_t)log->events[i].data,
+				.size = log->events[i].size, .shared = true
+			};
 }
 
 void
@@ -139,6 +146,7 @@ image_apply(struct image *image, const struct replay_event *event,
 	switch (event->kind) {
 	case RECORD_CREATE:
 	case RECORD_MKDIR:
+	case RECORD_SYMLINK:
 	case RECORD_LINK:
 		set(image, event->dir, event->name, event->file);
 		break;
@@ -147,6 +155,10 @@ image_apply(struct image *image, const struct replay_event *event,
 		break;
 	case RECORD_RENAME:
 		unset(image, event->dir, event->name);
+		set(image, event->dir2, event->name2, event->file);
+		break;
+	case RECORD_EXCHANGE:
+		set(image, event->dir, event->name, event->other);
 		set(image, event->dir2, event->name2, event->file);
 		break;
 	case RECORD_RESIZE:
@@ -197,6 +209,17 @@ write_file(const struct image *image, size_t id, const char *path, uint64_t seed
 }
 
 static void
+write_link(const struct image_file *file, const char *path)
+{
+	char target[4096];
+
+	need(file->size < sizeof(target));
+	memcpy(target, file->bytes, file->size);
+	target[file->size] = '\0';
+	need(symlink(target, path) == 0);
+}
+
+static void
 write_dir(const struct image *image, size_t id, const char *dir, uint64_t seed)
 {
 	need(mkdir(dir, 0777) == 0);
@@ -210,6 +233,8 @@ write_dir(const struct image *image, size_t id, const char *dir, uint64_t seed)
 		need(path != NULL);
 		if (image->log->files[entry->file].is_dir)
 			write_dir(image, entry->file, path, seed);
+		else if (image->log->files[entry->file].is_link)
+			write_link(&image->files[entry->file], path);
 		else
 			write_file(image, entry->file, path, seed);
 		free(path);
@@ -238,6 +263,15 @@ same_file(const struct image *image, size_t id, const char *path)
 	    (file->size == 0 || memcmp(bytes.data, file->bytes, file->size) == 0);
 	lc__buf_free(&bytes);
 	return same;
+}
+
+static bool
+same_link(const struct image_file *file, const char *path)
+{
+	char target[4096];
+	const ssize_t n = readlink(path, target, sizeof(target));
+
+	return n == (ssize_t)file->size && memcmp(target, file->bytes, file->size) == 0;
 }
 
 /* Names in a directory on disk; -1 if it is none. */
@@ -272,7 +306,9 @@ compare_dir(const struct image *image, size_t id, const char *dir)
 		need(path != NULL);
 		if (image->log->files[entry->file].is_dir)
 			bad = compare_dir(image, entry->file, path);
-		else if (!same_file(image, entry->file, path))
+		else if (image->log->files[entry->file].is_link ?
+		    !same_link(&image->files[entry->file], path) :
+		    !same_file(image, entry->file, path))
 			bad = strdup(path);
 		free(path);
 	}

@@ -38,6 +38,8 @@ struct replay {
 	size_t cut;
 	size_t states;
 	uint64_t random;
+	bool promise; /* a promise was just made */
+	bool started; /* what came before was there at the start */
 	bool stop;
 	char what[2000];
 };
@@ -108,7 +110,8 @@ emit(struct replay *r)
 	struct image image;
 	char dir[4096];
 
-	if (r->stop)
+	if (r->stop || (!r->promise && r->plan->one_in > 1 &&
+	    run_random(&r->random) % r->plan->one_in != 0))
 		return;
 	for (size_t i = 0; i < r->npending; i++)
 		state.whole = state.whole &&
@@ -279,7 +282,7 @@ covers(const struct replay_log *log, size_t file, struct pending *p)
 
 	if (!log->files[file].is_dir)
 		return e->name == NULL && e->file == file;
-	if (e->kind != RECORD_RENAME)
+	if (e->kind != RECORD_RENAME && e->kind != RECORD_EXCHANGE)
 		return e->name != NULL && e->dir == file;
 	p->synced[0] |= e->dir == file;
 	p->synced[1] |= e->dir2 == file;
@@ -315,8 +318,8 @@ settle_newest_write(struct replay *r, size_t file)
 static void
 add_call(struct replay *r, const struct replay_event *event)
 {
-	/* Its bytes may be any at every time. */
-	if (event->name == NULL && r->log->files[event->file].mapped) {
+	/* It was there already, or its bytes may be any at every time. */
+	if (!r->started || (event->name == NULL && r->log->files[event->file].mapped)) {
 		image_apply(&r->disk, event, IMAGE_ALL, 0);
 		return;
 	}
@@ -335,8 +338,13 @@ step(struct replay *r, const struct replay_event *event)
 	case RECORD_MAPPED:
 	case RECORD_MARK:
 		break;
+	case RECORD_START:
+		r->started = true;
+		break;
 	case RECORD_PROMISE:
+		r->promise = true;
 		enumerate(r, false);
+		r->promise = false;
 		break;
 	case RECORD_WRITTEN:
 		if (!(forgets & REPLAY_FORGET_WRITTEN))
@@ -346,6 +354,11 @@ step(struct replay *r, const struct replay_event *event)
 		if (!(forgets & (r->log->files[event->file].is_dir ?
 		    REPLAY_FORGET_DIRS : REPLAY_FORGET_FILES)))
 			settle(r, event->file);
+		break;
+	case RECORD_SYNC_ALL:
+		for (size_t i = 0; i < r->npending; i++)
+			image_apply(&r->disk, r->pending[i].event, IMAGE_ALL, 0);
+		r->npending = 0;
 		break;
 	default:
 		add_call(r, event);
@@ -364,6 +377,10 @@ replay_states(const struct replay_log *log, const struct replay_plan *plan,
 	r.order = calloc(log->count + 1, sizeof(*r.order));
 	need(r.pending != NULL && r.fates != NULL && r.order != NULL);
 	image_init(&r.disk, log);
+	r.started = true;
+	for (size_t i = 0; i < log->count; i++)
+		if (log->events[i].kind == RECORD_START)
+			r.started = false;
 	for (size_t i = 0; i < log->count && !r.stop; i++) {
 		r.cut = i + 1;
 		step(&r, &log->events[i]);

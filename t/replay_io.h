@@ -24,6 +24,8 @@ struct replay_plan {
 	unsigned random;  /* how many of each of these */
 	unsigned torn;    /* ways to tear each write */
 	unsigned forgets; /* REPLAY_FORGET_ */
+	unsigned one_in;  /* only one of so many states, at random, but all of those after a
+	                     promise; 0 and 1: all */
 	size_t forgets_one; /* the sync that is the n-th event; 0 for none */
 	uint64_t seed;
 };

@@ -16,7 +16,7 @@ add_file(struct replay_log *log, uint64_t inode, bool is_dir)
 {
 	log->files = realloc(log->files, (log->nfiles + 1) * sizeof(*log->files));
 	need(log->files != NULL);
-	log->files[log->nfiles] = (struct replay_file){ inode, is_dir, false };
+	log->files[log->nfiles] = (struct replay_file){ inode, is_dir, false, false };
 	return log->nfiles++;
 }
 
@@ -29,6 +29,15 @@ find_file(const struct replay_log *log, uint64_t inode)
 			return i - 1;
 	need(!"a file that was not there at the start nor seen being made");
 	return 0;
+}
+
+static bool
+has_file(const struct replay_log *log, uint64_t inode)
+{
+	for (size_t i = 0; i < log->nfiles; i++)
+		if (log->files[i].inode == inode)
+			return true;
+	return false;
 }
 
 static const char *
@@ -67,9 +76,27 @@ read_files(struct replay_log *log, struct replay_event *event,
 		break;
 	case RECORD_CREATE:
 	case RECORD_MKDIR:
+		/* Of a file with several names at the start, each was noted as one. */
+		if (!log->started && has_file(log, head->file)) {
+			event->kind = RECORD_LINK;
+			event->file = find_file(log, head->file);
+			break;
+		}
 		event->file = add_file(log, head->file,
 		    event->kind == RECORD_MKDIR);
 		break;
+	case RECORD_EXCHANGE:
+		event->file = find_file(log, head->file);
+		event->other = find_file(log, head->offset);
+		break;
+	case RECORD_SYMLINK:
+		event->file = add_file(log, head->file, false);
+		log->files[event->file].is_link = true;
+		break;
+	case RECORD_START:
+		log->started = true;
+		break;
+	case RECORD_SYNC_ALL:
 	case RECORD_REMOVE:
 	case RECORD_MARK:
 	case RECORD_PROMISE:

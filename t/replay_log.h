@@ -14,6 +14,7 @@
 struct replay_event {
 	enum record_kind kind;
 	size_t file, dir, dir2;
+	size_t other;              /* of RECORD_EXCHANGE */
 	const char *name, *name2;  /* NULL if it has none */
 	uint64_t offset;
 	const unsigned char *data;
@@ -22,7 +23,7 @@ struct replay_event {
 
 struct replay_file {
 	uint64_t inode;
-	bool is_dir;
+	bool is_dir, is_link;
 	bool mapped; /* for writing, at some time */
 };
 
@@ -33,6 +34,7 @@ struct replay_log {
 	size_t count;
 	struct replay_file *files; /* the first is the root */
 	size_t nfiles;
+	bool started; /* what was there at the start has been read */
 };
 
 /** Read a log; ends the process if it cannot be one. */

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../sample.h"
+#include "jobs.h"
 
-enum { KILLS, ACKNOWLEDGED };
+enum { KILLS, ACKNOWLEDGED, FINISHED };
 
 static const struct sample_range sizes = { 8, 6000 };
 
@@ -153,7 +155,8 @@ writers_round(uint64_t seed, const char *dir)
 		for (unsigned i = 0; i < WRITERS; i++) {
 			const uint64_t enough = w[i].done + run_random(&random) % 4;
 
-			while (w[i].done < enough)
+			/* The others may keep the lock for long. */
+			for (unsigned n = 0; n < 2000 && w[i].done < enough; n++)
 				usleep(100);
 			torture_sleep(&random, 3000);
 			need(torture_kill(pids[i]));
@@ -174,17 +177,76 @@ writers_round(uint64_t seed, const char *dir)
 	}
 }
 
+/* ---- commands ----------------------------------------------------------------------- */
+
+#define KILLS_A_JOB 6
+
+static void
+exec_job(void *ctx)
+{
+	job_exec(ctx, 0, false);
+}
+
+/* Kill the command at a step or at a moment. False if it had ended before. */
+static bool
+kill_job(struct job_run *run, uint64_t *random)
+{
+	/* Threads and timers make runs differ. */
+	const uint64_t step = 1 + run_random(random) % (run->steps + run->steps / 8 + 1);
+	const uint64_t dice = run_random(random) % 8;
+	int status;
+
+	if (dice < 2) {
+		const pid_t pid = child_start(exec_job, run);
+
+		torture_sleep(random, 60000);
+		kill(pid, SIGKILL);
+		status = child_wait(pid);
+	} else {
+		status = job_command(run, step, dice % 2 == 0);
+	}
+	/* Killed before, it may have done everything: see JOB_ONCE. */
+	need(status < 2 || status == 128 + SIGKILL || run->job->flags & JOB_ONCE);
+	torture_count(KILLS, status == 128 + SIGKILL);
+	return status == 128 + SIGKILL;
+}
+
+/* The command is killed, once or several times, and then ends its work. */
+static void
+job_round(uint64_t seed, const char *dir)
+{
+	const struct job *job = job_find(torture_case_name());
+	uint64_t random = seed;
+	struct job_run run;
+
+	job_start(&run, job, dir, seed);
+	for (unsigned i = 0; i < KILLS_A_JOB; i++) {
+		job_reset(&run);
+		do {
+			const bool killed = kill_job(&run, &random);
+
+			job_copy("state", "look");
+			job_check(&run, "look", killed ? JOB_KILLED : JOB_DONE);
+			torture_remove("look");
+		} while (run_random(&random) % 3 == 0);
+		job_finish(&run);
+		torture_count(FINISHED, 1);
+	}
+	job_end(&run);
+}
+
 int
 main(void)
 {
-	static const struct torture_case cases[] = {
-		{ "writers", writers_round, 4 },
-		{ NULL, NULL, 0 }
+	static struct torture_case cases[JOBS_MAX + 2] = {
+		{ "writers", writers_round, 3 },
 	};
 	static const struct torture attack = {
 		.name = "kills", .cases = cases,
-		.counts = { "kills", "changes acknowledged" }
+		.counts = { "kills", "changes acknowledged", "commands finished" }
 	};
 
+	for (unsigned i = 0; jobs[i].name != NULL; i++)
+		cases[i + 1] = (struct torture_case){ jobs[i].name, job_round, 1 };
 	return torture_run(&attack);
 }

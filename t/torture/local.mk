@@ -10,12 +10,27 @@ check_LTLIBRARIES += libtorture.la
 libtorture_la_SOURCES = t/torture/torture.c t/torture/torture.h
 torture_ldadd = libtorture.la $(LDADD)
 
+# Commands of the tool that are cut off, for several attacks.
+torture_jobs = t/torture/jobs.c t/torture/jobs.h t/torture/tree.c t/torture/tree.h \
+	t/record_io.h t/replay_log.c t/replay_log.h
+torture_tools = cachex record_io.la t/bad_producer t/mkdataset t/mkrecords
+
 # ---- kills: kill -9 of everything that writes
 
 torture_programs += t/torture/kills
 torture_weights += kills=3
-t_torture_kills_SOURCES = t/torture/kills.c
+t_torture_kills_SOURCES = t/torture/kills.c $(torture_jobs)
 t_torture_kills_LDADD = $(torture_ldadd)
+EXTRA_t_torture_kills_DEPENDENCIES = $(torture_tools)
+
+# ---- power: a loss of power while commands write
+
+torture_programs += t/torture/power
+torture_weights += power=3
+t_torture_power_SOURCES = t/torture/power.c t/replay_image.c t/replay_image.h \
+	t/replay_io.c t/replay_io.h $(torture_jobs)
+t_torture_power_LDADD = $(torture_ldadd)
+EXTRA_t_torture_power_DEPENDENCIES = $(torture_tools)
 
 # ---- all of them
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #define MOST_FAILURES 10
 
 static _Atomic uint64_t *counts; /* shared with the rounds */
+static const char *case_name;    /* in a round */
+static char builddir[PATH_MAX];
 
 /* ---- for rounds ------------------------------------------------------------------- */
 
@@ -30,6 +33,23 @@ torture_shared(size_t size)
 
 	need(at != MAP_FAILED);
 	return at;
+}
+
+const char *
+torture_built(const char *name)
+{
+	static char paths[8][PATH_MAX + 100];
+	static unsigned turn;
+	char *path = paths[turn++ % 8];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", builddir, name);
+	return path;
+}
+
+const char *
+torture_case_name(void)
+{
+	return case_name;
 }
 
 void
@@ -129,6 +149,7 @@ run_round(const struct run *r, const struct torture_case *c, const char *dir)
 	need(pid != -1);
 	if (pid == 0) {
 		setpgid(0, 0);
+		case_name = c->name;
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		c->round(r->seed, dir);
@@ -302,8 +323,10 @@ torture_run(const struct torture *attack)
 {
 	const unsigned seconds = number_of("TORTURE_SECONDS", 0);
 	struct run r = { .attack = attack, .seed = run_seed() };
+	const char *dir = getenv("builddir");
 	sigset_t set;
 
+	need(realpath(dir != NULL ? dir : ".", builddir) != NULL);
 	if (getenv("TORTURE_CASE") != NULL)
 		r.wanted = find_case(attack, getenv("TORTURE_CASE"));
 	r.random = r.seed;

@@ -39,6 +39,13 @@ struct torture {
  */
 int torture_run(const struct torture *attack);
 
+/** A path in the build directory, absolute: rounds may change their working directory. In
+ *  a few buffers that are used in turn. */
+const char *torture_built(const char *name);
+
+/** The name of the case that the caller's round is of. */
+const char *torture_case_name(void);
+
 /** Add to the count number @p which; from any process of the round. */
 void torture_count(unsigned which, uint64_t n);
 
