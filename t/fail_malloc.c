@@ -51,7 +51,9 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_aligned_alloc(size_t unit, size_t size);
 int __real_posix_memalign(void **out, size_t unit, size_t size);
+void *__real_reallocarray(void *old, size_t n, size_t size);
 char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
 int __real_vasprintf(char **out, const char *format, va_list ap)
     __attribute__((format(printf, 2, 0)));
 
@@ -60,7 +62,9 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_aligned_alloc(size_t unit, size_t size);
 int __wrap_posix_memalign(void **out, size_t unit, size_t size);
+void *__wrap_reallocarray(void *old, size_t n, size_t size);
 char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
 int __wrap_vasprintf(char **out, const char *format, va_list ap)
     __attribute__((format(printf, 2, 0)));
 int __wrap_asprintf(char **out, const char *format, ...)
@@ -100,6 +104,18 @@ char *
 __wrap_strdup(const char *text)
 {
 	return fails() ? NULL : __real_strdup(text);
+}
+
+void *
+__wrap_reallocarray(void *old, size_t n, size_t size)
+{
+	return fails() ? NULL : __real_reallocarray(old, n, size);
+}
+
+char *
+__wrap_strndup(const char *text, size_t size)
+{
+	return fails() ? NULL : __real_strndup(text, size);
 }
 
 int

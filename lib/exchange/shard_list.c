@@ -71,29 +71,43 @@ append(struct lc__shard_list *list, char *path)
 	return LC_OK;
 }
 
-static bool
-is_of_mode(const char *dir, const char *name, mode_t mode)
+/* The path of an entry, NULL if it is not of this type. A link to nothing has no type. */
+static lc_status
+path_of_type(const char *dir, const char *name, mode_t type, char **out)
 {
 	char *path = lc__path_join(dir, name);
+	lc_status status = LC_OK;
 	struct stat st;
-	const bool is = path != NULL && stat(path, &st) == 0 &&
-	    (st.st_mode & S_IFMT) == mode;
 
+	*out = NULL;
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	if (stat(path, &st) == 0) {
+		if ((st.st_mode & S_IFMT) == type) {
+			*out = path;
+			return LC_OK;
+		}
+	} else if (errno != ENOENT && errno != ELOOP) {
+		status = lc__error_sys(errno, "%s: stat", path);
+	}
 	free(path);
-	return is;
+	return status;
 }
 
 static lc_status
 add_archives(struct lc__shard_list *list, const char *dir, struct dirent **entries,
     int n)
 {
-	lc_status status = LC_OK;
+	for (int i = 0; i < n; i++) {
+		char *path;
 
-	for (int i = 0; i < n && status == LC_OK; i++)
-		if (lc__is_tar_name(entries[i]->d_name) &&
-		    is_of_mode(dir, entries[i]->d_name, S_IFREG))
-			status = append(list, lc__path_join(dir, entries[i]->d_name));
-	return status;
+		if (!lc__is_tar_name(entries[i]->d_name))
+			continue;
+		return_if_error(path_of_type(dir, entries[i]->d_name, S_IFREG, &path));
+		if (path != NULL)
+			return_if_error(append(list, path));
+	}
+	return LC_OK;
 }
 
 static lc_status read_directory(struct lc__shard_list *list, const char *dir,
@@ -107,13 +121,11 @@ add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries
 	for (int i = 0; i < n && status == LC_OK; i++) {
 		char *path;
 
-		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0 ||
-		    !is_of_mode(dir, entries[i]->d_name, S_IFDIR))
+		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0)
 			continue;
-		path = lc__path_join(dir, entries[i]->d_name);
-		if (path == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-		status = read_directory(list, path, false);
+		return_if_error(path_of_type(dir, entries[i]->d_name, S_IFDIR, &path));
+		if (path != NULL)
+			status = read_directory(list, path, false);
 		free(path);
 	}
 	return status;
