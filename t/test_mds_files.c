@@ -13,6 +13,8 @@
 #include "base/fileio.h"
 #include "exchange/incoming.h"
 #include "exchange/outgoing.h"
+#include "format/value_json.h"
+#include "made_image.h"
 #include "need.h"
 
 static const struct lc__incoming_format *const in = &lc__incoming_mds;
@@ -470,6 +472,199 @@ START_TEST(replaced_and_dry)
 }
 END_TEST
 
+/* ---- columns that only come in ---------------------------------------------------- */
+
+/* A directory with one shard of one sample: of a column "id" and of a column "x". */
+static char *
+make_set(const char *id_encoding, const void *id, uint32_t id_size, const char *encoding,
+    const void *bytes, uint32_t size)
+{
+	char *dir = fresh(), *path = lc__path_join(dir, "shard.00000.mds");
+	char *index = lc__path_join(dir, "index.json");
+	const uint32_t head[] = { 1, 12, 12 + 8 + id_size + size, id_size, size };
+	struct lc__buf shard = { 0 }, text = { 0 };
+
+	ck_assert_int_eq(mkdir(dir, 0777), 0);
+	lc__buf_append(&shard, head, sizeof(head));
+	lc__buf_append(&shard, id, id_size);
+	lc__buf_append(&shard, bytes, size);
+	lc__buf_printf(&text, "{\"shards\":[{\"column_encodings\":[\"%s\",\"%s\"],"
+	    "\"column_names\":[\"id\",\"x\"],\"column_sizes\":[null,null],"
+	    "\"compression\":null,\"format\":\"mds\",\"hashes\":[],\"raw_data\":"
+	    "{\"basename\":\"shard.00000.mds\",\"bytes\":%zu,\"hashes\":{}},"
+	    "\"samples\":1,\"size_limit\":null,\"version\":2,\"zip_data\":null}],"
+	    "\"version\":2}", id_encoding, encoding, shard.size);
+	assert_ok(lc__write_file_atomic(path, shard.data, shard.size));
+	assert_ok(lc__write_file_atomic(index, text.data, text.size));
+	lc__buf_free(&shard);
+	lc__buf_free(&text);
+	free(path);
+	free(index);
+	return dir;
+}
+
+#define PIXELS(width, height, mode_size, mode, data) \
+	width "\0\0\0" height "\0\0\0" mode_size "\0\0\0" mode data
+#define RGB PIXELS("\2", "\1", "\3", "RGB", "abcdef")
+#define LA PIXELS("\1", "\2", "\2", "LA", "abcd")
+#define GREY PIXELS("\2", "\2", "\1", "L", "abcd")
+
+#define LIST(count) "\0\0\0\0" count "\0\0\0" /* then the sizes of its elements */
+
+static const struct {
+	const char *encoding, *bytes;
+	uint32_t size;
+	bool raw, keep_alpha;
+	enum lc__image_layout layout;
+	uint64_t max_pixels;
+	const char *want;  /* as JSON, or the error's text */
+} image_rows[] = {
+#define B(bytes) bytes, sizeof(bytes) - 1
+	{ "pil", B(RGB), false, false, LC__IMAGE_HWC, 0,
+	    "{\"$tensor\":\"u8[1,2,3]\",\"data\":\"YWJjZGVm\"}" },
+	{ "pil", B(RGB), false, false, LC__IMAGE_CHW, 0,
+	    "{\"$tensor\":\"u8[3,1,2]\",\"data\":\"YWRiZWNm\"}" },
+	{ "pil", B(LA), false, false, LC__IMAGE_HWC, 0,
+	    "{\"$tensor\":\"u8[2,1,1]\",\"data\":\"YWM=\"}" },
+	{ "pil", B(LA), false, true, LC__IMAGE_HWC, 0,
+	    "{\"$tensor\":\"u8[2,1,2]\",\"data\":\"YWJjZA==\"}" },
+	{ "pil", B(LA), false, true, LC__IMAGE_CHW, 0,
+	    "{\"$tensor\":\"u8[2,2,1]\",\"data\":\"YWNiZA==\"}" },
+	{ "pil", B(GREY), false, false, LC__IMAGE_CHW, 4,
+	    "{\"$tensor\":\"u8[1,2,2]\",\"data\":\"YWJjZA==\"}" },
+	{ "pil", B(GREY), false, false, LC__IMAGE_HWC, 3,
+	    "an image of 2 x 2 has more pixels than 3" },
+	{ "pil", B("abc"), false, false, LC__IMAGE_HWC, 0, "an image that is cut" },
+	{ "pil", B("abc"), true, false, LC__IMAGE_HWC, 0, "{\"$bytes\":\"YWJj\"}" },
+	{ "jpeg", B("\xff\xd8"), true, false, LC__IMAGE_HWC, 0, "{\"$bytes\":\"/9g=\"}" },
+	{ "list[pil]", B(LIST("\2") "\x10\0\0\0\x12\0\0\0" PIXELS("\1", "\1", "\2", "LA", "xy")
+	    LA), false, false, LC__IMAGE_HWC, 0, "[{\"$tensor\":\"u8[1,1,1]\",\"data\":"
+	    "\"eA==\"},{\"$tensor\":\"u8[2,1,1]\",\"data\":\"YWM=\"}]" },
+	{ "list[pil]", B(LIST("\2") "\x0f\0\0\0\x12\0\0\0" PIXELS("\1", "\1", "\2", "LA", "x")
+	    LA), false, false, LC__IMAGE_HWC, 0, "image 0: an image of 1 x 1 with 1 bytes" },
+	{ "list[pil]", B(LIST("\0")), false, false, LC__IMAGE_HWC, 0, "[]" },
+	{ "list[png]", B(LIST("\1") "\3\0\0\0abc"), false, false, LC__IMAGE_HWC, 0,
+	    "image 0: neither .npy nor a JPEG or PNG image" },
+	{ "list[jpeg]", B(LIST("\1") "\4\0\0\0abc"), false, false, LC__IMAGE_HWC, 0,
+	    "a list whose elements do not fill it" },
+	{ "jpeg_array", B("\1\0\0\0\3\0\0\0abc"), false, false, LC__IMAGE_HWC, 0,
+	    "image 0: neither .npy nor a JPEG or PNG image" },
+#undef B
+};
+
+START_TEST(images)
+{
+	const struct lc__incoming_how how = { .limit = 1 << 20, .raw = image_rows[_i].raw,
+	    .images = { .keep_alpha = image_rows[_i].keep_alpha,
+	    .layout = image_rows[_i].layout, .max_pixels = image_rows[_i].max_pixels } };
+	const char *want = image_rows[_i].want;
+	struct lc__loaded loaded = { 0 }, wanted = { 0 };
+	char *dir = make_set("str", "a", 1, image_rows[_i].encoding, image_rows[_i].bytes,
+	    image_rows[_i].size);
+	void *file;
+	lc_id id;
+
+	assert_ok(in->open(dir, &how, &file));
+	assert_ok(in->next(file, &id));
+	if (strchr("{[", *want) != NULL) {
+		assert_ok(in->load(file, &loaded));
+		assert_ok(lc__value_json_read(want, strlen(want), NULL, NULL, &wanted));
+		ck_assert(lc_value_equal(loaded.value, wanted.value));
+	} else {
+		ck_assert_int_ne(in->load(file, &loaded), LC_OK);
+		ck_assert_msg(strstr(lc_last_error()->text, want) != NULL,
+		    "%s", lc_last_error()->text);
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+		    "/shard.00000.mds: sample 0: column 'x': "));
+	}
+	lc__loaded_free(&loaded);
+	lc__loaded_free(&wanted);
+	in->close(file);
+	free(dir);
+}
+END_TEST
+
+/* A picture keeps its pixels, however it came. */
+START_TEST(images_of_other_formats)
+{
+	static const uint8_t pixels[] = { 1, 2, 3, 250, 0, 9 };
+	const struct lc__incoming_how how = { .limit = 1 << 20 };
+	struct lc__loaded loaded = { 0 };
+	struct lc__buf png = { 0 };
+	lc_tensor tensor;
+	char *dir;
+	void *file;
+	lc_id id;
+
+	make_png_of(pixels, 2, 1, 3, &png);
+	dir = make_set("str", "a", 1, "png", png.data, (uint32_t)png.size);
+	assert_ok(in->open(dir, &how, &file));
+	assert_ok(in->next(file, &id));
+	assert_ok(in->load(file, &loaded));
+	assert_ok(lc_value_as_tensor(loaded.value, &tensor));
+	ck_assert_uint_eq(tensor.nbytes, sizeof(pixels));
+	ck_assert_mem_eq(tensor.data, pixels, sizeof(pixels));
+	lc__loaded_free(&loaded);
+	in->close(file);
+	lc__buf_free(&png);
+	free(dir);
+}
+END_TEST
+
+static const struct {
+	const char *encoding, *bytes;
+	uint32_t size;
+	const char *id;    /* NULL: the error */
+	const char *error;
+} id_rows[] = {
+	{ "str", "ab", 2, "ab", NULL },
+	{ "bytes", "a\xff", 2, "a\xff", NULL },
+	{ "str_int", "0012", 4, "0012", NULL },
+	{ "int", "\xfd\xff\xff\xff\xff\xff\xff\xff", 8, "-3", NULL },
+	{ "uint64", "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "18446744073709551615", NULL },
+	{ "uint8", "\x07", 1, "7", NULL },
+	{ "int16", "\x00\x80", 2, "-32768", NULL },
+	{ "str", "", 0, NULL, "sample 0: id of 0 bytes is no cache_id, which has 1 to " },
+	{ "int", "abc", 3, NULL, "sample 0" },
+	/* Without a column that names, by the place. */
+	{ "float32", "\0\0\0\0", 4, "shard.00000.mds:0", NULL },
+	{ "float64", "\0\0\0\0\0\0\0\0", 8, "shard.00000.mds:0", NULL },
+	{ "float16", "\0\0", 2, "shard.00000.mds:0", NULL },
+	{ "json", "1", 1, "shard.00000.mds:0", NULL },
+};
+
+START_TEST(ids)
+{
+	struct lc__incoming_how how = { .limit = 1 << 20 };
+	char *dir = make_set(id_rows[_i].encoding, id_rows[_i].bytes, id_rows[_i].size,
+	    "str", "x", 1);
+	const bool by_place = id_rows[_i].id != NULL && id_rows[_i].id[0] == 's';
+	struct lc__loaded loaded = { 0 };
+	void *file;
+	lc_id id;
+
+	how.id = by_place ? NULL : "id";
+	assert_ok(in->open(dir, &how, &file));
+	if (id_rows[_i].id != NULL) {
+		assert_ok(in->next(file, &id));
+		ck_assert_uint_eq(id.size, strlen(id_rows[_i].id));
+		ck_assert_mem_eq(id.data, id_rows[_i].id, id.size);
+	} else {
+		assert_ok(in->next(file, &id));
+		ck_assert_int_ne(in->load(file, &loaded), LC_OK);
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text, id_rows[_i].error));
+	}
+	in->close(file);
+	if (by_place) {
+		how.id = "id";
+		ck_assert_int_eq(in->open(dir, &how, &file), LC_INVALID);
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+		    ": no column 'id' of text, bytes or integers in every shard"));
+	}
+	free(dir);
+}
+END_TEST
+
 /* ---- damage --------------------------------------------------------------------- */
 
 static void
@@ -596,6 +791,9 @@ main(void)
 	tcase_add_loop_test(tc, many_shards, 0, 2);
 	tcase_add_test(tc, groups);
 	tcase_add_test(tc, replaced_and_dry);
+	tcase_add_loop_test(tc, images, 0, ROWS(image_rows));
+	tcase_add_test(tc, images_of_other_formats);
+	tcase_add_loop_test(tc, ids, 0, ROWS(id_rows));
 	tcase_add_loop_test(tc, damaged, 0, ROWS(damage_rows));
 	tcase_add_test(tc, mutated);
 	suite_add_tcase(suite, tc);

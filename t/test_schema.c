@@ -415,6 +415,68 @@ END_TEST
 
 #define ROWS(table) (int)(sizeof(table) / sizeof(table[0]))
 
+/* ---- words ---------------------------------------------------------------- */
+
+static lc_status
+parse_policy(const char *name, unsigned *out)
+{
+	lc_policy policy = LC_EVOLVE;
+	const lc_status status = lc_policy_parse(name, &policy);
+
+	*out = (unsigned)policy;
+	return status;
+}
+
+static lc_status
+parse_evict(const char *name, unsigned *out)
+{
+	lc_evict evict = LC_EVICT_OLDEST;
+	const lc_status status = lc_evict_parse(name, &evict);
+
+	*out = (unsigned)evict;
+	return status;
+}
+
+static const char *
+policy_name(unsigned i)
+{
+	return lc_policy_name((lc_policy)i);
+}
+
+static const char *
+evict_name(unsigned i)
+{
+	return lc_evict_name((lc_evict)i);
+}
+
+/* What settings choose from: two words each, by their numbers. */
+static const struct {
+	const char *words[2], *unknown;
+	const char *(*name)(unsigned i);
+	lc_status (*parse)(const char *name, unsigned *out);
+} choices[] = {
+	{ { "evolve", "strict" }, "Strict", policy_name, parse_policy },
+	{ { "oldest", "unread" }, "unrea", evict_name, parse_evict },
+};
+
+START_TEST(words)
+{
+	unsigned got;
+
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_str_eq(choices[_i].name(i), choices[_i].words[i]);
+		assert_ok(choices[_i].parse(choices[_i].words[i], &got));
+		ck_assert_uint_eq(got, i);
+	}
+	ck_assert_ptr_null(choices[_i].name(2));
+	ck_assert_ptr_null(choices[_i].name((unsigned)-1));
+	assert_status(choices[_i].parse("", &got), LC_INVALID);
+	assert_status(choices[_i].parse(NULL, &got), LC_INVALID);
+	assert_status(choices[_i].parse(choices[_i].unknown, &got), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, choices[_i].unknown));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -433,6 +495,7 @@ main(void)
 	tcase_add_test(tc, comparing_many);
 	tcase_add_test(tc, walking);
 	tcase_add_test(tc, cutting);
+	tcase_add_loop_test(tc, words, 0, ROWS(choices));
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
