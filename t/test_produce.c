@@ -108,6 +108,8 @@ static const struct {
 	{ "errors", 6, 3, 2, 1, 0, 1, 0, 0, 0, 0, "odd item ?" },
 	{ "deep", 3, 3, 1, 1, 0, 1, 0, 0, 0, 0, ": nested deeper than 64" },
 	{ "closes-stdout", 2, 2, 2, 1, 0, 2, 2, 0, 0, 1, "' closed its standard output" },
+	/* Its request is in the pipe already. */
+	{ "closes-stdin", 2, 2, 2, 1, 0, 2, 2, 0, 0, 1, "' closed its standard input" },
 	{ "stray", 1, 1, 0, 1, 0, 1, 0, 0, ANY, 0, NULL },
 };
 

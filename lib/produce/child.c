@@ -2,6 +2,7 @@
 #include "produce/child.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +223,19 @@ lc__child_listen(struct lc__child *child)
 }
 
 /* ---- the end -------------------------------------------------------------------------- */
+
+/* A pipe without a reader is an error, whatever is waited for, and says still what it
+ * holds. Small requests are in it as a whole before the producer closes it: no write would
+ * fail then. */
+bool
+lc__child_closed_input(const struct lc__child *child)
+{
+	struct pollfd in = { .fd = child->process.in };
+	int unread;
+
+	return in.fd != -1 && poll(&in, 1, 0) == 1 && (in.revents & POLLERR) != 0 &&
+	    ioctl(in.fd, FIONREAD, &unread) == 0 && unread > 0;
+}
 
 /* What a pipe holds can be asked for after its reader is gone. */
 bool

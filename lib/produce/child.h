@@ -76,6 +76,9 @@ void lc__child_listen(struct lc__child *child);
 
 /** No more requests: it sees the end of its standard input when it has read all. */
 void lc__child_retire(struct lc__child *child);
+/** True if it has closed its standard input before it read all that was sent: there will be
+ *  no answer to that. */
+bool lc__child_closed_input(const struct lc__child *child);
 /** True if it cannot have begun on the oldest request: no byte of it has been read. To be
  *  asked before it is stopped. */
 bool lc__child_untouched(const struct lc__child *child);

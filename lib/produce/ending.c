@@ -132,6 +132,8 @@ lc__producing_look_after(struct lc__producing *run, struct lc__child *child, boo
 {
 	const uint64_t limit = limit_of(run, child);
 
+	if (tick && lc__child_closed_input(child))
+		child->broken = true;
 	if (is_leaving(child) && !child->leaving) {
 		child->leaving = true;
 		child->left_ns = run->clock_ns;
