@@ -13,15 +13,30 @@ torture_ldadd = libtorture.la $(LDADD)
 # Commands of the tool that are cut off, for several attacks.
 torture_jobs = t/torture/jobs.c t/torture/jobs.h t/torture/tree.c t/torture/tree.h \
 	t/record_io.h t/replay_log.c t/replay_log.h
+torture_writers = t/torture/writers.c t/torture/writers.h
 torture_tools = cachex record_io.la t/bad_producer t/mkdataset t/mkrecords
 
 # ---- kills: kill -9 of everything that writes
 
 torture_programs += t/torture/kills
 torture_weights += kills=3
-t_torture_kills_SOURCES = t/torture/kills.c $(torture_jobs)
+t_torture_kills_SOURCES = t/torture/kills.c $(torture_jobs) $(torture_writers)
 t_torture_kills_LDADD = $(torture_ldadd)
 EXTRA_t_torture_kills_DEPENDENCIES = $(torture_tools)
+
+# ---- overlap: everything at once in one module
+
+torture_programs += t/torture/overlap
+torture_weights += overlap=2
+t_torture_overlap_SOURCES = t/torture/overlap.c $(torture_writers)
+t_torture_overlap_LDADD = $(torture_ldadd)
+EXTRA_t_torture_overlap_DEPENDENCIES = cachex t/bad_producer
+
+# ---- pages: pages of data.mdb that are not what was written
+
+torture_programs += t/torture/pages
+t_torture_pages_SOURCES = t/torture/pages.c
+t_torture_pages_LDADD = $(torture_ldadd)
 
 # ---- power: a loss of power while commands write
 
