@@ -50,6 +50,9 @@
  *   verified when read, so accidental damage is reported as LC_CORRUPT. Open
  *   only modules whose writers you trust nevertheless; shards and .npy files
  *   may come from anywhere.
+ * - Maps: data.mdb, lock.mdb and shards are read through maps. A program that makes
+ *   one shorter while it is open brings SIGBUS to whoever reads there: replace such
+ *   files by rename, never write over them.
  * - Every function that can fail returns an lc_status and leaves the text of
  *   the failure in lc_last_error() of the calling thread. Out-parameters are
  *   written only on success unless said otherwise.
@@ -491,7 +494,10 @@ LC_API void lc_options_init(lc_options *options);
  * @param out        the handle; close it with lc_close() or lc_discard()
  *
  * A module opened twice in one process shares the environment; each handle has
- * its own pending writes.
+ * its own pending writes. The files of a module must be regular files: links are
+ * not followed. Readers too need to write lock.mdb, and the space for it: without
+ * the one it is LC_PERMISSION, without the other LC_NO_SPACE, and what was made of a
+ * new module is taken away.
  *
  * @return LC_OK; LC_INVALID for a bad name or option; LC_NOT_FOUND if the
  * module does not exist and may not be made; LC_NOT_MODULE, LC_VERSION,

@@ -91,7 +91,7 @@ sync_and_close(struct lc__newfile *file)
 {
 	const int fd = file->fd;
 
-	if (fsync(fd) == -1)
+	if (!file->unsynced && fsync(fd) == -1)
 		return lc__error_sys(errno, "%s: fsync", file->path);
 	file->fd = -1;
 	if (close(fd) == -1)
@@ -128,7 +128,7 @@ put_in_place(struct lc__newfile *file, bool replace)
 		status = lc__error_sys(errno, "%s: rename", file->path);
 	if (status != LC_OK)
 		(void)unlink(file->temporary);
-	else
+	else if (!file->unsynced)
 		status = lc__sync_parent(file->path);
 	release(file);
 	return status;

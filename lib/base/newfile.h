@@ -11,6 +11,7 @@
 #ifndef LC_BASE_NEWFILE_H
 #define LC_BASE_NEWFILE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lmdbcache.h"
@@ -20,6 +21,7 @@ struct lc__newfile {
 	char *path;      /* where it will be */
 	char *temporary; /* where it is */
 	int fd;          /* open to read and write; -1 if closed */
+	bool unsynced;   /* set by the caller: nobody misses it after a loss of power */
 };
 
 #define LC__NEWFILE_NONE { .fd = -1 }

@@ -14,9 +14,9 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
+#include "env/lockfile.h"
 #include "pages/pages.h"
 
-#define MAX_READERS 1024
 #define MIN_MAP ((uint64_t)1 << 20)
 
 /* ---- one opens at a time ---------------------------------------------------- */
@@ -90,7 +90,7 @@ try_open_env(struct lc__env *env, uint64_t map_size, int *rc)
 	*rc = mdb_env_create(&env->mdb);
 	if (*rc != 0)
 		return lc__env_error(env, *rc, "open");
-	mdb_env_set_maxreaders(env->mdb, MAX_READERS);
+	mdb_env_set_maxreaders(env->mdb, LC__MAX_READERS);
 	mdb_env_set_maxdbs(env->mdb, LC__TABLES + 8);
 	mdb_env_set_mapsize(env->mdb, (size_t)map_size);
 	*rc = open_one_at_a_time(env, flags);
@@ -166,7 +166,7 @@ check_pages(struct lc__env *env, const struct lc__pages_options *options)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
-	fd = lc__open(path, O_RDONLY);
+	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else
@@ -388,7 +388,7 @@ check_same_file(const struct lc__env *env)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
-	rc = stat(path, &st) == 0 ? 0 : errno;
+	rc = lstat(path, &st) == 0 ? 0 : errno;
 	free(path);
 	if (rc != 0)
 		return lc__error_sys(rc, "%s: data.mdb is gone since it was "
@@ -414,12 +414,32 @@ check_opened_file(const struct lc__env *env)
 	return LC_OK;
 }
 
+static lc_status
+prepare_lock(const struct lc__env *env)
+{
+	char *path = lc__path_join(env->path, "lock.mdb");
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+	status = lc__lockfile_prepare(path, true);
+	free(path);
+	return status;
+}
+
+/*
+ * LMDB opens both files by their names, whatever they have become since they were
+ * looked at. Data that is another file then is noticed, and nothing is written to it.
+ * Of the lock file LMDB does not tell: who may rename files in the directory at that
+ * moment can make LMDB write a lock file's header over another file of this user.
+ */
 lc_status
 lc__env_attach(struct lc__env *env, bool create)
 {
 	lc_status status;
 
 	return_if_error(check_same_file(env));
+	return_if_error(prepare_lock(env));
 	return_if_error(open_env(env));
 	status = check_opened_file(env);
 	if (status == LC_OK)

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
+#include "env/lockfile.h"
 #include "pages/page_layout.h"
 #include "pages/pages.h"
 
@@ -97,7 +98,8 @@ find_place(struct lc__foreign *f, const char *path)
 
 /* ---- opening -------------------------------------------------------------------- */
 
-/* Can writers be told of a reader, and without leaving a new file there? */
+/* Can writers be told of a reader, and without leaving a new file there? Where the
+ * lock file lacks space that the disk has not, it is read without. */
 static bool
 has_lock_file(const struct lc__foreign *f)
 {
@@ -106,7 +108,8 @@ has_lock_file(const struct lc__foreign *f)
 
 	lc__buf_printf(&name, "%s%s", f->place, f->file ? "-lock" : "/lock.mdb");
 	lc__buf_append(&name, "", 1);
-	has = !name.failed && access((const char *)name.data, R_OK | W_OK) == 0;
+	has = !name.failed && access((const char *)name.data, R_OK | W_OK) == 0 &&
+	    lc__lockfile_prepare((const char *)name.data, false) == LC_OK;
 	lc__buf_free(&name);
 	return has;
 }

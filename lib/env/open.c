@@ -16,6 +16,7 @@
 #include "base/fileio.h"
 #include "env/dirlock.h"
 #include "env/env_private.h"
+#include "env/lockfile.h"
 #include "pages/pages.h"
 
 /* The environments open in this process. LMDB's lock file breaks if one is
@@ -110,6 +111,19 @@ check_header(int fd, const char *path, const char *dir, bool create,
 	    path);
 }
 
+static lc_status
+prepare_lock(const char *dir)
+{
+	char *path = lc__path_join(dir, "lock.mdb");
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	status = lc__lockfile_prepare(path, true);
+	free(path);
+	return status;
+}
+
 /*
  * Touch data.mdb before anyone maps it: on overlayfs, opening it for writing
  * copies it up, and a map of the lower file would miss later commits.
@@ -126,17 +140,31 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	fd = lc__open(path, O_RDWR | (create ? O_CREAT : 0), 0666);
 	*read_only = false;
+	fd = lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+	if (fd == -1 && errno == ENOENT && create) {
+		/* Where its lock file has no room, no data.mdb is left. */
+		status = prepare_lock(dir);
+		if (status != LC_OK) {
+			free(path);
+			return status;
+		}
+		fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+	}
 	if (fd == -1 && !want_write && (errno == EACCES || errno == EROFS ||
 	    errno == EPERM)) {
 		*read_only = true;
-		fd = lc__open(path, O_RDONLY);
+		fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	}
-	if (fd == -1 || fstat(fd, st) == -1)
+	if (fd == -1 && errno == ELOOP)
+		status = lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
+		    "followed", path);
+	else if (fd == -1 && (errno == EISDIR || errno == ENXIO))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
+	else if (fd == -1 || fstat(fd, st) == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (!S_ISREG(st->st_mode))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: not a file", path);
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 	else
 		status = check_header(fd, path, dir, create, st);
 	if (fd != -1)
@@ -295,8 +323,13 @@ check_only_ours(const char *dir)
 	return status;
 }
 
+/* What an opening makes. */
+struct making {
+	bool dir, data; /* was not there before */
+};
+
 static lc_status
-prepare_directory(const char *dir, const lc_options *options)
+prepare_directory(const char *dir, const lc_options *options, struct making *making)
 {
 	const bool create = !(options->flags & LC_RDONLY) &&
 	    (options->flags & LC_CREATE);
@@ -304,33 +337,105 @@ prepare_directory(const char *dir, const lc_options *options)
 	char *data;
 	int found;
 
+	making->dir = stat(dir, &st) == -1;
 	if (create)
 		return_if_error(lc__make_dirs(dir));
-	else if (stat(dir, &st) == -1)
+	else if (making->dir)
 		return lc__error_sys(errno, "%s: open", dir);
 	if (!(options->flags & (LC_RDONLY | LC_FORCE_FS)))
 		return_if_error(check_filesystem(dir));
 	data = lc__path_join(dir, "data.mdb");
 	if (data == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	found = stat(data, &st);
+	found = lstat(data, &st);
 	free(data);
+	making->data = found == -1;
 	return found == 0 ? LC_OK : check_only_ours(dir);
+}
+
+/* Does nobody have LMDB's lock file open, nor does it exist? */
+static bool
+is_unused(const char *lock_path)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	const int fd = lc__lockfile_open(lock_path);
+	bool unused;
+
+	if (fd == -1)
+		return errno == ENOENT;
+	unused = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+	close(fd);
+	return unused;
+}
+
+static bool
+has_no_commit(int fd, const char *data)
+{
+	struct lc__pages_meta meta;
+
+	return lc__pages_check_header(fd, data, &meta) == LC_OK && meta.txnid == 0;
+}
+
+/* With the registry's lock and the directory's, alone: remove data that holds nothing
+ * and nobody uses. */
+static void
+remove_unfinished(const char *data, const char *lock)
+{
+	const int fd = lc__open(data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	bool nothing = fd == -1 && errno == ENOENT;
+	struct stat st;
+
+	if (fd != -1) {
+		nothing = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		    find_open(&st) == NULL && (st.st_size == 0 ||
+		    lc__env_is_unfinished(fd) || has_no_commit(fd, data));
+		close(fd);
+	}
+	if (nothing && is_unused(lock)) {
+		(void)unlink(data);
+		(void)unlink(lock);
+	}
+}
+
+/* Take away what was made of a module that could not be made, as on a full disk. The
+ * error stays the one that there was. */
+static void
+take_away(const char *dir, const struct making *making)
+{
+	const lc_error error = *lc_last_error();
+	char *data = lc__path_join(dir, "data.mdb");
+	char *lock = lc__path_join(dir, "lock.mdb");
+	int fd = -1;
+
+	if (data != NULL && lock != NULL && lc__dir_lock(dir, true, &fd) == LC_OK) {
+		pthread_mutex_lock(&registry_lock);
+		remove_unfinished(data, lock);
+		if (making->dir)
+			(void)rmdir(dir);
+		pthread_mutex_unlock(&registry_lock);
+		lc__dir_unlock(fd);
+	}
+	free(data);
+	free(lock);
+	(void)lc__error_raise(&error);
 }
 
 lc_status
 lc__env_open(const char *dir, const lc_options *options, struct lc__env **out)
 {
+	struct making making;
 	int lock = -1;
 	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
-	return_if_error(prepare_directory(dir, options));
+	return_if_error(prepare_directory(dir, options, &making));
 	return_if_error(lc__dir_lock(dir, false, &lock));
 	pthread_mutex_lock(&registry_lock);
 	status = open_locked(dir, options, out);
 	pthread_mutex_unlock(&registry_lock);
 	lc__dir_unlock(lock);
+	if (status != LC_OK && making.data)
+		take_away(dir, &making);
 	return status;
 }
 
@@ -338,10 +443,11 @@ lc_status
 lc__env_open_alone(const char *dir, const lc_options *options,
     struct lc__env **out)
 {
+	struct making making;
 	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
-	return_if_error(prepare_directory(dir, options));
+	return_if_error(prepare_directory(dir, options, &making));
 	pthread_mutex_lock(&registry_lock);
 	status = open_locked(dir, options, out);
 	/* Whoever has it open besides may use it at any time. */

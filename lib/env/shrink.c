@@ -12,6 +12,7 @@
 #include "base/newfile.h"
 #include "env/dirlock.h"
 #include "env/env_private.h"
+#include "env/lockfile.h"
 
 /* The files of a module that is being shrunk. */
 struct shrink {
@@ -33,7 +34,7 @@ lock_others_out(const struct lc__env *env, int *out)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
-	*out = lc__open(path, O_RDWR);
+	*out = lc__lockfile_open(path);
 	free(path);
 	if (*out == -1)
 		return lc__error_sys(errno, "%s: open lock.mdb", env->dir);

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
+#include "env/lockfile.h"
 #include "pages/page_layout.h"
 
 static bool
@@ -71,18 +71,19 @@ lc_status
 lc__env_empty_unfinished(int fd, const char *dir)
 {
 	char *path = lc__path_join(dir, "lock.mdb");
-	lc_status status = LC_OK;
+	lc_status status;
 	int lock;
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	lock = lc__open(path, O_RDWR | O_CREAT, 0666);
-	if (lock == -1)
+	status = lc__lockfile_prepare(path, true);
+	lock = status == LC_OK ? lc__lockfile_open(path) : -1;
+	if (status == LC_OK && lock == -1)
 		status = lc__error_sys(errno, "%s: open", path);
-	else if (!lock_alone(lock))
+	else if (status == LC_OK && !lock_alone(lock))
 		status = lc__error(LC_BUSY, 0, "%s: is being made", dir);
 	/* Look again: now nobody changes it. */
-	else if (lc__env_is_unfinished(fd) && ftruncate(fd, 0) == -1)
+	else if (status == LC_OK && lc__env_is_unfinished(fd) && ftruncate(fd, 0) == -1)
 		status = lc__error_sys(errno, "%s/data.mdb: truncate", dir);
 	if (lock != -1)
 		close(lock);

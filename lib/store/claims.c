@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -38,6 +39,24 @@ lc__claims_after_fork(struct lc__claims *claims)
 
 /* ---- the file ------------------------------------------------------------- */
 
+/* Of what was opened, with errno if it is -1; closes it if it is no file. */
+static lc_status
+check_regular(int fd, const char *path)
+{
+	struct stat st;
+
+	if (fd == -1 && errno == ELOOP)
+		return lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
+		    "followed; remove it", path);
+	if (fd == -1 && errno != EISDIR && errno != ENXIO)
+		return lc__error_sys(errno, "%s: open", path);
+	if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return LC_OK;
+	if (fd != -1)
+		close(fd);
+	return lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
+}
+
 /* Nothing is held while there is only a descriptor to read with: it may go. */
 static lc_status
 open_to_write(struct lc__claims *claims, const char *path)
@@ -46,9 +65,8 @@ open_to_write(struct lc__claims *claims, const char *path)
 
 	if (claims->writable)
 		return LC_OK;
-	fd = lc__open(path, O_RDWR | O_CREAT, 0666);
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: open", path);
+	fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+	return_if_error(check_regular(fd, path));
 	if (claims->fd != -1)
 		close(claims->fd);
 	claims->fd = fd;
@@ -60,13 +78,16 @@ open_to_write(struct lc__claims *claims, const char *path)
 static lc_status
 open_to_ask(struct lc__claims *claims, const char *path)
 {
+	int fd;
+
 	if (claims->fd != -1)
 		return LC_OK;
-	claims->fd = lc__open(path, O_RDONLY);
-	if (claims->fd != -1)
-		return LC_OK;
-	return errno == ENOENT ? LC_NOT_FOUND :
-	    lc__error_sys(errno, "%s: open", path);
+	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	if (fd == -1 && errno == ENOENT)
+		return LC_NOT_FOUND;
+	return_if_error(check_regular(fd, path));
+	claims->fd = fd;
+	return LC_OK;
 }
 
 static lc_status

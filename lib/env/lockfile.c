@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "env/lockfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "base/newfile.h"
+
+/* LMDB needs a slot of 64 bytes for each reader, and some hundred bytes before them. A
+ * file longer than the slots has been as long as LMDB wants it before. */
+#define SLOTS ((off_t)LC__MAX_READERS * 64)
+#define WANTED (SLOTS + 4096)
+
+#define MAGIC 0xbeefc0deU /* its first four bytes */
+
+/* ---- space ------------------------------------------------------------------------ */
+
+/* LMDB's ftruncate() would raise SIGXFSZ. */
+static bool
+is_beyond_limit(off_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (rlim_t)size;
+}
+
+/* The size stays: LMDB takes the number of slots from it, and other processes may have
+ * mapped the file as it is. */
+static int
+reserve(int fd, off_t size)
+{
+	int rc;
+
+	do
+		rc = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size);
+	while (rc == -1 && errno == EINTR);
+	return rc;
+}
+
+static bool
+is_unsupported(int sys)
+{
+	return sys == EOPNOTSUPP || sys == ENOSYS || sys == EINVAL;
+}
+
+/* Give a file that LMDB has made or will make longer the space that it lacks. Where the
+ * file system cannot do that, nothing is safe to do to a file that others may use. */
+static lc_status
+fill_holes(int fd, const struct stat *st, const char *path)
+{
+	const off_t size = st->st_size > SLOTS ? st->st_size : WANTED;
+
+	if (st->st_size <= SLOTS && is_beyond_limit(WANTED))
+		return lc__error_sys(EFBIG, "%s: allocate", path);
+	if (st->st_size > SLOTS && (off_t)st->st_blocks * 512 >= size)
+		return LC_OK;
+	if (reserve(fd, size) == -1 && !is_unsupported(errno))
+		return lc__error_sys(errno, "%s: allocate", path);
+	return LC_OK;
+}
+
+static lc_status
+write_zeros(int fd, off_t size, const char *path)
+{
+	char *zeros = calloc(1, (size_t)size);
+	lc_status status;
+
+	if (zeros == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = lc__write_full(fd, zeros, (size_t)size, path);
+	free(zeros);
+	return status;
+}
+
+/* ---- the file --------------------------------------------------------------------- */
+
+/* Readers write to it too, to say what they read. */
+static lc_status
+refused(int sys, const char *path)
+{
+	if (sys == EROFS)
+		return LC_OK;
+	if (sys == ELOOP)
+		return lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
+		    "followed; remove it", path);
+	if (sys == EACCES || sys == EPERM)
+		return lc__error(LC_PERMISSION, sys, "%s: readers write to it as well; "
+		    "let this user do so (chmod), or read a copy of the module", path);
+	return lc__error_sys(sys, "%s: open", path);
+}
+
+/* Nobody sees the file before it has its space: nothing is left to clean up. */
+static lc_status
+make(const char *path)
+{
+	struct lc__newfile file;
+	lc_status status;
+
+	if (is_beyond_limit(WANTED))
+		return lc__error_sys(EFBIG, "%s: allocate", path);
+	status = lc__newfile_open(path, 0666, &file);
+	if (status == LC_NO_MEMORY)
+		return status;
+	if (status != LC_OK)
+		return refused(lc_last_error()->sys, path);
+	file.unsynced = true;
+	if (reserve(file.fd, WANTED) == -1)
+		status = is_unsupported(errno) ? write_zeros(file.fd, WANTED, path) :
+		    lc__error_sys(errno, "%s: allocate", path);
+	if (status != LC_OK) {
+		lc__newfile_discard(&file);
+		return status;
+	}
+	status = lc__newfile_add(&file);
+	/* Another process made it meanwhile, with space. */
+	return status == LC_EXISTS ? LC_OK : status;
+}
+
+int
+lc__lockfile_open(const char *path)
+{
+	return lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* LMDB writes over whatever it finds: not over another's file under a second name. */
+static bool
+is_foreign(int fd, const struct stat *st)
+{
+	uint32_t magic;
+
+	return st->st_nlink > 1 && st->st_size > 0 &&
+	    (pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) ||
+	    (magic != MAGIC && magic != 0));
+}
+
+lc_status
+lc__lockfile_prepare(const char *path, bool create)
+{
+	const int fd = lc__lockfile_open(path);
+	struct stat st;
+	lc_status status;
+
+	if (fd == -1 && errno == ENOENT && create)
+		return make(path);
+	if (fd == -1 && (errno == EISDIR || errno == ENXIO))
+		return lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
+	if (fd == -1)
+		return refused(errno, path);
+	if (fstat(fd, &st) == -1)
+		status = lc__error_sys(errno, "%s: stat", path);
+	else if (!S_ISREG(st.st_mode))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
+	else if (is_foreign(fd, &st))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: another name of a file that is "
+		    "no lock file; remove it", path);
+	else
+		status = fill_holes(fd, &st, path);
+	close(fd);
+	return status;
+}
