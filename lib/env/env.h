@@ -54,6 +54,13 @@ void lc__env_close(struct lc__env *env);
 LC_CHECKED lc_status lc__env_shrink(const char *dir, const lc_options *options,
     uint64_t *bytes_before, uint64_t *bytes_after);
 
+struct stat;
+/**
+ * Does nobody have the environment in @p dir open, whose data file is @p data? Makes
+ * no file, opens no data. LC_BUSY; what cannot be found out counts as nobody.
+ */
+LC_CHECKED lc_status lc__env_check_idle(const char *dir, const struct stat *data);
+
 const char *lc__env_dir(const struct lc__env *env);
 const struct lc__module_row *lc__env_module(const struct lc__env *env);
 /** The directory from the root, for files beside data.mdb. */

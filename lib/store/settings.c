@@ -25,8 +25,8 @@ enum {
 
 #define ROW_NAME "settings"
 
-static void
-set_defaults(lc_settings *out)
+void
+lc__settings_default(lc_settings *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->struct_size = sizeof(*out);
@@ -103,20 +103,29 @@ decode(const struct lc__slice *row, lc_settings *out)
 	    lc__settings_check(out) == LC_OK;
 }
 
+bool
+lc__settings_parse(const void *bytes, size_t size, lc_settings *out)
+{
+	const struct lc__slice row = { bytes, size };
+
+	lc__settings_default(out);
+	return decode(&row, out);
+}
+
 lc_status
 lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 {
 	struct lc__slice row;
 	lc_status status;
 
-	set_defaults(out);
+	lc__settings_default(out);
 	status = lc__txn_get_meta(txn, ROW_NAME, &row);
 	if (status == LC_NOT_FOUND)
 		return LC_OK;
 	return_if_error(status);
 	if (decode(&row, out))
 		return LC_OK;
-	set_defaults(out);
+	lc__settings_default(out);
 	return lc__error(LC_CORRUPT, 0, "%s: the settings row is damaged",
 	    lc__env_dir(env));
 }
@@ -144,7 +153,7 @@ lc__known_settings_init(struct lc__known_settings *known)
 {
 	lc_settings settings;
 
-	set_defaults(&settings);
+	lc__settings_default(&settings);
 	known->txn = 0;
 	lc__settings_learn(known, 0, &settings);
 }

@@ -17,6 +17,12 @@ struct lc__known_settings {
 /** Those of a new module. */
 void lc__known_settings_init(struct lc__known_settings *known);
 
+/** Those of a new module, without a row. */
+void lc__settings_default(lc_settings *out);
+
+/** Take a row apart; false if it is damaged. */
+bool lc__settings_parse(const void *bytes, size_t size, lc_settings *out);
+
 /** Read the row, if there is one, in a transaction of any kind.
  *  @return LC_OK; LC_CORRUPT if the row is damaged. */
 LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
