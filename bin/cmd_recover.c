@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "finding.h"
@@ -9,11 +11,15 @@
 #include "settings.h"
 #include "size.h"
 
-static int dry_run;
+static int dry_run, salvage, stale;
 
 static struct opt options[] = {
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be rescued and lost, change nothing" },
+	{ "", "salvage", OPT_FLAG, &salvage,
+	    .help = "read the pages of FROM without its trees into the new module TO" },
+	{ "", "stale", OPT_FLAG, &stale,
+	    .help = "with --salvage: take old versions where the newest is lost" },
 	{ .kind = OPT_END }
 };
 
@@ -22,6 +28,8 @@ show_line(void *ctx, const char *line)
 {
 	finding_show(ctx, "found", line);
 }
+
+/* ---- recover -------------------------------------------------------------- */
 
 static void
 show_json(const char *module, const lc_recover_result *result)
@@ -57,32 +65,154 @@ show_text(const char *module, const lc_recover_result *result)
 }
 
 static int
-run(int argc, char **argv)
+run_recover(const char *module)
 {
-	lc_progress progress = { progress_step, show_line, argv[0] };
+	lc_progress progress = { progress_step, show_line,
+		(void *)(uintptr_t)module };
 	lc_recover_result result = { 0 };
 	lc_status status;
 
-	(void)argc;
 	progress_begin("recover");
-	status = lc_recover(settings.root, argv[0], dry_run, &progress, &result);
+	status = lc_recover(settings.root, module, dry_run, &progress, &result);
 	progress_end();
 	if (status == LC_NOT_FOUND) {
-		report_error("there is no module %s in %s", argv[0], settings.root);
+		report_error("there is no module %s in %s", module, settings.root);
 		return EXIT_NO;
 	}
 	if (status != LC_OK)
 		return report_argument(status);
 	if (settings.json)
-		show_json(argv[0], &result);
+		show_json(module, &result);
 	else
-		show_text(argv[0], &result);
+		show_text(module, &result);
 	return result.lost > 0 ? EXIT_NO : EXIT_DONE;
+}
+
+/* ---- recover --salvage ---------------------------------------------------- */
+
+static void
+show_salvage_json(const char *module, const lc_salvage_result *result)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_count(&json, "records", result->records);
+	jw_count(&json, "stale", result->stale);
+	jw_count(&json, "undecided", result->undecided);
+	jw_count(&json, "lost", result->lost);
+	jw_count(&json, "damaged", result->damaged);
+	jw_count(&json, "unreadable", result->unreadable);
+	jw_count(&json, "schemas", result->schemas);
+	jw_count(&json, "versions", result->versions);
+	jw_count(&json, "left", result->left);
+	jw_count(&json, "inputs", result->inputs);
+	jw_flag(&json, "settings_lost", result->settings_lost != 0);
+	jw_flag(&json, "uncertain", result->uncertain != 0);
+	jw_end_line(&json);
+}
+
+static void
+show_count(const char *what, uint64_t count)
+{
+	if (count > 0)
+		printf("  %s: %llu\n", what, (unsigned long long)count);
+}
+
+static void
+show_salvage_text(const char *module, const lc_salvage_result *result)
+{
+	char records[SIZE_TEXT];
+
+	printf("%s: %s%s rescued\n", module, dry_run ? "would have " : "",
+	    count_human(result->records, "record", records, sizeof(records)));
+	show_count("may have been deleted or replaced", result->undecided);
+	show_count("old versions", result->stale);
+	show_count("keys lost", result->lost);
+	show_count("damaged records", result->damaged);
+	show_count("records without their structure", result->unreadable);
+	show_count("structures missing", result->schemas);
+	show_count("keys with more than one version", result->versions);
+	show_count("keys left out, with old versions alone", result->left);
+	if (result->inputs > 0)
+		printf("  the order of its %llu inputs is not kept: plain records\n",
+		    (unsigned long long)result->inputs);
+	if (result->settings_lost)
+		printf("  settings: lost, the defaults\n");
+	if (result->uncertain)
+		printf("  a part of the index or of the last commits is missing\n");
+}
+
+/* Is everything known that the newest commit had, and is it there? */
+static bool
+is_everything(const lc_salvage_result *result)
+{
+	return result->stale + result->undecided + result->lost +
+	    result->unreadable + result->schemas + result->inputs == 0 &&
+	    !result->settings_lost && !result->uncertain;
+}
+
+/* A name with a slash is a file or a directory, any other one a module. */
+static char *
+source_path(const char *name)
+{
+	const size_t size = strlen(settings.root) + strlen(name) + 2;
+	char *path;
+
+	if (strchr(name, '/') != NULL)
+		return strdup(name);
+	path = malloc(size);
+	if (path != NULL)
+		snprintf(path, size, "%s/%s", settings.root, name);
+	return path;
+}
+
+static int
+run_salvage(const char *from, const char *to)
+{
+	lc_salvage_options how;
+	lc_salvage_result result = { 0 };
+	char *path = source_path(from);
+	lc_status status;
+
+	if (path == NULL) {
+		report_error("out of memory");
+		return EXIT_SYSTEM;
+	}
+	lc_salvage_options_init(&how);
+	how.dry_run = dry_run;
+	how.stale = stale;
+	how.progress = (lc_progress){ progress_step, show_line,
+		(void *)(uintptr_t)from };
+	progress_begin("salvage");
+	status = lc_salvage(path, settings.root, to, &how, &result);
+	progress_end();
+	free(path);
+	if (status != LC_OK)
+		return status == LC_NOT_FOUND ? report_status(status) :
+		    report_argument(status);
+	if (settings.json)
+		show_salvage_json(to, &result);
+	else
+		show_salvage_text(to, &result);
+	return is_everything(&result) ? EXIT_DONE : EXIT_NO;
+}
+
+static int
+run(int argc, char **argv)
+{
+	if (!salvage && stale)
+		return report_usage("--stale needs --salvage");
+	if (!salvage)
+		return argc == 1 ? run_recover(argv[0]) :
+		    report_usage("too many operands: %s", argv[1]);
+	return argc == 2 ? run_salvage(argv[0], argv[1]) :
+	    report_usage("--salvage needs the name of a new module");
 }
 
 const struct command cmd_recover = {
 	.name = "recover",
-	.operands = "MODULE",
+	.operands = "MODULE | --salvage FROM TO",
 	.summary = "rebuild the index of a damaged module",
 	.text =
 	    "Rebuilds what finds the records from the records themselves, and prints "
@@ -90,13 +220,20 @@ const struct command cmd_recover = {
 	    "entry is damaged gets its newest record back, also if it had been "
 	    "deleted. Damaged records are dropped, so that cachex verify is content "
 	    "afterwards. A module without damage stays as it is. Nobody else may have "
-	    "it open. Exit status 1 says that records are lost.",
+	    "it open. Exit status 1 says that records are lost.\n"
+	    "With --salvage, the pages of the data file of FROM are read one after "
+	    "the other, whatever has become of its trees, and every whole record that "
+	    "is the newest of its key goes into the new module TO. FROM is a module, a "
+	    "directory or a data file, the last two with a slash in their names; it "
+	    "is never written to. Exit status 1 says that something is lost, or that "
+	    "nobody knows whether it is.",
 	.examples =
 	    "cachex recover -n faces\n"
-	    "cachex backup faces /backup; cachex recover faces",
+	    "cachex backup faces /backup; cachex recover faces\n"
+	    "cachex recover --salvage faces faces-2",
 	.completes = "m",
 	.least = 1,
-	.most = 1,
+	.most = 2,
 	.options = options,
 	.run = run
 };

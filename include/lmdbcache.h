@@ -1056,6 +1056,69 @@ typedef struct lc_recover_result {
 LC_API LC_CHECKED lc_status lc_recover(const char *root, const char *module_id,
     int dry_run, const lc_progress *progress, lc_recover_result *out);
 
+/** How to salvage. Fill with lc_salvage_options_init(). */
+typedef struct lc_salvage_options {
+	size_t struct_size; /**< set by lc_salvage_options_init() */
+	int dry_run;        /**< only say what would be rescued; default 0 */
+	int stale;          /**< take the newest version that there is of a key whose own
+	                         record is lost, and of keys that only pages of old commits
+	                         have; default 0 */
+	lc_progress progress; /**< told of what is lost or in doubt; default none */
+} lc_salvage_options;
+
+/** Set every field of @p options to its default. */
+LC_API void lc_salvage_options_init(lc_salvage_options *options);
+
+/** What lc_salvage() found. All but records count what may need a look. */
+typedef struct lc_salvage_result {
+	uint64_t records;    /**< in the new module */
+	uint64_t stale;      /**< of them, old versions: the option asked for them */
+	uint64_t undecided;  /**< of them, those that may have been deleted or replaced: the
+	                          part of the index that knew is lost */
+	uint64_t lost;       /**< keys whose newest record is damaged or missing, as far as
+	                          the index tells */
+	uint64_t damaged;    /**< records whose checksum does not hold; also dead ones */
+	uint64_t unreadable; /**< whole records that are left out, since their structure is
+	                          not in the file, or does not fit */
+	uint64_t schemas;    /**< structures that are not in the file */
+	uint64_t versions;   /**< keys that the file has in more than one version */
+	uint64_t left;       /**< keys that are left out since all their records are old
+	                          versions: deleted, replaced by what is lost, or evicted */
+	uint64_t inputs;     /**< inputs whose order is not kept */
+	int settings_lost;   /**< the settings row is damaged: the new module has the
+	                          defaults */
+	int uncertain;       /**< commits, or parts of the index, are missing: nobody knows
+	                          what they held */
+} lc_salvage_result;
+
+/**
+ * Rescue the records of a module whose file cannot be opened, or not be read. The
+ * pages of the file are read as plain bytes, without LMDB and without trust in its
+ * trees; every record whose checksum holds, and that is the newest of its key, goes
+ * into the new module ROOT/MODULE_ID as it is stored. The file is never written to,
+ * and needs no lock file. The records of a module with inputs become plain ones, in
+ * the order of their commits.
+ *
+ * What is newest, the index says: where it is whole, exactly the live records are
+ * taken. A key whose entry is lost keeps its newest record, also if it had been
+ * deleted; that is counted as undecided.
+ *
+ * Memory: 64 bytes a record found, old versions included, and twice the largest
+ * record; at most four times the size of a file that was made to need it.
+ *
+ * @param from     the data file, or the directory that holds data.mdb
+ * @param options  NULL for the defaults
+ * @param out      may be NULL
+ * @return LC_OK, also if records are lost; LC_EXISTS if there is a directory of that
+ * name already; LC_NOT_MODULE if the file has no page of a module; LC_BUSY if somebody
+ * has the module open (while it is salvaged, nobody can open it); LC_CANCELLED;
+ * LC_NOT_FOUND, LC_PERMISSION, LC_IO, LC_NO_SPACE, LC_NO_MEMORY. After a failure there
+ * is no new module.
+ */
+LC_API LC_CHECKED lc_status lc_salvage(const char *from, const char *root,
+    const char *module_id, const lc_salvage_options *options,
+    lc_salvage_result *out);
+
 /* ------------------------------------------------------------------------
  * TWH1 shards: flat files of equally shaped samples (twh1(5))
  * ------------------------------------------------------------------------ */

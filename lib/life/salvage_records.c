@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The records of the chunks that the scan found: those whose checksums hold. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hash128.h"
+#include "life/salvage.h"
+#include "store/chunk.h"
+#include "store/directory_layout.h"
+#include "store/record.h"
+
+/* The records of one chunk as they are read. */
+struct reader {
+	struct lc__salvage *s;
+	uint64_t chunk;       /* position in s->chunks */
+	uint64_t start;       /* of the value in the file */
+	uint64_t end;         /* behind the last byte that may be of a record, in the value */
+	uint64_t stride;      /* size of every record, if the header says that it is the same */
+	unsigned char *offsets; /* the directory's, u32 each; malloc'ed, NULL without */
+	uint64_t noffsets;
+	uint64_t next;        /* of the offsets */
+	bool bad;             /* within a place that holds no whole record */
+};
+
+/* ---- one record ----------------------------------------------------------- */
+
+/* Bytes that turned out to be no record are counted: where the search for the next
+ * whole one meets what looks like many long ones, it ends some day. */
+static bool
+gives_up(const struct lc__salvage *s)
+{
+	return s->wasted > 16 * s->file->size;
+}
+
+/* The whole record at an offset in the value; false if there is none. */
+static lc_status
+read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
+{
+	struct lc__salvage *s = r->s;
+	const uint64_t room = r->end - at;
+	const unsigned char *bytes;
+	uint64_t head;
+
+	*whole = false;
+	if (room < LC__RECORD_ALIGN || gives_up(s))
+		return LC_OK;
+	return_if_error(lc__salvage_at(s->file, r->start + at, LC__RECORD_ALIGN,
+	    &bytes));
+	s->wasted += LC__RECORD_ALIGN;
+	if (!lc__record_parse(bytes, room, out) ||
+	    (at - LC__CHUNK_HEADER) / LC__RECORD_ALIGN >>
+	    LC__LOCATION_UNIT_BITS != 0)
+		return LC_OK;
+	/* With parts, the head has a checksum of its own: the rest is not read for it. */
+	head = out->has_parts ? out->size - out->payload_size : out->size;
+	s->wasted += head;
+	return_if_error(lc__salvage_at(s->file, r->start + at, head, &bytes));
+	(void)lc__record_parse(bytes, room, out);
+	if (!lc__record_head_intact(out))
+		return LC_OK;
+	if (out->has_parts && out->payload_size > 0) {
+		s->wasted += out->payload_size;
+		return_if_error(lc__salvage_at(s->file, r->start + at, out->size,
+		    &bytes));
+		(void)lc__record_parse(bytes, room, out);
+	}
+	*whole = lc__record_intact(out);
+	/* What is found was not looked at in vain. */
+	if (*whole)
+		s->wasted -= LC__RECORD_ALIGN + out->size;
+	return LC_OK;
+}
+
+/* Note the pages that begin inside of a whole record: whatever they look like, they are
+ * a part of it. */
+static void
+cover_pages(struct lc__salvage *s, uint64_t start, uint64_t end)
+{
+	for (uint64_t page = (start + s->page_size - 1) / s->page_size;
+	    page * s->page_size < end; page++)
+		s->inside[page / 8] |= (unsigned char)(1u << page % 8);
+}
+
+static lc_status
+add_record(struct reader *r, uint64_t at, const struct lc__record *record)
+{
+	struct lc__salvage *s = r->s;
+	struct lc__salvage_record *new;
+
+	if (r->chunk >= (uint64_t)1 << 28)
+		return lc__error(LC_UNSUPPORTED, 0, "%s: too many chunks",
+		    s->file->path);
+	return_if_error(lc__salvage_reserve((void **)&s->records, s->nrecords,
+	    &s->records_room, sizeof(*s->records)));
+	new = &s->records[s->nrecords++];
+	*new = (struct lc__salvage_record) {
+		.location = lc__location(s->chunks[r->chunk].id,
+		    (at - LC__CHUNK_HEADER) / LC__RECORD_ALIGN),
+		.at = r->start + at, .size = (uint32_t)record->size,
+		.schema = record->schema, .chunk = (uint32_t)r->chunk
+	};
+	lc__hash128(record->id.data, record->id.size, new->hash);
+	s->chunks[r->chunk].whole++;
+	cover_pages(s, r->start + at, r->start + at + record->size);
+	return LC_OK;
+}
+
+/* ---- one chunk ------------------------------------------------------------ */
+
+/* The table of offsets, if the chunk has one and it is whole. */
+static lc_status
+read_offsets(struct reader *r, const struct lc__chunk *header, uint64_t size)
+{
+	const uint64_t tables = lc__chunk_tables(header);
+	const uint64_t at = LC__CHUNK_HEADER + header->bytes;
+	const unsigned char *bytes;
+
+	if (!(header->directory & LC__DIRECTORY_OFFSETS) || at > size ||
+	    tables > size - at)
+		return LC_OK;
+	return_if_error(lc__salvage_at(r->s->file, r->start + at, tables, &bytes));
+	if (lc__get64(bytes + tables - 8) != lc__hash64_seed(bytes,
+	    (size_t)(tables - 8), header->id))
+		return LC_OK;
+	r->offsets = malloc((size_t)header->records * 4 + 1);
+	if (r->offsets == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+	memcpy(r->offsets, bytes + lc__at_tables, (size_t)header->records * 4);
+	r->noffsets = header->records;
+	return LC_OK;
+}
+
+/* What the header says of the records. */
+static lc_status
+read_header(struct reader *r, const struct lc__salvage_chunk *chunk)
+{
+	const unsigned char *bytes;
+	struct lc__chunk header;
+
+	return_if_error(lc__salvage_at(r->s->file, r->start, LC__CHUNK_HEADER,
+	    &bytes));
+	if (!lc__chunk_parse(bytes, UINT64_MAX, chunk->id, &header))
+		return LC_OK;
+	if (header.bytes < r->end - LC__CHUNK_HEADER)
+		r->end = LC__CHUNK_HEADER + header.bytes;
+	if ((header.directory & LC__DIRECTORY) != 0 && header.records > 0 &&
+	    !(header.directory & LC__DIRECTORY_OFFSETS) &&
+	    header.bytes % header.records == 0)
+		r->stride = header.bytes / header.records;
+	return read_offsets(r, &header, chunk->size);
+}
+
+/* Where to look for a record next, after damage at an offset. */
+static uint64_t
+after_damage(struct reader *r, uint64_t at)
+{
+	if (r->stride >= LC__RECORD_ALIGN && r->stride % LC__RECORD_ALIGN == 0)
+		return LC__CHUNK_HEADER + ((at - LC__CHUNK_HEADER) / r->stride +
+		    1) * r->stride;
+	for (; r->next < r->noffsets; r->next++) {
+		const uint64_t offset = LC__CHUNK_HEADER + (uint64_t)
+		    LC__RECORD_ALIGN * lc__get32(r->offsets + r->next * 4);
+
+		if (offset > at)
+			return offset;
+	}
+	return r->noffsets > 0 ? r->end : at + LC__RECORD_ALIGN;
+}
+
+/* Are these bytes padding, or the directory of a chunk without its header? */
+static lc_status
+is_behind_records(struct reader *r, uint64_t at, bool *out)
+{
+	static const unsigned char zeros[LC__RECORD_ALIGN];
+	const unsigned char *bytes;
+
+	return_if_error(lc__salvage_at(r->s->file, r->start + at,
+	    LC__RECORD_ALIGN, &bytes));
+	*out = memcmp(bytes, LC__TABLES_MAGIC, 4) == 0 ||
+	    memcmp(bytes, zeros, sizeof(zeros)) == 0;
+	return LC_OK;
+}
+
+static lc_status
+read_records(struct reader *r)
+{
+	struct lc__salvage_chunk *chunk = &r->s->chunks[r->chunk];
+	uint64_t at = LC__CHUNK_HEADER, stepped = 0;
+
+	while (at < r->end && r->end - at >= LC__RECORD_ALIGN) {
+		struct lc__record record;
+		bool whole, behind = false;
+
+		return_if_error(read_record(r, at, &record, &whole));
+		if (whole) {
+			return_if_error(add_record(r, at, &record));
+			at += record.size;
+			r->bad = false;
+		} else {
+			if (chunk->headless)
+				return_if_error(is_behind_records(r, at, &behind));
+			chunk->damaged += !r->bad && !behind;
+			r->bad = !behind;
+			at = after_damage(r, at);
+		}
+		if (at - stepped >= (uint64_t)1 << 20) {
+			return_if_error(lc__salvage_step(r->s, at - stepped));
+			stepped = at;
+		}
+	}
+	return lc__salvage_step(r->s, at - stepped);
+}
+
+static lc_status
+read_chunk(struct lc__salvage *s, uint64_t i)
+{
+	struct lc__salvage_chunk *chunk = &s->chunks[i];
+	struct reader r = { .s = s, .chunk = i,
+		.start = lc__salvage_value(s, chunk->page), .end = chunk->size };
+	lc_status status = LC_OK;
+
+	if (chunk->size < LC__CHUNK_HEADER)
+		return LC_OK;
+	if (!chunk->headless)
+		status = read_header(&r, chunk);
+	if (status == LC_OK)
+		status = read_records(&r);
+	free(r.offsets);
+	/* The header knows better than a search how many there were. */
+	if (!chunk->headless)
+		chunk->damaged = chunk->records > chunk->whole ?
+		    chunk->records - chunk->whole : 0;
+	else if (chunk->whole == 0)
+		chunk->damaged = 0; /* it may be no chunk at all */
+	return status;
+}
+
+/* ---- what lies in whole records ------------------------------------------- */
+
+static void
+drop_rows_inside(const struct lc__salvage *s, struct lc__salvage_rows *rows)
+{
+	uint64_t kept = 0;
+
+	for (uint64_t i = 0; i < rows->count; i++)
+		if (!lc__salvage_bit(s->inside, rows->row[i].page) &&
+		    !lc__salvage_bit(s->inside, rows->row[i].at / s->page_size))
+			rows->row[kept++] = rows->row[i];
+	rows->count = kept;
+}
+
+static void
+drop_inside(struct lc__salvage *s)
+{
+	uint64_t kept = 0;
+
+	drop_rows_inside(s, &s->states);
+	drop_rows_inside(s, &s->settings);
+	drop_rows_inside(s, &s->schemas);
+	drop_rows_inside(s, &s->inputs);
+	drop_rows_inside(s, &s->anchors);
+	for (uint64_t i = 0; i < s->nruns; i++)
+		if (!lc__salvage_bit(s->inside, s->runs[i].page))
+			s->runs[kept++] = s->runs[i];
+	s->nruns = kept;
+}
+
+/* Chunks are by page: what a whole record covers is known before it is read. */
+lc_status
+lc__salvage_read_records(struct lc__salvage *s)
+{
+	s->inside = calloc(1, (size_t)(s->pages / 8 + 1));
+	if (s->inside == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+	for (uint64_t i = 0; i < s->nchunks; i++)
+		if (!lc__salvage_bit(s->inside, s->chunks[i].page))
+			return_if_error(read_chunk(s, i));
+	drop_inside(s);
+	return LC_OK;
+}
