@@ -47,11 +47,25 @@ t_torture_power_SOURCES = t/torture/power.c t/replay_image.c t/replay_image.h \
 t_torture_power_LDADD = $(torture_ldadd)
 EXTRA_t_torture_power_DEPENDENCIES = $(torture_tools)
 
+# ---- soak: everything at once, for long, within bounds
+
+torture_programs += t/torture/soak
+torture_weights += soak=2
+torture_owned = t/torture/owned.c t/torture/owned.h
+t_torture_soak_SOURCES = t/torture/soak.c $(torture_owned)
+t_torture_soak_LDADD = $(torture_ldadd)
+
+# ---- threads: of one process, over one handle and several
+
+torture_programs += t/torture/threads
+t_torture_threads_SOURCES = t/torture/threads.c $(torture_owned)
+t_torture_threads_LDADD = $(torture_ldadd)
+
 # ---- all of them
 
 check_PROGRAMS += $(torture_programs)
 TESTS += $(torture_programs) $(torture_scripts)
-EXTRA_DIST += t/torture/README t/torture/check_long.sh $(torture_scripts)
+EXTRA_DIST += t/torture/README t/torture/tsan.supp t/torture/check_long.sh $(torture_scripts)
 
 # `make check-long HOURS=2`, or with ATTACKS="kills power" some of them.
 check-long: all $(check_PROGRAMS) $(check_LTLIBRARIES)
