@@ -6,6 +6,18 @@
 #include <check.h>
 #include <stdint.h>
 
+/* ThreadSanitizer cannot follow a forked child that starts threads as its parent had. */
+#if defined(__SANITIZE_THREAD__)
+#define RUN_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RUN_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef RUN_THREAD_SANITIZER
+#define RUN_THREAD_SANITIZER 0
+#endif
+
 /** Run a suite, TAP on standard output; the exit status for main(). */
 int run_suite(Suite *suite);
 

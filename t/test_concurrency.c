@@ -631,7 +631,8 @@ main(void)
 	tcase_add_loop_test(tc, threads_on_one_handle, 0, 3);
 	tcase_add_test(tc, threads_that_open_and_close);
 	tcase_add_test(tc, errors_belong_to_a_thread);
-	tcase_add_test(tc, views_outlive_commits);
+	if (!RUN_THREAD_SANITIZER)
+		tcase_add_test(tc, views_outlive_commits);
 	tcase_add_test(tc, dead_readers_are_cleared);
 	tcase_add_test(tc, more_views_than_reader_slots);
 	suite_add_tcase(suite, tc);
