@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "env/rows.h"
 #include "handmade.h"
 #include "lmdbcache.h"
 #include "need.h"
@@ -850,6 +851,46 @@ START_TEST(forged)
 }
 END_TEST
 
+#define MEMBERS "\xa6" "format\1\xa4" "uuid\xc4\x10" "0123456789abcdef\xaa" "created_ms\7"
+#define COUNTED(text) { text, sizeof(text) - 1, LC_CORRUPT }
+
+/* Counts in the module's row are not believed before the members are seen: a few bytes
+ * may claim four thousand million. */
+static const struct {
+	const char *bytes;
+	size_t size;
+	lc_status status;
+} module_rows[] = {
+	{ "\x83" MEMBERS, sizeof(MEMBERS), LC_OK },
+	{ "\x84\xa1x\x91\xc0" MEMBERS, sizeof(MEMBERS) + 4, LC_OK },
+	{ "\xdf\0\0\0\3" MEMBERS, sizeof(MEMBERS) + 4, LC_OK },
+	COUNTED("\xdf\xff\xff\xff\xff" MEMBERS),
+	COUNTED("\x84" MEMBERS "\xa1x\xdd\xff\xff\xff\xff"),
+	COUNTED("\x84" MEMBERS),
+	COUNTED("\x82" MEMBERS),
+	COUNTED("\x83" MEMBERS "\xc0"),
+	COUNTED("\xc0"),
+};
+
+START_TEST(module_row_members)
+{
+	struct lc__module_row out = { 0 };
+	struct lc__buf row = { 0 };
+
+	lc__buf_append(&row, module_rows[_i].bytes, module_rows[_i].size);
+	lc__buf_append64(&row, lc__hash64(row.data, row.size));
+	ck_assert_int_eq(lc__module_decode(row.data, row.size, &out), module_rows[_i].status);
+	if (module_rows[_i].status == LC_OK) {
+		ck_assert_uint_eq(out.format, 1);
+		ck_assert_mem_eq(out.uuid, "0123456789abcdef", 16);
+		ck_assert_uint_eq(out.created_ms, 7);
+	} else {
+		ck_assert_str_eq(lc_last_error()->text, "fields are missing");
+	}
+	lc__buf_free(&row);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -862,6 +903,8 @@ main(void)
 	tcase_add_test(tc, eight_runs_merge);
 	tcase_add_loop_test(tc, engine_reads_the_format, 0, 4);
 	tcase_add_loop_test(tc, newer_format, 0, 3);
+	tcase_add_loop_test(tc, module_row_members, 0,
+	    sizeof(module_rows) / sizeof(module_rows[0]));
 	tcase_add_loop_test(tc, somebody_elses_environment, 0, 2);
 	tcase_add_loop_test(tc, forged, 0, sizeof(forgeries) / sizeof(forgeries[0]));
 	suite_add_tcase(suite, tc);

@@ -6,8 +6,6 @@
 
 #include <msgpack.h>
 
-#include "base/error.h"
-
 static int
 write_to_buf(void *data, const char *bytes, size_t size)
 {
@@ -124,95 +122,4 @@ lc__mpack_ext_of(struct lc__buf *out, size_t start, int8_t type)
 	memcpy(out->data + out->size, out->data + start + size, header);
 	memmove(out->data + start + header, out->data + start, size);
 	memcpy(out->data + start, out->data + out->size, header);
-}
-
-struct lc__mpack_doc {
-	msgpack_unpacked unpacked;
-};
-
-static void
-describe(const msgpack_object *object, struct lc__mpack *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->kind = LC__MPACK_OTHER;
-	out->inner = object;
-	switch (object->type) {
-	case MSGPACK_OBJECT_POSITIVE_INTEGER:
-		out->kind = LC__MPACK_UINT;
-		out->number = object->via.u64;
-		break;
-	case MSGPACK_OBJECT_STR:
-		out->kind = LC__MPACK_STR;
-		out->bytes = object->via.str.ptr;
-		out->size = object->via.str.size;
-		break;
-	case MSGPACK_OBJECT_BIN:
-		out->kind = LC__MPACK_BIN;
-		out->bytes = object->via.bin.ptr;
-		out->size = object->via.bin.size;
-		break;
-	case MSGPACK_OBJECT_ARRAY:
-		out->kind = LC__MPACK_ARRAY;
-		out->size = object->via.array.size;
-		break;
-	case MSGPACK_OBJECT_MAP:
-		out->kind = LC__MPACK_MAP;
-		out->size = object->via.map.size;
-		break;
-	default:
-		break;
-	}
-}
-
-lc_status
-lc__mpack_open(const void *bytes, size_t size, struct lc__mpack_doc **out,
-    struct lc__mpack *root)
-{
-	struct lc__mpack_doc *doc = malloc(sizeof(*doc));
-	msgpack_unpack_return rc = MSGPACK_UNPACK_NOMEM_ERROR;
-	size_t offset = 0;
-
-	if (doc != NULL) {
-		msgpack_unpacked_init(&doc->unpacked);
-		rc = msgpack_unpack_next(&doc->unpacked, bytes, size, &offset);
-	}
-	if (rc == MSGPACK_UNPACK_SUCCESS && offset == size) {
-		describe(&doc->unpacked.data, root);
-		*out = doc;
-		return LC_OK;
-	}
-	lc__mpack_close(doc);
-	if (rc == MSGPACK_UNPACK_NOMEM_ERROR)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	return lc__error(LC_CORRUPT, 0, "not one MessagePack object");
-}
-
-void
-lc__mpack_close(struct lc__mpack_doc *doc)
-{
-	if (doc == NULL)
-		return;
-	msgpack_unpacked_destroy(&doc->unpacked);
-	free(doc);
-}
-
-bool
-lc__mpack_find(const struct lc__mpack *map, const char *key,
-    struct lc__mpack *out)
-{
-	const msgpack_object *object = map->inner;
-	const size_t size = strlen(key);
-
-	if (map->kind != LC__MPACK_MAP)
-		return false;
-	for (uint32_t i = 0; i < object->via.map.size; i++) {
-		const msgpack_object_kv *pair = &object->via.map.ptr[i];
-		if (pair->key.type == MSGPACK_OBJECT_STR &&
-		    pair->key.via.str.size == size &&
-		    memcmp(pair->key.via.str.ptr, key, size) == 0) {
-			describe(&pair->val, out);
-			return true;
-		}
-	}
-	return false;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
+#include "base/mpack_read.h"
 
 enum { state_head = 64, run_row = 32, checksum_size = 8 };
 
@@ -175,28 +176,55 @@ lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 		append64(out, lc__hash64(out->data, out->size));
 }
 
+static bool
+text_is(const struct lc__token *token, const char *text)
+{
+	return token->kind == LC__TOKEN_STR && token->size == strlen(text) &&
+	    memcmp(token->bytes, text, token->size) == 0;
+}
+
+/* A map with the three members; others are of a later version. */
+static bool
+read_module(struct lc__tokens in, struct lc__module_row *out)
+{
+	bool format = false, uuid = false, created = false;
+	struct lc__token map, name, value;
+
+	if (!lc__token_next_any(&in, &map) || map.kind != LC__TOKEN_MAP)
+		return false;
+	for (uint32_t i = 0; i < map.size; i++) {
+		struct lc__tokens member;
+
+		if (!lc__token_next_any(&in, &name))
+			return false;
+		member = in;
+		if (!lc__token_skip_any(&in) || !lc__token_next_any(&member, &value))
+			return false;
+		if (text_is(&name, "format") && value.kind == LC__TOKEN_UINT &&
+		    value.number <= UINT32_MAX) {
+			out->format = (uint32_t)value.number;
+			format = true;
+		} else if (text_is(&name, "uuid") && value.kind == LC__TOKEN_BIN &&
+		    value.size == sizeof(out->uuid)) {
+			memcpy(out->uuid, value.bytes, sizeof(out->uuid));
+			uuid = true;
+		} else if (text_is(&name, "created_ms") && value.kind == LC__TOKEN_UINT) {
+			out->created_ms = value.number;
+			created = true;
+		}
+	}
+	return in.at == in.end && format && uuid && created;
+}
+
 lc_status
 lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 {
-	struct lc__mpack_doc *doc = NULL;
-	struct lc__mpack root, format, uuid, created;
-	bool ok;
+	const unsigned char *p = bytes;
 
-	if (size < checksum_size || lc__get64((const char *)bytes + size -
-	    checksum_size) != lc__hash64(bytes, size - checksum_size))
+	if (size < checksum_size || lc__get64(p + size - checksum_size) !=
+	    lc__hash64(p, size - checksum_size))
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
-	return_if_error(lc__mpack_open(bytes, size - checksum_size, &doc, &root));
-	ok = lc__mpack_find(&root, "format", &format) &&
-	    format.kind == LC__MPACK_UINT && format.number <= UINT32_MAX &&
-	    lc__mpack_find(&root, "uuid", &uuid) &&
-	    uuid.kind == LC__MPACK_BIN && uuid.size == sizeof(out->uuid) &&
-	    lc__mpack_find(&root, "created_ms", &created) &&
-	    created.kind == LC__MPACK_UINT;
-	if (ok) {
-		out->format = (uint32_t)format.number;
-		memcpy(out->uuid, uuid.bytes, sizeof(out->uuid));
-		out->created_ms = created.number;
-	}
-	lc__mpack_close(doc);
-	return ok ? LC_OK : lc__error(LC_CORRUPT, 0, "fields are missing");
+	if (!read_module((struct lc__tokens){ p, p + size - checksum_size }, out))
+		return lc__error(LC_CORRUPT, 0, "fields are missing");
+	return LC_OK;
 }
