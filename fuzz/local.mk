@@ -7,6 +7,7 @@ fuzz_targets = \
 	fuzz/replay_chunk \
 	fuzz/replay_coco \
 	fuzz/replay_codec \
+	fuzz/replay_data \
 	fuzz/replay_image \
 	fuzz/replay_incoming \
 	fuzz/replay_json \
@@ -15,6 +16,7 @@ fuzz_targets = \
 	fuzz/replay_mds \
 	fuzz/replay_npy \
 	fuzz/replay_npz \
+	fuzz/replay_pages \
 	fuzz/replay_record \
 	fuzz/replay_rows \
 	fuzz/replay_run \
@@ -32,7 +34,7 @@ EXTRA_DIST += fuzz/README fuzz/fuzz.mk fuzz/run.sh fuzz/corpus fuzz/dict \
 	fuzz/oss-fuzz/Dockerfile fuzz/oss-fuzz/build.sh fuzz/oss-fuzz/project.yaml
 
 check_LTLIBRARIES += libfuzz.la
-libfuzz_la_SOURCES = fuzz/fuzz.c fuzz/fuzz.h fuzz/mend.c fuzz/mend.h \
+libfuzz_la_SOURCES = fuzz/fuzz.c fuzz/fuzz.h fuzz/image.c fuzz/image.h fuzz/mend.c fuzz/mend.h \
 	fuzz/module.c fuzz/module.h fuzz/replay.c
 libfuzz_la_CPPFLAGS = $(fuzz_cppflags)
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/fuzz
@@ -56,6 +58,13 @@ fuzz_replay_coco_LDADD = $(fuzz_ldadd)
 fuzz_replay_codec_SOURCES = fuzz/targets/codec.c
 fuzz_replay_codec_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_codec_LDADD = $(fuzz_ldadd)
+fuzz_replay_data_SOURCES = fuzz/targets/data.c
+fuzz_replay_data_CPPFLAGS = $(fuzz_cppflags)
+fuzz_replay_data_LDADD = $(fuzz_ldadd)
+fuzz_replay_pages_SOURCES = fuzz/targets/pages.c
+fuzz_replay_pages_CPPFLAGS = $(fuzz_cppflags)
+fuzz_replay_pages_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
+fuzz_replay_pages_LDADD = $(fuzz_ldadd)
 fuzz_replay_image_SOURCES = fuzz/targets/image.c
 fuzz_replay_image_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_image_LDADD = $(fuzz_ldadd)

@@ -59,7 +59,7 @@ run_target()
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	ASAN_OPTIONS=allocator_may_return_null=0:detect_leaks=1 \
 	$build/fuzz_$t -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
-		-print_final_stats=1 -max_len=65536 -artifact_prefix=$findings/$t- \
+		-print_final_stats=1 -max_len=65536 -entropic=0 -artifact_prefix=$findings/$t- \
 		$dict $fork $local/$t "$corpus" >$log 2>&1
 	status=$?
 	runs=$(stat_of number_of_executed_units $log)

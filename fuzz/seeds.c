@@ -585,6 +585,23 @@ make_stash(void)
 	lc__buf_free(&file);
 }
 
+/* Inputs of image.h: each module with each set of options, whole and with an edit. */
+static void
+make_images_of_modules(void)
+{
+	static const char edit[] = "\4\2\0\20\0\1";
+	char name[20];
+
+	for (int i = 0; i < 4 * FUZZ_MODULES; i++) {
+		const unsigned char head[2] = { (unsigned char)(i % FUZZ_MODULES),
+			(unsigned char)(i / FUZZ_MODULES * 2 + i * 16) };
+
+		snprintf(name, sizeof(name), "%d", i);
+		save("data", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
+		save("pages", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
+	}
+}
+
 /* In a test: what makes images and archives fails as tests do. */
 START_TEST(make_all)
 {
@@ -601,6 +618,7 @@ START_TEST(make_all)
 	make_texts();
 	make_answers();
 	make_modules();
+	make_images_of_modules();
 	make_token();
 	make_codecs();
 	make_stash();

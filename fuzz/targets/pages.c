@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The check of LMDB's pages: pages/. Input: options, then an image and its damage (image.h). */
+#include "fuzz.h"
+
+#include <lmdb.h>
+#include <string.h>
+
+#include "image.h"
+#include "pages/pages.h"
+
+static const struct lc__pages_table tables[] = {
+	{ "meta", 0, 0, false }, { "schema", MDB_INTEGERKEY, 4, false },
+	{ "chunk", MDB_INTEGERKEY, 8, false }, { "ledger", MDB_INTEGERKEY, 8, false },
+	{ "index", MDB_INTEGERKEY, 8, false }, { "input", MDB_INTEGERKEY, 8, true },
+	{ "order", MDB_INTEGERKEY, 8, true },
+};
+
+static void
+ignore(void *ctx, const char *line)
+{
+	(void)ctx;
+	fuzz_touch(line, strlen(line));
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_bytes in = { data, data + size };
+	struct fuzz_image *image = fuzz_image_of(&in);
+	const uint8_t choice = size > 1 ? data[1] >> 1 : 0;
+	const struct lc__pages_options options = {
+		.thorough = choice & 1, .free_list = choice & 2, .main_only = choice & 4,
+		.max_pages = choice & 8 ? 5 : 0, .damage = choice & 16 ? ignore : NULL,
+		.tables = choice & 32 ? NULL : tables,
+		.table_count = choice & 32 ? 0 : sizeof(tables) / sizeof(tables[0])
+	};
+	struct lc__pages_report report;
+	size_t whole;
+
+	fuzz_image_damage(image, &in);
+	/* A file may end early, too. */
+	whole = image->whole.size - (choice & 64 ? fuzz_u8(&in) % 8 * 4096u : 0);
+	if (lc__pages_check_map(image->map, whole, "f", &options, &report) == LC_OK)
+		fuzz_require(report.meta.page_size >= 256);
+	fuzz_image_restore(image);
+	return 0;
+}
+
+size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+	return fuzz_image_mutate(data, size, room, seed);
+}
