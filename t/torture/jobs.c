@@ -643,6 +643,31 @@ check_entry(const struct job_run *run, const char *state, const struct tree_entr
 		wrong(run, state, entry->path, "has records of neither");
 }
 
+/* What a link like `current` points to is there, and whole. */
+static void
+check_link(const struct job_run *run, const char *state, const struct tree *now,
+    const struct tree_entry *link)
+{
+	const struct tree *whole =
+	    tree_same(link, tree_find(&run->after, link->path)) ? &run->after : &run->before;
+	const char *name = strrchr(link->path, '/');
+	char target[PATH_MAX];
+	size_t size;
+
+	size = (size_t)snprintf(target, sizeof(target), "%.*s%s",
+	    name != NULL ? (int)(name + 1 - link->path) : 0, link->path, link->target);
+	while (size > 0 && target[size - 1] == '/')
+		target[--size] = '\0';
+	for (size_t i = 0; i < whole->n; i++) {
+		const char *path = whole->entries[i].path;
+
+		if (strncmp(path, target, size) == 0 &&
+		    (path[size] == '/' || path[size] == '\0') &&
+		    !tree_same(tree_find(now, path), &whole->entries[i]))
+			wrong(run, state, path, "is not whole, and a link points there");
+	}
+}
+
 void
 job_check(const struct job_run *run, const char *state, enum job_moment moment)
 {
@@ -653,6 +678,9 @@ job_check(const struct job_run *run, const char *state, enum job_moment moment)
 	for (size_t i = 0; i < now.n; i++)
 		if (moment != JOB_CUT || !(run->job->flags & JOB_LATE))
 			check_entry(run, state, &now.entries[i]);
+	for (size_t i = 0; i < now.n; i++)
+		if (now.entries[i].kind == TREE_LINK && !is_temporary(now.entries[i].path))
+			check_link(run, state, &now, &now.entries[i]);
 	for (size_t i = 0; i < run->after.n; i++) {
 		const struct tree_entry *after = &run->after.entries[i];
 		const struct tree_entry *is = tree_find(&now, after->path);

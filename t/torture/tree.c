@@ -161,6 +161,8 @@ read_entry(const char *path, int type, struct tree_entry *entry)
 		entry->kind = TREE_LINK;
 		n = readlink(path, target, sizeof(target));
 		need(n >= 0);
+		entry->target = strndup(target, (size_t)n);
+		need(entry->target != NULL);
 		entry->hash = lc__hash64(target, (size_t)n);
 	} else {
 		entry->kind = TREE_FILE;
@@ -214,6 +216,7 @@ tree_free(struct tree *tree)
 {
 	for (size_t i = 0; i < tree->n; i++) {
 		free(tree->entries[i].path);
+		free(tree->entries[i].target);
 		free(tree->entries[i].records);
 	}
 	free(tree->entries);

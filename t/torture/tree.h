@@ -16,6 +16,7 @@ struct tree_record {
 struct tree_entry {
 	char *path; /* below the directory */
 	enum tree_kind kind;
+	char *target;                /* of a link; NULL for others */
 	uint64_t hash;               /* of a file's bytes, a link's target, all records */
 	struct tree_record *records; /* of a module, by id */
 	size_t n;
