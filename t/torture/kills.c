@@ -59,6 +59,85 @@ writers_round(uint64_t seed, const char *dir)
 	}
 }
 
+/* ---- a budget ----------------------------------------------------------------------- */
+
+#define BUDGET ((uint64_t)64 << 10)
+#define BATCH 8u /* records of a commit: r0 ... of batch 0, and so on */
+
+struct spender {
+	const char *root;
+	_Atomic uint64_t done; /* batches that were acknowledged */
+};
+
+static void
+spend(void *ctx)
+{
+	struct spender *s = ctx;
+	lc_settings settings = { .struct_size = sizeof(settings) };
+	lc_options options = sample_options();
+	char id[SAMPLE_ID_ROOM];
+	lc_cache *cache;
+
+	options.flush_every = 100000;
+	cache = sample_open(s->root, "m", &options);
+	need_ok(lc_settings_get(cache, &settings));
+	settings.max_bytes = BUDGET;
+	need_ok(lc_settings_set(cache, &settings));
+	for (;;) {
+		for (unsigned i = 0; i < BATCH; i++) {
+			const uint64_t n = s->done * BATCH + i;
+
+			need_ok(sample_put(cache, id, sample_id(id, n), n + 1, SAMPLE_SMALL));
+		}
+		need_ok(lc_flush(cache));
+		s->done++;
+	}
+}
+
+/* The newest commit is there, older ones may be; each record is right. */
+static void
+check_spent(const struct spender *s)
+{
+	lc_cache *cache = sample_open(s->root, "m", NULL);
+	lc_verify_result result;
+	uint64_t count, found = 0;
+
+	need_ok(lc_verify(cache, NULL, &result));
+	for (uint64_t n = 0; n < (s->done + 1) * BATCH; n++) {
+		char id[SAMPLE_ID_ROOM];
+		const size_t size = sample_id(id, n);
+		lc_view view;
+		const lc_status status = lc_get(cache, id, size, &view);
+
+		need(status == LC_OK || (status == LC_NOT_FOUND && n / BATCH + 1 != s->done));
+		if (status != LC_OK)
+			continue;
+		need(sample_is(&view.tensor, id, size, n + 1, SAMPLE_SMALL));
+		lc_view_release(&view);
+		found++;
+	}
+	need_ok(lc_count(cache, &count));
+	need(count == found);
+	need_ok(lc_close(cache));
+}
+
+static void
+budget_round(uint64_t seed, const char *dir)
+{
+	struct spender *s = torture_shared(sizeof(*s));
+
+	s->root = dir;
+	for (unsigned kills = 0; kills < 6; kills++) {
+		const pid_t pid = child_start(spend, s);
+
+		torture_sleep(&seed, 60000);
+		need(torture_kill(pid));
+		torture_count(KILLS, 1);
+		check_spent(s);
+	}
+	torture_count(ACKNOWLEDGED, s->done * BATCH);
+}
+
 /* ---- commands ----------------------------------------------------------------------- */
 
 #define KILLS_A_JOB 6
@@ -120,8 +199,9 @@ job_round(uint64_t seed, const char *dir)
 int
 main(void)
 {
-	static struct torture_case cases[JOBS_MAX + 2] = {
+	static struct torture_case cases[JOBS_MAX + 3] = {
 		{ "writers", writers_round, 3 },
+		{ "budget", budget_round, 1 },
 	};
 	static const struct torture attack = {
 		.name = "kills", .cases = cases,
@@ -129,6 +209,6 @@ main(void)
 	};
 
 	for (unsigned i = 0; jobs[i].name != NULL; i++)
-		cases[i + 1] = (struct torture_case){ jobs[i].name, job_round, 1 };
+		cases[i + 2] = (struct torture_case){ jobs[i].name, job_round, 1 };
 	return torture_run(&attack);
 }
