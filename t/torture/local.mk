@@ -47,6 +47,12 @@ t_torture_power_SOURCES = t/torture/power.c t/replay_image.c t/replay_image.h \
 t_torture_power_LDADD = $(torture_ldadd)
 EXTRA_t_torture_power_DEPENDENCIES = $(torture_tools)
 
+# ---- salvage: damage of every kind in data.mdb, and what is left of it
+
+torture_programs += t/torture/salvage
+t_torture_salvage_SOURCES = t/torture/salvage.c $(salvaging)
+t_torture_salvage_LDADD = $(torture_ldadd)
+
 # ---- soak: everything at once, for long, within bounds
 
 torture_programs += t/torture/soak
