@@ -18,6 +18,7 @@ fuzz_targets = \
 	fuzz/replay_npz \
 	fuzz/replay_pages \
 	fuzz/replay_record \
+	fuzz/replay_recover \
 	fuzz/replay_rows \
 	fuzz/replay_run \
 	fuzz/replay_safetensors \
@@ -65,6 +66,9 @@ fuzz_replay_pages_SOURCES = fuzz/targets/pages.c
 fuzz_replay_pages_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_pages_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
 fuzz_replay_pages_LDADD = $(fuzz_ldadd)
+fuzz_replay_recover_SOURCES = fuzz/targets/recover.c
+fuzz_replay_recover_CPPFLAGS = $(fuzz_cppflags)
+fuzz_replay_recover_LDADD = $(fuzz_ldadd)
 fuzz_replay_image_SOURCES = fuzz/targets/image.c
 fuzz_replay_image_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_image_LDADD = $(fuzz_ldadd)

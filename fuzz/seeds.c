@@ -598,6 +598,7 @@ make_images_of_modules(void)
 
 		snprintf(name, sizeof(name), "%d", i);
 		save("data", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
+		save("recover", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
 		save("pages", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
 	}
 }
