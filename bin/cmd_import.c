@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -130,17 +131,22 @@ operands_free(struct operands *operands)
 	containers_free(&operands->containers);
 }
 
-/* What cannot be looked into is reported by the one who takes it for a file, also
- * where the format is given. */
+/* A path that is not there, and with --keep-going one that cannot be looked into, is
+ * reported when it is read as a file. */
 static int
 add_operand(struct operands *operands, const char *path)
 {
 	const struct lc__incoming_format *found = NULL;
+	lc_status status = LC_OK;
 
 	if (formats[format] != NULL)
-		found = access(path, F_OK) == 0 ?
-		    lc__incoming_named(formats[format]) : NULL;
-	else if (lc__incoming_of(path, &found) != LC_OK)
+		found = access(path, F_OK) == 0 || (errno != ENOENT &&
+		    errno != ENOTDIR) ? lc__incoming_named(formats[format]) : NULL;
+	else
+		status = lc__incoming_of(path, &found);
+	if (status != LC_OK && status != LC_NOT_FOUND && !keep_going)
+		return report_file(status);
+	if (status != LC_OK)
 		found = NULL;
 	return found != NULL ? containers_add(&operands->containers, path, found) :
 	    sources_add(&operands->sources, path);

@@ -20,8 +20,6 @@ columns_begin(struct columns *columns, const char *align)
 static void
 no_memory(struct columns *columns)
 {
-	if (columns->status == EXIT_DONE)
-		report_error("out of memory");
 	columns->status = EXIT_SYSTEM;
 }
 
@@ -116,9 +114,17 @@ columns_id(struct columns *columns, lc_id id)
 		end_cell(columns, ident_print(columns->text, id));
 }
 
+bool
+columns_print(struct columns *columns)
+{
+	print_batch(columns);
+	return columns->status == EXIT_DONE;
+}
+
 int
 columns_end(struct columns *columns)
 {
-	print_batch(columns);
+	if (!columns_print(columns))
+		report_error("out of memory");
 	return columns->status;
 }

@@ -3,6 +3,7 @@
 #ifndef BIN_COLUMNS_H
 #define BIN_COLUMNS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -30,7 +31,9 @@ void columns_begin(struct columns *columns, const char *align);
 void columns_text(struct columns *columns, const char *text);
 /** The next cell: a cache_id, as ident_print() writes it. */
 void columns_id(struct columns *columns, lc_id id);
-/** Print what is held back; an exit status. */
+/** Print what is held back; false if memory ran out for some of it. */
+bool columns_print(struct columns *columns);
+/** The same; reports; an exit status. */
 int columns_end(struct columns *columns);
 
 #endif

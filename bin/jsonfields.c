@@ -112,8 +112,13 @@ read_leaves(const char *text, struct leaves *out)
 {
 	struct lc__loaded loaded = { 0 };
 
-	if (lc__value_json_read(text, strlen(text), NULL, NULL, &loaded) == LC_OK)
+	const lc_status status = lc__value_json_read(text, strlen(text), NULL, NULL,
+	    &loaded);
+
+	if (status == LC_OK)
 		walk(out, "", loaded.value);
+	else if (status == LC_NO_MEMORY)
+		out->failed = 1;
 	else
 		add(out, strdup(""), quoted(text));
 	lc__loaded_free(&loaded);

@@ -78,7 +78,7 @@ begin(struct output *output, const char *path, bool special)
 	report_errno(path);
 	if (fd != -1)
 		close(fd);
-	forget(output);
+	output_discard(output);
 	return EXIT_SYSTEM;
 }
 

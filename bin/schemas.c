@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "columns.h"
 #include "report.h"
 #include "size.h"
@@ -94,10 +95,12 @@ schemas_text(lc_cache *cache, const char *indent)
 	lc_status status;
 
 	table.indent = indent;
+	table.no_memory = false;
 	columns_begin(&table.columns, "lrrrrl");
 	status = walk(cache, show_text, &table);
-	if (columns_end(&table.columns) != EXIT_DONE && status == LC_OK)
-		status = LC_IO;
+	if ((!columns_print(&table.columns) || table.no_memory) &&
+	    (status == LC_OK || status == LC_CANCELLED))
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
 	return status;
 }
 

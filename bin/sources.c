@@ -179,7 +179,7 @@ sources_name(struct sources *sources, const char *pattern)
 {
 	int status = EXIT_DONE;
 
-	for (size_t i = 0; i < sources->count; i++)
+	for (size_t i = 0; i < sources->count && status != EXIT_SYSTEM; i++)
 		status = report_worse(status, name_source(&sources->items[i],
 		    pattern));
 	return status == EXIT_DONE ? check_duplicates(sources) : status;

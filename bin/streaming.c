@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "streaming.h"
 
+#include <errno.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +38,8 @@ look_up(struct streaming_source *s)
 	}
 	if (access(s->name, F_OK) == 0)
 		return EXIT_DONE;
+	if (errno != ENOENT && errno != ENOTDIR)
+		return report_errno(s->name);
 	report_error("there is no module %s in %s, and no file or directory of that "
 	    "name", s->name, settings.root);
 	return EXIT_NO;

@@ -46,8 +46,14 @@ lc__make_temporary(char *path, mode_t mode)
 	for (int i = 0; i < ATTEMPTS && fd == -1; i++) {
 		lc__random_name(path);
 		fd = lc__open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-		if (fd == -1 && errno != EEXIST)
+		if (fd == -1 && errno != EEXIST) {
+			const int sys = errno;
+
+			/* It may have been made before no descriptor was left for it. */
+			(void)unlink(path);
+			errno = sys;
 			break;
+		}
 	}
 	return fd;
 }

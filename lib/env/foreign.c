@@ -54,14 +54,20 @@ lc__foreign_is_dir(const char *path)
 	const int fd = data != NULL ? lc__open(data, O_RDONLY | O_NONBLOCK) : -1;
 	struct stat st;
 	ssize_t got = -1;
+	bool unknown;
 
+	/* What the system refuses may be one: opening it says why. */
+	unknown = fd == -1 && (data == NULL || (errno != ENOENT && errno != ENOTDIR &&
+	    errno != ELOOP && errno != ENXIO));
 	free(data);
 	if (fd == -1)
-		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		got = read(fd, first, sizeof(first));
+		return unknown;
+	if (fstat(fd, &st) == -1)
+		unknown = true;
+	else if (S_ISREG(st.st_mode))
+		unknown = (got = read(fd, first, sizeof(first))) == -1;
 	close(fd);
-	return got > 0 && lc__foreign_is(first, (size_t)got);
+	return unknown || (got > 0 && lc__foreign_is(first, (size_t)got));
 }
 
 /* The directory of a path that names its data.mdb: its lock file has the name that

@@ -27,7 +27,7 @@ on_error(png_structp png, png_const_charp text)
 	struct reader *reader = png_get_error_ptr(png);
 
 	reader->status = lc__error(reader->no_memory ? LC_NO_MEMORY : LC_CORRUPT, 0,
-	    "PNG: %s", text);
+	    "PNG: %s", reader->no_memory ? "out of memory" : text);
 	png_longjmp(png, 1);
 }
 

@@ -214,6 +214,12 @@ load(void *ctx, struct lc__loaded *out)
 	if (in->bad)
 		return lc__error_raise(&in->broken);
 	status = load_members(in, &sample, out);
+	/* What the system refused says nothing of the archive; it is told once. */
+	if (status == LC_OK && !is_whole(in) && (in->broken.status == LC_IO ||
+	    in->broken.status == LC_NO_MEMORY)) {
+		lc__wds_sample_free(&sample);
+		return lc__error_raise(&in->broken);
+	}
 	if (status == LC_OK) {
 		status = is_whole(in) ? lc__wds_sample_build(&sample, &out->value) :
 		    lc__error(LC_CORRUPT, 0, "the archive breaks off behind it");

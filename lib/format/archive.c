@@ -43,7 +43,7 @@ failed(const struct lc__archive *archive)
 
 	if (archive->sys != 0)
 		return lc__error_sys(archive->sys, "read");
-	if (sys == ENOMEM)
+	if (sys == ENOMEM || (text == NULL && errno == ENOMEM))
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	if (text == NULL)
 		text = "damaged archive";

@@ -22,7 +22,7 @@ struct lc__archive_writer {
 	                                nothing is passed on any more */
 };
 
-/* What libarchive said, or the sink before it. */
+/* What libarchive said, or the sink before it; errno was 0 before the call. */
 static lc_status
 result(const struct lc__archive_writer *writer, bool done)
 {
@@ -30,8 +30,9 @@ result(const struct lc__archive_writer *writer, bool done)
 
 	if (writer->status != LC_OK || done)
 		return writer->status;
-	return lc__error(archive_errno(writer->archive) == ENOMEM ? LC_NO_MEMORY : LC_IO,
-	    0, "%s", text ? text : "the archive cannot be written");
+	if (archive_errno(writer->archive) == ENOMEM || errno == ENOMEM)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return lc__error(LC_IO, 0, "%s", text ? text : "the archive cannot be written");
 }
 
 /* libarchive is never told of a failure: it would not free all that it has then. */
@@ -79,6 +80,7 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 	/* Data sets in tar archives are not there to be changed. */
 	writer->mode = kind == LC__ARCHIVE_TAR ? 0444 : 0644;
 	writer->charset = lc__charset_new();
+	errno = 0;
 	writer->archive = archive_write_new();
 	writer->entry = archive_entry_new();
 	old = lc__charset_enter(writer->charset);
@@ -101,6 +103,7 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 	const locale_t old = lc__charset_enter(writer->charset);
 	lc_status status;
 
+	errno = 0;
 	archive_entry_set_pathname(entry, name);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, writer->mode);
@@ -114,6 +117,7 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 lc_status
 lc__archive_append(struct lc__archive_writer *writer, const void *data, size_t size)
 {
+	errno = 0;
 	return result(writer, size == 0 || archive_write_data(writer->archive, data,
 	    size) == (la_ssize_t)size);
 }
@@ -122,7 +126,7 @@ lc_status
 lc__archive_finish(struct lc__archive_writer *writer)
 {
 	const locale_t old = lc__charset_enter(writer->charset);
-	const bool done = archive_write_close(writer->archive) == ARCHIVE_OK;
+	const bool done = (errno = 0, archive_write_close(writer->archive)) == ARCHIVE_OK;
 	const lc_status status = result(writer, done);
 
 	lc__charset_leave(old);

@@ -117,11 +117,10 @@ check_version(const char *link, const char *target, const char *dir)
 	struct stat st;
 	bool found;
 
-	if (stat(dir, &st) == -1 && errno != ENOENT && errno != ENOTDIR &&
-	    errno != ELOOP)
-		return lc__error_sys(errno, "%s", dir);
 	if (stat(dir, &st) == -1)
-		return lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target);
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
+		    lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target) :
+		    lc__error_sys(errno, "%s", dir);
 	return_if_error(look_for_manifest(dir, &found));
 	return found ? LC_OK : lc__error(LC_CORRUPT, 0,
 	    "%s: leads to %s, which has no %s", link, target, LC__MANIFEST_NAME);
