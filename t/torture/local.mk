@@ -67,6 +67,26 @@ torture_programs += t/torture/threads
 t_torture_threads_SOURCES = t/torture/threads.c $(torture_owned)
 t_torture_threads_LDADD = $(torture_ldadd)
 
+# ---- syscalls, allocations: each of them fails under each command
+
+check_LTLIBRARIES += failing.la
+failing_la_SOURCES = t/torture/failing.c t/torture/failing.h
+failing_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+failing_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
+torture_faulted = t/torture/faulted.c t/torture/faulted.h t/torture/faulted_main.h
+torture_programs += t/torture/allocations t/torture/syscalls
+torture_weights += allocations=2 syscalls=2
+t_torture_allocations_SOURCES = t/torture/allocations.c t/torture/failing.h $(torture_faulted)
+t_torture_allocations_LDADD = $(torture_ldadd)
+EXTRA_t_torture_allocations_DEPENDENCIES = failing.la $(torture_tools)
+EXTRA_t_torture_syscalls_DEPENDENCIES = $(torture_tools)
+t_torture_syscalls_SOURCES = t/torture/syscalls.c $(torture_faulted)
+t_torture_syscalls_LDADD = $(torture_ldadd)
+
+# ---- users, space: other users' files, and full disks
+
+torture_scripts += t/torture/space.sh t/torture/users.sh
+
 # ---- all of them
 
 check_PROGRAMS += $(torture_programs)
