@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "versions.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,9 @@ static bool
 has_manifest(const char *dir)
 {
 	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
-	const bool has = path != NULL && access(path, F_OK) == 0;
+	/* What the system refuses to tell may be one: reading it says why. */
+	const bool has = path == NULL || access(path, F_OK) == 0 ||
+	    (errno != ENOENT && errno != ENOTDIR);
 
 	free(path);
 	return has;
@@ -85,15 +88,22 @@ read_version(const char *warehouse, struct version *v)
 	return status;
 }
 
-/* The name that `current` has, "" if it has none. */
-static void
+/* The name that `current` has, "" if it has none; an exit status. */
+static int
 read_current(const char *warehouse, char *out, size_t room)
 {
 	char *link = lc__path_join(warehouse, LC__WAREHOUSE_CURRENT);
 	const ssize_t n = link == NULL ? -1 : readlink(link, out, room - 1);
+	int status = EXIT_DONE;
 
+	/* Without it prune would take the current version for an old one. */
+	if (link == NULL)
+		status = no_memory();
+	else if (n == -1 && errno != ENOENT && errno != EINVAL && errno != ENOTDIR)
+		status = report_errno(link);
 	out[n > 0 ? n : 0] = '\0';
 	free(link);
+	return status;
 }
 
 static int
@@ -120,7 +130,12 @@ versions_read(const char *warehouse, struct versions *out)
 		out->n = 0;
 		return report_file(listed);
 	}
-	read_current(warehouse, current, sizeof(current));
+	status = read_current(warehouse, current, sizeof(current));
+	if (status != EXIT_DONE) {
+		lc__version_list_free(names, out->n);
+		out->n = 0;
+		return status;
+	}
 	out->all = calloc(out->n ? out->n : 1, sizeof(*out->all));
 	if (out->all == NULL) {
 		lc__version_list_free(names, out->n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Preloaded by tool_refused.sh: a call about one file fails with EIO.
- * CACHEX_TEST_REFUSE has the call, "stat", "open", "read" or "seek", a blank, and how the
+ * CACHEX_TEST_REFUSE has the call, "stat", "open", "readlink", "read" or "seek", a blank, and how the
  * file's path ends.
  */
 #include <dlfcn.h>
@@ -86,6 +86,13 @@ openat(int dir, const char *path, int flags, ...)
 	mode = (flags & O_CREAT) != 0 ? (mode_t)va_arg(ap, int) : 0;
 	va_end(ap);
 	return refused("open", path) ? -1 : real(dir, path, flags, mode);
+}
+
+ssize_t
+readlink(const char *restrict path, char *restrict out, size_t room)
+{
+	REAL(readlink);
+	return refused("readlink", path) ? -1 : real(path, out, room);
 }
 
 ssize_t

@@ -93,4 +93,10 @@ refuse "a manifest that stat refuses" 4 \
 	refusing stat manifest.json warehouse inspect "wh/$version"
 refuse "a version that stat refuses" 4 "cachex: warehouse: $version: Input/output error" \
 	refusing stat "$version" warehouse list wh
+cachex build -q --size 8x8 -j 1 set wh
+versions=$(ls -d wh/v*-*)
+refuse "prune that cannot tell which version is current" 4 \
+	"cachex: warehouse: wh/current: Input/output error" \
+	refusing readlink wh/current warehouse prune -f wh --keep 1
+is "removes none" "$(ls -d wh/v*-*)" "$versions"
 finish

@@ -149,6 +149,9 @@ give_up(pid_t pid, int sys)
 {
 	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
 		;
+	/* That there is no shell is no failure of the system's. */
+	if (sys != ENOENT && sys != ENOTDIR && sys != EACCES)
+		return lc__error_sys(sys, "cannot run /bin/sh");
 	return lc__error(LC_FAILED, sys, "cannot run /bin/sh");
 }
 
