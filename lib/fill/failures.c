@@ -129,8 +129,9 @@ remove_if_empty(const struct lc__failures *failures)
 	struct stat st;
 
 	/* A device, or what another process has put there meanwhile, stays. */
-	if (fstat(failures->fd, &st) == -1 || !S_ISREG(st.st_mode) ||
-	    st.st_size > 0)
+	if (fstat(failures->fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", failures->path);
+	if (!S_ISREG(st.st_mode) || st.st_size > 0)
 		return LC_OK;
 	if (unlink(failures->path) == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: remove", failures->path);
