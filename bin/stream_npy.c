@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/fileio.h"
 #include "format/npy.h"
 #include "json.h"
@@ -158,13 +159,13 @@ make_dir(const struct streamout *out, const lc_batch *batch)
 
 	lc__buf_printf(&name, "%s/batch-%08llu", out->opts->npy,
 	    (unsigned long long)batch->number);
-	made = end_name(&name) == NULL ? LC_NO_MEMORY :
+	made = end_name(&name) == NULL ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
 	    lc__make_dirs((const char *)name.data);
 	lc__buf_free(&name);
 	return made == LC_OK ? EXIT_DONE : report_file(made);
 }
 
-static void
+static int
 show(const struct streamout *out, const lc_batch *batch)
 {
 	struct json json = { stdout, false };
@@ -174,17 +175,23 @@ show(const struct streamout *out, const lc_batch *batch)
 	lc__buf_printf(&name, "%s/batch-%08llu%s", out->opts->npy,
 	    (unsigned long long)batch->number, batch->n_fields > 1 ? "" : ".npy");
 	path = end_name(&name);
-	if (settings.json && path != NULL) {
+	if (path == NULL) {
+		report_error("out of memory");
+		lc__buf_free(&name);
+		return EXIT_SYSTEM;
+	}
+	if (settings.json) {
 		jw_open(&json, NULL, '{');
 		jw_count(&json, "batch", batch->number);
 		jw_text(&json, "file", path);
 		jw_count(&json, "rows", batch->rows);
 		jw_count(&json, "examples", batch->filled);
 		jw_end_line(&json);
-	} else if (!settings.quiet && path != NULL) {
+	} else if (!settings.quiet) {
 		printf("%s\n", path);
 	}
 	lc__buf_free(&name);
+	return EXIT_DONE;
 }
 
 /* Before anything is written. */
@@ -205,6 +212,8 @@ check_dtypes(const struct streamout *out, const lc_batch *batch)
 			report_error(".npy has no %s; use --bits",
 			    lc_dtype_name(dtype));
 			status = EXIT_DATA;
+		} else if (made != LC_OK) {
+			status = report_status(made);
 		}
 	}
 	lc__buf_free(&header);
@@ -223,7 +232,5 @@ stream_npy(struct streamout *out, const lc_batch *batch)
 		status = write_rows(out, batch);
 	for (size_t i = 0; i < batch->n_fields && status == EXIT_DONE; i++)
 		status = write_field(out, batch, i);
-	if (status == EXIT_DONE)
-		show(out, batch);
-	return status;
+	return status == EXIT_DONE ? show(out, batch) : status;
 }
