@@ -24,7 +24,7 @@ enum { CHANGES, LOOKS, WALKS, BATCHES, FORKS, TIDIED };
 /* Bounds. All live records are below 1 MiB. */
 #define FILE_MOST ((uint64_t)256 << 20) /* with what a slow reader keeps */
 #define SHRUNK_MOST ((uint64_t)4 << 20)
-#define MEMORY_GROWTH ((uint64_t)24 << 20)
+#define MEMORY_GROWTH ((uint64_t)16 << 20)
 #define FDS_GROWTH 24
 #define READERS_MOST (PROCESSES * (THREADS + 4) * 4)
 
