@@ -132,10 +132,14 @@ put_in_place(struct lc__newfile *file, bool replace)
 		status = rename_if_free(file);
 	else if (status == LC_OK && rename(file->temporary, file->path) == -1)
 		status = lc__error_sys(errno, "%s: rename", file->path);
-	if (status != LC_OK)
+	if (status != LC_OK) {
 		(void)unlink(file->temporary);
-	else if (!file->unsynced)
+	} else if (!file->unsynced) {
 		status = lc__sync_parent(file->path);
+		/* What was added goes again; what was replaced cannot come back. */
+		if (status != LC_OK && !replace)
+			(void)unlink(file->path);
+	}
 	release(file);
 	return status;
 }

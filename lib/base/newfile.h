@@ -35,7 +35,7 @@ LC_CHECKED lc_status lc__newfile_open(const char *path, mode_t mode,
     struct lc__newfile *out);
 /** On disk, put in the place of whatever is there. Closes it, also on failure. */
 LC_CHECKED lc_status lc__newfile_replace(struct lc__newfile *file);
-/** The same, but what is there stays: LC_EXISTS. */
+/** The same, but what is there stays: LC_EXISTS. After any failure nothing was added. */
 LC_CHECKED lc_status lc__newfile_add(struct lc__newfile *file);
 /** Give up; what was there stays. Harmless on a closed one. */
 void lc__newfile_discard(struct lc__newfile *file);

@@ -34,12 +34,13 @@ copy_module(struct lc_cache *cache, const char *dir, const char *data, bool comp
 
 	if (lstat(data, &st) == -1) {
 		return_if_error(lc__make_dirs(dir));
+		return_if_error(lc__sync_parent(dir));
 		status = fill(cache, data, compact);
 	}
 	if (status == LC_EXISTS)
 		return lc__error(LC_INVALID, 0,
 		    "%s: exists; a backup replaces nothing", data);
-	return status == LC_OK ? lc__sync_parent(dir) : status;
+	return status;
 }
 
 lc_status

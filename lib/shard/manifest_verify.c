@@ -119,7 +119,7 @@ check_shard(struct lc__workers *workers, uint64_t i)
 		status = check_digest(workers, path, said);
 	free(path);
 	if (status == LC_OK || status == LC_CANCELLED || status == LC_IO ||
-	    status == LC_NO_MEMORY || status == LC_PERMISSION)
+	    status == LC_NO_SPACE || status == LC_NO_MEMORY || status == LC_PERMISSION)
 		return status;
 	pthread_mutex_lock(&workers->lock);
 	note_damage(c);
