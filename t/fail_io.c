@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -18,6 +19,7 @@ static atomic_bool forever; /* and all after it */
 static atomic_int cause;
 static atomic_long hits;
 static const char *_Atomic first;
+static const char *_Atomic only;
 
 void
 fail_io(long n, int error, bool and_on)
@@ -28,6 +30,12 @@ fail_io(long n, int error, bool and_on)
 	atomic_store(&hits, 0);
 	atomic_store(&first, NULL);
 	atomic_store(&left, n);
+}
+
+void
+fail_io_only(const char *name)
+{
+	atomic_store(&only, name);
 }
 
 long
@@ -45,8 +53,11 @@ fail_io_name(void)
 static bool
 fails(const char *name)
 {
+	const char *wanted = atomic_load(&only);
 	long now = atomic_load(&left);
 
+	if (wanted != NULL && strcmp(wanted, name) != 0)
+		return false;
 	/* 1 stays 1 if all that follow are to fail. */
 	do {
 		if (now == 0)

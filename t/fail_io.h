@@ -11,6 +11,9 @@
  *  after it too. 0: none. close() closes and then fails. */
 void fail_io(long n, int error, bool and_on);
 
+/** Calls of this function alone count and fail, "link"; NULL: of all again. */
+void fail_io_only(const char *name);
+
 /** How many have failed since fail_io(). */
 long fail_io_hits(void);
 

@@ -19,16 +19,20 @@
 
 enum found { NOTHING, ITSELF, ANOTHER };
 
-static enum found
-look(const char *file, const char *name)
+/* What is under a name is known, or an error: a file is not replaced on a guess. */
+static lc_status
+look(const char *file, const char *name, enum found *out)
 {
 	struct stat a, b;
 
-	if (lstat(name, &b) == -1)
-		return errno == ENOENT ? NOTHING : ANOTHER;
-	if (stat(file, &a) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-		return ITSELF;
-	return ANOTHER;
+	if (lstat(name, &b) == -1) {
+		*out = NOTHING;
+		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: stat", name);
+	}
+	if (stat(file, &a) == -1)
+		return lc__error_sys(errno, "%s: stat", file);
+	*out = a.st_dev == b.st_dev && a.st_ino == b.st_ino ? ITSELF : ANOTHER;
+	return LC_OK;
 }
 
 static const char *
@@ -39,35 +43,43 @@ last_part(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-static bool
+static lc_status
 find_dir(const char *path, struct stat *out)
 {
 	const size_t size = (size_t)(last_part(path) - path);
 	char *dir = size > 0 ? strndup(path, size) : strdup(".");
-	const bool found = dir != NULL && stat(dir, out) == 0;
+	lc_status status = LC_OK;
 
+	if (dir == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	if (stat(dir, out) == -1)
+		status = lc__error_sys(errno, "%s: stat", dir);
 	free(dir);
-	return found;
+	return status;
 }
 
 /* Names, not files: another link to the file is a backup. */
-static bool
-is_same_name(const char *a, const char *b)
+static lc_status
+check_name(const char *wanted, const char *taken)
 {
-	struct stat dir_a, dir_b;
+	struct stat a, b;
 
-	return strcmp(last_part(a), last_part(b)) == 0 && find_dir(a, &dir_a) &&
-	    find_dir(b, &dir_b) && dir_a.st_dev == dir_b.st_dev &&
-	    dir_a.st_ino == dir_b.st_ino;
+	if (strcmp(last_part(wanted), last_part(taken)) != 0)
+		return LC_OK;
+	return_if_error(find_dir(wanted, &a));
+	return_if_error(find_dir(taken, &b));
+	if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: the backup needs a name of its own", wanted);
 }
 
 lc_status
 lc__backup_check(const char *wanted, const char *file, const char *temporary)
 {
-	if (wanted == NULL ||
-	    (!is_same_name(wanted, file) && !is_same_name(wanted, temporary)))
+	if (wanted == NULL)
 		return LC_OK;
-	return lc__error(LC_INVALID, 0, "%s: the backup needs a name of its own", wanted);
+	return_if_error(check_name(wanted, file));
+	return check_name(wanted, temporary);
 }
 
 lc_status
@@ -75,9 +87,11 @@ lc__backup_choose(const char *file, const char *wanted, char *out, size_t room)
 {
 	int n = wanted != NULL ? snprintf(out, room, "%s", wanted) :
 	    snprintf(out, room, "%s.stage1.backup", file);
+	enum found found;
 
 	for (unsigned i = 2; n >= 0 && (size_t)n < room; i++) {
-		if (look(file, out) != ANOTHER)
+		return_if_error(look(file, out, &found));
+		if (found != ANOTHER)
 			return LC_OK;
 		if (wanted != NULL)
 			return lc__error(LC_EXISTS, 0, "%s: it is there, and is no backup of "
@@ -160,7 +174,10 @@ copy(const char *file, const char *backup)
 lc_status
 lc__backup_make(const char *file, const char *backup)
 {
-	if (look(file, backup) == NOTHING && link(file, backup) == -1) {
+	enum found found;
+
+	return_if_error(look(file, backup, &found));
+	if (found == NOTHING && link(file, backup) == -1) {
 		/* No links there, or another file system, or too many of them. */
 		if (errno == ENOENT)
 			return lc__error_sys(errno, "%s: link", backup);
