@@ -3,14 +3,18 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "settings.h"
 #include "suggest.h"
+
+#define MOST (1 << 20) /* bytes of a configuration file */
 
 const char *
 config_path(void)
@@ -176,6 +180,28 @@ is_hidden(const char *path)
 	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
 }
 
+/* A FIFO is not waited for, and no device is read. */
+static FILE *
+open_bounded(const char *path, char *why, size_t room)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = NULL;
+	struct stat st;
+
+	if (fd == -1 || fstat(fd, &st) == -1)
+		snprintf(why, room, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		snprintf(why, room, "%s: %s", path, S_ISDIR(st.st_mode) ?
+		    strerror(EISDIR) : "not a regular file");
+	else if (st.st_size > MOST)
+		snprintf(why, room, "%s: larger than 1 MiB", path);
+	else if ((file = fdopen(fd, "r")) == NULL)
+		snprintf(why, room, "%s: %s", path, strerror(errno));
+	if (file == NULL && fd != -1)
+		close(fd);
+	return file;
+}
+
 bool
 config_read(char *why, size_t room)
 {
@@ -185,11 +211,9 @@ config_read(char *why, size_t room)
 
 	if (path == NULL || is_hidden(path))
 		return true;
-	file = fopen(path, "re");
-	if (file == NULL) {
-		snprintf(why, room, "%s: %s", path, strerror(errno));
+	file = open_bounded(path, why, room);
+	if (file == NULL)
 		return false;
-	}
 	good = apply_lines(file, path, why, room);
 	fclose(file);
 	return good;

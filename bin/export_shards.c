@@ -98,7 +98,7 @@ dataset_in(const char *dir)
 	char *dataset = NULL;
 
 	if (path != NULL &&
-	    lc__read_file(path, MOST_MANIFEST, &text) == LC_OK &&
+	    lc__read_regular(path, MOST_MANIFEST, &text) == LC_OK &&
 	    lc__manifest_parse(text.data, text.size, path, &manifest) == LC_OK) {
 		dataset = manifest.dataset_root;
 		manifest.dataset_root = NULL;

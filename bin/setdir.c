@@ -44,7 +44,7 @@ read_entry(const struct setdir *set, const char *name, struct lc__buf *out)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	status = lc__read_file(path, LIMIT, out);
+	status = lc__read_regular(path, LIMIT, out);
 	free(path);
 	return status;
 }

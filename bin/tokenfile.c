@@ -58,7 +58,7 @@ tokenfile_load(struct tokenfile *file)
 
 	if (access(file->path, F_OK) == -1 && errno == ENOENT)
 		return EXIT_DONE;
-	read = lc__read_file(file->path, 4096, &bytes);
+	read = lc__read_regular(file->path, 4096, &bytes);
 	if (read == LC_OK || read == LC_INVALID)
 		status = check(file, &bytes);
 	else

@@ -53,6 +53,19 @@ lc__write_full(int fd, const void *data, size_t size, const char *path)
 	return LC_OK;
 }
 
+/* Directories are left to read(2). */
+static lc_status
+check_bounded(int fd, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: not a regular file", path);
+	return LC_OK;
+}
+
 static lc_status
 read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
 {
@@ -96,6 +109,21 @@ lc__write_file_atomic(const char *path, const void *data, size_t size)
 	if (status == LC_OK)
 		return lc__newfile_replace(&file);
 	lc__newfile_discard(&file);
+	return status;
+}
+
+lc_status
+lc__read_regular(const char *path, uint64_t limit, struct lc__buf *out)
+{
+	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	lc_status status;
+
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	status = check_bounded(fd, path);
+	if (status == LC_OK)
+		status = read_all(fd, path, limit, out);
+	close(fd);
 	return status;
 }
 

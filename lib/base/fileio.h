@@ -18,6 +18,10 @@ LC_CHECKED lc_status lc__write_full(int fd, const void *data, size_t size,
 /** Append a whole file to @p out; LC_INVALID if it is larger than @p limit. */
 LC_CHECKED lc_status lc__read_file(const char *path, uint64_t limit,
     struct lc__buf *out);
+/** The same for a file that must be a regular one, or LC_INVALID: a FIFO is not waited
+ *  for, and no device is read. */
+LC_CHECKED lc_status lc__read_regular(const char *path, uint64_t limit,
+    struct lc__buf *out);
 /**
  * Replace @p path by these bytes, as base/newfile.h says. On failure the old file
  * stands and no temporary is left.

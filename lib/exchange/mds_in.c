@@ -114,7 +114,7 @@ read_index(struct mds_in *in)
 
 	if (path == NULL)
 		return no_memory(in);
-	status = lc__read_file(path, MAX_INDEX, &text);
+	status = lc__read_regular(path, MAX_INDEX, &text);
 	if (status == LC_OK && lc__mds_index_read(text.data, text.size,
 	    &in->index) != LC_OK)
 		status = lc__error_prefix("%s", in->dir);

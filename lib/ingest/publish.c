@@ -51,7 +51,7 @@ parse(struct lc__standing *standing)
 
 	if (path == NULL)
 		return no_memory();
-	status = lc__read_file(path, MANIFEST_LIMIT, &text);
+	status = lc__read_regular(path, MANIFEST_LIMIT, &text);
 	if (status == LC_OK)
 		status = lc__manifest_parse(text.data, text.size, path,
 		    &standing->manifest);
@@ -71,7 +71,7 @@ read_list(const struct lc__standing *standing, const char *name,
 	char *path = lc__path_join(standing->dir, name);
 	char got[65];
 	const bool same = path != NULL &&
-	    lc__read_file(path, UINT64_MAX, out) == LC_OK &&
+	    lc__read_regular(path, UINT64_MAX, out) == LC_OK &&
 	    lc__sha256_of(out->data, out->size, got) == LC_OK &&
 	    strcmp(got, sha256) == 0;
 

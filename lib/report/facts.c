@@ -20,7 +20,7 @@ read_manifest(const char *dir, struct lc__manifest *out)
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	status = lc__read_file(path, MANIFEST_MOST, &text);
+	status = lc__read_regular(path, MANIFEST_MOST, &text);
 	if (status == LC_OK)
 		status = lc__manifest_parse(text.data, text.size, path, out);
 	lc__buf_free(&text);

@@ -243,7 +243,7 @@ lc__outdir_read(const struct lc__outdir *dir, const char *name,
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
-	status = lc__read_file(path, MANIFEST_LIMIT, out);
+	status = lc__read_regular(path, MANIFEST_LIMIT, out);
 	free(path);
 	return status;
 }

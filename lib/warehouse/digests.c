@@ -102,7 +102,7 @@ lc__digest_text(const char *path, const char *sha256, struct lc__buf *out)
 {
 	struct lc__buf text = { 0 };
 	char has[65];
-	lc_status status = as_damage(lc__read_file(path, LONGEST_TEXT, &text));
+	lc_status status = as_damage(lc__read_regular(path, LONGEST_TEXT, &text));
 
 	if (status == LC_OK)
 		status = lc__sha256_of(text.data, text.size, has);

@@ -58,7 +58,7 @@ read_manifest(struct lc_warehouse *w)
 	w->manifest_path = lc__path_join(w->dir, LC__MANIFEST_NAME);
 	if (w->manifest_path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", w->dir);
-	status = lc__read_file(w->manifest_path, LONGEST_MANIFEST, &text);
+	status = lc__read_regular(w->manifest_path, LONGEST_MANIFEST, &text);
 	if (status == LC_INVALID)
 		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
 		    w->manifest_path);
