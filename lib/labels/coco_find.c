@@ -43,21 +43,24 @@ begins_as_coco(const char *text)
 	return false;
 }
 
-/* A file that cannot be read is none of many. */
-static bool
-looks_like_coco(const char *path)
+/* A file that we may not read is none of many. */
+static lc_status
+looks_like_coco(const char *path, bool *out)
 {
 	const int fd = lc__open(path, O_RDONLY);
 	char text[4096];
 	size_t got = 0;
+	lc_status status;
 
+	*out = false;
 	if (fd == -1)
-		return false;
-	if (lc__read_full(fd, text, sizeof(text) - 1, &got, path) != LC_OK)
-		got = 0;
+		return errno == EACCES || errno == ENOENT || errno == ELOOP ? LC_OK :
+		    lc__error_sys(errno, "%s: open", path);
+	status = lc__read_full(fd, text, sizeof(text) - 1, &got, path);
 	close(fd);
 	text[got] = '\0';
-	return begins_as_coco(text);
+	*out = status == LC_OK && begins_as_coco(text);
+	return status;
 }
 
 static lc_status
@@ -65,13 +68,16 @@ look_at(const char *root, const char *dir, const char *name,
     struct lc__strings *out)
 {
 	char *path = lc__name_join(dir, name), *full = NULL;
-	lc_status status = LC_OK;
+	lc_status status;
+	bool is = false;
 
 	if (path != NULL)
 		full = lc__path_join(root, path);
 	if (full == NULL)
 		status = lc__label_no_memory(dir);
-	else if (looks_like_coco(full))
+	else
+		status = looks_like_coco(full, &is);
+	if (is)
 		status = lc__strings_add(out, path);
 	free(path);
 	free(full);
@@ -96,7 +102,10 @@ look_in(const char *root, const char *dir, struct lc__strings *out)
 static lc_status
 candidates(const char *root, struct lc__strings *out)
 {
-	if (lc__tree_is_dir(root, "annotations"))
+	bool is;
+
+	return_if_error(lc__tree_is_dir(root, "annotations", &is));
+	if (is)
 		return_if_error(look_in(root, "annotations", out));
 	return look_in(root, "", out);
 }
@@ -218,11 +227,14 @@ static lc_status
 bases(struct lc__dataset *dataset, const struct lc__coco *coco,
     struct lc__strings *out)
 {
+	bool is;
+
 	return_if_error(lc__strings_add(out, ""));
 	return_if_error(lc__strings_add(out, "images"));
 	return_if_error(add_split(coco->name, out));
 	return_if_error(add_dirs(dataset, "", out));
-	if (lc__tree_is_dir(dataset->root, "images"))
+	return_if_error(lc__tree_is_dir(dataset->root, "images", &is));
+	if (is)
 		return_if_error(add_dirs(dataset, "images", out));
 	return LC_OK;
 }
@@ -232,16 +244,20 @@ static lc_status
 base_of(const char *root, const struct lc__strings *dirs, const char *name,
     const char **out)
 {
-	for (size_t i = 0; *out == NULL && i < dirs->n; i++) {
-		bool inside;
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; status == LC_OK && *out == NULL && i < dirs->n; i++) {
+		bool inside, is = false;
 		char *path = lc__path_below(dirs->items[i], name, &inside);
 		if (path == NULL)
 			return lc__label_no_memory(root);
-		if (inside && lc__tree_is_file(root, path))
+		if (inside)
+			status = lc__tree_is_file(root, path, &is);
+		if (is)
 			*out = dirs->items[i];
 		free(path);
 	}
-	return LC_OK;
+	return status;
 }
 
 lc_status

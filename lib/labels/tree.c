@@ -124,29 +124,43 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 	    sizeof(*listing->entries), compare_entries);
 }
 
-static mode_t
-mode_of(const char *root, const char *name)
+/* 0 if nothing is there, or nothing that we may look at. */
+static lc_status
+type_of(const char *root, const char *name, mode_t *out)
 {
 	const int fd = lc__open(root, O_PATH | O_DIRECTORY);
+	lc_status status = LC_OK;
 	struct stat st;
 
-	if (fd == -1 || fstatat(fd, *name != '\0' ? name : ".", &st, 0) == -1)
-		st.st_mode = 0;
+	*out = 0;
+	if (fd != -1 && fstatat(fd, *name != '\0' ? name : ".", &st, 0) == 0)
+		*out = st.st_mode & S_IFMT;
+	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP &&
+	    errno != EACCES && errno != ENAMETOOLONG)
+		status = lc__error_sys(errno, "%s/%s: stat", root, name);
 	if (fd != -1)
 		close(fd);
-	return st.st_mode;
+	return status;
 }
 
-bool
-lc__tree_is_dir(const char *root, const char *dir)
+lc_status
+lc__tree_is_dir(const char *root, const char *dir, bool *out)
 {
-	return S_ISDIR(mode_of(root, dir));
+	mode_t type;
+	const lc_status status = type_of(root, dir, &type);
+
+	*out = type == S_IFDIR;
+	return status;
 }
 
-bool
-lc__tree_is_file(const char *root, const char *path)
+lc_status
+lc__tree_is_file(const char *root, const char *path, bool *out)
 {
-	return S_ISREG(mode_of(root, path));
+	mode_t type;
+	const lc_status status = type_of(root, path, &type);
+
+	*out = type == S_IFREG;
+	return status;
 }
 
 /* ---- walking ---------------------------------------------------------------- */

@@ -160,21 +160,31 @@ read_side(const struct reader *r, const char *name, uint32_t *out)
 }
 
 /* The directory of the images of a run, malloc'ed. */
-static char *
-images_dir(const struct reader *r, const char *run)
+static lc_status
+images_dir(const struct reader *r, const char *run, char **out)
 {
 	const char *folder = lc__xml_text(r->xml,
 	    lc__xml_child(r->xml, 0, "folder"));
-	bool inside;
+	bool inside, is = false;
 	char *dir;
 
-	if (r->frame->number == LC__VOC_IMAGES)
-		return lc__name_join(run, "JPEGImages");
+	if (r->frame->number == LC__VOC_IMAGES) {
+		*out = lc__name_join(run, "JPEGImages");
+		return *out != NULL ? LC_OK : lc__label_no_memory(run);
+	}
 	dir = lc__path_below(run, folder, &inside);
-	if (dir == NULL || (inside && lc__tree_is_dir(r->dataset->root, dir)))
-		return dir;
-	free(dir);
-	return strdup(run);
+	if (dir == NULL)
+		return lc__label_no_memory(run);
+	if (inside && lc__tree_is_dir(r->dataset->root, dir, &is) != LC_OK) {
+		free(dir);
+		return lc_last_error()->status;
+	}
+	if (!is) {
+		free(dir);
+		dir = strdup(run);
+	}
+	*out = dir;
+	return dir != NULL ? LC_OK : lc__label_no_memory(run);
 }
 
 static lc_status
@@ -192,11 +202,8 @@ read_image(const struct reader *r)
 	annotations = lc__name_dir(file);
 	if (annotations != NULL)
 		run = lc__name_dir(annotations);
-	if (run != NULL)
-		dir = images_dir(r, run);
-	if (dir == NULL)
-		status = lc__label_no_memory(file);
-	else
+	status = run != NULL ? images_dir(r, run, &dir) : lc__label_no_memory(file);
+	if (status == LC_OK)
 		status = lc__label_image(r->label, file, dir, name);
 	free(annotations);
 	free(run);
