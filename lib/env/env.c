@@ -81,6 +81,7 @@ lc__env_init_locks(struct lc__env *env)
 {
 	pthread_condattr_t attr;
 
+	pthread_mutex_init(&env->turn_lock, NULL);
 	pthread_mutex_init(&env->write_lock, NULL);
 	pthread_mutex_init(&env->lock, NULL);
 	pthread_mutex_init(&env->tables_lock, NULL);
@@ -88,6 +89,17 @@ lc__env_init_locks(struct lc__env *env)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&env->changed, &attr);
 	pthread_condattr_destroy(&attr);
+}
+
+/* A mutex goes to whichever thread asks first after it was unlocked, which is mostly the
+ * one that unlocked it: a thread that commits again and again would keep all others out.
+ * Here that one has to wait until the next one has the lock. */
+void
+lc__env_lock_writing(struct lc__env *env)
+{
+	pthread_mutex_lock(&env->turn_lock);
+	pthread_mutex_lock(&env->write_lock);
+	pthread_mutex_unlock(&env->turn_lock);
 }
 
 /* ---- moving the map ------------------------------------------------------- */
@@ -120,7 +132,7 @@ lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
 {
 	lc_status status;
 
-	pthread_mutex_lock(&env->write_lock);
+	lc__env_lock_writing(env);
 	pthread_mutex_lock(&env->lock);
 	env->moving = true;
 	if (!wait_for_quiet(env)) {

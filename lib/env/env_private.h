@@ -28,8 +28,10 @@ struct lc__env {
 	uint32_t page_size;
 	struct lc__module_row module;
 
+	pthread_mutex_t turn_lock;  /* held while waiting for write_lock: whoever waits is next */
 	pthread_mutex_t write_lock; /* one write transaction, or one move of the map */
-	uint64_t readers_checked_ns; /* when dead readers were looked for; with write_lock */
+	uint64_t readers_checked_ns;   /* when dead readers were looked for; with write_lock */
+	uint64_t readers_checked_page; /* last page of the file then; with write_lock */
 	pthread_mutex_t lock;       /* guards what follows */
 	pthread_cond_t changed;     /* active, pinned or moving changed */
 	unsigned active;      /* read transactions that hold a snapshot */
@@ -54,6 +56,10 @@ struct lc__txn {
 	bool active; /* a read transaction that counts in env->active */
 	uint32_t attached; /* env->attached when mdb was begun: else mdb is void */
 };
+
+/** Begin a read transaction, or renew the one in *txn, on the newest commit; an LMDB
+ *  code. LMDB's own functions may show the trees of a later commit than their number. */
+int lc__mdb_begin_read(MDB_env *mdb, MDB_txn **txn);
 
 /** Turn an LMDB code into a status and an error "PATH: what: text". */
 lc_status lc__mdb_error(const char *path, int rc, const char *what);
@@ -92,6 +98,9 @@ LC_CHECKED lc_status lc__env_adopt(struct lc__env *env);
 
 /** Detach and attach again; for lc__env_move(). */
 LC_CHECKED lc_status lc__env_reattach(struct lc__env *env);
+
+/** Take write_lock, after those threads that wait for it already. */
+void lc__env_lock_writing(struct lc__env *env);
 
 /** Initialise, or after a fork initialise again, the locks. */
 void lc__env_init_locks(struct lc__env *env);

@@ -164,9 +164,7 @@ begin(struct lc__foreign *f)
 	int dead, rc;
 
 	for (int i = 0; i < ATTEMPTS; i++) {
-		rc = f->txn == NULL ?
-		    mdb_txn_begin(f->mdb, NULL, MDB_RDONLY, &f->txn) :
-		    mdb_txn_renew(f->txn);
+		rc = lc__mdb_begin_read(f->mdb, &f->txn);
 		if (rc == MDB_MAP_RESIZED)
 			rc = mdb_env_set_mapsize(f->mdb, 0);
 		else if (rc == MDB_READERS_FULL && i == 0)

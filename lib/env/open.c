@@ -182,6 +182,7 @@ free_env(struct lc__env *env)
 	pthread_mutex_destroy(&env->lock);
 	pthread_mutex_destroy(&env->tables_lock);
 	pthread_mutex_destroy(&env->write_lock);
+	pthread_mutex_destroy(&env->turn_lock);
 	pthread_cond_destroy(&env->changed);
 	free(env->path);
 	free(env->dir);

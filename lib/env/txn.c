@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Transactions: beginning them whatever the map and the slots do. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -50,13 +52,49 @@ is_stale(struct lc__env *env)
 	return stale;
 }
 
+/*
+ * LMDB's mutex is no fairer between processes than write_lock between threads: beside
+ * two writers of small batches a third one waited for more than a minute. So a process
+ * waits for it with a lock on the first byte of data.mdb, which LMDB does not lock, and
+ * whoever asks later waits for that one first. The lock belongs to this process alone
+ * and ends with it; a forked child does not have it. It is lost when this process closes
+ * data.mdb elsewhere, and not granted where the system takes it for a deadlock of other
+ * threads: then the order is LMDB's.
+ */
+static void
+change_turn(const struct lc__env *env, short type)
+{
+	struct flock first_byte = {
+		.l_type = type, .l_whence = SEEK_SET, .l_len = 1
+	};
+	int fd, rc;
+
+	if (mdb_env_get_fd(env->mdb, &fd) != 0)
+		return;
+	do
+		rc = fcntl(fd, F_SETLKW, &first_byte);
+	while (rc == -1 && errno == EINTR);
+}
+
+/* LMDB's code. */
+static int
+begin_in_turn(struct lc__txn *txn)
+{
+	int rc;
+
+	change_turn(txn->env, F_WRLCK);
+	rc = mdb_txn_begin(txn->env->mdb, NULL, 0, &txn->mdb);
+	change_turn(txn->env, F_UNLCK);
+	return rc;
+}
+
 static lc_status
 try_begin_write(struct lc__txn *txn, lc_durability durability)
 {
 	struct lc__env *env = txn->env;
 	int rc;
 
-	pthread_mutex_lock(&env->write_lock);
+	lc__env_lock_writing(env);
 	/* LMDB 0.9 takes the flag of a transaction and does nothing about it: only the
 	 * environment's counts, when a transaction is committed. */
 	if (is_stale(env))
@@ -65,7 +103,7 @@ try_begin_write(struct lc__txn *txn, lc_durability durability)
 		rc = mdb_env_set_flags(env->mdb, MDB_NOMETASYNC,
 		    durability == LC_DURABLE_RELAXED);
 	if (rc == 0)
-		rc = mdb_txn_begin(env->mdb, NULL, 0, &txn->mdb);
+		rc = begin_in_turn(txn);
 	txn->attached = env->attached;
 	if (rc == 0)
 		return LC_OK;
@@ -73,18 +111,25 @@ try_begin_write(struct lc__txn *txn, lc_durability durability)
 	return mend(env, rc, txn->attached, "begin to write");
 }
 
-/* Readers that died in a snapshot keep its pages from being reused: look for them
- * now and then while writing. With the write lock held. */
+/* The file grows by this much at most until dead readers are looked for. */
+#define GROWTH_UNCHECKED ((uint64_t)16 << 20)
+
+/* Readers that died in a snapshot keep its pages from being reused, so that the file
+ * grows: look for them when it did, and now and then. With the write lock held. */
 static void
 check_readers(struct lc__env *env)
 {
 	const uint64_t minute = (uint64_t)60 * 1000000000;
 	const uint64_t now = lc__clock_coarse_ns();
+	MDB_envinfo info;
 	int dead;
 
-	if (now - env->readers_checked_ns < minute)
+	mdb_env_info(env->mdb, &info);
+	if (now - env->readers_checked_ns < minute && info.me_last_pgno <
+	    env->readers_checked_page + GROWTH_UNCHECKED / env->page_size)
 		return;
 	env->readers_checked_ns = now;
+	env->readers_checked_page = info.me_last_pgno;
 	mdb_reader_check(env->mdb, &dead);
 }
 
@@ -187,6 +232,39 @@ lc__txn_abort(struct lc__txn *txn)
 	free(txn);
 }
 
+/* Tries at a snapshot of the newest commit, and how many of them must find a newer one
+ * begun before that is taken for one that nobody finishes. */
+#define SNAPSHOT_TRIES 1000
+#define UNFINISHED_TRIES 16
+
+/*
+ * LMDB notes the number N of the newest commit for the reader and then copies the roots
+ * of its trees from the meta page that commit N + 2 writes over. A reader that is
+ * interrupted between the two gets the roots of a later commit under the number N. No
+ * commit N + 2 has begun as long as N is the newest afterwards. A writer that dies after
+ * it has written its meta page leaves N + 1 there and N as the number, until the next
+ * writer begins.
+ */
+int
+lc__mdb_begin_read(MDB_env *mdb, MDB_txn **txn)
+{
+	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+		const int rc = *txn == NULL ? mdb_txn_begin(mdb, NULL, MDB_RDONLY, txn) :
+		    mdb_txn_renew(*txn);
+		MDB_envinfo info;
+		uint64_t later;
+
+		if (rc != 0)
+			return rc;
+		mdb_env_info(mdb, &info);
+		later = info.me_last_txnid - mdb_txn_id(*txn);
+		if (later == 0 || (later == 1 && i >= UNFINISHED_TRIES))
+			return 0;
+		mdb_txn_reset(*txn);
+	}
+	return MDB_CORRUPTED; /* lock.mdb is of another data.mdb */
+}
+
 /* Begin or renew; an LMDB code. */
 static int
 begin_or_renew(struct lc__txn *txn)
@@ -198,10 +276,7 @@ begin_or_renew(struct lc__txn *txn)
 	if (txn->attached != env->attached)
 		txn->mdb = NULL;
 	txn->attached = env->attached;
-	if (txn->mdb == NULL)
-		rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn->mdb);
-	else
-		rc = mdb_txn_renew(txn->mdb);
+	rc = lc__mdb_begin_read(env->mdb, &txn->mdb);
 	txn->active = rc == 0;
 	return rc;
 }
