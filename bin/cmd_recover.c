@@ -41,8 +41,11 @@ show_json(const char *module, const lc_recover_result *result)
 	jw_count(&json, "records", result->records);
 	jw_count(&json, "rescued", result->rescued);
 	jw_count(&json, "lost", result->lost);
+	jw_count(&json, "unknown", result->unknown);
 	jw_count(&json, "runs", result->runs);
 	jw_count(&json, "rows", result->rows);
+	jw_count(&json, "reset", result->reset);
+	jw_count(&json, "kept", result->kept);
 	jw_end_line(&json);
 }
 
@@ -51,7 +54,8 @@ show_text(const char *module, const lc_recover_result *result)
 {
 	char records[SIZE_TEXT];
 
-	if (result->rescued + result->lost + result->runs + result->rows == 0) {
+	if (result->rescued + result->lost + result->unknown + result->runs +
+	    result->rows + result->kept == 0) {
 		printf("%s: no damage; %s\n", module, count_human(result->records,
 		    "record", records, sizeof(records)));
 		return;
@@ -62,6 +66,12 @@ show_text(const char *module, const lc_recover_result *result)
 	    (unsigned long long)result->rescued, (unsigned long long)result->lost,
 	    (unsigned long long)result->runs, (unsigned long long)result->rows,
 	    dry_run ? "to be " : "");
+	if (result->unknown > 0)
+		printf("%s: %llu damaged places may have held more records\n", module,
+		    (unsigned long long)result->unknown);
+	if (result->kept > 0)
+		printf("%s: the file as it was is kept as data.mdb.damaged-%llu\n",
+		    module, (unsigned long long)result->kept);
 }
 
 static int
@@ -85,7 +95,7 @@ run_recover(const char *module)
 		show_json(module, &result);
 	else
 		show_text(module, &result);
-	return result.lost > 0 ? EXIT_NO : EXIT_DONE;
+	return result.lost + result.unknown + result.reset > 0 ? EXIT_NO : EXIT_DONE;
 }
 
 /* ---- recover --salvage ---------------------------------------------------- */
@@ -218,9 +228,11 @@ const struct command cmd_recover = {
 	    "Rebuilds what finds the records from the records themselves, and prints "
 	    "a line for each that is rescued and each that is lost. A key whose index "
 	    "entry is damaged gets its newest record back, also if it had been "
-	    "deleted. Damaged records are dropped, so that cachex verify is content "
-	    "afterwards. A module without damage stays as it is. Nobody else may have "
-	    "it open. Exit status 1 says that records are lost.\n"
+	    "deleted. Damaged records are dropped. This is done in a copy; only if "
+	    "cachex verify passes it, it takes the place of data.mdb, and the file as "
+	    "it was is kept as data.mdb.damaged-N. A module without damage stays as it "
+	    "is. Nobody else may have it open. Exit status 1 says that records are "
+	    "lost, or may be, or settings.\n"
 	    "With --salvage, the pages of the data file of FROM are read one after "
 	    "the other, whatever has become of its trees, and every whole record that "
 	    "is the newest of its key goes into the new module TO. FROM is a module, a "

@@ -533,8 +533,8 @@ LC_API LC_CHECKED lc_status lc_settings_get(lc_cache *cache, lc_settings *out);
  * Change the settings of a module, durable on LC_OK. Other processes follow at
  * their next commit. Records that are stored stay as they are; lc_compact() can
  * code them anew.
- * @return LC_OK; LC_INVALID, also for LC_CODEC_DEFAULT; LC_READONLY; LC_NO_SPACE,
- * LC_IO.
+ * @return LC_OK; LC_INVALID, also for LC_CODEC_DEFAULT; LC_CORRUPT if the stored
+ * settings are damaged; LC_READONLY; LC_NO_SPACE, LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *settings);
 
@@ -1035,23 +1035,36 @@ LC_API LC_CHECKED lc_status lc_copy(lc_cache *from, lc_cache *to,
 typedef struct lc_recover_result {
 	uint64_t records;   /**< live records afterwards */
 	uint64_t rescued;   /**< of them, those whose index entry was damaged */
-	uint64_t lost;      /**< records that are damaged, or in a chunk that is */
+	uint64_t lost;      /**< live records that are damaged, or in a chunk that is */
 	uint64_t runs;      /**< damaged index runs that were replaced */
-	uint64_t rows;      /**< damaged ledger, schema and state rows that were rebuilt */
+	uint64_t rows;      /**< other damaged rows and frames of chunks that were rebuilt,
+	                         and rows that went back to their own key */
+	uint64_t unknown;   /**< damaged places that may have held records: no key tells */
+	uint64_t reset;     /**< of the rows, those whose content is lost: settings that are
+	                         the defaults again, counters, names of inputs */
+	uint64_t kept;      /**< n: the file as it was is data.mdb.damaged-n; 0: none */
 } lc_recover_result;
 
 /**
  * Rebuild index, ledger and counters of a module from its chunks. What is intact
  * of the index decides as before; a key whose index entry is damaged gets its
- * newest record back, also if it had been deleted. Everything rescued and
- * everything lost goes to progress->damage, a line each. Damaged records are
- * dropped, so that lc_verify() passes afterwards. A module without damage is
- * left as it is. Readers and writers may have it open; writers wait.
+ * newest record back, also if it had been deleted. Rows that are under another key
+ * than their own go back to it, if their content says where they belong. Everything
+ * rescued and everything lost goes to progress->damage, a line each. Damaged records
+ * are dropped.
+ *
+ * A module that lc_verify() passes is left as it is. Of any other, a copy is rebuilt,
+ * in the directory recover.part beside data.mdb. Only if lc_verify() passes the copy
+ * does it take the place of data.mdb, by one rename; the old file is kept as
+ * data.mdb.damaged-N. A process that dies meanwhile leaves one of the two as data.mdb,
+ * whole. Nobody may have the module open.
+ * @param dry_run   do the same in a copy, which is removed
  * @param progress  may be NULL
- * @param out       may be NULL
- * @return LC_OK; LC_CORRUPT if the pages of the file itself are damaged, or the row
- * that says that it is a module: only a backup helps against that; LC_CANCELLED;
- * LC_BUSY; LC_NO_SPACE, LC_IO …: then the module is as it was.
+ * @param out       filled on LC_OK; may be NULL
+ * @return LC_OK: lc_verify() passes now. Else the module is as it was: LC_CORRUPT if
+ * it is too damaged, as when the pages of the file itself are: a backup helps then;
+ * LC_CANCELLED; LC_BUSY if anybody has it open, this process too; LC_NO_SPACE without
+ * room for a copy; LC_IO …
  */
 LC_API LC_CHECKED lc_status lc_recover(const char *root, const char *module_id,
     int dry_run, const lc_progress *progress, lc_recover_result *out);

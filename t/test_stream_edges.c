@@ -253,8 +253,7 @@ START_TEST(settings_lost)
 	assert_status(lc_source_open_module(cache, NULL, &source), LC_CORRUPT);
 	lc_source_options_init(&options);
 	options.length_field = ".";
-	assert_ok(lc_source_open_module(cache, &options, &source));
-	lc_source_close(source);
+	assert_status(lc_source_open_module(cache, &options, &source), LC_CORRUPT);
 	assert_ok(lc_close(cache));
 }
 END_TEST

@@ -237,7 +237,11 @@ is "and what there would be" "$(tail -n 1 "$out" | cut -d, -f1-3 | cut -d';' -f1
 	"r: would have 1 record, 0 rescued, 1 lost"
 check "changes nothing" 1 cachex verify r
 check "recover --json" 1 cachex recover r --json
-is "counts" "$(tail -n 1 "$out" | cut -d, -f1-4)" '{"module":"r","records":1,"rescued":0,"lost":1'
+is "counts" "$(tail -n 1 "$out")" '{"module":"r","records":1,"rescued":0,"lost":1,"unknown":0,"runs":0,"rows":0,"reset":0,"kept":1}'
+check "the old file is kept" 0 test -s "$root/r/data.mdb.damaged-1"
+is "and nothing else is left" "$(ls "$root/r" | tr '\n' ' ')" "data.mdb data.mdb.damaged-1 lock.mdb "
+is "which is no module" "$(cachex ls -1 | tr '\n' ' ')" "$(cachex ls -1 | grep -v damaged | tr '\n' ' ')"
+check "nor in the way of stat" 0 cachex stat r
 check "verify is content" 0 cachex verify r
 is "the whole one is there" "$(cachex get r whole --format raw)" hello
 is "the deleted one is not back" "$(cachex ls r -1)" whole

@@ -228,36 +228,47 @@ begin(struct lc__env *env, unsigned flags, MDB_txn **txn)
 	return rc;
 }
 
-static lc_status
-put_first_rows(struct lc__env *env, MDB_txn *txn)
+lc_status
+lc__env_put_module_row(struct lc__txn *txn)
 {
-	const struct lc__state state = { .next_chunk = 1, .next_run = 1 };
 	struct lc__module_row described = {
 		.format = LC__FORMAT, .created_ms = lc__clock_wall_ms()
 	};
-	struct lc__txn wrapped = { .env = env, .mdb = txn };
-	struct lc__buf module = { 0 }, row = { 0 };
+	struct lc__buf row = { 0 };
 	lc_status status;
 
 	if (getrandom(described.uuid, sizeof(described.uuid), 0) !=
 	    sizeof(described.uuid))
-		return lc__error_sys(errno, "%s: random uuid", env->dir);
-	lc__module_encode(&described, &module);
-	if (!lc__state_encode(&state, &row) || module.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
-	else
-		status = lc__txn_put_meta(&wrapped, "module", module.data,
-		    module.size);
-	if (status == LC_OK)
-		status = lc__txn_put_meta(&wrapped, "state", row.data, row.size);
-	lc__buf_free(&module);
+		return lc__error_sys(errno, "%s: random uuid", txn->env->dir);
+	lc__module_encode(&described, &row);
+	status = row.failed ?
+	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", txn->env->dir) :
+	    lc__txn_put_meta(txn, "module", row.data, row.size);
 	lc__buf_free(&row);
 	return status;
 }
 
+/* A module has all rows of meta from its making on, but that of inputs: so that one
+ * that is missing is known to be lost. */
+static lc_status
+put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
+{
+	const struct lc__state state = { .next_chunk = 1, .next_run = 1 };
+	struct lc__txn wrapped = { .env = env, .mdb = txn };
+	struct lc__buf row = { 0 };
+	lc_status status = lc__env_put_module_row(&wrapped);
+
+	if (status == LC_OK && !lc__state_encode(&state, &row))
+		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+	if (status == LC_OK)
+		status = lc__txn_put_meta(&wrapped, "state", row.data, row.size);
+	lc__buf_free(&row);
+	return status == LC_OK ? first_rows(&wrapped) : status;
+}
+
 /* Make an empty environment a module, unless another process just did. */
 static lc_status
-make_module(struct lc__env *env)
+make_module(struct lc__env *env, lc__first_rows *first_rows)
 {
 	MDB_txn *txn;
 	MDB_stat stat;
@@ -276,7 +287,7 @@ make_module(struct lc__env *env)
 	if (rc != 0)
 		status = lc__env_error(env, rc, "make");
 	else if (stat.ms_entries == 0)
-		status = put_first_rows(env, txn);
+		status = put_first_rows(env, txn, first_rows);
 	/* Before the commit: whoever finds a module may rely on its directory. */
 	if (status == LC_OK)
 		status = lc__sync_dir(env->path);
@@ -309,6 +320,27 @@ read_module_row(struct lc__env *env, MDB_txn *txn)
 	if (env->module.format == 0)
 		env->module = module;
 	return LC_OK;
+}
+
+/* In the copy that is mended, with the tables open. */
+static lc_status
+mend_module_row(struct lc__env *env)
+{
+	struct lc__txn wrapped = { .env = env };
+	lc_status status;
+	int rc = begin(env, 0, &wrapped.mdb);
+
+	if (rc != 0)
+		return lc__env_error(env, rc, "begin to write");
+	rc = open_tables(env, wrapped.mdb, 0);
+	status = rc != 0 ? lc__env_error(env, rc, "open") :
+	    lc__env_mend_module_row(&wrapped, &env->mended);
+	if (status != LC_OK) {
+		mdb_txn_abort(wrapped.mdb);
+		return status;
+	}
+	rc = mdb_txn_commit(wrapped.mdb);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "commit");
 }
 
 /* Open the tables; *empty says that there is nothing at all yet. */
@@ -356,7 +388,20 @@ open_module(struct lc__env *env, bool *empty)
 }
 
 static lc_status
-attach_tables(struct lc__env *env, bool create)
+open_or_mend(struct lc__env *env, bool *empty)
+{
+	const lc_status status = open_module(env, empty);
+
+	if (status != LC_CORRUPT || !env->mends)
+		return status;
+	/* If it is not the module row, this says so again. */
+	return_if_error(check_pages_at_open(env));
+	return_if_error(mend_module_row(env));
+	return open_module(env, empty);
+}
+
+static lc_status
+attach_tables(struct lc__env *env, lc__first_rows *first_rows)
 {
 	MDB_stat stat;
 	bool empty;
@@ -367,13 +412,13 @@ attach_tables(struct lc__env *env, bool create)
 	if (env->page_size == 0)
 		env->page_size = stat.ms_psize;
 	mdb_reader_check(env->mdb, &dead);
-	return_if_error(open_module(env, &empty));
+	return_if_error(open_or_mend(env, &empty));
 	if (!empty)
 		return LC_OK;
-	if (!create)
+	if (first_rows == NULL)
 		return lc__error(LC_NOT_MODULE, 0,
 		    "%s: an empty LMDB environment, not a module", env->dir);
-	return_if_error(make_module(env));
+	return_if_error(make_module(env, first_rows));
 	return open_module(env, &empty);
 }
 
@@ -434,7 +479,7 @@ prepare_lock(const struct lc__env *env)
  * moment can make LMDB write a lock file's header over another file of this user.
  */
 lc_status
-lc__env_attach(struct lc__env *env, bool create)
+lc__env_attach(struct lc__env *env, lc__first_rows *first_rows)
 {
 	lc_status status;
 
@@ -443,7 +488,7 @@ lc__env_attach(struct lc__env *env, bool create)
 	return_if_error(open_env(env));
 	status = check_opened_file(env);
 	if (status == LC_OK)
-		status = attach_tables(env, create);
+		status = attach_tables(env, first_rows);
 	if (status != LC_OK) {
 		mdb_env_close(env->mdb);
 		env->mdb = NULL;

@@ -160,7 +160,7 @@ lc__env_reattach(struct lc__env *env)
 	lc__env_detach(env);
 	/* Transactions of the closed environment are void, also if no new one opens. */
 	env->attached++;
-	return_if_error(lc__env_attach(env, false));
+	return_if_error(lc__env_attach(env, NULL));
 	env->stale = false;
 	return LC_OK;
 }

@@ -38,12 +38,28 @@ struct lc__slice {
 struct lc__env;
 struct lc__txn;
 
+/** Puts the rows of meta that lib/store wants in a new module; in the transaction that
+ *  makes it. */
+typedef lc_status lc__first_rows(struct lc__txn *txn);
+
 /**
- * Open or share the environment in directory @p dir. @p create makes it if it
- * is missing. Close with lc__env_close().
+ * Open or share the environment in directory @p dir; LC_CREATE makes it if it is
+ * missing. Close with lc__env_close().
  */
 LC_CHECKED lc_status lc__env_open(const char *dir, const lc_options *options,
-    struct lc__env **out);
+    lc__first_rows *first_rows, struct lc__env **out);
+
+/** What became of a row that was damaged. */
+enum lc__mended {
+	LC__MENDED_NONE, /* it was whole */
+	LC__MENDED,      /* it has its content again */
+	LC__MENDED_LOST  /* its content is lost; another took the place */
+};
+
+/** As lc__env_open() of a copy that is mended: a module row that is damaged or missing
+ *  is mended, or written anew with another uuid. *module says which. */
+LC_CHECKED lc_status lc__env_open_to_mend(const char *dir,
+    const lc_options *options, enum lc__mended *module, struct lc__env **out);
 /** NULL is harmless. */
 void lc__env_close(struct lc__env *env);
 
@@ -142,8 +158,17 @@ LC_CHECKED lc_status lc__txn_put_meta(struct lc__txn *txn, const char *name,
     const void *data, size_t size);
 /** Delete a row, if there is one. */
 LC_CHECKED lc_status lc__txn_delete_meta(struct lc__txn *txn, const char *name);
+/** Number @p n of the rows of meta by name, from 0; LC_NOT_FOUND behind the last. */
+LC_CHECKED lc_status lc__txn_nth_meta(struct lc__txn *txn, uint64_t n,
+    struct lc__slice *name, struct lc__slice *row);
+/** Give a row another name, which no row has; with @p to NULL delete it. */
+LC_CHECKED lc_status lc__txn_rename_meta(struct lc__txn *txn,
+    const struct lc__slice *from, const char *to);
 /** The first row with a key >= @p key; LC_NOT_FOUND behind the last. */
 LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, uint64_t *found, struct lc__slice *out);
+/** The first row with a key > @p key, which may be the largest there is. */
+LC_CHECKED lc_status lc__txn_seek_after(struct lc__txn *txn, enum lc__table table,
     uint64_t key, uint64_t *found, struct lc__slice *out);
 /** Rows in a table. */
 LC_CHECKED lc_status lc__txn_count(struct lc__txn *txn, enum lc__table table,

@@ -19,6 +19,8 @@ struct lc__env {
 	ino_t inode;          /* of data.mdb */
 	bool read_only;       /* opened with MDB_RDONLY */
 	uint64_t map_size;    /* asked for */
+	bool mends;           /* a copy that is mended: of the module row too */
+	enum lc__mended mended; /* what became of that */
 
 	MDB_env *mdb;
 	MDB_dbi tables[LC__TABLES]; /* of the late ones once has_late is true */
@@ -74,8 +76,17 @@ LC_CHECKED lc_status lc__env_open_alone(const char *dir,
 /** Does this process have the environment in this data file open? */
 bool lc__env_is_open(const struct stat *data);
 
-/** Open env->mdb on env->dir, check that it is a module, make it if @p create. */
-LC_CHECKED lc_status lc__env_attach(struct lc__env *env, bool create);
+/** Open env->mdb on env->dir, check that it is a module; unless @p first_rows is NULL
+ *  make it if it is empty. */
+LC_CHECKED lc_status lc__env_attach(struct lc__env *env,
+    lc__first_rows *first_rows);
+
+/** In a write transaction, mend the module row or write another one; *mended says
+ *  which. */
+LC_CHECKED lc_status lc__env_mend_module_row(struct lc__txn *txn,
+    enum lc__mended *mended);
+/** Put a module row with a new uuid. */
+LC_CHECKED lc_status lc__env_put_module_row(struct lc__txn *txn);
 
 /** Open a table in a transaction. @return LMDB's code. */
 int lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,

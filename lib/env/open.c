@@ -189,8 +189,22 @@ free_env(struct lc__env *env)
 	free(env);
 }
 
+/* How an environment is to be opened. */
+struct how {
+	const lc_options *options;
+	lc__first_rows *first_rows; /* of a new module */
+	bool mends;                 /* see lc__env_open_to_mend() */
+};
+
+static bool
+creates(const struct how *how)
+{
+	return !(how->options->flags & LC_RDONLY) &&
+	    (how->options->flags & LC_CREATE) && how->first_rows != NULL;
+}
+
 static lc_status
-new_env(const char *dir, const lc_options *options, const struct stat *st,
+new_env(const char *dir, const struct how *how, const struct stat *st,
     bool read_only, struct lc__env **out)
 {
 	struct lc__env *env = calloc(1, sizeof(*env));
@@ -203,7 +217,8 @@ new_env(const char *dir, const lc_options *options, const struct stat *st,
 	env->device = st->st_dev;
 	env->inode = st->st_ino;
 	env->read_only = read_only;
-	env->map_size = options->map_size;
+	env->map_size = how->options->map_size;
+	env->mends = how->mends;
 	env->refs = 1;
 	env->path = realpath(dir, NULL);
 	if (env->path == NULL)
@@ -211,8 +226,7 @@ new_env(const char *dir, const lc_options *options, const struct stat *st,
 	else if (env->dir == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
 	else
-		status = lc__env_attach(env, !(options->flags & LC_RDONLY) &&
-		    (options->flags & LC_CREATE));
+		status = lc__env_attach(env, creates(how) ? how->first_rows : NULL);
 	if (status != LC_OK) {
 		free_env(env);
 		return status;
@@ -249,17 +263,17 @@ share_env(struct lc__env *env, bool read_only, struct lc__env **out)
 }
 
 static lc_status
-open_locked(const char *dir, const lc_options *options, struct lc__env **out)
+open_locked(const char *dir, const struct how *how, struct lc__env **out)
 {
 	struct lc__env *env;
 	struct stat st;
 	bool read_only = false;
 
-	return_if_error(touch_data(dir, options, &st, &read_only));
+	return_if_error(touch_data(dir, how->options, &st, &read_only));
 	env = find_open(&st);
 	if (env != NULL)
 		return share_env(env, read_only, out);
-	return new_env(dir, options, &st, read_only, out);
+	return new_env(dir, how, &st, read_only, out);
 }
 
 static const struct {
@@ -421,18 +435,18 @@ take_away(const char *dir, const struct making *making)
 	(void)lc__error_raise(&error);
 }
 
-lc_status
-lc__env_open(const char *dir, const lc_options *options, struct lc__env **out)
+static lc_status
+open_how(const char *dir, const struct how *how, struct lc__env **out)
 {
 	struct making making;
 	int lock = -1;
 	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
-	return_if_error(prepare_directory(dir, options, &making));
+	return_if_error(prepare_directory(dir, how->options, &making));
 	return_if_error(lc__dir_lock(dir, false, &lock));
 	pthread_mutex_lock(&registry_lock);
-	status = open_locked(dir, options, out);
+	status = open_locked(dir, how, out);
 	pthread_mutex_unlock(&registry_lock);
 	lc__dir_unlock(lock);
 	if (status != LC_OK && making.data)
@@ -441,16 +455,37 @@ lc__env_open(const char *dir, const lc_options *options, struct lc__env **out)
 }
 
 lc_status
+lc__env_open(const char *dir, const lc_options *options,
+    lc__first_rows *first_rows, struct lc__env **out)
+{
+	const struct how how = { .options = options, .first_rows = first_rows };
+
+	return open_how(dir, &how, out);
+}
+
+lc_status
+lc__env_open_to_mend(const char *dir, const lc_options *options,
+    enum lc__mended *module, struct lc__env **out)
+{
+	const struct how how = { .options = options, .mends = true };
+
+	return_if_error(open_how(dir, &how, out));
+	*module = (*out)->mended;
+	return LC_OK;
+}
+
+lc_status
 lc__env_open_alone(const char *dir, const lc_options *options,
     struct lc__env **out)
 {
+	const struct how how = { .options = options };
 	struct making making;
 	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, options, &making));
 	pthread_mutex_lock(&registry_lock);
-	status = open_locked(dir, options, out);
+	status = open_locked(dir, &how, out);
 	/* Whoever has it open besides may use it at any time. */
 	if (status == LC_OK && (*out)->refs > 1) {
 		(*out)->refs--;

@@ -75,8 +75,9 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	counts = lc__get64(p + 56);
 	if ((uint32_t)counts != (size - state_head - checksum_size) / run_row)
 		return lc__error(LC_CORRUPT, 0, "wrong number of runs");
-	if (lc__get64(p + 40) > LC__CHUNK_ID_MAX + 1 ||
-	    counts >> 32 > LC__SCHEMAS_MAX)
+	if (lc__get64(p) >= LC__RUN_ID_MAX || lc__get64(p + 40) == 0 ||
+	    lc__get64(p + 40) > LC__CHUNK_ID_MAX + 1 || lc__get64(p + 48) == 0 ||
+	    lc__get64(p + 48) >= LC__RUN_ID_MAX || counts >> 32 > LC__SCHEMAS_MAX)
 		return lc__error(LC_CORRUPT, 0, "ids out of range");
 	if (!reserve_runs(state, (uint32_t)counts))
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
@@ -227,4 +228,42 @@ lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 	if (!read_module((struct lc__tokens){ p, p + size - checksum_size }, out))
 		return lc__error(LC_CORRUPT, 0, "fields are missing");
 	return LC_OK;
+}
+
+/* ---- mending -------------------------------------------------------------- */
+
+/* Larger rows would take too long. */
+enum { mendable = 6144 };
+
+bool
+lc__row_mend(unsigned char *row, size_t size)
+{
+	const size_t content = size - checksum_size;
+
+	if (size <= checksum_size || size > mendable)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		const unsigned char was = row[i];
+
+		for (unsigned change = 1; change < 256; change++) {
+			row[i] = (unsigned char)(was ^ change);
+			if (lc__hash64(row, content) == lc__get64(row + content))
+				return true;
+		}
+		row[i] = was;
+	}
+	return false;
+}
+
+bool
+lc__row_nearly_named(const void *key, size_t size, const char *name)
+{
+	const unsigned char *bytes = key;
+	unsigned differ = 0;
+
+	if (size != strlen(name))
+		return false;
+	for (size_t i = 0; i < size; i++)
+		differ += bytes[i] != (unsigned char)name[i];
+	return differ == 1;
 }

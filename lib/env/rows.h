@@ -13,8 +13,6 @@
 /** The version of the module format that this library writes. */
 #define LC__FORMAT 1
 
-
-
 /** A put adds no schema to a module that has so many. Records share a handful; more
  * is a mistake such as a name that is data. */
 #define LC__SCHEMAS_PUT 4096
@@ -25,6 +23,9 @@
 /** The largest chunk id: with the place in the chunk it makes a location, of which
  *  the highest bit means something else. */
 #define LC__CHUNK_ID_MAX (((uint64_t)1 << 39) - 1)
+
+/** Run ids and generations are below this: what counts on from them never wraps. */
+#define LC__RUN_ID_MAX ((uint64_t)1 << 62)
 
 /** One index run, as the state row lists it. */
 struct lc__run_row {
@@ -93,5 +94,15 @@ void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);
 /** @return LC_OK; LC_CORRUPT. */
 LC_CHECKED lc_status lc__module_decode(const void *bytes, size_t size,
     struct lc__module_row *out);
+
+/**
+ * Mend a row that ends with the XXH3 of its other bytes, if one byte of it is wrong:
+ * the checksum says which, and what it was.
+ * @return false for a row with more damage, and for one too large to try
+ */
+bool lc__row_mend(unsigned char *row, size_t size);
+
+/** Is a key a name with one byte changed? */
+bool lc__row_nearly_named(const void *key, size_t size, const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/newfile.h"
 #include "env/dirlock.h"
 #include "env/env_private.h"
-#include "env/lockfile.h"
+#include "env/replace.h"
 
 /* The files of a module that is being shrunk. */
 struct shrink {
@@ -21,48 +21,11 @@ struct shrink {
 	struct stat before, after;
 };
 
-/* LMDB holds a read lock on the first byte of its lock file while it has it open;
- * the write lock that this process gets instead says that no other process does.
- * Closing the descriptor would give up the lock: that comes last. */
-static lc_status
-lock_others_out(const struct lc__env *env, int *out)
-{
-	const struct flock first_byte = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1
-	};
-	char *path = lc__path_join(env->path, "lock.mdb");
-
-	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
-	*out = lc__lockfile_open(path);
-	free(path);
-	if (*out == -1)
-		return lc__error_sys(errno, "%s: open lock.mdb", env->dir);
-	if (fcntl(*out, F_SETLK, &first_byte) == 0)
-		return LC_OK;
-	if (errno == EAGAIN || errno == EACCES)
-		return lc__error(LC_BUSY, 0,
-		    "%s: another process has the module open", env->dir);
-	return lc__error_sys(errno, "%s: lock lock.mdb", env->dir);
-}
-
-/* The copy belongs to whom the module belongs to, as far as the system lets us. */
-static lc_status
-copy_owner(const struct shrink *s, int fd)
-{
-	if (fchown(fd, s->before.st_uid, s->before.st_gid) == -1 &&
-	    errno != EPERM)
-		return lc__error_sys(errno, "%s: chown", s->data);
-	if (fchmod(fd, s->before.st_mode & 07777) == -1)
-		return lc__error_sys(errno, "%s: chmod", s->data);
-	return LC_OK;
-}
-
 static lc_status
 fill_copy(struct shrink *s, int fd)
 {
 	return_if_error(lc__env_copy(s->env, fd, true));
-	return_if_error(copy_owner(s, fd));
+	return_if_error(lc__env_copy_owner(&s->before, fd, s->data));
 	if (fstat(fd, &s->after) == -1)
 		return lc__error_sys(errno, "%s: stat", s->data);
 	return LC_OK;
@@ -100,10 +63,11 @@ lc__env_shrink(const char *dir, const lc_options *options,
 	return_if_error(lc__dir_lock(dir, true, &dir_fd));
 	status = lc__env_open_alone(dir, options, &s.env);
 	if (status == LC_OK)
-		status = lock_others_out(s.env, &lock_fd);
+		status = lc__env_lock_others_out(s.env->path, s.env->dir, &lock_fd);
 	if (status == LC_OK)
 		status = shrink_alone(&s);
 	lc__env_close(s.env);
+	/* Now: closing it gives up LMDB's lock of this process too. */
 	if (lock_fd != -1)
 		close(lock_fd);
 	lc__dir_unlock(dir_fd);

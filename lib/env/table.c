@@ -241,6 +241,59 @@ lc__txn_delete_meta(struct lc__txn *txn, const char *name)
 }
 
 lc_status
+lc__txn_nth_meta(struct lc__txn *txn, uint64_t n, struct lc__slice *name,
+    struct lc__slice *row)
+{
+	MDB_val key, value;
+	MDB_cursor *cursor;
+	int rc = mdb_cursor_open(txn->mdb, txn->env->tables[LC__META], &cursor);
+
+	if (rc != 0)
+		return lc__env_error(txn->env, rc, "walk");
+	for (uint64_t i = 0; i <= n && rc == 0; i++)
+		rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+	mdb_cursor_close(cursor);
+	if (rc == MDB_NOTFOUND)
+		return LC_NOT_FOUND;
+	if (rc != 0)
+		return lc__env_error(txn->env, rc, "walk");
+	*name = (struct lc__slice){ key.mv_data, key.mv_size };
+	*row = (struct lc__slice){ value.mv_data, value.mv_size };
+	return LC_OK;
+}
+
+lc_status
+lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from,
+    const char *to)
+{
+	MDB_val key = { from->size, (void *)(uintptr_t)from->data };
+	const MDB_dbi dbi = txn->env->tables[LC__META];
+	struct lc__slice row = { NULL, 0 };
+	struct lc__buf copy = { 0 };
+	lc_status status = get_row(txn, LC__META, &key, &row);
+	int rc;
+
+	/* LMDB moves the row when another one is written. */
+	lc__buf_append(&copy, from->data, from->size);
+	lc__buf_append(&copy, row.data, row.size);
+	if (status == LC_OK && copy.failed)
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+	if (status == LC_OK)
+		status = check_before_free(txn, &row);
+	if (status == LC_OK) {
+		key.mv_data = copy.data;
+		rc = mdb_del(txn->mdb, dbi, &key, NULL);
+		if (rc != 0)
+			status = lc__env_error(txn->env, rc, "delete");
+	}
+	if (status == LC_OK && to != NULL)
+		status = lc__txn_put_meta(txn, to, copy.data + from->size,
+		    copy.size - from->size);
+	lc__buf_free(&copy);
+	return status;
+}
+
+lc_status
 lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
     uint64_t *found, struct lc__slice *out)
 {
@@ -249,7 +302,7 @@ lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	MDB_cursor *cursor;
 	int rc;
 
-	if (lacks(txn, table))
+	if (lacks(txn, table) || (table == LC__SCHEMA && key > UINT32_MAX))
 		return LC_NOT_FOUND;
 	rc = mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor);
 	if (says_missing(rc, table))
@@ -276,6 +329,14 @@ lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	out->data = value.mv_data;
 	out->size = value.mv_size;
 	return LC_OK;
+}
+
+lc_status
+lc__txn_seek_after(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    uint64_t *found, struct lc__slice *out)
+{
+	return key == UINT64_MAX ? LC_NOT_FOUND :
+	    lc__txn_seek(txn, table, key + 1, found, out);
 }
 
 lc_status

@@ -45,6 +45,17 @@ lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 	    out->blocks <= (out->keys_size - 4) / 4;
 }
 
+bool
+lc__run_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
+{
+	struct lc__run run;
+
+	if (size < LC__RUN_HEADER)
+		return false;
+	*id = lc__get64(bytes + run_at_id);
+	return lc__run_parse(bytes, size, *id, &run);
+}
+
 void
 lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
     uint64_t hash, bool checked)

@@ -34,6 +34,9 @@ struct lc__run {
 bool lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
     struct lc__run *out);
 
+/** What a whole header says that the run's id is; false if it is damaged. */
+bool lc__run_says(const unsigned char *bytes, uint64_t size, uint64_t *id);
+
 /** The bucket where the look-up of a hash starts, to be prefetched. */
 static inline const unsigned char *
 lc__run_bucket(const struct lc__run *run, uint64_t hash)

@@ -84,6 +84,9 @@ lc__group_next(struct lc__snapshot *s, const lc_compact_options *options,
 				(void)lc__group_add(out, id, &row, options);
 		}
 		*looked += row.bytes;
+		/* A larger one is of no chunk, and the last. */
+		if (id > LC__CHUNK_ID_MAX)
+			return LC_NOT_FOUND;
 		*next = id + 1;
 	}
 	return status == LC_NOT_FOUND && lc__group_worth(out) ? LC_OK : status;

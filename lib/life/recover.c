@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* recover: index, ledger and counters anew from what the chunks hold. */
+/*
+ * recover: a copy of data.mdb gets its index, ledger and counters anew from what its
+ * chunks hold. Only if the whole of verify passes on it, it takes the place of the old
+ * file, which is kept.
+ */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "env/mend.h"
 #include "store/cache.h"
 #include "store/module.h"
 #include "life/recovery.h"
 #include "life/recover_inputs.h"
 #include "life/recover_rows.h"
+#include "life/recover_strays.h"
 #include "life/recover_write.h"
 
 /* One recovery and what it is asked for. */
 struct job {
 	const lc_progress *progress;
 	bool dry_run;
+	enum lc__mended module; /* what became of the module row */
 	lc_recover_result result;
 };
+
+/* ---- in the copy ---------------------------------------------------------- */
 
 static void
 free_parts(struct lc__recovery *r)
@@ -42,12 +52,32 @@ any_damage(const struct lc__recovery *r)
 	    r->result.rescued > 0 || r->result.lost > 0 || r->result.rows > 0;
 }
 
+/* The module row was mended when the copy was opened. */
+static void
+tell_module(struct lc__recovery *r, enum lc__mended module)
+{
+	if (module == LC__MENDED_NONE)
+		return;
+	r->result.rows++;
+	r->result.reset += module == LC__MENDED_LOST;
+	/* The hashes of the index are by the identity. */
+	r->index_damaged |= module == LC__MENDED_LOST;
+	lc__recovery_tell(r, module == LC__MENDED ? "module row: damaged, and "
+	    "mended" : "module row: lost; the module has a new identity");
+}
+
 /* Read, decide, and write what follows from it. */
 static lc_status
-recover(struct lc__recovery *r, bool dry_run)
+recover(struct lc__recovery *r, enum lc__mended module)
 {
+	tell_module(r, module);
+	return_if_error(lc__recovery_put_back_meta(r));
 	return_if_error(lc__recovery_read_state(r));
+	return_if_error(lc__recovery_put_back_values(r));
+	return_if_error(lc__recovery_make_up_state(r));
+	return_if_error(lc__recovery_put_back_rows(r));
 	return_if_error(lc__recovery_mend_settings(r));
+	return_if_error(lc__recovery_mend_counters(r));
 	return_if_error(lc__recovery_mend_schemas(r));
 	return_if_error(lc__recovery_read_places(r));
 	return_if_error(lc__recovery_read_chunks(r));
@@ -55,7 +85,7 @@ recover(struct lc__recovery *r, bool dry_run)
 	return_if_error(lc__recovery_decide(r));
 	return_if_error(lc__recovery_check_counts(r));
 	return_if_error(lc__recovery_check_inputs(r));
-	if (dry_run || !any_damage(r))
+	if (!any_damage(r))
 		return LC_NOT_FOUND;
 	return_if_error(lc__recovery_write(r));
 	return lc__recovery_write_inputs(r);
@@ -67,7 +97,7 @@ recover_within(struct lc__change *change, void *ctx)
 {
 	struct job *job = ctx;
 	struct lc__recovery r = { .change = change, .progress = job->progress };
-	const lc_status status = recover(&r, job->dry_run);
+	const lc_status status = recover(&r, job->module);
 
 	job->result = r.result;
 	free_parts(&r);
@@ -75,22 +105,108 @@ recover_within(struct lc__change *change, void *ctx)
 }
 
 static lc_status
-open_env(const char *root, const char *module_id, struct lc__env **out)
+recover_copy(struct job *job, const char *dir)
+{
+	struct lc__env *env = NULL;
+	lc_options options;
+	lc_status status;
+
+	lc_options_init(&options);
+	options.flags = 0;
+	status = lc__env_open_to_mend(dir, &options, &job->module, &env);
+	if (status == LC_CORRUPT)
+		return lc__error_prefix("recover: LMDB's pages are damaged: restore a "
+		    "backup, or take the records out with recover --salvage");
+	return_if_error(status);
+	status = lc__module_attach(env);
+	if (status == LC_OK)
+		status = lc__change_run_unread(env, recover_within, job);
+	lc__env_close(env);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* ---- verifying ------------------------------------------------------------ */
+
+struct first_damage {
+	const lc_progress *progress;
+	char line[1024]; /* empty without one */
+};
+
+static void
+note_damage(void *ctx, const char *line)
+{
+	struct first_damage *first = ctx;
+
+	if (first->line[0] == '\0')
+		snprintf(first->line, sizeof(first->line), "%s", line);
+}
+
+static int
+pass_step(void *ctx, uint64_t done, uint64_t total)
+{
+	const struct first_damage *first = ctx;
+
+	return first->progress == NULL || first->progress->step == NULL ? 0 :
+	    first->progress->step(first->progress->ctx, done, total);
+}
+
+/* Is a module sound? LC_CORRUPT if not, with one of its damages. */
+static lc_status
+verify(const char *root, const char *module_id, const struct job *job,
+    uint64_t *live)
+{
+	struct first_damage first = { .progress = job->progress };
+	const lc_progress progress = { pass_step, note_damage, &first };
+	lc_verify_result result;
+	lc_cache *cache = NULL;
+	lc_options options;
+	lc_status status;
+
+	lc_options_init(&options);
+	options.flags = LC_RDONLY;
+	return_if_error(lc_open(root, module_id, &options, &cache));
+	status = lc_verify(cache, &progress, &result);
+	lc_discard(cache);
+	if (status == LC_OK)
+		*live = result.live;
+	return status != LC_CORRUPT || first.line[0] == '\0' ? status :
+	    lc__error(LC_CORRUPT, 0, "%s", first.line);
+}
+
+/* ---- the whole ------------------------------------------------------------ */
+
+static lc_status
+recover_beside(struct job *job, struct lc__mend *mend, const char *dir)
+{
+	uint64_t live = 0;
+	lc_status status;
+
+	return_if_error(recover_copy(job, lc__mend_dir(mend)));
+	status = verify(dir, LC__MEND_NAME, job, &live);
+	if (status == LC_CORRUPT)
+		return lc__error_prefix("recover: too damaged to be rebuilt, and left "
+		    "as it was; what is wrong still");
+	return_if_error(status);
+	job->result.records = live;
+	return job->dry_run ? LC_OK :
+	    lc__mend_replace(mend, &job->result.kept);
+}
+
+static lc_status
+recover_module(struct job *job, const char *root, const char *module_id)
 {
 	char *dir = lc__path_join(root, module_id);
-	lc_options options;
+	struct lc__mend *mend = NULL;
 	lc_status status;
 
 	if (dir == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
-	lc_options_init(&options);
-	options.flags = 0;
-	status = lc__env_open(dir, &options, out);
+	status = lc__mend_begin(dir, job->progress, &mend);
+	if (status == LC_OK)
+		status = recover_beside(job, mend, dir);
+	lc__mend_end(mend);
 	free(dir);
-	if (status == LC_CORRUPT)
-		return lc__error_prefix("recover: the file itself is damaged, "
-		    "which only a backup helps against");
-	return status == LC_OK ? lc__module_attach(*out) : status;
+	return status;
 }
 
 lc_status
@@ -98,21 +214,15 @@ lc_recover(const char *root, const char *module_id, int dry_run,
     const lc_progress *progress, lc_recover_result *out)
 {
 	struct job job = { .progress = progress, .dry_run = dry_run != 0 };
-	struct lc__env *env = NULL;
 	lc_status status;
 
 	if (root == NULL || *root == '\0' || module_id == NULL)
 		return lc__error(LC_INVALID, 0, "recover: no root or module");
 	return_if_error(lc__check_module_id(module_id));
-	status = open_env(root, module_id, &env);
-	if (status == LC_OK)
-		status = lc__change_run_unread(env, recover_within, &job);
-	lc__env_close(env);
-	if (status != LC_OK && status != LC_NOT_FOUND)
-		return status;
-	if (status == LC_NOT_FOUND && env == NULL)
-		return status;
-	if (out != NULL)
+	status = verify(root, module_id, &job, &job.result.records);
+	if (status == LC_CORRUPT)
+		status = recover_module(&job, root, module_id);
+	if (status == LC_OK && out != NULL)
 		*out = job.result;
-	return LC_OK;
+	return status;
 }

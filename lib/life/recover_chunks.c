@@ -140,12 +140,18 @@ static uint64_t
 records_size(const struct lc__slice *value, const struct lc__chunk *chunk,
     bool intact)
 {
+	/* A location has so many bits for the place in a chunk. */
+	const uint64_t most = (uint64_t)LC__RECORD_ALIGN << LC__LOCATION_UNIT_BITS;
 	uint64_t size = value->size <= LC__CHUNK_HEADER ? 0 :
 	    (value->size - LC__CHUNK_HEADER) / LC__RECORD_ALIGN *
 	    LC__RECORD_ALIGN;
 
 	if (intact)
-		return chunk->bytes;
+		size = chunk->bytes;
+	if (size > most)
+		size = most;
+	if (intact)
+		return size;
 	while (size > 0 && value->data[LC__CHUNK_HEADER + size - 1] == 0) {
 		const uint64_t before = size - LC__RECORD_ALIGN;
 		bool zeros = true;
@@ -222,6 +228,7 @@ check_frame(struct lc__recovery *r, struct lc__found *chunk,
 		damaged = "directory";
 	if (damaged == NULL)
 		return;
+	r->result.rows++;
 	lc__recovery_tell(r, "chunk %llu: its %s is damaged",
 	    (unsigned long long)chunk->id, damaged);
 	chunk->rewrite = true;
@@ -266,15 +273,14 @@ lc__recovery_read_chunks(struct lc__recovery *r)
 	struct lc__snapshot *s = &r->change->snapshot;
 	struct lc__slice value;
 	uint64_t id = 0;
-	lc_status status;
+	lc_status status = lc__txn_seek(s->txn, LC__CHUNK, 0, &id, &value);
 
-	while ((status = lc__txn_seek(s->txn, LC__CHUNK, id, &id, &value)) ==
-	    LC_OK) {
+	for (; status == LC_OK;
+	    status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value)) {
 		lc__env_willneed(s->env, value.data, value.size);
 		return_if_error(read_chunk(r, id, &value));
 		r->done += value.size;
 		return_if_error(step(r));
-		id++;
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }

@@ -193,6 +193,9 @@ add_live(struct lc__recovery *r, const struct lc__claim *claim,
 {
 	struct lc__sound *sound = lc__recovery_sound(r, location);
 
+	if (sound == NULL)
+		return lc__error(LC_CORRUPT, 0, "recover: no record at %llu",
+		    (unsigned long long)location);
 	return_if_error(lc__recovery_reserve((void **)&r->live, r->nlive,
 	    &r->live_room, sizeof(*r->live)));
 	sound->live = true;
@@ -281,8 +284,9 @@ lc__recovery_decide(struct lc__recovery *r)
 		if (location != NOWHERE)
 			return_if_error(add_live(r, g.claims, location));
 	}
+	/* Where no key leads was a dead record, unless a part of the index is lost. */
 	for (uint64_t i = 0; i < r->nspans; i++)
-		r->result.lost += !r->spans[i].counted;
+		r->result.unknown += !r->spans[i].counted && r->ngaps > 0;
 	r->result.records = r->nlive;
 	return LC_OK;
 }

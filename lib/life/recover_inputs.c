@@ -29,11 +29,11 @@ lc__recovery_read_places(struct lc__recovery *r)
 	struct lc__order_row row;
 	struct lc__slice value;
 	uint64_t key = 0;
-	lc_status status;
+	struct lc__txn *txn = r->change->snapshot.txn;
+	lc_status status = lc__txn_seek(txn, LC__ORDER, 0, &key, &value);
 
-	while ((status = lc__txn_seek(r->change->snapshot.txn, LC__ORDER, key,
-	    &key, &value)) == LC_OK) {
-		key++;
+	for (; status == LC_OK;
+	    status = lc__txn_seek_after(txn, LC__ORDER, key, &key, &value)) {
 		if (!lc__order_decode(value.data, value.size, &row) ||
 		    row.chunk == LC__ORDER_LOST)
 			continue;
@@ -61,6 +61,33 @@ lc__recovery_place(const struct lc__recovery *r, uint64_t chunk,
 		return;
 	row->source = (uint64_t)place->input + 1;
 	row->ordinal = place->ordinal;
+}
+
+/* ---- counting ------------------------------------------------------------- */
+
+lc_status
+lc__recovery_count_inputs(struct lc__recovery *r, uint32_t *out)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__ledger_row row;
+	struct lc__fill_row fill;
+	uint64_t n = 0, id = 0;
+	bool intact;
+	lc_status status = lc__fill_get(s, &fill);
+
+	*out = 0;
+	if (status == LC_OK)
+		*out = (uint32_t)fill.inputs;
+	if (status == LC_OK || (status != LC_CORRUPT && status != LC_NOT_FOUND))
+		return status;
+	return_if_error(lc__txn_count(s->txn, LC__INPUT, &n));
+	status = lc__ledger_seek(s, 0, &id, &row, &intact);
+	for (; status == LC_OK;
+	    status = lc__ledger_after(s, id, &id, &row, &intact))
+		if (row.source > n && row.source <= LC__INPUTS_MAX)
+			n = row.source;
+	*out = n > LC__INPUTS_MAX ? LC__INPUTS_MAX : (uint32_t)n;
+	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
 /* ---- looking -------------------------------------------------------------- */
@@ -164,7 +191,7 @@ list_chunks(struct anew *a)
 	for (uint64_t i = 0; i < r->nchunks; i++) {
 		const struct lc__found *chunk = &r->chunks[i];
 		struct lc__ledger_row row;
-		bool intact;
+		bool intact = false;
 
 		return_if_error(lc__recovery_row(r, chunk, &row, &intact));
 		if (row.records == 0 || row.source == 0 ||
@@ -185,27 +212,22 @@ list_chunks(struct anew *a)
 	return LC_OK;
 }
 
-/* As many as any row says. */
+/* The row `fill` says how many there are. Without it as many as have rows: the keys of
+ * these prove nothing. */
 static lc_status
 count_inputs(struct anew *a)
 {
-	struct lc__snapshot *s = &a->r->change->snapshot;
-	struct lc__slice value;
 	struct lc__fill_row old;
-	uint64_t key = 0;
-	lc_status status = lc__fill_get(s, &old);
+	uint32_t n = 0;
+	const lc_status status = lc__fill_get(&a->r->change->snapshot, &old);
 
-	if (status == LC_OK) {
-		a->fill.inputs = old.inputs;
+	if (status == LC_OK)
 		a->final = old.finished == old.inputs;
-	} else if (status != LC_CORRUPT && status != LC_NOT_FOUND) {
+	else if (status != LC_CORRUPT && status != LC_NOT_FOUND)
 		return status;
-	}
-	while ((status = lc__txn_seek(s->txn, LC__INPUT, key, &key, &value)) ==
-	    LC_OK && key < LC__INPUTS_MAX)
-		if (++key > a->fill.inputs)
-			a->fill.inputs = key;
-	return status == LC_OK || status == LC_NOT_FOUND ? LC_OK : status;
+	return_if_error(lc__recovery_count_inputs(a->r, &n));
+	a->fill.inputs = n;
+	return LC_OK;
 }
 
 /* The row of an input as it was, mended if one byte is wrong; *bytes holds it. */
@@ -225,12 +247,13 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
 	if (lc__input_decode(bytes->data, bytes->size, row))
 		return LC_OK;
-	if (lc__recovery_mend_byte(bytes->data, bytes->size) &&
+	if (lc__row_mend(bytes->data, bytes->size) &&
 	    lc__input_decode(bytes->data, bytes->size, row)) {
 		lc__recovery_tell(a->r, "input %u: mended", input);
 		return LC_OK;
 	}
 	lc__recovery_tell(a->r, "input %u: its name and cursor are lost", input);
+	a->r->result.reset++;
 	bytes->size = 0;
 	lc__buf_append(bytes, name, (size_t)snprintf(name, sizeof(name),
 	    "lost input %u", input));

@@ -8,6 +8,10 @@
 /** Read what the order says of chunks whose ledger rows may be damaged. */
 LC_CHECKED lc_status lc__recovery_read_places(struct lc__recovery *r);
 
+/** How many inputs the module has, as far as its rows and its ledger say. */
+LC_CHECKED lc_status lc__recovery_count_inputs(struct lc__recovery *r,
+    uint32_t *out);
+
 /** Where a chunk came from, for a ledger row that is lost. */
 void lc__recovery_place(const struct lc__recovery *r, uint64_t chunk,
     struct lc__ledger_row *row);

@@ -9,26 +9,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/counters.h"
 #include "store/settings.h"
 #include "life/recover_inputs.h"
+#include "life/recover_strays.h"
 
 /* ---- the state ------------------------------------------------------------ */
-
-/* Key behind the last one of a table. */
-static lc_status
-next_key(struct lc__snapshot *s, enum lc__table table, uint64_t first,
-    uint64_t *out)
-{
-	struct lc__slice value;
-	uint64_t key = 0;
-	lc_status status;
-
-	*out = first;
-	while ((status = lc__txn_seek(s->txn, table, *out, &key, &value)) ==
-	    LC_OK)
-		*out = key + 1;
-	return status == LC_NOT_FOUND ? LC_OK : status;
-}
 
 /* A run as the lost state row may have listed it. */
 static struct lc__run_row
@@ -49,118 +35,147 @@ list_runs(struct lc__snapshot *s)
 {
 	struct lc__slice value;
 	uint64_t id = 0;
-	lc_status status;
+	lc_status status = lc__txn_seek(s->txn, LC__INDEX, 0, &id, &value);
 
-	while ((status = lc__txn_seek(s->txn, LC__INDEX, id, &id, &value)) ==
-	    LC_OK) {
+	for (; status == LC_OK;
+	    status = lc__txn_seek_after(s->txn, LC__INDEX, id, &id, &value)) {
 		const struct lc__run_row row = describe_run(id, &value);
 
 		if (!lc__state_push_run(&s->state, &row))
 			return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
-		id++;
+		s->state.next_run = id + 1;
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* The transactions of the environment count as commits: there were no more. */
+/* The number behind the last chunk's. The caller has seen to it that there is one. */
 static lc_status
-make_up_state(struct lc__snapshot *s)
+next_chunk(struct lc__snapshot *s, uint64_t *out)
 {
-	uint64_t schemas = 0;
+	struct lc__slice value;
+	uint64_t id = 0;
+	lc_status status = lc__txn_seek(s->txn, LC__CHUNK, 0, &id, &value);
 
+	*out = 1;
+	for (; status == LC_OK;
+	    status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value))
+		*out = id + 1;
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+/* The transactions of the environment count as commits: there were no more. */
+lc_status
+lc__recovery_make_up_state(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+
+	if (!r->state_lost)
+		return LC_OK;
 	lc__state_free(&s->state);
 	s->state.generation = lc__txn_id(s->txn);
-	return_if_error(next_key(s, LC__CHUNK, 1, &s->state.next_chunk));
-	return_if_error(next_key(s, LC__INDEX, 1, &s->state.next_run));
-	return_if_error(next_key(s, LC__SCHEMA, 0, &schemas));
-	s->state.next_schema = schemas > LC__SCHEMAS_MAX ? LC__SCHEMAS_MAX :
-	    (uint32_t)schemas;
+	s->state.next_run = 1;
+	return_if_error(next_chunk(s, &s->state.next_chunk));
+	return_if_error(lc__recovery_count_schemas(r, &s->state.next_schema));
 	return list_runs(s);
+}
+
+/* ---- rows with a checksum at their end ------------------------------------ */
+
+/* Mend a row of meta; *mended is false if it is missing or too damaged. */
+static lc_status
+mend_row(struct lc__snapshot *s, const char *name, bool *mended)
+{
+	struct lc__buf copy = { 0 };
+	struct lc__slice row;
+	lc_status status = lc__txn_get_meta(s->txn, name, &row);
+
+	*mended = false;
+	if (status == LC_NOT_FOUND)
+		return LC_OK;
+	return_if_error(status);
+	lc__buf_append(&copy, row.data, row.size);
+	if (copy.failed)
+		status = lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+	else if (lc__row_mend(copy.data, copy.size))
+		*mended = true;
+	if (*mended)
+		status = lc__txn_put_meta(s->txn, name, copy.data, copy.size);
+	lc__buf_free(&copy);
+	return status;
+}
+
+static lc_status
+decode_state(struct lc__snapshot *s)
+{
+	struct lc__slice row;
+
+	return_if_error(lc__txn_get_meta(s->txn, "state", &row));
+	return lc__state_decode(row.data, row.size, &s->state);
 }
 
 lc_status
 lc__recovery_read_state(struct lc__recovery *r)
 {
 	struct lc__snapshot *s = &r->change->snapshot;
-	struct lc__slice row;
-	lc_status status = lc__txn_get_meta(s->txn, "state", &row);
+	lc_status status = decode_state(s);
+	bool mended = false;
 
-	if (status == LC_OK)
-		status = lc__state_decode(row.data, row.size, &s->state);
 	if (status != LC_NOT_FOUND && status != LC_CORRUPT)
 		return status;
-	lc__recovery_tell(r, "state row: %s", status == LC_NOT_FOUND ?
-	    "missing" : "damaged");
-	r->state_lost = true;
+	return_if_error(mend_row(s, "state", &mended));
+	r->state_lost = !mended || decode_state(s) != LC_OK;
 	r->result.rows++;
-	return make_up_state(s);
+	lc__recovery_tell(r, "state row: %s", status == LC_NOT_FOUND ? "missing" :
+	    r->state_lost ? "damaged" : "damaged, and mended");
+	return LC_OK;
 }
 
-/* ---- settings ------------------------------------------------------------- */
-
-/* Larger rows would take too long. */
-#define MENDABLE 6144
-
-bool
-lc__recovery_mend_byte(unsigned char *row, size_t size)
-{
-	const size_t content = size - 8;
-
-	if (size <= 8 || size > MENDABLE)
-		return false;
-
-	for (size_t i = 0; i < size; i++) {
-		const unsigned char was = row[i];
-
-		for (unsigned change = 1; change < 256; change++) {
-			row[i] = (unsigned char)(was ^ change);
-			if (lc__hash64(row, content) == lc__get64(row + content))
-				return true;
-		}
-		row[i] = was;
-	}
-	return false;
-}
+/* ---- settings and counters ------------------------------------------------ */
 
 /* The length field must not be lost: the records' lengths are by it. */
-static lc_status
-mend_settings_row(struct lc__snapshot *s)
-{
-	struct lc__buf copy = { 0 };
-	struct lc__slice row;
-	lc_status status = lc__txn_get_meta(s->txn, "settings", &row);
-
-	if (status == LC_NOT_FOUND || (status == LC_OK && row.size <= 8))
-		return LC_OK;
-	return_if_error(status);
-	lc__buf_append(&copy, row.data, row.size);
-	if (copy.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
-	else if (lc__recovery_mend_byte(copy.data, copy.size))
-		status = lc__txn_put_meta(s->txn, "settings", copy.data,
-		    copy.size);
-	lc__buf_free(&copy);
-	return status;
-}
-
 lc_status
 lc__recovery_mend_settings(struct lc__recovery *r)
 {
 	struct lc__snapshot *s = &r->change->snapshot;
 	lc_status status = lc__settings_load(s->env, s->txn, &r->settings);
-	bool lost = false;
+	bool mended = false;
 
 	if (status == LC_CORRUPT) {
-		return_if_error(mend_settings_row(s));
-		return_if_error(lc__settings_mend(s->env, s->txn, &lost));
 		r->result.rows++;
-		lc__recovery_tell(r, lost ?
-		    "settings row: damaged; the defaults hold again" :
-		    "settings row: damaged, and mended");
+		return_if_error(mend_row(s, "settings", &mended));
+		status = lc__settings_load(s->env, s->txn, &r->settings);
+		lc__recovery_tell(r, status == LC_OK ?
+		    "settings row: damaged, and mended" : "settings row: lost; "
+		    "the defaults hold again: set them anew");
+	}
+	if (status == LC_CORRUPT) {
+		r->result.reset++;
+		return_if_error(lc__settings_reset(s->txn));
 		status = lc__settings_load(s->env, s->txn, &r->settings);
 	}
 	r->measure.field = r->settings.length_field;
 	return status;
+}
+
+lc_status
+lc__recovery_mend_counters(struct lc__recovery *r)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	struct lc__counts counts;
+	lc_status status = lc__counts_load(s->txn, &counts);
+	bool mended = false;
+
+	if (status != LC_CORRUPT)
+		return status;
+	r->result.rows++;
+	return_if_error(mend_row(s, "counters", &mended));
+	status = lc__counts_load(s->txn, &counts);
+	lc__recovery_tell(r, status == LC_OK ? "counters row: damaged, and mended" :
+	    "counters row: lost; it counts from 0 again");
+	if (status != LC_CORRUPT)
+		return status;
+	r->result.reset++;
+	return lc__counts_reset(s->txn);
 }
 
 /* ---- schemas -------------------------------------------------------------- */
@@ -173,7 +188,7 @@ mend_schema(struct lc__recovery *r, uint32_t id, struct lc__buf *out)
 	if (lc__txn_get(r->change->snapshot.txn, LC__SCHEMA, id, &row) != LC_OK)
 		return false;
 	lc__buf_append(out, row.data, row.size);
-	return !out->failed && lc__recovery_mend_byte(out->data, out->size);
+	return !out->failed && lc__row_mend(out->data, out->size);
 }
 
 /* A structure that no value has: ids have no holes. */
@@ -207,7 +222,7 @@ replace_schema(struct lc__recovery *r, uint32_t id)
 	lc_status status = mended ? LC_OK : stand_in(id, &row);
 
 	lc__recovery_tell(r, mended ? "schema %u: damaged, and mended" :
-	    "schema %u: damaged; its records are lost", id);
+	    "schema %u: lost, and its records with it", id);
 	r->result.rows++;
 	if (status == LC_OK)
 		status = lc__txn_put(r->change->snapshot.txn, LC__SCHEMA, id,
@@ -327,10 +342,10 @@ lc__recovery_orphan(struct lc__recovery *r, uint64_t *id)
 	struct lc__slice value;
 	bool intact;
 
-	for (;; (*id)++) {
+	for (;;) {
 		lc_status status;
 
-		return_if_error(lc__ledger_seek(s, *id, id, &row, &intact));
+		return_if_error(lc__ledger_after(s, *id, id, &row, &intact));
 		status = lc__txn_get(s->txn, LC__CHUNK, *id, &value);
 		if (status != LC_OK)
 			return status == LC_NOT_FOUND ? LC_OK : status;
@@ -343,9 +358,11 @@ check_orphans(struct lc__recovery *r)
 	uint64_t id = 0;
 	lc_status status;
 
-	for (; (status = lc__recovery_orphan(r, &id)) == LC_OK; id++) {
+	while ((status = lc__recovery_orphan(r, &id)) == LC_OK) {
 		r->chunk_missing = true;
 		r->result.rows++;
+		/* No key tells what was in it if a part of the index is lost too. */
+		r->result.unknown += r->ngaps > 0;
 		lc__recovery_tell(r, "chunk %llu is missing",
 		    (unsigned long long)id);
 	}
@@ -369,7 +386,7 @@ lc__recovery_count_usage(struct lc__recovery *r, struct lc__usage *usage)
 	return LC_OK;
 }
 
-/* A missing row is no damage; nor is one that still counts records now lost. */
+/* A row that still counts records now lost is not wrong. */
 static lc_status
 check_usage(struct lc__recovery *r)
 {
@@ -380,13 +397,13 @@ check_usage(struct lc__recovery *r)
 
 	if (status == LC_OK)
 		status = lc__recovery_count_usage(r, &found);
-	for (uint32_t id = 0; id < s->state.next_schema && !stored.missing &&
-	    r->nspans == 0 && !r->chunk_missing; id++)
+	for (uint32_t id = 0; id < s->state.next_schema &&
+	    !stored.damaged && r->nspans == 0 && !r->chunk_missing; id++)
 		wrong |= !lc__usage_same(&stored, &found, id);
 	if (wrong && status == LC_OK) {
 		r->result.rows++;
 		lc__recovery_tell(r, "usage row: %s", stored.damaged ?
-		    "damaged" : "not what the chunks hold");
+		    "missing or damaged" : "not what the chunks hold");
 	}
 	lc__usage_free(&stored);
 	lc__usage_free(&found);

@@ -5,23 +5,24 @@
 
 #include "life/recovery.h"
 
-/** Read the state row, or make up for it from what the tables hold. */
+/** Read the state row, mended if one byte of it is wrong; else r->state_lost. */
 LC_CHECKED lc_status lc__recovery_read_state(struct lc__recovery *r);
 
-/** One byte of a row may be wrong: which, and what it was, the checksum at its end
- *  tells. False for a row with more damage, and for a large one. */
-bool lc__recovery_mend_byte(unsigned char *row, size_t size);
+/** Make up for a state row that is lost from what the tables hold. */
+LC_CHECKED lc_status lc__recovery_make_up_state(struct lc__recovery *r);
 
 /** Mend the damaged schemas; a structure that is lost gets a stand-in. */
 LC_CHECKED lc_status lc__recovery_mend_schemas(struct lc__recovery *r);
 
-/** Put the defaults in the place of damaged settings. */
+/** Mend the settings, or put the defaults in their place. */
 LC_CHECKED lc_status lc__recovery_mend_settings(struct lc__recovery *r);
+/** Mend the counters, or begin them anew. */
+LC_CHECKED lc_status lc__recovery_mend_counters(struct lc__recovery *r);
 
 /** Compare ledger and counters with what was decided, and find rows damaged. */
 LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
 
-/** The first row of the ledger from @p id on whose chunk is not there; LC_NOT_FOUND
+/** The first row of the ledger behind chunk *id whose chunk is not there; LC_NOT_FOUND
  *  without one. */
 LC_CHECKED lc_status lc__recovery_orphan(struct lc__recovery *r, uint64_t *id);
 

@@ -107,7 +107,7 @@ drop_orphans(struct lc__recovery *r)
 	uint64_t id = 0;
 	lc_status status;
 
-	for (; (status = lc__recovery_orphan(r, &id)) == LC_OK; id++)
+	while ((status = lc__recovery_orphan(r, &id)) == LC_OK)
 		return_if_error(lc__txn_delete(txn, LC__LEDGER, id));
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }

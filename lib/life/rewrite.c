@@ -149,7 +149,7 @@ lay_out(struct work *w)
 	struct lc__measure measure = { 0 };
 	lc_settings settings;
 
-	return_if_error(lc__settings_follow(s->env, s->txn, &settings));
+	return_if_error(lc__settings_load(s->env, s->txn, &settings));
 	measure.field = settings.length_field;
 	w->directory.has_lengths = lc__measures(&measure);
 	for (uint32_t i = 0; i < w->live.count; i++) {

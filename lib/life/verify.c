@@ -12,17 +12,21 @@
 #include "store/digest.h"
 #include "store/directory.h"
 #include "store/flush.h"
+#include "store/counters.h"
 #include "store/lookup.h"
+#include "store/meta.h"
 #include "store/module.h"
 #include "store/reading.h"
 #include "store/usage.h"
 #include "index/run_merge.h"
 
-/* What the index says of a chunk. */
+/* A chunk that is there, and what the index says of it. */
 struct tally {
-	uint64_t live;  /* records that it names */
+	uint64_t chunk; /* id */
+	uint64_t live;  /* records that the index names */
 	uint64_t bytes; /* of them */
 	uint64_t length; /* of them, by the length field */
+	uint64_t digest; /* of all its records, as found, in a module with inputs */
 };
 
 struct verify {
@@ -30,13 +34,13 @@ struct verify {
 	struct lc__snapshot *snapshot;
 	const lc_progress *progress;
 	lc_verify_result result;
-	struct tally *tallies;  /* by chunk id, state.next_chunk of them */
+	struct tally *tallies;  /* of the chunks that are there, by id; malloc'ed */
+	size_t chunks, room;
 	struct lc__state sum;   /* counters as found */
 	struct lc__usage usage; /* as found */
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
 	bool settings_damaged;  /* it is not known, and no length is compared */
-	uint64_t *digests;      /* of chunks by id, as found; NULL without inputs */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -71,6 +75,58 @@ step(struct verify *v)
 	return LC_OK;
 }
 
+/* ---- the chunks that are there -------------------------------------------- */
+
+static int
+compare_tallies(const void *a, const void *b)
+{
+	const struct tally *x = a, *y = b;
+
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+/* NULL if it is not there. */
+static struct tally *
+find_tally(const struct verify *v, uint64_t chunk)
+{
+	const struct tally wanted = { .chunk = chunk };
+
+	return v->chunks == 0 ? NULL : bsearch(&wanted, v->tallies, v->chunks,
+	    sizeof(wanted), compare_tallies);
+}
+
+static lc_status
+add_tally(struct verify *v, uint64_t chunk)
+{
+	const size_t room = v->room == 0 ? 256 : v->room * 2;
+	struct tally *grown;
+
+	if (v->chunks == v->room) {
+		grown = realloc(v->tallies, room * sizeof(*grown));
+		if (grown == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+		v->tallies = grown;
+		v->room = room;
+	}
+	v->tallies[v->chunks++] = (struct tally){ .chunk = chunk };
+	return LC_OK;
+}
+
+/* By walking: memory is not asked for by numbers that the file has. */
+static lc_status
+list_chunks(struct verify *v)
+{
+	struct lc__txn *txn = v->snapshot->txn;
+	struct lc__slice value;
+	uint64_t id = 0;
+	lc_status status = lc__txn_seek(txn, LC__CHUNK, 0, &id, &value);
+
+	for (; status == LC_OK;
+	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
+		return_if_error(add_tally(v, id));
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
 /* ---- pages ---------------------------------------------------------------- */
 
 static void
@@ -103,12 +159,34 @@ check_settings(struct verify *v)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
+/* Rows that nobody knows were known ones before their names were damaged. */
+static lc_status
+check_meta(struct verify *v)
+{
+	struct lc__txn *txn = v->snapshot->txn;
+	struct lc__slice name, row;
+	struct lc__counts counts;
+	lc_status status = lc__counts_load(txn, &counts);
+
+	if (status == LC_CORRUPT)
+		damage_from_error(v);
+	else
+		return_if_error(status);
+	for (uint64_t i = 0; (status = lc__txn_nth_meta(txn, i, &name, &row)) ==
+	    LC_OK; i++)
+		if (!lc__meta_knows(&name))
+			damage(v, "table meta: row %s: unknown",
+			    lc__quote_id(name.data, name.size));
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
 /* ---- schemas -------------------------------------------------------------- */
 
 static lc_status
 check_schemas(struct verify *v)
 {
 	struct lc__known *known;
+	uint64_t rows = 0;
 
 	for (uint32_t id = 0; id < v->snapshot->state.next_schema; id++) {
 		const lc_status status = lc__snapshot_schema(v->snapshot, id,
@@ -119,6 +197,10 @@ check_schemas(struct verify *v)
 		if (status != LC_OK)
 			damage_from_error(v);
 	}
+	return_if_error(lc__txn_count(v->snapshot->txn, LC__SCHEMA, &rows));
+	if (rows != v->snapshot->state.next_schema)
+		damage(v, "the table of schemas has %llu rows for %u schemas",
+		    (unsigned long long)rows, v->snapshot->state.next_schema);
 	return LC_OK;
 }
 
@@ -158,9 +240,8 @@ check_run(struct verify *v, const struct lc__run *run)
 
 /* What the ledger is to sum up; a structure that is damaged is told of elsewhere. */
 static void
-count_live(struct verify *v, uint64_t chunk, const struct lc__record *record)
+count_live(struct verify *v, struct tally *tally, const struct lc__record *record)
 {
-	struct tally *tally = &v->tallies[chunk];
 	struct lc__known *known;
 
 	tally->bytes += record->size;
@@ -175,20 +256,21 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 {
 	const uint64_t chunk = lc__location_chunk(entry->location);
 	const char *name = lc__quote_id(entry->id, entry->id_size);
+	struct tally *tally = find_tally(v, chunk);
 	struct lc__record record;
 
 	v->result.live++;
-	if (chunk >= v->snapshot->state.next_chunk) {
-		damage(v, "key %s: chunk %llu does not exist", name,
+	if (tally == NULL) {
+		damage(v, "key %s: chunk %llu is missing", name,
 		    (unsigned long long)chunk);
 		return;
 	}
-	v->tallies[chunk].live++;
+	tally->live++;
 	if (lc__snapshot_record(v->snapshot, entry->location, &record) != LC_OK) {
 		damage(v, "key %s: %s", name, lc_last_error()->text);
 		return;
 	}
-	count_live(v, chunk, &record);
+	count_live(v, tally, &record);
 	if (lc__id_compare(entry->id, entry->id_size, record.id.data,
 	    record.id.size) != 0)
 		damage(v, "key %s: its record holds key %s", name,
@@ -239,13 +321,13 @@ check_value(struct verify *v, const struct lc__record *record,
 }
 
 static lc_status
-add_digest(struct verify *v, const struct lc__record *record,
-    const struct lc__schema *schema, uint64_t chunk)
+add_digest(struct tally *tally, const struct lc__record *record,
+    const struct lc__schema *schema)
 {
 	uint64_t digest = 0;
 
 	return_if_error(lc__digest_stored(record, schema, &digest));
-	v->digests[chunk] = lc__digest_add(v->digests[chunk], digest);
+	tally->digest = lc__digest_add(tally->digest, digest);
 	return LC_OK;
 }
 
@@ -265,8 +347,9 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 	if (wrong == NULL)
 		return_if_error(lc__usage_count(&v->usage, record, known->schema,
 		    1));
-	if (wrong == NULL && v->digests != NULL)
-		return_if_error(add_digest(v, record, known->schema, chunk));
+	if (wrong == NULL && v->snapshot->filled)
+		return_if_error(add_digest(find_tally(v, chunk), record,
+		    known->schema));
 	if (wrong != NULL)
 		damage(v, "chunk %llu, byte %llu, key %s: %s",
 		    (unsigned long long)chunk, (unsigned long long)offset,
@@ -353,6 +436,7 @@ static void
 check_ledger(struct verify *v, uint64_t chunk,
     const struct lc__ledger_row *found)
 {
+	const struct tally *tally = find_tally(v, chunk);
 	struct lc__ledger_row row;
 	struct lc__slice value;
 
@@ -365,10 +449,10 @@ check_ledger(struct verify *v, uint64_t chunk,
 	compare(v, chunk, "records", row.records, found->records);
 	compare(v, chunk, "bytes", row.bytes, found->bytes);
 	compare(v, chunk, "hash", row.hash, found->hash);
-	compare(v, chunk, "live records", row.live, v->tallies[chunk].live);
-	compare(v, chunk, "live bytes", row.live_bytes, v->tallies[chunk].bytes);
+	compare(v, chunk, "live records", row.live, tally->live);
+	compare(v, chunk, "live bytes", row.live_bytes, tally->bytes);
 	if (!v->settings_damaged)
-		compare(v, chunk, "length", row.length, v->tallies[chunk].length);
+		compare(v, chunk, "length", row.length, tally->length);
 }
 
 static lc_status
@@ -378,8 +462,8 @@ check_chunk(struct verify *v, uint64_t id)
 	struct lc__mapped_chunk chunk;
 
 	v->result.chunks++;
-	if (id >= v->snapshot->state.next_chunk) {
-		damage(v, "chunk %llu is above the state row's next chunk",
+	if (id == 0 || id >= v->snapshot->state.next_chunk) {
+		damage(v, "chunk %llu: no such number was given out yet",
 		    (unsigned long long)id);
 		return LC_OK;
 	}
@@ -397,24 +481,19 @@ check_chunk(struct verify *v, uint64_t id)
 	v->result.bytes += found.bytes;
 	v->sum.records += found.records;
 	v->sum.bytes += found.bytes;
-	v->sum.live += v->tallies[id].live;
-	v->sum.live_bytes += v->tallies[id].bytes;
+	v->sum.live += find_tally(v, id)->live;
+	v->sum.live_bytes += find_tally(v, id)->bytes;
 	return LC_OK;
 }
 
 static lc_status
 check_chunks(struct verify *v)
 {
-	struct lc__slice value;
-	uint64_t id = 0;
-	lc_status status;
-
-	while ((status = lc__txn_seek(v->snapshot->txn, LC__CHUNK, id + 1, &id,
-	    &value)) == LC_OK) {
-		return_if_error(check_chunk(v, id));
+	for (size_t i = 0; i < v->chunks; i++) {
+		return_if_error(check_chunk(v, v->tallies[i].chunk));
 		return_if_error(step(v));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return LC_OK;
 }
 
 /* ---- the counters --------------------------------------------------------- */
@@ -432,7 +511,7 @@ static void
 check_state(struct verify *v)
 {
 	const struct lc__state *state = &v->snapshot->state;
-	uint64_t rows = 0;
+	uint64_t rows = 0, runs = 0;
 
 	compare_state(v, "records", state->records, v->sum.records);
 	compare_state(v, "bytes", state->bytes, v->sum.bytes);
@@ -444,11 +523,15 @@ check_state(struct verify *v)
 		damage(v, "the ledger has %llu rows for %llu chunks",
 		    (unsigned long long)rows,
 		    (unsigned long long)v->result.chunks);
+	if (lc__txn_count(v->snapshot->txn, LC__INDEX, &runs) != LC_OK)
+		damage_from_error(v);
+	else if (runs != state->nruns)
+		damage(v, "the table of index runs has %llu rows for %u runs",
+		    (unsigned long long)runs, state->nruns);
 }
 
 /* ---- summaries ------------------------------------------------------------- */
 
-/* Without its row nothing is wrong: it is a summary. */
 static lc_status
 check_usage(struct verify *v)
 {
@@ -456,9 +539,9 @@ check_usage(struct verify *v)
 	lc_status status = lc__usage_load(&stored, v->snapshot->txn);
 
 	if (stored.damaged)
-		damage(v, "usage row: damaged");
+		damage(v, "usage row: missing or damaged");
 	for (uint32_t id = 0; id < v->snapshot->state.next_schema &&
-	    status == LC_OK && !stored.missing && !stored.damaged; id++)
+	    status == LC_OK && !stored.damaged; id++)
 		if (!lc__usage_same(&stored, &v->usage, id))
 			damage(v, "usage row: schema %u: not what the chunks "
 			    "hold", id);
@@ -469,10 +552,9 @@ check_usage(struct verify *v)
 static uint64_t
 digest_of(void *ctx, uint64_t chunk)
 {
-	const struct verify *v = ctx;
+	const struct tally *tally = find_tally(ctx, chunk);
 
-	return chunk < v->snapshot->state.next_chunk && v->digests != NULL ?
-	    v->digests[chunk] : 0;
+	return tally == NULL ? 0 : tally->digest;
 }
 
 /* ---- the whole ------------------------------------------------------------ */
@@ -480,17 +562,10 @@ digest_of(void *ctx, uint64_t chunk)
 static lc_status
 check_all(struct verify *v)
 {
-	v->tallies = calloc(v->snapshot->state.next_chunk + 1,
-	    sizeof(*v->tallies));
-	if (v->tallies == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
-	if (v->snapshot->filled)
-		v->digests = calloc(v->snapshot->state.next_chunk + 1,
-		    sizeof(*v->digests));
-	if (v->snapshot->filled && v->digests == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
 	return_if_error(check_pages(v));
+	return_if_error(list_chunks(v));
 	return_if_error(check_settings(v));
+	return_if_error(check_meta(v));
 	return_if_error(check_schemas(v));
 	return_if_error(check_index(v));
 	return_if_error(check_chunks(v));
@@ -516,7 +591,6 @@ lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 		lc__snapshot_end_keep(v.snapshot);
 	}
 	free(v.tallies);
-	free(v.digests);
 	lc__usage_free(&v.usage);
 	/* Too damaged to be walked at all is damage like any other. */
 	if (status == LC_CORRUPT)

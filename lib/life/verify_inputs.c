@@ -234,7 +234,7 @@ count_sourced(const struct check *c, uint64_t *out)
 	uint64_t id = 0;
 	bool intact;
 
-	while ((status = lc__ledger_seek(c->s, id + 1, &id, &row, &intact)) ==
+	while ((status = lc__ledger_after(c->s, id, &id, &row, &intact)) ==
 	    LC_OK) {
 		*out += row.source > 0;
 		if (row.source == 0 && row.live > 0 && c->fill.inputs > 0)

@@ -5,6 +5,7 @@
 #include "store/flush.h"
 #include "store/inflight.h"
 #include "store/lru.h"
+#include "store/meta.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -271,7 +272,8 @@ open_env(struct lc_cache *cache, const char *root)
 
 	if (dir == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
-	status = lc__env_open(dir, &cache->options, &cache->env);
+	status = lc__env_open(dir, &cache->options, lc__meta_first_rows,
+	    &cache->env);
 	free(dir);
 	return status == LC_OK ? lc__module_attach(cache->env) : status;
 }

@@ -21,6 +21,10 @@ store_state(struct lc__change *change)
 	lc_status status;
 
 	s->state.generation++;
+	if (s->state.generation >= LC__RUN_ID_MAX ||
+	    s->state.next_run >= LC__RUN_ID_MAX)
+		return lc__error(LC_UNSUPPORTED, 0, "commit: %s: no numbers left",
+		    lc__env_dir(s->env));
 	if (!lc__state_encode(&s->state, &row))
 		status = lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
 	else
@@ -75,7 +79,6 @@ run_once(const struct order *order)
 	s = &change->snapshot;
 	s->env = order->env;
 	status = begin(order, s);
-	change->records_before = s->state.records;
 	if (status == LC_OK)
 		status = order->body(change, order->ctx);
 	if (status == LC_OK)
@@ -137,9 +140,8 @@ lc__change_count(struct lc__change *change, const struct lc__record *record,
 	if (!change->usage.loaded)
 		return_if_error(lc__usage_load(&change->usage,
 		    change->snapshot.txn));
-	/* A row that was lost cannot be taken up in the middle. */
-	if (change->usage.damaged ||
-	    (change->usage.missing && change->records_before > 0))
+	/* One that is lost stays so: counts from the middle on would be wrong. */
+	if (change->usage.damaged)
 		return LC_OK;
 	return lc__usage_count(&change->usage, record, schema, sign);
 }
@@ -299,11 +301,22 @@ lc__ledger_seek(struct lc__snapshot *s, uint64_t from, uint64_t *id,
 {
 	struct lc__slice value;
 
+	*intact = false;
+	memset(row, 0, sizeof(*row));
 	return_if_error(lc__txn_seek(s->txn, LC__LEDGER, from, id, &value));
 	*intact = lc__ledger_decode(value.data, value.size, row);
 	if (!*intact)
 		memset(row, 0, sizeof(*row));
 	return LC_OK;
+}
+
+lc_status
+lc__ledger_after(struct lc__snapshot *s, uint64_t last, uint64_t *id,
+    struct lc__ledger_row *row, bool *intact)
+{
+	*intact = false;
+	return last == UINT64_MAX ? LC_NOT_FOUND :
+	    lc__ledger_seek(s, last + 1, id, row, intact);
 }
 
 static void
@@ -390,11 +403,12 @@ lc__change_push_run(struct lc__change *change,
 {
 	struct lc__snapshot *s = &change->snapshot;
 	const struct lc__run_row row = {
-		.id = s->state.next_run++, .entries = builder->entries,
+		.id = s->state.next_run, .entries = builder->entries,
 		.bytes = builder->used, .level = level
 	};
 	unsigned char *bytes;
 
+	s->state.next_run++;
 	return_if_error(lc__txn_append(s->txn, LC__INDEX, row.id, row.bytes,
 	    &bytes));
 	memcpy(bytes, builder->bytes, row.bytes);

@@ -16,7 +16,6 @@ struct lc__change {
 	struct lc__snapshot snapshot; /* of the write transaction; its state is the
 	                                 one that will be stored */
 	struct lc__usage usage;       /* loaded when a record is counted */
-	uint64_t records_before;      /* in the chunks, when it began */
 };
 
 /**
@@ -82,11 +81,15 @@ LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,
 
 /**
  * The first ledger row from chunk @p from on; *id gets its chunk. If the row is
- * damaged, *intact is false and *row all zeros.
+ * damaged or there is none, *intact is false and *row all zeros.
  * @return LC_OK; LC_NOT_FOUND behind the last.
  */
 LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot,
     uint64_t from, uint64_t *id, struct lc__ledger_row *row, bool *intact);
+
+/** The same of the first one behind chunk @p last, whatever its number. */
+LC_CHECKED lc_status lc__ledger_after(struct lc__snapshot *snapshot,
+    uint64_t last, uint64_t *id, struct lc__ledger_row *row, bool *intact);
 
 /** A record of some chunk that a change makes dead. */
 struct lc__dead {

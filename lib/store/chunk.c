@@ -70,3 +70,14 @@ lc__chunk_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 	return out->id == id && out->bytes <= size - LC__CHUNK_HEADER &&
 	    out->bytes % 64 == 0 && out->records <= out->bytes / 64;
 }
+
+bool
+lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
+{
+	struct lc__chunk chunk;
+
+	if (size < LC__CHUNK_HEADER)
+		return false;
+	*id = lc__get64(bytes + at_id);
+	return lc__chunk_parse(bytes, size, *id, &chunk);
+}

@@ -57,6 +57,9 @@ uint64_t lc__chunk_size(const struct lc__chunk *chunk, uint64_t page_size);
 /** Write the header, LC__CHUNK_HEADER bytes. */
 void lc__chunk_encode(unsigned char *out, const struct lc__chunk *chunk);
 
+/** What a whole header says that the chunk's id is; false if it is damaged. */
+bool lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id);
+
 /** Read and check a header; false unless it is chunk @p id and fits @p size. */
 bool lc__chunk_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
     struct lc__chunk *out);

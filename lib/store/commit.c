@@ -36,7 +36,7 @@ struct commit {
 	struct lc__dead *dead; /* what the items replace */
 	uint32_t ndead;
 	uint32_t *schema_ids;  /* of pending->schemas in the module */
-	lc_settings settings;  /* of the module; the defaults if they are damaged */
+	lc_settings settings;  /* of the module */
 	struct lc__measure measure; /* by their length field */
 	struct lc__ledger_row row; /* of the new chunk */
 	uint64_t chunk;            /* its id, 0 without one */
@@ -307,7 +307,6 @@ note_reads(struct commit *c)
 	return status;
 }
 
-/* Settings that are damaged set no budget: better too much than too little. */
 static lc_status
 keep_budget(struct commit *c)
 {
@@ -368,7 +367,7 @@ write_rows(struct commit *c)
 
 	return_if_error(c->step != NULL ? lc__input_check(c->change, c->step) :
 	    lc__check_plain_now(&c->change->snapshot, "put"));
-	return_if_error(lc__settings_follow(s->env, s->txn, &c->settings));
+	return_if_error(lc__settings_load(s->env, s->txn, &c->settings));
 	c->measure = (struct lc__measure) { .field = c->settings.length_field };
 	collect(c);
 	return_if_error(find_all_replaced(c));

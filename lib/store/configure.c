@@ -51,7 +51,7 @@ check_field(struct lc__env *env, struct lc__txn *txn,
 	lc_settings old;
 	bool records = false;
 
-	return_if_error(lc__settings_follow(env, txn, &old));
+	return_if_error(lc__settings_load(env, txn, &old));
 	if (strcmp(old.length_field, settings->length_field) == 0)
 		return LC_OK;
 	return_if_error(has_records(env, txn, &records));

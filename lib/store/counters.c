@@ -77,28 +77,47 @@ lc__counts_load(struct lc__txn *txn, struct lc__counts *out)
 
 	memset(out, 0, sizeof(*out));
 	if (status == LC_NOT_FOUND)
-		return LC_OK;
+		return lc__error(LC_CORRUPT, 0, "counters row: missing");
 	return_if_error(status);
 	if (row.size != ROW_SIZE || lc__get64(row.data + ROW_SIZE - 8) !=
 	    lc__hash64(row.data, ROW_SIZE - 8))
-		return LC_OK;
+		return lc__error(LC_CORRUPT, 0, "counters row: damaged");
 	for (size_t i = 0; i < NUMBERS; i++)
 		numbers[i] = lc__get64(row.data + i * 8);
 	return LC_OK;
 }
 
+static lc_status
+put(struct lc__txn *txn, const struct lc__counts *counts)
+{
+	unsigned char row[ROW_SIZE];
+
+	for (size_t i = 0; i < NUMBERS; i++)
+		lc__set64(row + i * 8, ((const uint64_t *)counts)[i]);
+	lc__set64(row + ROW_SIZE - 8, lc__hash64(row, ROW_SIZE - 8));
+	return lc__txn_put_meta(txn, ROW_NAME, row, sizeof(row));
+}
+
 lc_status
 lc__counts_store(struct lc__txn *txn, const struct lc__counts *more)
 {
-	unsigned char row[ROW_SIZE];
 	struct lc__counts sum;
+	const lc_status status = lc__counts_load(txn, &sum);
 
-	return_if_error(lc__counts_load(txn, &sum));
+	/* It stays for verify to tell of: statistics are worth no failure. */
+	if (status == LC_CORRUPT)
+		return LC_OK;
+	return_if_error(status);
 	lc__counts_add(&sum, more);
-	for (size_t i = 0; i < NUMBERS; i++)
-		lc__set64(row + i * 8, ((const uint64_t *)&sum)[i]);
-	lc__set64(row + ROW_SIZE - 8, lc__hash64(row, ROW_SIZE - 8));
-	return lc__txn_put_meta(txn, ROW_NAME, row, sizeof(row));
+	return put(txn, &sum);
+}
+
+lc_status
+lc__counts_reset(struct lc__txn *txn)
+{
+	static const struct lc__counts none;
+
+	return put(txn, &none);
 }
 
 /* ---- reading --------------------------------------------------------------- */

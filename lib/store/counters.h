@@ -25,13 +25,16 @@ void lc__counts_add(struct lc__counts *sum, const struct lc__counts *more);
 /** Take off what was added. */
 void lc__counts_subtract(struct lc__counts *sum, const struct lc__counts *less);
 
-/** Read the row in a transaction of any kind; all 0 if there is none, or if it is
- *  damaged, which costs nobody any data. */
+/** Read the row in a transaction of any kind.
+ *  @return LC_OK; LC_CORRUPT, with all 0, if it is missing or damaged: a module has it
+ *  from its making on. */
 LC_CHECKED lc_status lc__counts_load(struct lc__txn *txn,
     struct lc__counts *out);
-/** Add to the row in a write transaction. */
+/** Add to the row in a write transaction. One that is missing or damaged stays so. */
 LC_CHECKED lc_status lc__counts_store(struct lc__txn *txn,
     const struct lc__counts *more);
+/** Put the row of a new module. */
+LC_CHECKED lc_status lc__counts_reset(struct lc__txn *txn);
 
 /** How long @p of_1000 thousandths of all commits took at most, in microseconds. */
 uint64_t lc__counts_percentile(const struct lc__counts *counts,

@@ -71,8 +71,8 @@ find_candidates(struct eviction *e, lc_evict how)
 	lc_status status;
 	bool intact;
 
-	while ((status = lc__ledger_seek(s, c.id + 1, &c.id, &c.row, &intact)) ==
-	    LC_OK && c.id + 1 < s->state.next_chunk) {
+	while ((status = lc__ledger_after(s, c.id, &c.id, &c.row, &intact)) ==
+	    LC_OK && c.id < s->state.next_chunk - 1) {
 		/* What an input brought stays. */
 		if (!intact || c.row.source > 0)
 			continue;

@@ -52,8 +52,8 @@ next_chunk(struct lc_iter *iter)
 
 	iter->bytes.id = 0;
 	if (!iter->ended)
-		status = lc__txn_seek(iter->snapshot->txn, LC__LEDGER,
-		    iter->chunk + 1, &iter->chunk, &value);
+		status = lc__txn_seek_after(iter->snapshot->txn, LC__LEDGER,
+		    iter->chunk, &iter->chunk, &value);
 	iter->ended = status != LC_OK;
 	return_if_error(status);
 	if (!lc__ledger_decode(value.data, value.size, &row))

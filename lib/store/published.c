@@ -97,21 +97,34 @@ lc_status
 lc__has_inputs(struct lc__snapshot *s, bool *out)
 {
 	struct lc__slice value;
+	uint64_t inputs = 0;
 	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
 
-	*out = status == LC_OK;
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	/* Without its row it has inputs all the same, and takes no puts. */
+	if (status == LC_NOT_FOUND)
+		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
+	else
+		return_if_error(status);
+	*out = status == LC_OK || inputs > 0;
+	return LC_OK;
 }
 
 lc_status
 lc__fill_get(struct lc__snapshot *s, struct lc__fill_row *out)
 {
 	struct lc__slice value;
+	uint64_t inputs = 0;
+	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
 
-	return_if_error(lc__txn_get_meta(s->txn, "fill", &value));
+	if (status == LC_NOT_FOUND) {
+		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
+		return inputs == 0 ? LC_NOT_FOUND : lc__error(LC_CORRUPT, 0,
+		    "%s: the fill row is missing", lc__env_dir(s->env));
+	}
+	return_if_error(status);
 	if (!lc__fill_decode(value.data, value.size, out))
-		return lc__error(LC_CORRUPT, 0, "%s: the row of what is "
-		    "published is damaged", lc__env_dir(s->env));
+		return lc__error(LC_CORRUPT, 0, "%s: the fill row is damaged",
+		    lc__env_dir(s->env));
 	return LC_OK;
 }
 
@@ -297,7 +310,7 @@ load_plain(struct lc__snapshot *s, lc_fill *out)
 	bool intact;
 
 	return_if_error(lc__settings_load(s->env, s->txn, &settings));
-	while ((status = lc__ledger_seek(s, id + 1, &id, &row, &intact)) ==
+	while ((status = lc__ledger_after(s, id, &id, &row, &intact)) ==
 	    LC_OK) {
 		if (!intact)
 			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of "

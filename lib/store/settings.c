@@ -89,7 +89,8 @@ decode_field(const unsigned char *bytes, size_t size, lc_settings *out)
 static bool
 decode(const struct lc__slice *row, lc_settings *out)
 {
-	const size_t content = row->size - checksum_size;
+	const size_t content = row->size < checksum_size ? 0 :
+	    row->size - checksum_size;
 
 	if (row->size < at_field + checksum_size || row->size > ROW_ROOM ||
 	    lc__get64(row->data + content) != lc__hash64(row->data, content))
@@ -121,31 +122,23 @@ lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 	lc__settings_default(out);
 	status = lc__txn_get_meta(txn, ROW_NAME, &row);
 	if (status == LC_NOT_FOUND)
-		return LC_OK;
+		return lc__error(LC_CORRUPT, 0, "%s: the settings row is missing; "
+		    "cachex recover mends it", lc__env_dir(env));
 	return_if_error(status);
 	if (decode(&row, out))
 		return LC_OK;
 	lc__settings_default(out);
-	return lc__error(LC_CORRUPT, 0, "%s: the settings row is damaged",
-	    lc__env_dir(env));
+	return lc__error(LC_CORRUPT, 0, "%s: the settings row is damaged; cachex "
+	    "recover mends it", lc__env_dir(env));
 }
 
 lc_status
-lc__settings_follow(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
-{
-	const lc_status status = lc__settings_load(env, txn, out);
-
-	return status == LC_CORRUPT ? LC_OK : status;
-}
-
-lc_status
-lc__settings_mend(struct lc__env *env, struct lc__txn *txn, bool *mended)
+lc__settings_reset(struct lc__txn *txn)
 {
 	lc_settings settings;
-	const lc_status status = lc__settings_load(env, txn, &settings);
 
-	*mended = status == LC_CORRUPT;
-	return *mended ? lc__settings_store(txn, &settings) : status;
+	lc__settings_default(&settings);
+	return lc__settings_store(txn, &settings);
 }
 
 void

@@ -23,20 +23,14 @@ void lc__settings_default(lc_settings *out);
 /** Take a row apart; false if it is damaged. */
 bool lc__settings_parse(const void *bytes, size_t size, lc_settings *out);
 
-/** Read the row, if there is one, in a transaction of any kind.
- *  @return LC_OK; LC_CORRUPT if the row is damaged. */
+/** Read the row in a transaction of any kind. A module has it from its making on: a
+ *  writer must not go by the defaults, which may be more than its owner allows.
+ *  @return LC_OK; LC_CORRUPT, with the defaults, if the row is missing or damaged. */
 LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
     lc_settings *out);
 
-/** As lc__settings_load(), with the defaults for a row that is damaged: commits go
- *  on, and verify tells of it. */
-LC_CHECKED lc_status lc__settings_follow(struct lc__env *env,
-    struct lc__txn *txn, lc_settings *out);
-
-/** In a write transaction, replace a damaged row by the defaults; *mended says if
- *  it was. */
-LC_CHECKED lc_status lc__settings_mend(struct lc__env *env, struct lc__txn *txn,
-    bool *mended);
+/** In a write transaction, put the row of a new module. */
+LC_CHECKED lc_status lc__settings_reset(struct lc__txn *txn);
 
 /** Write the row in a write transaction. */
 LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn,

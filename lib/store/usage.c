@@ -39,12 +39,10 @@ lc__usage_load(struct lc__usage *usage, struct lc__txn *txn)
 	uint64_t *numbers;
 
 	usage->loaded = true;
-	usage->missing = status == LC_NOT_FOUND;
-	if (usage->missing)
-		return LC_OK;
-	return_if_error(status);
+	if (status != LC_NOT_FOUND)
+		return_if_error(status);
 	usage->damaged = true;
-	if (row.size < 8 || (row.size - 8) % (NUMBERS * 8) != 0 ||
+	if (status == LC_NOT_FOUND || row.size < 8 || (row.size - 8) % (NUMBERS * 8) != 0 ||
 	    (row.size - 8) / (NUMBERS * 8) > LC__SCHEMAS_MAX ||
 	    lc__get64(row.data + row.size - 8) !=
 	    lc__hash64(row.data, row.size - 8))
@@ -124,6 +122,14 @@ lc__usage_count(struct lc__usage *usage, const struct lc__record *record,
 }
 
 lc_status
+lc__usage_reset(struct lc__txn *txn)
+{
+	struct lc__usage none = { .loaded = true, .changed = true };
+
+	return lc__usage_store(&none, txn);
+}
+
+lc_status
 lc__usage_clear(struct lc__usage *usage, struct lc__txn *txn)
 {
 	return_if_error(lc__usage_load(usage, txn));
@@ -131,6 +137,7 @@ lc__usage_clear(struct lc__usage *usage, struct lc__txn *txn)
 		memset(usage->schemas, 0,
 		    usage->count * sizeof(*usage->schemas));
 	usage->changed = true;
+	usage->damaged = false;
 	return LC_OK;
 }
 

@@ -19,12 +19,12 @@ struct lc__usage {
 	struct lc__schema_usage *schemas; /* by id; malloc'ed */
 	uint32_t count;
 	bool loaded;
-	bool missing; /* there was no row */
-	bool damaged; /* there was one that is damaged */
+	bool damaged; /* the row is missing or damaged */
 	bool changed; /* since it was loaded */
 };
 
-/** Read the row, or nothing if there is none or it is damaged: it is a summary. */
+/** Read the row, or nothing if it is missing or damaged, which usage->damaged says: it
+ *  is a summary that others can do without. */
 LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
     struct lc__txn *txn);
 
@@ -35,6 +35,9 @@ bool lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
 /** Count a record in, or with @p sign -1 out. It fits the schema. */
 LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
+
+/** Put the row of a new module. */
+LC_CHECKED lc_status lc__usage_reset(struct lc__txn *txn);
 
 /** Forget all counts. */
 LC_CHECKED lc_status lc__usage_clear(struct lc__usage *usage,

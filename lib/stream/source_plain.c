@@ -80,7 +80,7 @@ scan_ledger(struct scan *s)
 	lc_status status;
 	bool intact;
 
-	while ((status = lc__ledger_seek(s->snapshot, chunk + 1, &chunk, &row,
+	while ((status = lc__ledger_after(s->snapshot, chunk, &chunk, &row,
 	    &intact)) == LC_OK) {
 		if (!intact)
 			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk "

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The module row of a copy that is mended: without it nothing else can be opened. */
+#include "base/error.h"
+#include "env/env_private.h"
+
+static lc_status
+put_mended(struct lc__txn *txn, const struct lc__slice *row, bool *done)
+{
+	struct lc__buf copy = { 0 };
+	struct lc__module_row module;
+	lc_status status = LC_OK;
+
+	lc__buf_append(&copy, row->data, row->size);
+	if (copy.failed)
+		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
+		    txn->env->dir);
+	else if (lc__row_mend(copy.data, copy.size) &&
+	    lc__module_decode(copy.data, copy.size, &module) == LC_OK)
+		*done = true;
+	if (status == LC_OK && *done)
+		status = lc__txn_put_meta(txn, "module", copy.data, copy.size);
+	lc__buf_free(&copy);
+	return status;
+}
+
+/* It may have a name nearly its own. */
+static lc_status
+find_renamed(struct lc__txn *txn, bool *done)
+{
+	struct lc__slice name, row;
+	struct lc__module_row module;
+	lc_status status = LC_OK;
+
+	for (uint64_t i = 0; status == LC_OK && !*done; i++) {
+		status = lc__txn_nth_meta(txn, i, &name, &row);
+		*done = status == LC_OK &&
+		    lc__row_nearly_named(name.data, name.size, "module") &&
+		    lc__module_decode(row.data, row.size, &module) == LC_OK;
+	}
+	if (*done)
+		return lc__txn_rename_meta(txn, &name, "module");
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+lc_status
+lc__env_mend_module_row(struct lc__txn *txn, enum lc__mended *mended)
+{
+	struct lc__module_row module;
+	struct lc__slice row;
+	bool done = false;
+	lc_status status = lc__txn_get_meta(txn, "module", &row);
+
+	*mended = LC__MENDED;
+	if (status == LC_NOT_FOUND) {
+		status = find_renamed(txn, &done);
+	} else if (status == LC_OK) {
+		if (lc__module_decode(row.data, row.size, &module) == LC_OK)
+			return LC_OK;
+		status = put_mended(txn, &row, &done);
+	}
+	if (status != LC_OK || done)
+		return status;
+	*mended = LC__MENDED_LOST;
+	return lc__env_put_module_row(txn);
+}

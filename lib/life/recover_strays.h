@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows of a damaged module that are under another key than their own. A B-tree has no
+ * checksums: a flipped bit in a key takes a whole row away from where it is looked for.
+ * What a row says itself, or what proves that it belongs somewhere, brings it back.
+ */
+#ifndef LC_LIFE_RECOVER_STRAYS_H
+#define LC_LIFE_RECOVER_STRAYS_H
+
+#include "life/recovery.h"
+
+/** Rows of meta, whose names may have one byte changed; others that nobody knows go. */
+LC_CHECKED lc_status lc__recovery_put_back_meta(struct lc__recovery *r);
+
+/** Chunks and index runs, whose headers say their ids. With state_lost, or a state that
+ *  was read. A chunk without a header keeps its key only if that may have been given
+ *  out. */
+LC_CHECKED lc_status lc__recovery_put_back_values(struct lc__recovery *r);
+
+/** Schemas and rows of ledger and inputs, which follow from the chunks; the state is
+ *  known. */
+LC_CHECKED lc_status lc__recovery_put_back_rows(struct lc__recovery *r);
+
+/** How many schemas there are at least: more than the largest that a whole record
+ *  names. */
+LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r,
+    uint32_t *out);
+
+#endif

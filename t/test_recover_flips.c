@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every bit of every key of every table, one after the other: no fault makes recover do
+ * harm, and what verify calls good is as it was. */
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "need.h"
+#include "sample.h"
+#include "victim.h"
+
+/* A fault, for the child that has to live with it. */
+struct fault {
+	const struct victim *victim;
+	const char *root;
+	size_t bit; /* of the file */
+	struct victim_tally *tally;
+};
+
+static void
+suffer(void *ctx)
+{
+	const struct fault *f = ctx;
+	unsigned char *bytes = malloc(f->victim->size);
+
+	alarm(120); /* an endless loop is a failure too */
+	need(bytes != NULL);
+	memcpy(bytes, f->victim->bytes, f->victim->size);
+	bytes[f->bit / 8] ^= (unsigned char)(1u << f->bit % 8);
+	victim_write(f->root, bytes, f->victim->size);
+	victim_round(f->victim, f->root, f->tally);
+	free(bytes);
+}
+
+static void
+flip_bits(const struct victim *v, const char *root, const struct victim_row *row,
+    size_t from, size_t size, struct victim_tally *tally)
+{
+	for (size_t bit = from * 8; bit < (from + size) * 8; bit++) {
+		struct fault fault = { v, root, bit, tally };
+		const int status = child_run(suffer, &fault);
+
+		ck_assert_msg(status == 0, "status %d: table %s, row at byte %zu, "
+		    "byte %zu bit %zu", status, row->table, row->key - 8,
+		    bit / 8 - from, bit % 8);
+	}
+}
+
+static struct victim_tally *
+shared_tally(void)
+{
+	struct victim_tally *tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(tally, MAP_FAILED);
+	return tally;
+}
+
+static void
+print_tally(const char *what, const struct victim_tally *tally)
+{
+	printf("# %s: %llu faults, %llu seen by verify, %llu recovered, %llu of them "
+	    "without a loss, %llu refused\n", what, (unsigned long long)tally->rounds,
+	    (unsigned long long)tally->seen, (unsigned long long)tally->recovered,
+	    (unsigned long long)tally->whole, (unsigned long long)tally->refused);
+}
+
+START_TEST(keys)
+{
+	uint64_t random = run_seed() + (uint64_t)_i;
+	struct victim_tally *tally = shared_tally();
+	const unsigned one_in = sample_times(8) > 8 ? 1 : 8;
+	const char *root = run_scratch();
+	struct victim v;
+
+	victim_make(&v, root, run_random(&random));
+	for (size_t i = 0; i < v.nrows; i++)
+		if (strcmp(v.rows[i].table, "meta") == 0 ||
+		    run_random(&random) % one_in == 0)
+			flip_bits(&v, root, &v.rows[i], v.rows[i].key, v.rows[i].key_size,
+			    tally);
+	print_tally("keys", tally);
+	victim_free(&v);
+}
+END_TEST
+
+/* Rows of meta: module, state, settings, counters, usage and fill. */
+START_TEST(meta_values)
+{
+	uint64_t random = run_seed() + 100 + (uint64_t)_i;
+	struct victim_tally *tally = shared_tally();
+	const char *root = run_scratch();
+	struct victim v;
+
+	victim_make(&v, root, run_random(&random));
+	for (size_t i = 0; i < v.nrows; i++) {
+		const struct victim_row *row = &v.rows[i];
+
+		if (strcmp(row->table, "meta") != 0)
+			continue;
+		for (unsigned n = sample_times(6); n > 0; n--)
+			flip_bits(&v, root, row, row->value + run_random(&random) %
+			    row->value_size, 1, tally);
+	}
+	print_tally("values of meta", tally);
+	victim_free(&v);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("recover_flips");
+	TCase *tc = tcase_create("recover_flips");
+
+	run_seed();
+	tcase_set_timeout(tc, 3600);
+	tcase_add_loop_test(tc, keys, 0, 2);
+	tcase_add_loop_test(tc, meta_values, 0, 2);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
