@@ -69,6 +69,11 @@ int __wrap_vasprintf(char **out, const char *format, va_list ap)
     __attribute__((format(printf, 2, 0)));
 int __wrap_asprintf(char **out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What they are called where the C library checks formats (_FORTIFY_SOURCE). */
+int __wrap___vasprintf_chk(char **out, int flag, const char *format, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+int __wrap___asprintf_chk(char **out, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 void *
 __wrap_malloc(size_t size)
@@ -130,6 +135,26 @@ __wrap_asprintf(char **out, const char *format, ...)
 	va_list ap;
 	int size;
 
+	va_start(ap, format);
+	size = __wrap_vasprintf(out, format, ap);
+	va_end(ap);
+	return size;
+}
+
+int
+__wrap___vasprintf_chk(char **out, int flag, const char *format, va_list ap)
+{
+	(void)flag;
+	return __wrap_vasprintf(out, format, ap);
+}
+
+int
+__wrap___asprintf_chk(char **out, int flag, const char *format, ...)
+{
+	va_list ap;
+	int size;
+
+	(void)flag;
 	va_start(ap, format);
 	size = __wrap_vasprintf(out, format, ap);
 	va_end(ap);
