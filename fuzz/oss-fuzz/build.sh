@@ -14,7 +14,7 @@ else
 fi
 build() { make -f fuzz/fuzz.mk SRC=. CONFIG="$config" OUT="$WORK/fuzz" "$@"; }
 build -j"$(nproc)" CC="$CC" CFLAGS="$CFLAGS" ENGINE="$LIB_FUZZING_ENGINE" LINK="${CXX:-$CC}" \
-	LDFLAGS='-Wl,-rpath,$$ORIGIN/lib'
+	LDFLAGS='-Wl,-rpath,\$$ORIGIN/lib'
 mkdir -p "$OUT/lib"
 for target in $(build -s list); do
 	cp "$WORK/fuzz/fuzz_$target" "$OUT/$target"
@@ -23,4 +23,4 @@ for target in $(build -s list); do
 done
 # Not libc itself, which programs and their loader must agree about.
 ldd "$OUT"/value_json "$OUT"/incoming "$OUT"/image | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u |
-	grep -v '/lib\(c\|m\|dl\|rt\|pthread\|gcc_s\)\.so' | xargs -I{} cp {} "$OUT/lib/"
+	grep -v -e "^$OUT/" -e '/lib\(c\|m\|dl\|rt\|pthread\|gcc_s\)\.so' | xargs -I{} cp {} "$OUT/lib/"
