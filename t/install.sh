@@ -98,13 +98,13 @@ if command -v cmake >/dev/null; then
 	target_compile_definitions(consumer PRIVATE LC_PC_VERSION="${lmdbcache_VERSION}")
 	target_link_libraries(consumer PRIVATE lmdbcache::lmdbcache)
 	END
-	holds "CMake finds the package" cmake -S . -B cmake-build -DCMAKE_C_COMPILER="${CC%% *}" \
+	holds "CMake finds the package" env CC="$CC" cmake -S . -B cmake-build \
 	    -DCMAKE_C_FLAGS="$CFLAGS" -DCMAKE_PREFIX_PATH="${libdir%/lib*}"
 	holds "CMake builds a program with it" cmake --build cmake-build
 	is "the program puts and gets" "$(cmake-build/consumer "$scratch/root-cmake" 2>&1)" same
 	sed 's/lmdbcache 0.1/lmdbcache 99/' CMakeLists.txt >new && mv new CMakeLists.txt
-	check "a version that is too old is not found" 1 cmake -S . -B cmake-99 \
-	    -DCMAKE_C_COMPILER="${CC%% *}" -DCMAKE_PREFIX_PATH="${libdir%/lib*}"
+	check "a version that is too old is not found" 1 env CC="$CC" cmake -S . -B cmake-99 \
+	    -DCMAKE_PREFIX_PATH="${libdir%/lib*}"
 else
 	skip "CMake" "no cmake"
 fi
