@@ -27,20 +27,21 @@
  * was making it has died: writers would begin again with transaction 1, with mutexes of
  * no process. So nobody waits within LMDB: whoever opens holds a lock on data.mdb.
  */
-static int
-lock_opening(const struct lc__env *env)
+void
+lc__env_lock_opening(int fd)
 {
-	char *path = lc__path_join(env->path, "data.mdb");
-	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
 	int rc;
 
-	free(path);
-	if (fd == -1)
-		return -1;
 	do
 		rc = flock(fd, LOCK_EX);
 	while (rc == -1 && errno == EINTR);
-	return fd;
+}
+
+void
+lc__env_unlock_opening(int fd)
+{
+	/* A child that was forked meanwhile has the descriptor too: closing is not enough. */
+	(void)flock(fd, LOCK_UN);
 }
 
 /* A process that dies gives its locks up one by one: wait for the one on lock.mdb. This
@@ -66,16 +67,19 @@ wait_for_dying(const struct lc__env *env)
 static int
 open_one_at_a_time(const struct lc__env *env, unsigned flags)
 {
-	const int fd = lock_opening(env);
+	char *path = lc__path_join(env->path, "data.mdb");
+	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
 	int rc;
 
+	free(path);
+	if (fd != -1)
+		lc__env_lock_opening(fd);
 	wait_for_dying(env);
 	lc__fds_hold();
 	rc = mdb_env_open(env->mdb, env->path, flags, 0666);
 	lc__fds_release();
 	if (fd != -1) {
-		/* A child that was forked meanwhile has the descriptor too. */
-		(void)flock(fd, LOCK_UN);
+		lc__env_unlock_opening(fd);
 		close(fd);
 	}
 	return rc;

@@ -99,6 +99,11 @@ void lc__env_detach(struct lc__env *env);
 LC_CHECKED lc_status lc__env_move(struct lc__env *env,
     lc_status (*move)(struct lc__env *env));
 
+/** Wait until no other process opens the environment in the data file @p fd, and keep
+ *  others from it: LMDB may lock lock.mdb alone only with this lock. */
+void lc__env_lock_opening(int fd);
+void lc__env_unlock_opening(int fd);
+
 /** Is the data file @p fd one whose making was cut off? It holds nothing then. */
 bool lc__env_is_unfinished(int fd);
 /** Empty it, unless another process is making it. Not while this process has it open. */

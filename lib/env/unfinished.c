@@ -17,6 +17,7 @@
 #include "env/env_private.h"
 #include "env/lockfile.h"
 #include "pages/page_layout.h"
+#include "pages/pages.h"
 
 static bool
 all_zero(const unsigned char *bytes, size_t size)
@@ -67,26 +68,42 @@ lock_alone(int fd)
 	return fcntl(fd, F_SETLK, &lock) == 0;
 }
 
+/* With the lock of openers: nobody else is making the file now. One who did may have
+ * finished it, or emptied it. */
+static lc_status
+empty(int fd, const char *lock_path, const char *dir)
+{
+	struct lc__pages_meta meta;
+	lc_status status = LC_OK;
+	int lock;
+
+	if (lc__pages_check_header(fd, dir, &meta) == LC_OK || !lc__env_is_unfinished(fd))
+		return LC_OK;
+	lock = lc__lockfile_open(lock_path);
+	if (lock == -1)
+		return lc__error_sys(errno, "%s: open", lock_path);
+	if (!lock_alone(lock))
+		status = lc__error(LC_BUSY, 0, "%s: is being made", dir);
+	else if (ftruncate(fd, 0) == -1)
+		status = lc__error_sys(errno, "%s/data.mdb: truncate", dir);
+	close(lock);
+	return status;
+}
+
 lc_status
 lc__env_empty_unfinished(int fd, const char *dir)
 {
 	char *path = lc__path_join(dir, "lock.mdb");
 	lc_status status;
-	int lock;
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
 	status = lc__lockfile_prepare(path, true);
-	lock = status == LC_OK ? lc__lockfile_open(path) : -1;
-	if (status == LC_OK && lock == -1)
-		status = lc__error_sys(errno, "%s: open", path);
-	else if (status == LC_OK && !lock_alone(lock))
-		status = lc__error(LC_BUSY, 0, "%s: is being made", dir);
-	/* Look again: now nobody changes it. */
-	else if (status == LC_OK && lc__env_is_unfinished(fd) && ftruncate(fd, 0) == -1)
-		status = lc__error_sys(errno, "%s/data.mdb: truncate", dir);
-	if (lock != -1)
-		close(lock);
+	if (status == LC_OK) {
+		lc__env_lock_opening(fd);
+		status = empty(fd, path, dir);
+		lc__env_unlock_opening(fd);
+	}
 	free(path);
 	return status;
 }
