@@ -174,12 +174,17 @@ map_file(struct fuzz_image *image)
 }
 
 static void
-make_image(struct fuzz_image *image, enum fuzz_module kind)
+make_image(struct fuzz_image *image, unsigned kind, bool foreign)
 {
 	char path[400];
 
-	snprintf(image->root, sizeof(image->root), "%s/image%d", fuzz_dir(), (int)kind);
-	fuzz_module_make(kind, image->root, "m");
+	image->foreign = foreign;
+	snprintf(image->root, sizeof(image->root), "%s/%s%u", fuzz_dir(),
+	    foreign ? "env" : "image", kind);
+	if (foreign)
+		fuzz_env_make((enum fuzz_env)kind, image->root, "m");
+	else
+		fuzz_module_make((enum fuzz_module)kind, image->root, "m");
 	snprintf(path, sizeof(path), "%s/m/data.mdb", image->root);
 	fuzz_require(lc__read_file(path, 1 << 28, &image->whole) == LC_OK);
 	image->dirty = calloc(image->whole.size / PAGE, sizeof(*image->dirty));
@@ -190,20 +195,27 @@ make_image(struct fuzz_image *image, enum fuzz_module kind)
 }
 
 static struct fuzz_image *
-image_at(uint8_t choice)
+image_at(uint8_t choice, bool foreign)
 {
-	static struct fuzz_image images[FUZZ_MODULES];
-	struct fuzz_image *image = &images[choice % FUZZ_MODULES];
+	static struct fuzz_image modules[FUZZ_MODULES], envs[FUZZ_ENVS];
+	const unsigned kind = choice % (foreign ? FUZZ_ENVS : FUZZ_MODULES);
+	struct fuzz_image *image = foreign ? &envs[kind] : &modules[kind];
 
 	if (image->map == NULL)
-		make_image(image, (enum fuzz_module)(choice % FUZZ_MODULES));
+		make_image(image, kind, foreign);
 	return image;
 }
 
 struct fuzz_image *
 fuzz_image_of(struct fuzz_bytes *in)
 {
-	return image_at(fuzz_u8(in));
+	return image_at(fuzz_u8(in), false);
+}
+
+struct fuzz_image *
+fuzz_image_of_env(struct fuzz_bytes *in)
+{
+	return image_at(fuzz_u8(in), true);
 }
 
 void
@@ -295,7 +307,7 @@ fuzz_image_damage(struct fuzz_image *image, struct fuzz_bytes *in)
 
 	for (int n = 0; n < 64 && fuzz_left(in) > EDIT; n++)
 		edit(image, in);
-	if (mend)
+	if (mend && !image->foreign)
 		walk_values(image, mend_value);
 }
 
@@ -338,8 +350,8 @@ make_edit(const struct fuzz_image *image, uint64_t *state, uint8_t *out)
 	return op == 6 ? EDIT + 5 : EDIT + 2;
 }
 
-size_t
-fuzz_image_mutate(uint8_t *data, size_t size, size_t room, unsigned seed)
+static size_t
+mutate(uint8_t *data, size_t size, size_t room, unsigned seed, bool foreign)
 {
 	uint64_t state = seed * 2654435761u + 1;
 	uint8_t more[16];
@@ -353,11 +365,23 @@ fuzz_image_mutate(uint8_t *data, size_t size, size_t room, unsigned seed)
 	}
 	if (next(&state) % 3 == 0)
 		return LLVMFuzzerMutate(data, size, room);
-	n = make_edit(image_at(data[0]), &state, more);
+	n = make_edit(image_at(data[0], foreign), &state, more);
 	/* Behind all others, mostly, or instead of them. */
 	at = next(&state) % 4 == 0 ? HEAD : size;
 	if (at + n > room)
 		return LLVMFuzzerMutate(data, size, room);
 	memcpy(data + at, more, n);
 	return at + n;
+}
+
+size_t
+fuzz_image_mutate(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+	return mutate(data, size, room, seed, false);
+}
+
+size_t
+fuzz_image_mutate_env(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+	return mutate(data, size, room, seed, true);
 }

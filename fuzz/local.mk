@@ -8,6 +8,7 @@ fuzz_targets = \
 	fuzz/replay_coco \
 	fuzz/replay_codec \
 	fuzz/replay_data \
+	fuzz/replay_foreign \
 	fuzz/replay_image \
 	fuzz/replay_incoming \
 	fuzz/replay_json \
@@ -22,6 +23,7 @@ fuzz_targets = \
 	fuzz/replay_rows \
 	fuzz/replay_run \
 	fuzz/replay_safetensors \
+	fuzz/replay_salvage \
 	fuzz/replay_schema \
 	fuzz/replay_stash \
 	fuzz/replay_tar \
@@ -38,6 +40,7 @@ check_LTLIBRARIES += libfuzz.la
 libfuzz_la_SOURCES = fuzz/fuzz.c fuzz/fuzz.h fuzz/image.c fuzz/image.h fuzz/mend.c fuzz/mend.h \
 	fuzz/module.c fuzz/module.h fuzz/replay.c
 libfuzz_la_CPPFLAGS = $(fuzz_cppflags)
+libfuzz_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/fuzz
 fuzz_ldadd = libfuzz.la libmigrate.la libfill.la libproduce.la libexchange.la liblabels.la \
 	libetl.la libfiles.la libcore.la
@@ -69,6 +72,9 @@ fuzz_replay_pages_LDADD = $(fuzz_ldadd)
 fuzz_replay_recover_SOURCES = fuzz/targets/recover.c
 fuzz_replay_recover_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_recover_LDADD = $(fuzz_ldadd)
+fuzz_replay_foreign_SOURCES = fuzz/targets/foreign.c
+fuzz_replay_foreign_CPPFLAGS = $(fuzz_cppflags)
+fuzz_replay_foreign_LDADD = $(fuzz_ldadd)
 fuzz_replay_image_SOURCES = fuzz/targets/image.c
 fuzz_replay_image_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_image_LDADD = $(fuzz_ldadd)
@@ -105,6 +111,9 @@ fuzz_replay_run_LDADD = $(fuzz_ldadd)
 fuzz_replay_safetensors_SOURCES = fuzz/targets/safetensors.c
 fuzz_replay_safetensors_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_safetensors_LDADD = $(fuzz_ldadd)
+fuzz_replay_salvage_SOURCES = fuzz/targets/salvage.c
+fuzz_replay_salvage_CPPFLAGS = $(fuzz_cppflags)
+fuzz_replay_salvage_LDADD = $(fuzz_ldadd)
 fuzz_replay_schema_SOURCES = fuzz/targets/schema.c
 fuzz_replay_schema_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_schema_LDADD = $(fuzz_ldadd)

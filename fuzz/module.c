@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "module.h"
 
+#include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -215,4 +217,112 @@ fuzz_module_image(enum fuzz_module kind, struct lc__buf *out)
 	fuzz_module_make(kind, fuzz_dir(), name);
 	snprintf(path, sizeof(path), "%s/%s/data.mdb", fuzz_dir(), name);
 	must(lc__read_file(path, 1 << 26, out));
+}
+
+/* ---- environments of other programs --------------------------------------------- */
+
+static void
+must_mdb(int rc)
+{
+	if (rc != 0) {
+		fprintf(stderr, "fuzz: %s\n", mdb_strerror(rc));
+		abort();
+	}
+}
+
+static void
+put_pair(MDB_txn *txn, MDB_dbi dbi, const void *key, size_t key_size, size_t size)
+{
+	static char bytes[16384];
+	MDB_val k = { key_size, (void *)(uintptr_t)key }, v = { size, bytes };
+
+	memset(bytes, (int)(key_size + size) & 0x7f, sizeof(bytes));
+	must_mdb(mdb_put(txn, dbi, &k, &v, 0));
+}
+
+static void
+fill_pairs(MDB_txn *txn, MDB_dbi dbi)
+{
+	put_pair(txn, dbi, "a", 1, 0);
+	put_pair(txn, dbi, "a\0b", 3, 48);
+	put_pair(txn, dbi, "large", 5, 9000);
+	put_pair(txn, dbi, "z", 1, 5);
+}
+
+/* Long keys: few on a page. */
+static void
+fill_tree(MDB_txn *txn, MDB_dbi dbi)
+{
+	char key[440];
+
+	memset(key, 'k', sizeof(key));
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(key, sizeof(key), "%03u", i * 37 % 100);
+		key[3] = 'k';
+		put_pair(txn, dbi, key, sizeof(key), i % 10 == 0 ? 5000 : i);
+	}
+}
+
+/* In a later commit, so that pages become free. */
+static void
+thin_tree(MDB_txn *txn, MDB_dbi dbi)
+{
+	char key[440];
+
+	memset(key, 'k', sizeof(key));
+	for (unsigned i = 20; i < 30; i++) {
+		MDB_val k = { sizeof(key), key };
+
+		snprintf(key, sizeof(key), "%03u", i);
+		key[3] = 'k';
+		must_mdb(mdb_del(txn, dbi, &k, NULL));
+	}
+}
+
+static void
+fill_tables(MDB_txn *txn, MDB_dbi dbi)
+{
+	MDB_dbi one, several;
+
+	put_pair(txn, dbi, "like a table", 12, 48);
+	must_mdb(mdb_dbi_open(txn, "one", MDB_CREATE, &one));
+	put_pair(txn, one, "x", 1, 7);
+	must_mdb(mdb_dbi_open(txn, "several", MDB_CREATE | MDB_DUPSORT, &several));
+	for (size_t size = 1; size < 5; size++)
+		put_pair(txn, several, "y", 1, size);
+}
+
+static void
+commit(MDB_env *env, void (*fill)(MDB_txn *, MDB_dbi))
+{
+	MDB_txn *txn;
+	MDB_dbi dbi;
+
+	must_mdb(mdb_txn_begin(env, NULL, 0, &txn));
+	must_mdb(mdb_dbi_open(txn, NULL, 0, &dbi));
+	fill(txn, dbi);
+	must_mdb(mdb_txn_commit(txn));
+}
+
+void
+fuzz_env_make(enum fuzz_env kind, const char *root, const char *name)
+{
+	static void (*const fill[FUZZ_ENVS])(MDB_txn *, MDB_dbi) = {
+		[FUZZ_PAIRS] = fill_pairs, [FUZZ_TREE] = fill_tree, [FUZZ_TABLES] = fill_tables
+	};
+	char path[400];
+	MDB_env *env;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	fuzz_require(mkdir(root, 0700) == 0 && mkdir(path, 0700) == 0);
+	must_mdb(mdb_env_create(&env));
+	must_mdb(mdb_env_set_maxdbs(env, 4));
+	must_mdb(mdb_env_set_mapsize(env, 16 << 20));
+	must_mdb(mdb_env_open(env, path, kind == FUZZ_TABLES ? 0 : MDB_NOLOCK, 0600));
+	commit(env, fill[kind]);
+	if (kind == FUZZ_TREE) {
+		commit(env, thin_tree);
+		commit(env, fill_pairs);
+	}
+	mdb_env_close(env);
 }

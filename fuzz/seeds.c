@@ -585,7 +585,8 @@ make_stash(void)
 	lc__buf_free(&file);
 }
 
-/* Inputs of image.h: each module with each set of options, whole and with an edit. */
+/* Inputs of image.h: each module and environment with each set of options, whole and with
+ * an edit. */
 static void
 make_images_of_modules(void)
 {
@@ -600,6 +601,14 @@ make_images_of_modules(void)
 		save("data", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
 		save("recover", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
 		save("pages", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
+		save("salvage", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
+	}
+	for (int i = 0; i < 2 * FUZZ_ENVS; i++) {
+		const unsigned char head[2] = { (unsigned char)(i % FUZZ_ENVS),
+			(unsigned char)(i / FUZZ_ENVS * 2) };
+
+		snprintf(name, sizeof(name), "%d", i);
+		save("foreign", name, head, 2, edit, i % 3 == 0 ? 6 : 0);
 	}
 }
 
