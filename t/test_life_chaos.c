@@ -215,6 +215,29 @@ do_recover(struct life *l)
 	return lc_recover(l->root, "m", 0, NULL, &result);
 }
 
+/* A module with a value that has parts, which verify builds. */
+static void
+open_map(struct life *l)
+{
+	lc_value *map = lc_value_map();
+
+	close_module(l);
+	l->cache = sample_open(l->root, "map", &l->options);
+	need(lc_value_set(map, "number", lc_value_integer(7)) != NULL);
+	need(lc_value_set(map, "text", lc_value_str("seven")) != NULL);
+	assert_ok(lc_put_value(l->cache, "a", 1, map));
+	assert_ok(lc_flush(l->cache));
+	lc_value_free(map);
+}
+
+static lc_status
+do_verify(struct life *l)
+{
+	lc_verify_result result;
+
+	return lc_verify(l->cache, NULL, &result);
+}
+
 static void
 export_first(struct life *l)
 {
@@ -237,6 +260,7 @@ static const struct {
 	{ "export", NULL, do_export, check_export, LC_OK },
 	{ "export again", export_first, do_export, check_export, LC_OK },
 	{ "verify shards", export_first, do_verify_shards, NULL, LC_OK },
+	{ "verify", open_map, do_verify, NULL, LC_OK },
 	{ "recover", close_module, do_recover, NULL, LC_OK },
 };
 

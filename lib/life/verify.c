@@ -300,24 +300,32 @@ check_index(struct verify *v)
 /* ---- the chunks ----------------------------------------------------------- */
 
 /* Rebuild the value: that its coded and plain bytes mean something is part of
- * their being whole. */
-static const char *
+ * their being whole. *wrong says what is not, or is NULL. */
+static lc_status
 check_value(struct verify *v, const struct lc__record *record,
-    const struct lc__schema *schema)
+    const struct lc__schema *schema, const char **wrong)
 {
 	struct lc__reading reading = { .record = *record };
 	const lc_value *value;
 	lc_status status;
 
+	*wrong = NULL;
 	if (!lc__record_fits(record, schema))
-		return "shape and size disagree";
-	if (!record->has_parts)
-		return NULL;
-	if (lc__reading_memory(&reading, v->cache, schema) != LC_OK)
-		return "shape and size disagree";
+		*wrong = "shape and size disagree";
+	if (*wrong != NULL || !record->has_parts)
+		return LC_OK;
+	if (lc__reading_memory(&reading, v->cache, schema) != LC_OK) {
+		*wrong = "shape and size disagree";
+		return LC_OK;
+	}
 	status = lc__reading_value(&reading, NULL, &value);
 	lc__reading_end(&reading);
-	return status == LC_OK ? NULL : lc_last_error()->text;
+	/* A lack of memory says nothing about the record. */
+	if (status == LC_NO_MEMORY)
+		return status;
+	if (status != LC_OK)
+		*wrong = lc_last_error()->text;
+	return LC_OK;
 }
 
 static lc_status
@@ -343,7 +351,7 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 	else if (lc__snapshot_schema(v->snapshot, record->schema, &known) != LC_OK)
 		wrong = "its schema is missing or damaged";
 	else
-		wrong = check_value(v, record, known->schema);
+		return_if_error(check_value(v, record, known->schema, &wrong));
 	if (wrong == NULL)
 		return_if_error(lc__usage_count(&v->usage, record, known->schema,
 		    1));
@@ -358,7 +366,7 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 }
 
 /* The directory of a chunk; without records if there is none. */
-static void
+static lc_status
 read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
     struct lc__directory *out)
 {
@@ -368,6 +376,7 @@ read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
 		memset(out, 0, sizeof(*out));
 	if (status == LC_CORRUPT)
 		damage_from_error(v);
+	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 /* Does the directory lead to record i, of which the walk knows? */
@@ -399,7 +408,7 @@ check_records(struct verify *v, const struct lc__mapped_chunk *chunk,
 	uint64_t offset = LC__CHUNK_HEADER;
 	struct lc__record record;
 
-	read_directory(v, chunk, &directory);
+	return_if_error(read_directory(v, chunk, &directory));
 	while (offset < chunk->end) {
 		uint64_t checksum;
 
