@@ -3,6 +3,7 @@
 #ifndef LC_BASE_FILEIO_H
 #define LC_BASE_FILEIO_H
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,13 @@ LC_CHECKED lc_status lc__read_regular(const char *path, uint64_t limit,
  */
 LC_CHECKED lc_status lc__write_file_atomic(const char *path, const void *data,
     size_t size);
+/**
+ * The next entry of a directory that lc__opendir() or fdopendir(3) opened, without "." and
+ * ".."; NULL after the last one. It is valid until the next call for @p dir or closedir(3).
+ * Fails as readdir(3) does; @p path names the directory in the error.
+ */
+LC_CHECKED lc_status lc__next_entry(DIR *dir, const char *path,
+    const struct dirent **out);
 /** fsync a directory. */
 LC_CHECKED lc_status lc__sync_dir(const char *path);
 /** fsync the directory that holds @p path. */

@@ -323,12 +323,13 @@ static lc_status
 check_only_ours(const char *dir)
 {
 	DIR *handle = lc__opendir(dir);
-	struct dirent *entry;
+	const struct dirent *entry;
 	lc_status status = LC_OK;
 
 	if (handle == NULL)
 		return lc__error_sys(errno, "%s: open", dir);
-	while (status == LC_OK && (entry = readdir(handle)) != NULL) {
+	while (status == LC_OK && (status = lc__next_entry(handle, dir,
+	    &entry)) == LC_OK && entry != NULL) {
 		if (!is_ours(entry->d_name))
 			status = lc__error(LC_NOT_MODULE, 0, "%s: holds '%s' "
 			    "and no data.mdb: not a module", dir,

@@ -31,13 +31,19 @@ lc__incoming_named(const char *name)
 	return NULL;
 }
 
-static const struct lc__incoming_format *
-find(const char *path, const void *first, size_t size)
+static lc_status
+find(const char *path, const void *first, size_t size,
+    const struct lc__incoming_format **out)
 {
-	for (size_t i = 0; lc__incoming_formats[i] != NULL; i++)
-		if (lc__incoming_formats[i]->is(path, first, size))
-			return lc__incoming_formats[i];
-	return NULL;
+	bool is = false;
+
+	*out = NULL;
+	for (size_t i = 0; lc__incoming_formats[i] != NULL && !is; i++) {
+		return_if_error(lc__incoming_formats[i]->is(path, first, size, &is));
+		if (is)
+			*out = lc__incoming_formats[i];
+	}
+	return LC_OK;
 }
 
 static lc_status
@@ -52,9 +58,7 @@ find_by_content(const char *path, const struct lc__incoming_format **out)
 		return lc__error_sys(errno, "%s: open", path);
 	status = lc__read_full(fd, first, sizeof(first), &size, path);
 	close(fd);
-	if (status == LC_OK)
-		*out = find(path, first, size);
-	return status;
+	return status == LC_OK ? find(path, first, size, out) : status;
 }
 
 /* A pipe is of no format: what is read of it to look is gone. */
@@ -67,6 +71,8 @@ lc__incoming_of(const char *path, const struct lc__incoming_format **out)
 		return lc__error_sys(errno, "%s: stat", path);
 	if (S_ISREG(st.st_mode))
 		return find_by_content(path, out);
-	*out = S_ISDIR(st.st_mode) ? find(path, NULL, 0) : NULL;
+	if (S_ISDIR(st.st_mode))
+		return find(path, NULL, 0, out);
+	*out = NULL;
 	return LC_OK;
 }

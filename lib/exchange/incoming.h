@@ -25,8 +25,8 @@ struct lc__incoming_format {
 
 	/** Is it one, by its name and its first bytes? A directory has none: first is
 	 *  NULL, and the format looks into it. Of a file these are 4,096 bytes, or all
-	 *  if it has less. */
-	bool (*is)(const char *path, const void *first, size_t size);
+	 *  if it has less. Fails where the directory cannot be read. */
+	lc_status (*is)(const char *path, const void *first, size_t size, bool *is);
 	/** Open; checks what can be checked before records are read. Errors name the
 	 *  file or directory, as those of next() and load() do. */
 	lc_status (*open)(const char *path, const struct lc__incoming_how *how, void **out);

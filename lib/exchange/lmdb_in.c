@@ -16,10 +16,11 @@ struct lmdb_in {
 	struct lc__foreign_entry entry; /* that it stands at */
 };
 
-static bool
-is(const char *path, const void *first, size_t size)
+static lc_status
+is(const char *path, const void *first, size_t size, bool *is)
 {
-	return first != NULL ? lc__foreign_is(first, size) : lc__foreign_is_dir(path);
+	*is = first != NULL ? lc__foreign_is(first, size) : lc__foreign_is_dir(path);
+	return LC_OK;
 }
 
 static void

@@ -55,21 +55,24 @@ at_sample(const struct mds_in *in)
 /* ---- opening ------------------------------------------------------------------- */
 
 /* index.json itself stands for its directory. */
-static bool
-is_mds(const char *path, const void *first, size_t size)
+static lc_status
+is_mds(const char *path, const void *first, size_t size, bool *is)
 {
 	const char *slash = strrchr(path, '/');
 	struct stat st;
 	char *index;
-	bool there;
 
-	if (first != NULL)
-		return strcmp(slash ? slash + 1 : path, LC__MDS_INDEX) == 0 &&
+	if (first != NULL) {
+		*is = strcmp(slash ? slash + 1 : path, LC__MDS_INDEX) == 0 &&
 		    lc__mds_index_is(first, size);
+		return LC_OK;
+	}
 	index = lc__path_join(path, LC__MDS_INDEX);
-	there = index != NULL && stat(index, &st) == 0 && S_ISREG(st.st_mode);
+	if (index == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	*is = stat(index, &st) == 0 && S_ISREG(st.st_mode);
 	free(index);
-	return there;
+	return LC_OK;
 }
 
 static void

@@ -18,11 +18,12 @@ struct npz_in {
 	struct lc__archive_member member; /* that it stands at */
 };
 
-static bool
-is(const char *path, const void *first, size_t size)
+static lc_status
+is(const char *path, const void *first, size_t size, bool *is)
 {
 	(void)path;
-	return first != NULL && lc__npz_is(first, size);
+	*is = first != NULL && lc__npz_is(first, size);
+	return LC_OK;
 }
 
 static void

@@ -14,19 +14,21 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 
-static bool
-is_empty(const char *path)
+static lc_status
+check_empty(const char *path)
 {
 	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
-	bool empty = dir != NULL;
+	lc_status status;
 
-	while (empty && (entry = readdir(dir)) != NULL)
-		empty = strcmp(entry->d_name, ".") == 0 ||
-		    strcmp(entry->d_name, "..") == 0;
-	if (dir != NULL)
-		closedir(dir);
-	return empty;
+	if (dir == NULL)
+		return lc__error_sys(errno, "%s: open", path);
+	status = lc__next_entry(dir, path, &entry);
+	if (status == LC_OK && entry != NULL)
+		status = lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
+		    path);
+	closedir(dir);
+	return status;
 }
 
 static lc_status
@@ -43,10 +45,7 @@ make_top(struct lc__out_tree *tree)
 	if (!S_ISDIR(st.st_mode))
 		return lc__error(LC_INVALID, 0, "%s: exists, and is no directory",
 		    tree->path);
-	if (!tree->how.force && !is_empty(tree->path))
-		return lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
-		    tree->path);
-	return LC_OK;
+	return tree->how.force ? LC_OK : check_empty(tree->path);
 }
 
 lc_status

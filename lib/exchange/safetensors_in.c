@@ -32,11 +32,12 @@ has_suffix(const char *path)
 	return size > n && strcmp(path + size - n, suffix) == 0;
 }
 
-static bool
-is_safetensors(const char *path, const void *first, size_t size)
+static lc_status
+is_safetensors(const char *path, const void *first, size_t size, bool *is)
 {
-	return first != NULL &&
+	*is = first != NULL &&
 	    (has_suffix(path) || lc__safetensors_is(first, size));
+	return LC_OK;
 }
 
 static void

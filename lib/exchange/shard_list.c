@@ -161,33 +161,40 @@ lc__shard_list_read(const char *path, struct lc__shard_list *out)
 }
 
 /* Among files that are records themselves an archive is not what is meant. */
-static bool
-has_single_files(const char *path)
+static lc_status
+has_single_files(const char *path, bool *out)
 {
 	static const char *const suffixes[] = { ".npy", ".jpg", ".jpeg", ".png", NULL };
 	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
-	bool has = false;
+	lc_status status = LC_OK;
 
-	while (dir != NULL && !has && (entry = readdir(dir)) != NULL)
-		has = is_visible(entry) && ends_with(entry->d_name, suffixes);
-	if (dir != NULL)
-		closedir(dir);
-	return has;
+	if (dir == NULL)
+		return lc__error_sys(errno, "%s: open", path);
+	*out = false;
+	while (!*out && (status = lc__next_entry(dir, path, &entry)) == LC_OK &&
+	    entry != NULL)
+		*out = is_visible(entry) && ends_with(entry->d_name, suffixes);
+	closedir(dir);
+	return status;
 }
 
-bool
-lc__shard_list_is(const char *path)
+lc_status
+lc__shard_list_is(const char *path, bool *is)
 {
 	struct lc__shard_list list = { 0 };
-	bool is;
+	bool single = false;
+	lc_status status;
 
 	/* The first of a million files tells. */
-	if (has_single_files(path))
-		return false;
-	is = lc__shard_list_read(path, &list) == LC_OK && list.count > 0;
+	return_if_error(has_single_files(path, &single));
+	*is = false;
+	if (single)
+		return LC_OK;
+	status = lc__shard_list_read(path, &list);
+	*is = status == LC_OK && list.count > 0;
 	lc__shard_list_free(&list);
-	return is;
+	return status;
 }
 
 void

@@ -22,7 +22,7 @@ bool lc__is_tar_name(const char *name);
 LC_CHECKED lc_status lc__shard_list_read(const char *path, struct lc__shard_list *out);
 
 /** Is it a directory with archives, and without files that are imported one by one? */
-bool lc__shard_list_is(const char *path);
+LC_CHECKED lc_status lc__shard_list_is(const char *path, bool *is);
 
 void lc__shard_list_free(struct lc__shard_list *list);
 

@@ -234,16 +234,17 @@ load(void *ctx, struct lc__loaded *out)
 /* ---- opening -------------------------------------------------------------------- */
 
 /* By the magic of its header; older archives and compressed ones by their names. */
-static bool
-is(const char *path, const void *first, size_t size)
+static lc_status
+is(const char *path, const void *first, size_t size, bool *is)
 {
 	const char *bytes = first;
 
 	if (first == NULL)
-		return lc__shard_list_is(path);
-	return (size >= 512 && memcmp(bytes + 257, "ustar", 5) == 0) ||
+		return lc__shard_list_is(path, is);
+	*is = (size >= 512 && memcmp(bytes + 257, "ustar", 5) == 0) ||
 	    (lc__is_tar_name(path) &&
 	    lc__payload_kind_of(first, size) == LC__PAYLOAD_OTHER);
+	return LC_OK;
 }
 
 static void

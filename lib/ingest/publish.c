@@ -278,7 +278,8 @@ lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 		return lc__error_sys(errno, "%s: open", warehouse);
 	if (edition != NULL)
 		hidden_name(edition, keep);
-	while (status == LC_OK && (entry = readdir(stream)) != NULL)
+	while (status == LC_OK && (status = lc__next_entry(stream, warehouse,
+	    &entry)) == LC_OK && entry != NULL)
 		if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0 &&
 		    strcmp(entry->d_name, keep) != 0)
 			status = lc__tree_remove(dirfd(stream), entry->d_name,
@@ -312,7 +313,8 @@ lc__publish_tidy(const char *place)
 
 	if (stream == NULL)
 		return lc__error_sys(errno, "%s: open", place);
-	while (status == LC_OK && (entry = readdir(stream)) != NULL)
+	while (status == LC_OK && (status = lc__next_entry(stream, place,
+	    &entry)) == LC_OK && entry != NULL)
 		if (is_leftover(entry->d_name) &&
 		    unlinkat(dirfd(stream), entry->d_name, 0) == -1)
 			status = lc__error_sys(errno, "%s/%s: remove", place,

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/fileio.h"
 
 /* Deeper is nothing that was made here. */
 #define MAX_DEPTH 8
@@ -35,11 +36,9 @@ empty(int fd, const char *name, int depth)
 		close(fd);
 		return status;
 	}
-	while (status == LC_OK && (entry = readdir(stream)) != NULL)
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			status = remove_at(dirfd(stream), entry->d_name, name,
-			    depth + 1);
+	while (status == LC_OK && (status = lc__next_entry(stream, name,
+	    &entry)) == LC_OK && entry != NULL)
+		status = remove_at(dirfd(stream), entry->d_name, name, depth + 1);
 	closedir(stream);
 	return status;
 }

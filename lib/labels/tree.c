@@ -65,13 +65,14 @@ read_entries(DIR *stream, const char *path, struct lc__listing *out)
 	const struct dirent *found;
 	bool dir;
 
-	while (errno = 0, (found = readdir(stream)) != NULL)
+	for (;;) {
+		return_if_error(lc__next_entry(stream, path, &found));
+		if (found == NULL)
+			return LC_OK;
 		if (look(dirfd(stream), found, &dir) &&
 		    !add(out, found->d_name, dir))
 			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	if (errno != 0)
-		return lc__error_sys(errno, "%s: read", path);
-	return LC_OK;
+	}
 }
 
 static lc_status

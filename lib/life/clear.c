@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/fileio.h"
 #include "store/cache.h"
 #include "store/change.h"
 #include "store/flush.h"
@@ -55,7 +56,8 @@ remove_kept(const char *dir)
 
 	if (handle == NULL)
 		return lc__error_sys(errno, "%s: open", dir);
-	while (status == LC_OK && (entry = readdir(handle)) != NULL)
+	while (status == LC_OK && (status = lc__next_entry(handle, dir,
+	    &entry)) == LC_OK && entry != NULL)
 		if (fnmatch("fill.[0-9]*.part*", entry->d_name, 0) == 0 &&
 		    unlinkat(dirfd(handle), entry->d_name, 0) == -1)
 			status = lc__error_sys(errno, "%s/%s: remove", dir,

@@ -131,18 +131,16 @@ add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
 }
 
 static lc_status
-list_stream(struct lc__outdir *dir, const char *sub, DIR *stream)
+list_stream(struct lc__outdir *dir, const char *sub, const char *path, DIR *stream)
 {
 	const struct dirent *entry;
 
-	errno = 0;
-	while ((entry = readdir(stream)) != NULL) {
+	for (;;) {
+		return_if_error(lc__next_entry(stream, path, &entry));
+		if (entry == NULL)
+			return LC_OK;
 		return_if_error(add_file(dir, dirfd(stream), sub, entry->d_name));
-		errno = 0;
 	}
-	if (errno != 0)
-		return lc__error_sys(errno, "%s/%s: read", dir->path, sub);
-	return LC_OK;
 }
 
 /* The directory itself has the name "". */
@@ -150,29 +148,26 @@ static lc_status
 list_one(struct lc__outdir *dir, const char *sub)
 {
 	const bool top = *sub == '\0';
-	char *path = lc__path_join(dir->path, top ? "." : sub);
+	char *path = top ? strdup(dir->path) : lc__path_join(dir->path, sub);
 	int fd;
-	DIR *stream;
-	lc_status status;
+	DIR *stream = NULL;
+	lc_status status = LC_OK;
 
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
 	fd = lc__open(path, O_RDONLY | O_DIRECTORY | (top ? 0 : O_NOFOLLOW));
-	free(path);
-	if (fd == -1 && !top &&
-	    (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-		return LC_OK;
-	if (fd == -1)
-		return lc__error_sys(errno, "%s%s%s: open", dir->path,
-		    top ? "" : "/", sub);
-	stream = fdopendir(fd);
-	if (stream == NULL) {
-		status = lc__error_sys(errno, "%s: open", dir->path);
+	if (fd != -1)
+		stream = fdopendir(fd);
+	if (stream != NULL)
+		status = list_stream(dir, sub, path, stream);
+	else if (fd != -1 || top ||
+	    (errno != ENOENT && errno != ENOTDIR && errno != ELOOP))
+		status = lc__error_sys(errno, "%s: open", path);
+	if (stream != NULL)
+		closedir(stream);
+	else if (fd != -1)
 		close(fd);
-		return status;
-	}
-	status = list_stream(dir, sub, stream);
-	closedir(stream);
+	free(path);
 	return status;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/fileio.h"
 #include "base/hash128.h"
 
 static const char *const extensions[] = { ".jpg", ".jpeg", ".png", ".json", ".txt",
@@ -87,14 +88,17 @@ is_directory(int dir, const struct dirent *entry)
 static lc_status
 read_entries(DIR *dir, const char *path, struct lc__dir_names *names)
 {
-	struct dirent *entry;
+	const struct dirent *entry;
 
-	while ((errno = 0, entry = readdir(dir)) != NULL)
+	for (;;) {
+		return_if_error(lc__next_entry(dir, path, &entry));
+		if (entry == NULL)
+			return LC_OK;
 		if (entry->d_name[0] != '.')
 			return_if_error(lc__dir_names_add(names, entry->d_name,
 			    strlen(entry->d_name),
 			    is_directory(dirfd(dir), entry)));
-	return errno == 0 ? LC_OK : lc__error_sys(errno, "%s: read", path);
+	}
 }
 
 lc_status

@@ -277,12 +277,13 @@ lc__version_list(const char *warehouse, char ***names, size_t *n)
 	DIR *dir = lc__opendir(warehouse);
 	char **found = NULL;
 	size_t count = 0;
-	struct dirent *entry;
+	const struct dirent *entry;
 	lc_status status = LC_OK;
 
 	if (dir == NULL)
 		return lc__error_sys(errno, "%s", warehouse);
-	while (status == LC_OK && (errno = 0, entry = readdir(dir)) != NULL) {
+	while (status == LC_OK && (status = lc__next_entry(dir, warehouse,
+	    &entry)) == LC_OK && entry != NULL) {
 		bool is;
 		if (!is_version_name(entry->d_name))
 			continue;
@@ -290,8 +291,6 @@ lc__version_list(const char *warehouse, char ***names, size_t *n)
 		if (status == LC_OK && is)
 			status = append_name(entry->d_name, &found, &count);
 	}
-	if (status == LC_OK && errno != 0)
-		status = lc__error_sys(errno, "%s: read", warehouse);
 	closedir(dir);
 	if (status != LC_OK) {
 		lc__version_list_free(found, count);
