@@ -62,6 +62,10 @@ const struct faulted_command faulted_commands[] = {
 	    FAULTED_TIMES },
 	{ "clear", "some m", "clear -f m", NULL, FAULTED_TIMES },
 	{ "recover", "some m", "recover m", NULL, FAULTED_TIMES | FAULTED_KEEPS },
+	{ "recover-damaged", "plain m; at=$(LC_ALL=C grep -aob cdefgh r/m/data.mdb | head -n 1 | cut -d : -f 1);"
+	    "printf W | dd of=r/m/data.mdb bs=1 seek=$at conv=notrunc", "recover m", NULL,
+	    FAULTED_TIMES | FAULTED_KEEPS },
+	{ "salvage", "some m", "recover --salvage m n", NULL, FAULTED_TIMES },
 	{ "dump", "some m", "dump m", NULL, 0 },
 	{ "dump-file", "some m", "dump m -o x.jsonl", NULL, 0 },
 	{ "load", "some m; cachex dump m >x.jsonl", "load n x.jsonl", NULL, FAULTED_KEEPS },

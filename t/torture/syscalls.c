@@ -85,7 +85,7 @@ static const struct row {
 	{ SYS_kill, "kill", { EPERM, EPERM, EPERM }, true },
 	{ SYS_fchmod, "fchmod", { EIO, EPERM, EIO }, false },
 	{ SYS_utimensat, "utimensat", { EIO, EACCES, EIO }, false },
-	{ SYS_poll, "poll", { EINTR, ENOMEM, EINTR }, false },
+	{ SYS_poll, "poll", { ENOMEM, EINTR, ENOMEM }, false },
 	{ SYS_copy_file_range, "copy_file_range", { EIO, ENOSPC, EXDEV }, false },
 	{ SYS_sendfile, "sendfile", { EIO, ENOSPC, EINVAL }, false }
 };
