@@ -186,6 +186,9 @@ LC_CHECKED lc_status lc__env_find_late(struct lc__env *env);
  *  transaction. */
 LC_CHECKED lc_status lc__env_make_late(struct lc__env *env);
 
+/** The size of the file as of the newest commit; no later one makes it smaller. */
+uint64_t lc__env_file_bytes(struct lc__env *env);
+
 /** What lc_stat() says of the environment. */
 struct lc__env_stats {
 	uint64_t file_bytes, free_bytes, map_bytes;

@@ -393,6 +393,15 @@ count_reader(const char *line, void *count)
 	return 0;
 }
 
+uint64_t
+lc__env_file_bytes(struct lc__env *env)
+{
+	MDB_envinfo info;
+
+	mdb_env_info(env->mdb, &info);
+	return ((uint64_t)info.me_last_pgno + 1) * env->page_size;
+}
+
 lc_status
 lc__env_stat(struct lc__env *env, struct lc__txn *txn,
     struct lc__env_stats *out)
@@ -402,7 +411,7 @@ lc__env_stat(struct lc__env *env, struct lc__txn *txn,
 
 	mdb_env_info(env->mdb, &info);
 	return_if_error(count_free_pages(txn, &free_pages));
-	out->file_bytes = ((uint64_t)info.me_last_pgno + 1) * env->page_size;
+	out->file_bytes = lc__env_file_bytes(env);
 	out->free_bytes = free_pages * env->page_size;
 	out->map_bytes = info.me_mapsize;
 	/* me_numreaders is how many there ever were at once. */

@@ -168,6 +168,8 @@ struct anew {
 	struct lc__recovery *r;
 	struct lc__fill_row fill;
 	bool final;                  /* all were finished, as far as is known */
+	uint64_t most;               /* chunks that the file can ever have had: each has a
+	                                row of the order, and the file never gets shorter */
 	struct lc__order_row *chunks; /* by input and ordinal; malloc'ed */
 	uint64_t nchunks, room;
 };
@@ -195,7 +197,7 @@ list_chunks(struct anew *a)
 
 		return_if_error(lc__recovery_row(r, chunk, &row, &intact));
 		if (row.records == 0 || row.source == 0 ||
-		    row.source > LC__INPUTS_MAX || row.ordinal > LC__CHUNK_ID_MAX)
+		    row.source > LC__INPUTS_MAX || row.ordinal >= a->most)
 			continue;
 		return_if_error(lc__recovery_reserve((void **)&a->chunks,
 		    a->nchunks, &a->room, sizeof(*a->chunks)));
@@ -290,6 +292,12 @@ write_places(struct anew *a, uint32_t input, uint64_t *at,
 	uint64_t ordinal = 0;
 
 	row->records = row->length = 0;
+	if (row->chunks > a->most) {
+		lc__recovery_tell(a->r, "input %u: says that it had %llu chunks, for which the "
+		    "file has no room", input, (unsigned long long)row->chunks);
+		a->r->result.reset++;
+		row->chunks = 0;
+	}
 	for (; *at < a->nchunks && a->chunks[*at].input == input; ordinal++) {
 		const struct lc__order_row *next = &a->chunks[*at];
 
@@ -330,6 +338,7 @@ write_all(struct anew *a)
 	struct lc__change *change = a->r->change;
 	uint64_t at = 0;
 
+	a->most = lc__env_file_bytes(change->snapshot.env) / LC__ORDER_ROW;
 	return_if_error(count_inputs(a));
 	return_if_error(list_chunks(a));
 	return_if_error(lc__txn_clear(change->snapshot.txn, LC__ORDER));
