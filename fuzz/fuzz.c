@@ -88,9 +88,15 @@ fuzz_touch(const void *data, size_t size)
 {
 	static volatile uint64_t sink;
 	const unsigned char *bytes = data;
-	uint64_t sum = 0;
+	uint64_t sum = 0, word;
+	size_t i = 0;
 
-	for (size_t i = 0; i < size; i++)
+	/* By words: each step of a loop costs its instrumentation. */
+	for (; size - i >= sizeof(word); i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		sum += word;
+	}
+	for (; i < size; i++)
 		sum += bytes[i];
 	sink += sum;
 }

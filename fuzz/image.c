@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -19,6 +20,16 @@ struct fuzz_place {
 	uint16_t page, offset;
 };
 
+/* In the place of the C library's: the check of the meta pages reads damaged ones several
+ * times, as another process may be writing them. Here nobody is. */
+int
+nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+	(void)wanted;
+	(void)left;
+	return 0;
+}
+
 /* ---- the values in a file ------------------------------------------------------- */
 
 typedef void (*found_fn)(struct fuzz_image *image, char table, unsigned char *value,
@@ -27,8 +38,19 @@ typedef void (*found_fn)(struct fuzz_image *image, char table, unsigned char *va
 struct walk {
 	struct fuzz_image *image;
 	found_fn found;
-	unsigned left; /* values and pages to come at most: trees may be no trees */
+	unsigned left; /* values to come at most */
 };
+
+/* Each page once: a tree may be no tree, and a page that leads to itself takes as long as
+ * a thousand others. */
+static bool
+is_new(struct fuzz_image *image, uint64_t page)
+{
+	if (page >= image->whole.size / PAGE || image->seen[page])
+		return false;
+	image->seen[page] = true;
+	return true;
+}
 
 static void walk_tree(struct walk *walk, uint64_t number, char table, int depth);
 
@@ -51,7 +73,7 @@ walk_node(struct walk *walk, unsigned char *node, uint64_t room, char table, int
 			    depth + 1);
 	} else if (flags & NODE_OVERFLOW) {
 		at = lc__get64(value);
-		if (at >= image->whole.size / PAGE)
+		if (!is_new(image, at))
 			return;
 		at = at * PAGE + PAGE_HEADER;
 		if (size <= image->whole.size - at)
@@ -67,9 +89,8 @@ walk_tree(struct walk *walk, uint64_t number, char table, int depth)
 	unsigned char *page;
 	unsigned nodes;
 
-	if (number >= walk->image->whole.size / PAGE || depth > DEPTH || walk->left == 0)
+	if (depth > DEPTH || !is_new(walk->image, number))
 		return;
-	walk->left--;
 	page = walk->image->map + number * PAGE;
 	nodes = lc__get16(page + PAGE_LOWER);
 	nodes = nodes < PAGE_HEADER || nodes > PAGE ? 0 : (nodes - PAGE_HEADER) / 2;
@@ -100,6 +121,7 @@ walk_values(struct fuzz_image *image, found_fn found)
 {
 	struct walk walk = { image, found, VALUES };
 
+	memset(image->seen, 0, image->whole.size / PAGE);
 	walk_tree(&walk, lc__get64(newest_meta(image) + META_MAIN_TREE + 40), 0, 0);
 }
 
@@ -143,11 +165,14 @@ find_places(struct fuzz_image *image)
 		add_place(image, (i & 1) * PAGE + meta[i / 2]);
 	for (size_t page = 0; page < image->whole.size / PAGE; page++) {
 		const unsigned char *p = image->map + page * PAGE;
+		unsigned end = lc__get16(p + PAGE_LOWER);
 
 		for (unsigned at = 0; at < PAGE_HEADER; at += 2)
 			add_place(image, page * PAGE + at);
-		for (unsigned at = PAGE_HEADER; (p[PAGE_FLAGS] & 3) != 0 &&
-		    at < lc__get16(p + PAGE_LOWER); at += 2) {
+		/* Within a large value it may be anything. */
+		if ((p[PAGE_FLAGS] & (PAGE_BRANCH | PAGE_LEAF)) == 0 || end > PAGE)
+			end = 0;
+		for (unsigned at = PAGE_HEADER; at < end; at += 2) {
 			add_place(image, page * PAGE + at);
 			/* The node: its size, flags, size of the key, and its key. */
 			for (unsigned i = 0; i < 16; i += 2)
@@ -188,7 +213,8 @@ make_image(struct fuzz_image *image, unsigned kind, bool foreign)
 	snprintf(path, sizeof(path), "%s/m/data.mdb", image->root);
 	fuzz_require(lc__read_file(path, 1 << 28, &image->whole) == LC_OK);
 	image->dirty = calloc(image->whole.size / PAGE, sizeof(*image->dirty));
-	if (image->dirty == NULL)
+	image->seen = calloc(image->whole.size / PAGE, sizeof(*image->seen));
+	if (image->dirty == NULL || image->seen == NULL)
 		abort();
 	map_file(image);
 	find_places(image);

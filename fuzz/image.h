@@ -21,6 +21,7 @@ struct fuzz_image {
 	bool foreign;           /* it is no module: there are no checksums */
 	unsigned char *map;     /* the file, whole.size bytes */
 	bool *dirty;            /* of each page: it was changed */
+	bool *seen;             /* of each page: the walk was there */
 	struct fuzz_place *places; /* where numbers are */
 	size_t n_places;
 	void *user;             /* what the target keeps with it; NULL at first */
