@@ -227,8 +227,7 @@ salvaging_free(struct salvaging *s)
 }
 
 struct salvaging_result
-salvaging_try(const struct salvaging *s, const unsigned char *bytes, size_t size,
-    uint64_t from, uint64_t to)
+salvaging_try(const struct salvaging *s, const unsigned char *bytes, size_t size)
 {
 	struct salvaging_result out = { .missing = 0 };
 	struct salvaging_record *taken;
@@ -244,7 +243,8 @@ salvaging_try(const struct salvaging *s, const unsigned char *bytes, size_t size
 		    taken[j].checksum == live->checksum &&
 		    taken[j].size == live->size)
 			matched++;
-		else if (live->at + live->size <= from || live->at >= to)
+		else if (live->at + live->size <= size && memcmp(s->bytes + live->at,
+		    bytes + live->at, live->size) == 0)
 			out.missing++;
 	}
 	out.extra = count - matched;

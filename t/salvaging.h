@@ -50,10 +50,9 @@ struct salvaging_result {
 	lc_salvage_result result;
 };
 
-/** Salvage @p size bytes, in which [from, to) may be damaged: records that overlap it
- *  need not be there. */
+/** Salvage @p size bytes, some of which may be damaged. */
 struct salvaging_result salvaging_try(const struct salvaging *s,
-    const unsigned char *bytes, size_t size, uint64_t from, uint64_t to);
+    const unsigned char *bytes, size_t size);
 
 /** The modules have the same records, by value; one of them is verified. */
 void salvaging_compare(const char *root, const char *original, const char *salvaged);

@@ -32,7 +32,7 @@ suffer(void *ctx)
 	memcpy(bytes, f->victim->bytes, f->victim->size);
 	bytes[f->bit / 8] ^= (unsigned char)(1u << f->bit % 8);
 	victim_write(f->root, bytes, f->victim->size);
-	victim_round(f->victim, f->root, f->tally);
+	victim_round(f->victim, f->root, false, f->tally);
 	free(bytes);
 }
 

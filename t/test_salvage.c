@@ -109,7 +109,7 @@ flip_all(const struct salvaging *s, unsigned every, uint64_t *seed)
 			if (part[bit / 8] == SKIP)
 				continue;
 			bytes[at] ^= (unsigned char)(1u << bit % 8);
-			r = salvaging_try(s, bytes, s->size, 0, 0);
+			r = salvaging_try(s, bytes, s->size);
 			bytes[at] ^= (unsigned char)(1u << bit % 8);
 			flips++;
 			ck_assert_msg(r.status == LC_OK && r.missing == 0 &&
@@ -161,8 +161,7 @@ START_TEST(many_flips_lose_no_more_than_they_must)
 		for (unsigned n = (unsigned)(run_random(&seed) % 40) + 2; n > 0; n--)
 			bytes[run_random(&seed) % s.size] ^=
 			    (unsigned char)(1u << run_random(&seed) % 8);
-		ck_assert_int_eq(salvaging_try(&s, bytes, s.size, 0,
-		    s.size).status, LC_OK);
+		ck_assert_int_eq(salvaging_try(&s, bytes, s.size).status, LC_OK);
 	}
 	free(bytes);
 	salvaging_free(&s);
@@ -185,7 +184,7 @@ START_TEST(a_page_of_zeros_loses_what_was_on_it)
 
 		memcpy(bytes, s.bytes, s.size);
 		memset(bytes + at, 0, s.page_size);
-		r = salvaging_try(&s, bytes, s.size, at, at + s.page_size);
+		r = salvaging_try(&s, bytes, s.size);
 		ck_assert_int_eq(r.status, LC_OK);
 		/* With the only copy of its structure, a record is lost too; that is
 		 * found when it is read. */
@@ -209,7 +208,7 @@ START_TEST(without_meta_pages_all_is_found)
 	bytes = malloc(s.size);
 	memcpy(bytes, s.bytes, s.size);
 	memset(bytes, 0, 2 * (size_t)s.page_size);
-	r = salvaging_try(&s, bytes, s.size, 0, 0);
+	r = salvaging_try(&s, bytes, s.size);
 	assert_ok(r.status);
 	ck_assert_uint_eq(r.missing, 0);
 	ck_assert_uint_eq(r.extra, 0);
@@ -231,7 +230,7 @@ START_TEST(a_file_cut_short_has_what_is_left)
 		struct salvaging_result r;
 
 		memcpy(bytes, s.bytes, size);
-		r = salvaging_try(&s, bytes, size, size, s.size);
+		r = salvaging_try(&s, bytes, size);
 		if (size >= META_END && size > 2 * (uint64_t)s.page_size) {
 			assert_ok(r.status);
 			ck_assert_msg(r.missing == 0, "%llu bytes: %llu missing",

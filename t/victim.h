@@ -56,8 +56,15 @@ void victim_free(struct victim *v);
 /** Write these bytes as the data.mdb of module "m", whose other files go. */
 void victim_write(const char *root, const void *bytes, size_t size);
 
-/** Verify, read, recover, verify and read the module "m", whose file has a fault. */
-void victim_round(const struct victim *v, const char *root,
+/** Verify, read, recover, verify and read the module "m", whose file has a fault.
+ *  @p moved: sound bytes are in the place of others, so that replaced and deleted values
+ *  may be found. */
+void victim_round(const struct victim *v, const char *root, bool moved,
     struct victim_tally *tally);
+
+/** Salvage the module "m" into the new one "salvaged", which verifies and has nothing
+ *  else than what was put: LC_OK, or LC_NOT_MODULE. */
+lc_status victim_salvage(const struct victim *v, const char *root, bool moved,
+    lc_salvage_result *result);
 
 #endif

@@ -16,6 +16,13 @@ torture_jobs = t/torture/jobs.c t/torture/jobs.h t/torture/tree.c t/torture/tree
 torture_writers = t/torture/writers.c t/torture/writers.h
 torture_tools = cachex record_io.la t/bad_producer t/mkdataset t/mkrecords
 
+# ---- flips: faults in data.mdb, and all that reads and mends it
+
+torture_programs += t/torture/flips
+torture_weights += flips=2
+t_torture_flips_SOURCES = t/torture/flips.c $(victim) $(salvaging)
+t_torture_flips_LDADD = $(torture_ldadd)
+
 # ---- kills: kill -9 of everything that writes
 
 torture_programs += t/torture/kills

@@ -34,7 +34,7 @@ one_fault(uint64_t seed, const char *dir)
 	bytes = malloc(s.size);
 	need(bytes != NULL);
 	for (unsigned i = 0; i < 200; i++) {
-		uint64_t from = run_random(&random) % s.size, to = from + 1;
+		uint64_t from = run_random(&random) % s.size;
 		size_t size = s.size;
 		struct salvaging_result r;
 
@@ -42,18 +42,16 @@ one_fault(uint64_t seed, const char *dir)
 		switch (run_random(&random) % 4) {
 		case 0:
 			size = from;
-			to = s.size;
 			break;
 		case 1:
 			from -= from % s.page_size;
-			to = from + s.page_size;
 			memset(bytes + from, (int)(run_random(&random) % 256),
 			    s.page_size);
 			break;
 		default:
 			bytes[from] ^= (unsigned char)(1u << run_random(&random) % 8);
 		}
-		r = salvaging_try(&s, bytes, size, from, to);
+		r = salvaging_try(&s, bytes, size);
 		need(r.status == LC_OK || (r.status == LC_NOT_MODULE &&
 		    size <= 3 * (size_t)s.page_size));
 		need(r.status != LC_OK || r.missing == 0);
