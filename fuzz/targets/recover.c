@@ -33,6 +33,18 @@ write_some(lc_cache *cache)
 	(void)!lc_flush(cache);
 }
 
+/* What recovery calls good is good. */
+static void
+require_good(const struct fuzz_image *image)
+{
+	lc_cache *cache = open_module(image);
+	lc_verify_result verified;
+
+	fuzz_require(cache != NULL);
+	fuzz_require(lc_verify(cache, NULL, &verified) == LC_OK);
+	lc_discard(cache);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -44,7 +56,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	fuzz_image_damage(image, &in);
 	if (choice & 1) {
-		(void)!lc_recover(image->root, "m", 0, NULL, &result);
+		if (lc_recover(image->root, "m", 0, NULL, &result) == LC_OK)
+			require_good(image);
 	} else if ((cache = open_module(image)) != NULL) {
 		write_some(cache);
 		lc_discard(cache);
