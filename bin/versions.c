@@ -21,34 +21,49 @@ no_memory(void)
 	return EXIT_SYSTEM;
 }
 
-/* The file's size where the manifest does not say it. */
-static uint64_t
-size_of(const struct lc_warehouse *w, const struct lc__manifest_shard *shard)
+/* Add the file's size where the manifest does not say it. Reports; an exit status. */
+static int
+add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
+    uint64_t *bytes)
 {
 	struct stat st;
 	char *path;
-	uint64_t size = shard->bytes;
+	int status = EXIT_DONE;
 
-	if (shard->has_bytes)
-		return size;
+	if (shard->has_bytes) {
+		*bytes += shard->bytes;
+		return EXIT_DONE;
+	}
 	path = lc__path_join(w->dir, shard->relative_path);
-	if (path != NULL && stat(path, &st) == 0)
-		size = (uint64_t)st.st_size;
+	if (path == NULL)
+		return no_memory();
+	if (stat(path, &st) == 0) {
+		*bytes += (uint64_t)st.st_size;
+	} else if (errno == ENOENT) {
+		report_error("%s: missing", path);
+		status = EXIT_NO;
+	} else {
+		status = report_errno(path);
+	}
 	free(path);
-	return size;
+	return status;
 }
 
-static void
+static int
 take_facts(const struct lc_warehouse *w, struct version *v)
 {
+	int status = EXIT_DONE;
+
 	v->finished = true;
 	snprintf(v->key, sizeof(v->key), "%s", w->manifest.version);
 	v->created_at_ms = w->manifest.created_at_ms;
 	v->shards = w->manifest.n;
 	for (size_t i = 0; i < w->manifest.n; i++) {
 		v->samples += w->manifest.shards[i].samples;
-		v->bytes += size_of(w, &w->manifest.shards[i]);
+		status = report_worse(status, add_size(w, &w->manifest.shards[i],
+		    &v->bytes));
 	}
+	return status;
 }
 
 static bool
@@ -77,7 +92,7 @@ read_version(const char *warehouse, struct version *v)
 		return EXIT_DONE;
 	}
 	if (lc__warehouse_read(dir, &w) == LC_OK) {
-		take_facts(w, v);
+		status = take_facts(w, v);
 		lc_warehouse_close(w);
 	} else {
 		v->damaged = true;

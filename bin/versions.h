@@ -23,8 +23,8 @@ struct versions {
 	size_t n;
 };
 
-/** List them. Reports; an exit status, EXIT_NO if one is damaged. @p out can be freed
- *  in any case. */
+/** List them. Reports; an exit status, EXIT_NO if one is damaged or lacks a shard whose
+ *  size its manifest does not have. @p out can be freed in any case. */
 int versions_read(const char *warehouse, struct versions *out);
 void versions_free(struct versions *versions);
 

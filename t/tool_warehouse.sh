@@ -204,6 +204,15 @@ check "prune -n" 0 cachex warehouse prune wh --keep 1 -n
 is "says one" "$(grep -c '^would remove v' "$out")" 1
 is "and removes none" "$(ls -d wh/v* | wc -l | tr -d ' ')" 3
 mkdir -p wh/v20200101-000000000000/32x24
+cp -a wh sizeless
+cp sizeless/current/manifest.json manifest
+sed 's/"bytes": *[0-9]*, *//; s/, *"bytes": *[0-9]*//' manifest >sizeless/current/manifest.json
+also "a manifest without sizes" sh -c '! cmp -s manifest sizeless/current/manifest.json'
+check "list its version" 0 cachex warehouse list sizeless
+shard=sizeless/$(readlink wh/current)/shard-000000.twh1
+rm "$shard"
+check "list what lacks a shard of no known size" 1 cachex warehouse list sizeless
+is "says which" "$(cat "$err")" "cachex: warehouse: $shard: missing"
 check "list says what it was" 0 cachex warehouse list wh
 also "without a manifest" grep -q '^   v20200101-000000000000  *no manifest' "$out"
 mkdir wh/v20200102-000000000000
