@@ -23,7 +23,19 @@ if ! as_other test -x "$CACHEX"; then
 	exit 0
 fi
 chmod 755 "$scratch"
-trap 'chmod -R u+rwX "$scratch"; rm -rf "$scratch"' EXIT
+failed=
+result() {
+	count=$((count + 1))
+	if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; failed=yes; fi
+}
+# What failed stays in TORTURE_KEEP, if that is set.
+leave() {
+	chmod -R u+rwX "$scratch"
+	cd /
+	if [ -n "$failed" ] && [ -n "${TORTURE_KEEP:-}" ]; then mv "$scratch" "$TORTURE_KEEP/users"; fi
+	rm -rf "$scratch"
+}
+trap leave EXIT
 other() { as_other "$CACHEX" --root r "$@"; }
 u8() { printf %s "$3" | cachex --root r put -q "$1" "$2" --dtype u8 --shape "${#3}"; }
 
@@ -46,6 +58,9 @@ ends() {
 
 mkdir r
 u8 good a ay; u8 good b bee
+u8 hurt a damaged
+at=$(LC_ALL=C grep -aob damaged r/hurt/data.mdb | head -n 1 | cut -d : -f 1)
+printf W | dd of=r/hurt/data.mdb bs=1 seek="$at" conv=notrunc 2>/dev/null
 u8 locked a ay
 u8 shut a ay
 u8 deaf a ay
@@ -54,7 +69,7 @@ cachex --root r dump good >good.jsonl
 find r -name data.mdb | sort | xargs cksum >before
 chmod -R a+rX,a-w r
 # Readers lock, so that they need to write this.
-chmod a+w r/good/lock.mdb
+chmod a+w r/good/lock.mdb r/hurt/lock.mdb
 chmod 000 r/locked/lock.mdb
 chmod 000 r/shut
 chmod 000 r/deaf/data.mdb
@@ -69,7 +84,8 @@ ends "not writable" 4 load good good.jsonl
 ends "not writable" 4 import good a.npy
 ends "not writable" 4 compact good --live-ratio 1
 ends "not writable" 4 clear -f good
-ends "not writable" 4 recover good
+ends "not writable, and sound" 0 recover good
+ends "not writable" 4 recover hurt
 ends "not writable" 4 set good codec=lz4
 ends "no room for a new module" 4 put new a a.npy
 ends "no room for a copy" 4 copy good new
@@ -92,7 +108,7 @@ also "and lists the others" grep -q '^good ' listed
 is "a line for each that is closed" "$(grep -c '^cachex: ls: ' said)" 3
 also "no other lines" sh -c '! grep -v "^cachex: ls: " said'
 
-mkdir closed && chmod 755 closed
+mkdir closed && chmod 555 closed
 ends "an output that cannot be written" 4 get good a -o closed/x.npy
 ends "an output that cannot be written" 4 dump good -o closed/x.jsonl
 ends "an output that cannot be written" 4 export good closed/x.npz
