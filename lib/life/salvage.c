@@ -440,9 +440,13 @@ lc_salvage(const char *from, const char *root, const char *module_id,
 	    module_id == NULL)
 		return lc__error(LC_INVALID, 0, "salvage: no file, root or module");
 	return_if_error(lc__check_module_id(module_id));
+	st.st_mode = 0;
+	/* Opening a path that leads to nothing says why. */
+	if (stat(from, &st) == -1 && errno != ENOENT && errno != ELOOP)
+		return lc__error_sys(errno, "%s: stat", from);
 	dir = lc__path_join(root, module_id);
-	path = stat(from, &st) == 0 && S_ISDIR(st.st_mode) ?
-	    lc__path_join(from, "data.mdb") : strdup(from);
+	path = S_ISDIR(st.st_mode) ? lc__path_join(from, "data.mdb") :
+	    strdup(from);
 	if (dir == NULL || path == NULL)
 		status = lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
 	else
