@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "env/mend.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -94,12 +95,21 @@ make_copy(struct lc__mend *m, const lc_progress *progress)
 	return status;
 }
 
-/* What is there, by this process or by one that was killed; nothing is followed. */
+/* What is there, by this process or by one that was killed, which may have left
+ * lock.mdb.tmp.XXXXXX too; nothing is followed. */
 static void
 remove_copy(const struct lc__mend *m)
 {
-	(void)unlink(m->copy);
-	(void)unlink(m->lock);
+	const int fd = lc__open(m->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	DIR *handle = fd != -1 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	while (handle != NULL && (entry = readdir(handle)) != NULL)
+		(void)unlinkat(fd, entry->d_name, 0);
+	if (handle != NULL)
+		closedir(handle);
+	else if (fd != -1)
+		close(fd);
 	(void)rmdir(m->part);
 }
 

@@ -15,6 +15,8 @@
 #include "../record_io.h"
 #include "../replay_log.h"
 #include "../sample.h"
+#include "base/buf.h"
+#include "base/fileio.h"
 #include "torture.h"
 
 #define WORDS_MAX 32
@@ -574,6 +576,9 @@ is_left_over(const char *path)
 {
 	static const char *const patterns[] = {
 		"*.tmp.??????", "*.cachex-*.tmp", "*/backup.part*", "*/shrink.part*",
+		"*/recover.part*",
+		/* A replayed state has two files where there was one with two names. */
+		"*/data.mdb.damaged-2",
 		"*.lock", "*/.current.*",
 		/* The time of records.jsonl, which tells it from another, is not replayed. */
 		"*.stage1.backup.2"
@@ -668,12 +673,42 @@ check_link(const struct job_run *run, const char *state, const struct tree *now,
 	}
 }
 
+static bool
+same_bytes(const char *path, const char *other)
+{
+	struct lc__buf a = { 0 }, b = { 0 };
+	bool same;
+
+	need_ok(lc__read_file(path, 1 << 30, &a));
+	need_ok(lc__read_file(other, 1 << 30, &b));
+	same = a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+	lc__buf_free(&a);
+	lc__buf_free(&b);
+	return same;
+}
+
+/* recover: the damaged file is the module's, or kept. */
+static void
+check_kept(const struct job_run *run, const char *state)
+{
+	char path[PATH_MAX], old[PATH_MAX];
+
+	snprintf(old, sizeof(old), "before/%s/data.mdb", run->job->damaged);
+	snprintf(path, sizeof(path), "%s/%s/data.mdb.damaged-1", state, run->job->damaged);
+	if (access(path, F_OK) != 0)
+		snprintf(path, sizeof(path), "%s/%s/data.mdb", state, run->job->damaged);
+	if (!same_bytes(path, old))
+		wrong(run, state, path, "is not the damaged file");
+}
+
 void
 job_check(const struct job_run *run, const char *state, enum job_moment moment)
 {
 	const bool done = moment == JOB_DONE;
 	struct tree now;
 
+	if (run->job->damaged != NULL)
+		check_kept(run, state);
 	tree_read(state, done ? NULL : run->job->damaged, &now);
 	for (size_t i = 0; i < now.n; i++)
 		if (moment != JOB_CUT || !(run->job->flags & JOB_LATE))

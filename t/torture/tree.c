@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tree.h"
 
+#include <fnmatch.h>
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
@@ -106,6 +107,13 @@ print_damage(void *ctx, const char *line)
 	fprintf(stderr, "# %s: %s\n", (const char *)ctx, line);
 }
 
+/* The copy that recover works on: it may be in any state. */
+static bool
+is_recovered(const char *path)
+{
+	return fnmatch("*/recover.part", path, 0) == 0;
+}
+
 /* False if the making of the module was cut off. */
 static bool
 read_module(const char *path, bool damaged, struct tree_entry *entry)
@@ -154,7 +162,7 @@ read_entry(const char *path, int type, struct tree_entry *entry)
 	snprintf(data, sizeof(data), "%s/data.mdb", path);
 	if (type == FTW_D || type == FTW_DP) {
 		entry->kind = TREE_DIR;
-		if (access(data, F_OK) == 0 && read_module(path, walk_damaged != NULL &&
+		if (!is_recovered(path) && access(data, F_OK) == 0 && read_module(path, walk_damaged != NULL &&
 		    strcmp(walk_damaged, entry->path) == 0, entry))
 			entry->kind = TREE_MODULE;
 	} else if (type == FTW_SL) {
