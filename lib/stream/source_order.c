@@ -133,6 +133,10 @@ lc__module_order(struct lc__module_source *m, struct lc__snapshot *s,
 	lc_status status;
 
 	return_if_error(lc__fill_get(s, &fill));
+	/* Records are sought in chunks: without any, there is nowhere to begin. */
+	if (fill.published == 0 && fill.records > 0)
+		return lc__error(LC_CORRUPT, 0, "%s: the fill row counts %llu records in no "
+		    "published chunk", m->source.name, (unsigned long long)fill.records);
 	return_if_error(lc__module_check_length(m, fill.length));
 	lc__module_info(m, &info);
 	info.generation = info.chunks = fill.published;
