@@ -293,8 +293,11 @@ lc__mend_replace(struct lc__mend *m, uint64_t *kept)
 		if (status != LC_OK)
 			(void)unlink(name);
 	}
+	/* Both: a strict system keeps the new name when the old one is gone for good. */
 	if (status == LC_OK)
 		status = lc__sync_dir(m->dir);
+	if (status == LC_OK)
+		status = lc__sync_dir(m->part);
 	free(name);
 	return status;
 }
