@@ -589,9 +589,11 @@ START_TEST(records)
 	const lc_tensor tensor = sample_bytes("abc", 3);
 	char *path = make_set(&tensor);
 	void *file;
+	bool is;
 	lc_id id;
 
-	ck_assert(lc__incoming_lmdb.is(path, NULL, 0));
+	assert_ok(lc__incoming_lmdb.is(path, NULL, 0, &is));
+	ck_assert(is);
 	assert_ok(lc__incoming_lmdb.open(path, &how, &file));
 	ck_assert_uint_eq(lc__incoming_lmdb.count(file), 8);
 	expect_tensor(file, "a", &tensor);

@@ -582,6 +582,15 @@ make_dir(const char *dir, const char *name)
 	return path;
 }
 
+static bool
+is_webdataset(const char *path, const void *first, size_t size)
+{
+	bool is;
+
+	assert_ok(lc__incoming_webdataset.is(path, first, size, &is));
+	return is;
+}
+
 /* A record does not go on in the next archive. */
 START_TEST(a_directory)
 {
@@ -594,12 +603,12 @@ START_TEST(a_directory)
 	write_shard(dir, "notes.txt", "no-archive.txt", "1");
 	write_shard(bucket, "shard-000000.tar", "z.txt", "1");
 	write_shard(other, "o.tar", "o.txt", "1");
-	ck_assert(lc__incoming_webdataset.is(dir, NULL, 0));
+	ck_assert(is_webdataset(dir, NULL, 0));
 	got = dump(dir, &plain, 1);
 	ck_assert_str_eq(got, "k \"1\"\nk 1\nz \"1\"\n");
 	free(got);
 	write_shard(dir, "image.PNG", "k.cls", "1");
-	ck_assert(!lc__incoming_webdataset.is(dir, NULL, 0));
+	ck_assert(!is_webdataset(dir, NULL, 0));
 	free(bucket);
 	free(other);
 }
@@ -647,15 +656,15 @@ START_TEST(by_name_and_content)
 	struct made_tar tar = { 0 };
 
 	made_tar_add(&tar, "a.txt", "1", 1);
-	ck_assert(lc__incoming_webdataset.is("x", tar.bytes.data, 1024));
-	ck_assert(!lc__incoming_webdataset.is("x", tar.bytes.data, 511));
-	ck_assert(!lc__incoming_webdataset.is("x", "\x1f\x8b", 2));
-	ck_assert(lc__incoming_webdataset.is("x.tar.gz", "\x1f\x8b", 2));
-	ck_assert(lc__incoming_webdataset.is("x.TGZ", "\x1f\x8b", 2));
-	ck_assert(lc__incoming_webdataset.is("x.tar", "", 0));
-	ck_assert(!lc__incoming_webdataset.is("x.tar", "\x93NUMPY", 6));
-	ck_assert(!lc__incoming_webdataset.is("x.gz", "\x1f\x8b", 2));
-	ck_assert(!lc__incoming_webdataset.is(".tar", "\x1f\x8b", 2));
+	ck_assert(is_webdataset("x", tar.bytes.data, 1024));
+	ck_assert(!is_webdataset("x", tar.bytes.data, 511));
+	ck_assert(!is_webdataset("x", "\x1f\x8b", 2));
+	ck_assert(is_webdataset("x.tar.gz", "\x1f\x8b", 2));
+	ck_assert(is_webdataset("x.TGZ", "\x1f\x8b", 2));
+	ck_assert(is_webdataset("x.tar", "", 0));
+	ck_assert(!is_webdataset("x.tar", "\x93NUMPY", 6));
+	ck_assert(!is_webdataset("x.gz", "\x1f\x8b", 2));
+	ck_assert(!is_webdataset(".tar", "\x1f\x8b", 2));
 	lc__buf_free(&tar.bytes);
 }
 END_TEST

@@ -45,9 +45,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.raw_dtype = choice & 0x20 ? LC_BF16 : LC__NPY_ANY_DTYPE, .limit = 1 << 20
 	};
 	const char *path = fuzz_file(formats[i].name, in.at, fuzz_left(&in));
+	const size_t first = fuzz_left(&in) < 4096 ? fuzz_left(&in) : 4096;
 	void *file = NULL;
+	bool is;
 
-	(void)formats[i].format->is(path, in.at, fuzz_left(&in) < 4096 ? fuzz_left(&in) : 4096);
+	fuzz_require(formats[i].format->is(path, in.at, first, &is) == LC_OK);
 	if (formats[i].format->open(path, &how, &file) == LC_OK) {
 		read_records(formats[i].format, file, choice & 0x80);
 		formats[i].format->close(file);
