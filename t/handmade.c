@@ -58,6 +58,38 @@ hand_module_row(struct lc__buf *out, const struct hand_module *m, unsigned forma
 	add64(out, lc__hash64(out->data, out->size));
 }
 
+void
+hand_settings_row(struct lc__buf *out)
+{
+	/* No codec, any structure, the oldest chunks first, no budget, no lengths. */
+	for (int i = 0; i < 3; i++)
+		add64(out, 0);
+	add64(out, lc__hash64(out->data, out->size));
+}
+
+/* Nothing has happened yet. */
+static void
+counters_row(struct lc__buf *out)
+{
+	for (int i = 0; i < 136; i++)
+		add64(out, 0);
+	add64(out, lc__hash64(out->data, out->size));
+}
+
+void
+hand_usage_row(struct lc__buf *out, const struct hand_module *m)
+{
+	for (uint32_t i = 0; i < m->n_schemas; i++) {
+		add64(out, m->usage[i].records);
+		add64(out, m->usage[i].bytes);
+		add64(out, m->usage[i].bytes);
+		add64(out, m->usage[i].records);
+		for (int codec = 1; codec <= 4; codec++)
+			add64(out, 0);
+	}
+	add64(out, lc__hash64(out->data, out->size));
+}
+
 static void
 schema_row(struct lc__buf *out, const lc_tensor *tensor)
 {
@@ -178,9 +210,12 @@ add_record(struct hand_module *m, const struct hand_op *op)
 	struct hand_ledger *ledger = &m->ledgers[m->n_chunks];
 	struct hand_place *place = place_of(m, &op->id);
 	const uint64_t offset = chunk->size;
+	const uint32_t schema = schema_of(m, op->tensor);
 
 	forget(m, place);
-	record(chunk, schema_of(m, op->tensor), op);
+	record(chunk, schema, op);
+	m->usage[schema - HAND_FIRST_SCHEMA].records++;
+	m->usage[schema - HAND_FIRST_SCHEMA].bytes += op->tensor->nbytes;
 	*place = (struct hand_place){ op->id, id, offset, chunk->size - offset };
 	/* A chain: each record's checksum, seeded with the one so far. */
 	ledger->checksum = lc__hash64_seed(chunk->data + offset, 8,
@@ -514,7 +549,8 @@ store_tables(const struct hand_module *m, MDB_txn *txn)
 void
 hand_store(const struct hand_module *m, const char *dir, unsigned format)
 {
-	struct lc__buf module = { 0 }, state = { 0 };
+	struct lc__buf module = { 0 }, state = { 0 }, settings = { 0 }, counters = { 0 },
+	    usage = { 0 };
 	MDB_env *env;
 	MDB_txn *txn;
 	MDB_dbi meta;
@@ -529,11 +565,20 @@ hand_store(const struct hand_module *m, const char *dir, unsigned format)
 	store_row(txn, meta, "module", 6, &module);
 	hand_state_row(&state, m);
 	store_row(txn, meta, "state", 5, &state);
+	hand_settings_row(&settings);
+	store_row(txn, meta, "settings", 8, &settings);
+	counters_row(&counters);
+	store_row(txn, meta, "counters", 8, &counters);
+	hand_usage_row(&usage, m);
+	store_row(txn, meta, "usage", 5, &usage);
 	store_tables(m, txn);
 	need(mdb_txn_commit(txn) == 0);
 	mdb_env_close(env);
 	lc__buf_free(&module);
 	lc__buf_free(&state);
+	lc__buf_free(&settings);
+	lc__buf_free(&counters);
+	lc__buf_free(&usage);
 }
 
 void

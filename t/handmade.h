@@ -38,6 +38,11 @@ struct hand_run {
 	uint32_t level, buckets;
 };
 
+/** What the chunks hold under a schema. */
+struct hand_usage {
+	uint64_t records, bytes; /* of tensors; none is coded */
+};
+
 struct hand_module {
 	uint8_t uuid[16];
 	uint64_t created_ms;
@@ -47,6 +52,7 @@ struct hand_module {
 	struct lc__buf runs[HAND_MAX];
 	struct hand_ledger ledgers[HAND_MAX];
 	struct hand_run run_facts[HAND_MAX];
+	struct hand_usage usage[HAND_MAX]; /* by schema */
 	struct hand_place places[HAND_MAX * HAND_MAX];
 	uint32_t n_schemas;
 	uint64_t n_chunks, n_runs;
@@ -64,6 +70,10 @@ void hand_commit(struct hand_module *m, const struct hand_op *ops, unsigned n,
 /** The value of meta "module". */
 void hand_module_row(struct lc__buf *out, const struct hand_module *m,
     unsigned format);
+/** The value of meta "settings" of a module as it is made: all defaults. */
+void hand_settings_row(struct lc__buf *out);
+/** The value of meta "usage". */
+void hand_usage_row(struct lc__buf *out, const struct hand_module *m);
 /** The value of meta "state". */
 void hand_state_row(struct lc__buf *out, const struct hand_module *m);
 /** The ledger's row of chunk number @p i, counted from 0. */

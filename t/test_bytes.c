@@ -237,41 +237,24 @@ check_counters(const struct lc__buf *row, const struct hand_module *m)
 	ck_assert_uint_eq(durations, m->generation);
 }
 
-/* All records of all chunks, dead ones included, none of them coded. */
-static void
-check_usage(const struct lc__buf *row, const struct hand_module *m)
-{
-	uint64_t records = 0, counted = 0;
-
-	for (uint64_t i = 0; i < m->n_chunks; i++)
-		records += m->ledgers[i].records;
-	ck_assert_uint_eq(row->size, m->n_schemas * 64 + 8);
-	whole_sum(row);
-	for (uint32_t i = 0; i < m->n_schemas; i++) {
-		counted += number_at(row, i * 8);
-		ck_assert_uint_eq(number_at(row, i * 8 + 1),
-		    number_at(row, i * 8 + 2));
-		ck_assert_uint_eq(number_at(row, i * 8 + 3),
-		    number_at(row, i * 8));
-		for (size_t codec = 4; codec < 8; codec++)
-			ck_assert_uint_eq(number_at(row, i * 8 + codec), 0);
-	}
-	ck_assert_uint_eq(counted, records);
-}
-
 static void
 same_meta(const struct tables *t, const struct hand_module *m)
 {
-	struct lc__buf module = { 0 }, state = { 0 };
+	struct lc__buf module = { 0 }, settings = { 0 }, state = { 0 }, usage = { 0 };
 
-	ck_assert_uint_eq(t->meta.n, 4);
+	ck_assert_uint_eq(t->meta.n, 5);
 	check_counters(&t->meta.values[0], m);
 	hand_module_row(&module, m, 1);
 	same_bytes("meta module", 1, &t->meta.values[1], &module);
+	hand_settings_row(&settings);
+	same_bytes("meta settings", 2, &t->meta.values[2], &settings);
 	hand_state_row(&state, m);
-	same_bytes("meta state", 2, &t->meta.values[2], &state);
-	check_usage(&t->meta.values[3], m);
+	same_bytes("meta state", 3, &t->meta.values[3], &state);
+	hand_usage_row(&usage, m);
+	same_bytes("meta usage", 4, &t->meta.values[4], &usage);
 	lc__buf_free(&module);
+	lc__buf_free(&settings);
+	lc__buf_free(&usage);
 	lc__buf_free(&state);
 }
 
