@@ -33,11 +33,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_image *image = fuzz_image_of_env(&in);
 	struct lc__foreign *foreign = NULL;
 	char path[400];
+	bool is;
 
 	snprintf(path, sizeof(path), "%s/m%s", image->root,
 	    size > 1 && data[1] & 2 ? "/data.mdb" : "");
 	fuzz_image_damage(image, &in);
-	(void)lc__foreign_is_dir(path);
+	fuzz_require(lc__foreign_is_dir(path, &is) == LC_OK);
 	if (lc__foreign_open(path, &foreign) == LC_OK)
 		read_all(foreign);
 	lc__foreign_close(foreign);

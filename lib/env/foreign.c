@@ -46,28 +46,37 @@ lc__foreign_is(const void *first, size_t size)
 	    lc__native32(bytes + META_MAGIC - 4) == PAGE_MAGIC;
 }
 
-bool
-lc__foreign_is_dir(const char *path)
+lc_status
+lc__foreign_is_dir(const char *path, bool *out)
 {
 	unsigned char first[META_END];
 	char *data = lc__path_join(path, "data.mdb");
-	const int fd = data != NULL ? lc__open(data, O_RDONLY | O_NONBLOCK) : -1;
+	lc_status status = LC_OK;
+	ssize_t got = 0;
 	struct stat st;
-	ssize_t got = -1;
-	bool unknown;
+	int fd;
 
-	/* What the system refuses may be one: opening it says why. */
-	unknown = fd == -1 && (data == NULL || (errno != ENOENT && errno != ENOTDIR &&
-	    errno != ELOOP && errno != ENXIO));
+	*out = false;
+	if (data == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	fd = lc__open(data, O_RDONLY | O_NONBLOCK);
+	if (fd == -1) {
+		if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP &&
+		    errno != ENXIO)
+			status = lc__error_sys(errno, "%s: open", data);
+	} else if (fstat(fd, &st) == -1) {
+		status = lc__error_sys(errno, "%s: stat", data);
+	} else if (S_ISREG(st.st_mode)) {
+		got = read(fd, first, sizeof(first));
+		if (got == -1)
+			status = lc__error_sys(errno, "%s: read", data);
+		else
+			*out = got > 0 && lc__foreign_is(first, (size_t)got);
+	}
+	if (fd != -1)
+		close(fd);
 	free(data);
-	if (fd == -1)
-		return unknown;
-	if (fstat(fd, &st) == -1)
-		unknown = true;
-	else if (S_ISREG(st.st_mode))
-		unknown = (got = read(fd, first, sizeof(first))) == -1;
-	close(fd);
-	return unknown || (got > 0 && lc__foreign_is(first, (size_t)got));
+	return status;
 }
 
 /* The directory of a path that names its data.mdb: its lock file has the name that

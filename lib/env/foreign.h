@@ -25,8 +25,8 @@ struct lc__foreign_entry {
 
 /** Do these bytes begin a data file of LMDB, on whatever machine? */
 bool lc__foreign_is(const void *first, size_t size);
-/** Does a directory hold one? */
-bool lc__foreign_is_dir(const char *path);
+/** Does a directory hold one? Fails where the system does not let it be read. */
+LC_CHECKED lc_status lc__foreign_is_dir(const char *path, bool *out);
 
 /**
  * Open a directory that holds data.mdb, or a data file. All pages that lead to

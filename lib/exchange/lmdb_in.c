@@ -19,7 +19,9 @@ struct lmdb_in {
 static lc_status
 is(const char *path, const void *first, size_t size, bool *is)
 {
-	*is = first != NULL ? lc__foreign_is(first, size) : lc__foreign_is_dir(path);
+	if (first == NULL)
+		return lc__foreign_is_dir(path, is);
+	*is = lc__foreign_is(first, size);
 	return LC_OK;
 }
 
