@@ -73,27 +73,30 @@ add_names(struct record *head, struct iovec *out, const char *name, const char *
 	head->names = (uint32_t)(out[0].iov_len + out[1].iov_len);
 }
 
-/* Append a record, with the first head.size bytes of the pieces. */
+/* Append a record, with the first head.size bytes of the pieces: by one call, as the
+ * processes of a command share the log, and nothing may come between its parts. */
 static void
 append(struct record head, const char *name, const char *name2,
     const struct iovec *data, int pieces)
 {
-	struct iovec all[3];
+	struct iovec all[IOV_MAX];
 	uint64_t left = head.size;
+	int n = 3;
 
 	all[0].iov_base = &head;
 	all[0].iov_len = sizeof(head);
 	add_names(&head, all + 1, name, name2);
-	if (NEXT(writev)(log_fd, all, 3) != (ssize_t)(sizeof(head) + head.names))
-		die("log");
-	for (int i = 0; i < pieces && left > 0; i++) {
-		const size_t n = data[i].iov_len < left ? data[i].iov_len :
-		    (size_t)left;
-
-		if (NEXT(write)(log_fd, data[i].iov_base, n) != (ssize_t)n)
+	for (int i = 0; i < pieces && left > 0; i++, n++) {
+		if (n == IOV_MAX)
 			die("log");
-		left -= n;
+		all[n] = data[i];
+		if (all[n].iov_len > left)
+			all[n].iov_len = (size_t)left;
+		left -= all[n].iov_len;
 	}
+	if (NEXT(writev)(log_fd, all, n) !=
+	    (ssize_t)(sizeof(head) + head.names + head.size - left))
+		die("log");
 	if (++records == die_at)
 		die_now();
 }
