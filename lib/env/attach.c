@@ -463,19 +463,6 @@ check_opened_file(const struct lc__env *env)
 	return LC_OK;
 }
 
-static lc_status
-prepare_lock(const struct lc__env *env)
-{
-	char *path = lc__path_join(env->path, "lock.mdb");
-	lc_status status;
-
-	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
-	status = lc__lockfile_prepare(path, true);
-	free(path);
-	return status;
-}
-
 /*
  * LMDB opens both files by their names, whatever they have become since they were
  * looked at. Data that is another file then is noticed, and nothing is written to it.
@@ -488,7 +475,7 @@ lc__env_attach(struct lc__env *env, lc__first_rows *first_rows)
 	lc_status status;
 
 	return_if_error(check_same_file(env));
-	return_if_error(prepare_lock(env));
+	return_if_error(lc__lockfile_prepare_in(env->path, env->dir));
 	return_if_error(open_env(env));
 	status = check_opened_file(env);
 	if (status == LC_OK)

@@ -167,3 +167,16 @@ lc__lockfile_prepare(const char *path, bool create)
 	close(fd);
 	return status;
 }
+
+lc_status
+lc__lockfile_prepare_in(const char *path, const char *name)
+{
+	char *lock = lc__path_join(path, "lock.mdb");
+	lc_status status;
+
+	if (lock == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+	status = lc__lockfile_prepare(lock, true);
+	free(lock);
+	return status;
+}

@@ -23,6 +23,10 @@
  */
 LC_CHECKED lc_status lc__lockfile_prepare(const char *path, bool create);
 
+/** The same of the one in directory @p path, made if it is missing. @p name is the
+ *  directory as the user knows it, for messages. */
+LC_CHECKED lc_status lc__lockfile_prepare_in(const char *path, const char *name);
+
 /** Open the lock file @p path, which must be a regular file; -1 with errno, ELOOP for
  *  a link. The same rule. */
 int lc__lockfile_open(const char *path);

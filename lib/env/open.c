@@ -111,19 +111,6 @@ check_header(int fd, const char *path, const char *dir, bool create,
 	    path);
 }
 
-static lc_status
-prepare_lock(const char *dir)
-{
-	char *path = lc__path_join(dir, "lock.mdb");
-	lc_status status;
-
-	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	status = lc__lockfile_prepare(path, true);
-	free(path);
-	return status;
-}
-
 /*
  * Touch data.mdb before anyone maps it: on overlayfs, opening it for writing
  * copies it up, and a map of the lower file would miss later commits.
@@ -144,7 +131,7 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 	fd = lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1 && errno == ENOENT && create) {
 		/* Where its lock file has no room, no data.mdb is left. */
-		status = prepare_lock(dir);
+		status = lc__lockfile_prepare_in(dir, dir);
 		if (status != LC_OK) {
 			free(path);
 			return status;
