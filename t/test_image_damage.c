@@ -172,18 +172,64 @@ insert_bytes(struct lc__buf *file, size_t where, size_t count)
 	memset(file->data + where, 0x5a, count);
 }
 
-/* What does not belong there: harmless in the header, damage among pixels. */
+/* Bytes that belong to nothing change no pixel in the header and before the end marker,
+ * where many cameras write them. */
 START_TEST(extra_bytes_in_jpeg)
 {
 	struct lc__buf file = { 0 };
-	lc_tensor got;
+	lc_tensor want, got;
 
 	make_jpeg(&jpeg_rows[_i], 20, 18, NULL, 0, &file);
+	ck_assert_int_eq(decode_exact(file.data, file.size, LC__IMAGE_HWC, &want),
+	    LC_OK);
 	insert_bytes(&file, next_marker(&file, 2), 3);
+	insert_bytes(&file, file.size - 2, 100);
 	ck_assert_int_eq(decode_exact(file.data, file.size, LC__IMAGE_HWC, &got),
 	    LC_OK);
+	ck_assert_uint_eq(got.nbytes, want.nbytes);
+	ck_assert_mem_eq(got.data, want.data, want.nbytes);
 	lc_tensor_free(&got);
-	insert_bytes(&file, file.size - 2, 100);
+	/* Without the end marker the file is cut, whatever it ends with. */
+	ck_assert_int_eq(decode_exact(file.data, file.size - 2, LC__IMAGE_HWC, &got),
+	    LC_CORRUPT);
+	lc_tensor_free(&want);
+	lc__buf_free(&file);
+}
+END_TEST
+
+/* An end marker does not make up for rows that are missing. */
+START_TEST(missing_rows_in_jpeg)
+{
+	struct lc__buf file = { 0 };
+	size_t scan;
+	lc_tensor got;
+
+	make_jpeg(&jpeg_rows[_i], 60, 58, NULL, 0, &file);
+	for (scan = file.size - 2; file.data[scan] != 0xff || file.data[scan + 1] != 0xda;)
+		scan--;
+	for (size_t cut = file.size - 5; cut > scan + 20; cut -= 7) {
+		struct lc__buf part = { 0 };
+		lc__buf_append(&part, file.data, cut);
+		lc__buf_append(&part, "\xff\xd9", 2);
+		ck_assert_int_eq(decode_exact(part.data, part.size, LC__IMAGE_HWC,
+		    &got), LC_CORRUPT);
+		lc__buf_free(&part);
+	}
+	lc__buf_free(&file);
+}
+END_TEST
+
+/* Stray bytes anywhere else may have taken the place of pixels. */
+START_TEST(extra_bytes_between_scans)
+{
+	struct lc__buf file = { 0 };
+	size_t scan = 0;
+	lc_tensor got;
+
+	make_jpeg(&jpeg_rows[3], 20, 18, NULL, 0, &file);
+	while (file.data[scan + 1] != 0xda)
+		scan = next_marker(&file, scan);
+	insert_bytes(&file, next_marker(&file, scan), 100);
 	ck_assert_int_eq(decode_exact(file.data, file.size, LC__IMAGE_HWC, &got),
 	    LC_CORRUPT);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "extraneous bytes"));
@@ -286,6 +332,8 @@ main(void)
 	tcase_add_loop_test(tc, cut_png, 0, PNG_ROWS);
 	tcase_add_loop_test(tc, cut_jpeg, 0, JPEG_ROWS);
 	tcase_add_loop_test(tc, extra_bytes_in_jpeg, 0, JPEG_ROWS);
+	tcase_add_loop_test(tc, missing_rows_in_jpeg, 0, JPEG_ROWS);
+	tcase_add_test(tc, extra_bytes_between_scans);
 	tcase_add_test(tc, unknown_jfif_version);
 	tcase_add_loop_test(tc, changed_png, 0, PNG_ROWS);
 	tcase_add_loop_test(tc, changed_jpeg, 0, JPEG_ROWS);

@@ -61,16 +61,24 @@ on_error(j_common_ptr info)
 	longjmp(reader->escape, 1);
 }
 
-/* libjpeg warns where it goes on with invented pixels. Only what concerns no
- * pixel passes: an unknown JFIF version, filling between header fields. */
+/* What concerns no pixel: an unknown JFIF version, filling between header fields, and
+ * stray bytes before the end marker, which libjpeg looks for when every scan before it
+ * is whole. */
+static bool
+is_harmless(const struct reader *reader)
+{
+	const struct jpeg_error_mgr *errors = &reader->errors;
+
+	if (errors->msg_code == JWRN_EXTRANEOUS_DATA)
+		return !reader->header_done || errors->msg_parm.i[1] == JPEG_EOI;
+	return errors->msg_code == JWRN_JFIF_MAJOR;
+}
+
+/* Where libjpeg warns, it goes on with invented pixels. */
 static void
 on_message(j_common_ptr info, int level)
 {
-	const struct reader *reader = (const struct reader *)info->err;
-	const int code = info->err->msg_code;
-
-	if (level >= 0 || code == JWRN_JFIF_MAJOR ||
-	    (code == JWRN_EXTRANEOUS_DATA && !reader->header_done))
+	if (level >= 0 || is_harmless((const struct reader *)info->err))
 		return;
 	on_error(info);
 }
