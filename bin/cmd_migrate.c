@@ -63,7 +63,8 @@ static struct opt options[] = {
 	    .help = "change nothing: list what is missing, of another shape, not finite, "
 	    "damaged or bad" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace tensors that differ; go on with another file" },
+	    .help = "replace tensors that differ, and image_ids of others; go on with "
+	    "another file" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "count, and estimate what is needed; change nothing" },
 	{ .kind = OPT_END }
@@ -281,7 +282,10 @@ run_migrate(const struct lc__stage2 *how)
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (done.filled[p].failed > 0)
 			result = report_worse(result, EXIT_NO);
-	return done.counts.bad > 0 ? report_worse(result, EXIT_DATA) : result;
+	if (done.counts.bad > 0 || done.counts.newer > 0 ||
+	    (done.counts.foreign > 0 && !how->force))
+		result = report_worse(result, EXIT_DATA);
+	return result;
 }
 
 static int

@@ -219,6 +219,10 @@ show_text(const struct lc__stage2_done *done)
 	print_counts(stdout, counts);
 	putchar('\n');
 	show_count(counts->bad, "bad line", "unchanged");
+	show_count(counts->newer, "record", "of a newer version, unchanged");
+	show_count(counts->foreign, "record", line.how->force ?
+	    "with an image_id that was not of their image_path, replaced" :
+	    "with an image_id that is not of their image_path, unchanged");
 	show_count(counts->shared, "record", "with a longer image_id, as simpler ones are "
 	    "those of others");
 	show_count(counts->extreme, "record", "with a ratio outside of 0.4 to 2.5");
@@ -275,6 +279,8 @@ show_json(const struct lc__stage2_done *done)
 	jw_count(&json, "total", done->total);
 	jw_count(&json, "bad", counts->bad);
 	jw_count(&json, "blank", counts->blank);
+	jw_count(&json, "newer", counts->newer);
+	jw_count(&json, "foreign_ids", counts->foreign);
 	jw_count(&json, "longer_ids", counts->shared);
 	jw_count(&json, "extreme_ratios", counts->extreme);
 	jw_flag(&json, "resumed", done->resumed);

@@ -220,6 +220,55 @@ START_TEST(claims_of_others)
 }
 END_TEST
 
+/* Which versions a line may have. */
+static const struct {
+	const char *version;
+	lc_status status;
+	bool v2, newer;
+} version_rows[] = {
+	{ "1", LC_OK, false, false }, { "2", LC_OK, true, false }, { "2.0", LC_OK, true, false },
+	{ "0.2e1", LC_OK, true, false }, { "null", LC_OK, false, false },
+	{ "-3", LC_OK, false, false }, { "1.5", LC_OK, false, false },
+	{ "2.0001", LC_OK, false, true }, { "3", LC_OK, false, true },
+	{ "18446744073709551618", LC_OK, false, true }, { "1e999", LC_OK, false, true },
+	{ "\"2\"", LC_INVALID, false, false }, { "true", LC_INVALID, false, false },
+	{ "[2]", LC_INVALID, false, false },
+};
+
+START_TEST(versions)
+{
+	struct lc__line_entry entry = { .count = 0 };
+	char line[200];
+
+	snprintf(line, sizeof(line), "{\"image_path\":\"a\",\"image_id\":\"a\","
+	    "\"aspect_bucket\":\"1x1\",\"format_version\":%s}", version_rows[_i].version);
+	assert_status(lc__entry_read(line, strlen(line), "e", &entry), version_rows[_i].status);
+	ck_assert_int_eq(entry.v2, version_rows[_i].v2);
+	ck_assert_int_eq(entry.newer, version_rows[_i].newer);
+	lc__entry_free(&entry);
+}
+END_TEST
+
+/* The ids that a path gives. */
+START_TEST(ids_of_paths)
+{
+	static const struct { const char *path, *id; bool own; } rows[] = {
+		{ "d/cat.jpg", "cat", true }, { "d/cat.jpg", "cat.jpg", true },
+		{ "d/cat.jpg", "d/cat.jpg", true }, { "d/cat.jpg", "d/cat.jpg#2", true },
+		{ "d/cat.jpg", "d/cat.jpg#19", true }, { "d/cat.jpg", "d/cat.jpg#1", false },
+		{ "d/cat.jpg", "d/cat.jpg#", false }, { "d/cat.jpg", "d/cat.jpg#02", false },
+		{ "d/cat.jpg", "d/cat.jpg#2x", false }, { "d/cat.jpg", "d/cat.jpg-2", false },
+		{ "d/cat.jpg", "cat.jp", false }, { "d/cat.jpg", "d/cat", false },
+		{ "d/cat.jpg", "Cat", false }, { "d/cat.jpg", "", false },
+		{ ".cat", ".cat", true }, { ".cat", "", false }, { "d/", "d", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		ck_assert_msg(lc__claims_is_of(lc_id_of(rows[i].path), lc_id_of(rows[i].id)) ==
+		    rows[i].own, "%s %s", rows[i].path, rows[i].id);
+}
+END_TEST
+
 /* ---- whole files ------------------------------------------------------------------------ */
 
 static uint64_t
@@ -727,6 +776,8 @@ main(void)
 	loop(lines, line_rows);
 	loop(ids_in_lines, id_rows);
 	loop(bad_lines, bad_rows);
+	loop(versions, version_rows);
+	tcase_add_test(tcase, ids_of_paths);
 	tcase_add_test(tcase, claims);
 	tcase_add_test(tcase, claims_of_others);
 	tcase_add_loop_test(tcase, migrates, 0, 8);

@@ -183,6 +183,69 @@ check "verify lists them" 1 bad --verify --pass dinov3 --pass migrate
 is "all" "$(grep -c : "$out")" 10
 also "and what is missing" grep -qx "records.jsonl:8: f: dinov3: missing" "$out"
 
+# Lines of newer versions, and image_ids that are not of their image_path, stay
+cat >records.jsonl <<'end'
+{"image_path": "a/cat.jpg", "dinov3_embedding": [1, 2, 3, 4], "width": 640, "height": 480, "format_version": 3, "image_id": "cat"}
+{"image_path": "a/dog.jpg", "dinov3_embedding": [1, 2, 3, 4], "width": 640, "height": 480, "image_id": "cat"}
+{"image_path": "a/cow.jpg", "dinov3_embedding": [1, 2, 3, 4], "width": 640, "height": 480, "image_id": "a/cow.jpg#2"}
+{"image_path": "a/pig.jpg", "width": 640, "height": 480, "image_id": "", "format_version": 2}
+{"image_path": "a/hen.jpg", "width": 640, "height": 480, "image_id": 7}
+{"format_version": 2.5}
+{"image_path": "a/ox.jpg", "width": 640, "height": 480, "format_version": "3"}
+{"image_path": "b/cow.jpg", "width": 640, "height": 480, "image_id": "a/cow.jpg#2"}
+end
+rm -rf out records.jsonl.*
+cp records.jsonl before.jsonl
+check "newer and foreign lines" 3 migrate
+is "stay" "$(sed -n '1,2p;5,8p' records.jsonl)" "$(sed -n '1,2p;5,8p' before.jsonl)"
+is "an id of its own path is kept" "$(sed -n 3,4p records.jsonl)" \
+'{"image_path": "a/cow.jpg", "width": 640, "height": 480, "image_id": "a/cow.jpg#2", "aspect_bucket": "1216x832", "format_version": 2}
+{"image_path": "a/pig.jpg", "width": 640, "height": 480, "image_id": "pig", "format_version": 2, "aspect_bucket": "1216x832"}'
+is "are told" "$(cat "$err")" \
+"cachex: migrate: records.jsonl:1: format_version 3 is newer than 2; the line stays as it is
+cachex: migrate: records.jsonl:2: image_id 'cat' is not of its image_path; the line stays as it is, -f replaces it
+cachex: migrate: records.jsonl:5: image_id '7' is not of its image_path; the line stays as it is, -f replaces it
+cachex: migrate: records.jsonl:6: format_version 2.5 is newer than 2; the line stays as it is
+cachex: migrate: records.jsonl:7:75: format_version is not a number
+cachex: migrate: records.jsonl:8: image_id 'a/cow.jpg#2' is not of its image_path; the line stays as it is, -f replaces it"
+is "and counted" "$(sed 's/ rate=.*//; s|is /.*/|is |' "$out")" "$(progress 2 0 0 0 2)
+1 bad line, unchanged
+2 records, of a newer version, unchanged
+3 records, with an image_id that is not of their image_path, unchanged
+the original is records.jsonl.stage1.backup"
+check "in JSON" 3 migrate --json
+also "as well" grep -q '"bad":1,"blank":0,"newer":2,"foreign_ids":3,' "$out"
+check "in a dry run" 3 migrate -n --json
+also "as well" grep -q '"skipped":2,"total":2,"bad":1,"blank":0,"newer":2,"foreign_ids":3,' "$out"
+check "verify lists them" 1 migrate --verify --pass migrate
+is "with the reasons" "$(cat "$out")" \
+"records.jsonl:1: format_version 3 is newer than 2
+records.jsonl:2: image_id 'cat' is not of its image_path
+records.jsonl:5: image_id '7' is not of its image_path
+records.jsonl:6: format_version 2.5 is newer than 2
+records.jsonl:7: column 75: format_version is not a number
+records.jsonl:8: image_id 'a/cow.jpg#2' is not of its image_path
+records.jsonl: 7 records; 1 bad line, 6 findings"
+check "-f replaces ids" 3 migrate -f
+is "of older lines" "$(sed -n '2p;5p;8p' records.jsonl)" \
+'{"image_path": "a/dog.jpg", "width": 640, "height": 480, "image_id": "dog", "aspect_bucket": "1216x832", "format_version": 2}
+{"image_path": "a/hen.jpg", "width": 640, "height": 480, "image_id": "hen", "aspect_bucket": "1216x832", "format_version": 2}
+{"image_path": "b/cow.jpg", "width": 640, "height": 480, "image_id": "cow", "aspect_bucket": "1216x832", "format_version": 2}'
+is "not of newer ones" "$(sed -n '1p;6,7p' records.jsonl)" "$(sed -n '1p;6,7p' before.jsonl)"
+also "tells each" grep -qx "cachex: migrate: records.jsonl:2: image_id 'cat' is replaced by 'dog'" "$err"
+i=0
+while [ $((i += 1)) -le 25 ]; do
+	printf '{"image_path": "%s.jpg", "width": 64, "height": 64, "image_id": "x%s"}\n' $i $i
+done >records.jsonl
+rm -rf out records.jsonl.*
+check "many foreign ids" 3 migrate
+is "ten are listed" "$(wc -l <"$err" | tr -d ' ')" 10
+also "then they are counted" grep -q "^cachex: migrate: records.jsonl:10: image_id 'x10' .*; more of these are only counted$" "$err"
+also "all" grep -qx "25 records, with an image_id that is not of their image_path, unchanged" "$out"
+check "-f replaces all" 0 migrate -f
+is "and says so" "$(tail -n 2 "$out" | sed 's|is /.*/|is |')" "25 records, with an image_id that was not of their image_path, replaced
+the original is records.jsonl.stage1.backup"
+
 # An image_path that no cache_id can be made of
 long=$(head -c 65534 /dev/zero | tr '\0' L)
 printf '{"image_path": "%s", "width": 64, "height": 64}\n' "$long" a >records.jsonl

@@ -152,6 +152,32 @@ candidate(lc_id path, uint64_t turn, struct lc__buf *id)
 	return id->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
 }
 
+static bool
+is_same(lc_id a, lc_id b)
+{
+	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+bool
+lc__claims_is_of(lc_id path, lc_id id)
+{
+	const lc_id name = file_name(path);
+	const char *const text = id.data;
+
+	if (name.size == 0)
+		return false;
+	if (is_same(id, without_extension(name)) || is_same(id, name) || is_same(id, path))
+		return true;
+	/* PATH#2 and on. */
+	if (id.size < path.size + 2 || memcmp(text, path.data, path.size) != 0 ||
+	    text[path.size] != '#' || text[path.size + 1] == '0')
+		return false;
+	for (size_t i = path.size + 1; i < id.size; i++)
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+	return id.size > path.size + 2 || text[path.size + 1] > '1';
+}
+
 /* ---- claiming ---------------------------------------------------------------- */
 
 static lc_status

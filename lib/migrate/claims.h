@@ -45,6 +45,9 @@ struct lc__claimed {
 LC_CHECKED lc_status lc__claims_choose(const struct lc__claimant *who,
     struct lc__buf *id, struct lc__claimed *out);
 
+/** Is it one of the ids that lc__claims_choose() can give to a record of this path? */
+bool lc__claims_is_of(lc_id path, lc_id id);
+
 /** Claim an id that the record has. LC_EXISTS if another record of this generation has
  *  it, with its line. */
 LC_CHECKED lc_status lc__claims_keep(const struct lc__claimant *who, lc_id id,

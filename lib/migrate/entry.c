@@ -107,7 +107,7 @@ read_path(struct lc__line_entry *out)
 	return status;
 }
 
-/* What is no image_id gets another value. */
+/* An image_id that is not a string is named, and has no id. */
 static lc_status
 read_id(struct lc__line_entry *out)
 {
@@ -115,7 +115,9 @@ read_id(struct lc__line_entry *out)
 	lc_status status;
 
 	out->id.size = 0;
-	if (member->name.text == NULL || member->kind != LC__JSON_STRING)
+	out->named = member->name.text != NULL && member->kind != LC__JSON_NULL &&
+	    !(member->kind == LC__JSON_STRING && member->value.size == strlen("\"\""));
+	if (!out->named || member->kind != LC__JSON_STRING)
 		return LC_OK;
 	status = lc__json_unescape(member->value, &out->id);
 	if (status == LC_CORRUPT)
@@ -165,6 +167,24 @@ read_array(struct lc__line_entry *out, const char *array)
 	return LC_OK;
 }
 
+/* A number above 2 is a version that this program does not know, whatever the number. */
+static lc_status
+read_version(struct lc__line_entry *out)
+{
+	const struct lc__json_member *member = &out->members[LC__ENTRY_VERSION];
+	struct lc__json_number number;
+
+	out->newer = false;
+	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
+		return LC_OK;
+	if (member->kind != LC__JSON_NUMBER || lc__json_number(member->value.text,
+	    member->value.text + member->value.size, &number) == NULL)
+		return lc__entry_error(out, member->value.text,
+		    "format_version is not a number");
+	out->newer = lc__json_number_double(&number) > 2;
+	return LC_OK;
+}
+
 static bool
 is_v2(const struct lc__line_entry *entry)
 {
@@ -183,7 +203,11 @@ lc__entry_read(const char *line, size_t size, const char *array,
 	memset(out->members, 0, sizeof(out->members));
 	out->line = (struct lc__json_slice){ line, size };
 	out->count = 0;
+	out->v2 = out->array = out->named = false;
 	return_if_error(read_members(out, array));
+	return_if_error(read_version(out));
+	if (out->newer)
+		return LC_OK;
 	return_if_error(read_path(out));
 	return_if_error(read_id(out));
 	return_if_error(read_side(out, LC__ENTRY_HEIGHT, &out->height));

@@ -34,6 +34,9 @@ struct lc__line_entry {
 	bool array;               /* the array is there, and not null */
 	bool v2;                  /* format_version is 2, and the members of a record of
 	                             version 2 are there */
+	bool newer;               /* format_version is above 2: nothing but members and
+	                             count is known of it */
+	bool named;               /* image_id is there, and neither null nor "" */
 };
 
 /**

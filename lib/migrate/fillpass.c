@@ -31,6 +31,8 @@ find_id(struct filling *f)
 	};
 	lc_status status;
 
+	if (entry->newer)
+		return LC_NOT_FOUND;
 	if (!entry->v2)
 		return lc__claims_find(&who, &f->id);
 	status = lc__claims_check(&who, (lc_id){ entry->id.data, entry->id.size });

@@ -40,6 +40,12 @@ LC_CHECKED lc_status lc__migration_begin_file(struct lc__migration *run, uint64_
 LC_CHECKED lc_status lc__migration_sides(const struct lc__stage2 *how,
     struct lc__line_entry *entry);
 
+/** Has the record an image_id that is not one of those that its path gives, and is not of
+ *  version 2? */
+bool lc__migration_is_foreign(const struct lc__line_entry *entry);
+/** The image_id that it has, quoted for messages; see lc__quote_id(). */
+const char *lc__migration_id_text(const struct lc__line_entry *entry);
+
 /** An entry's array, which is there. LC_INVALID likewise if it is not what how says.
  *  @param elements  gets the tensor's data */
 LC_CHECKED lc_status lc__migration_array(const struct lc__stage2 *how,

@@ -92,6 +92,64 @@ warn(const struct lc__pass *pass, uint64_t *count, const char *format, ...)
 	how->warn(how->ctx, text);
 }
 
+bool
+lc__migration_is_foreign(const struct lc__line_entry *entry)
+{
+	return !entry->v2 && entry->named && (entry->id.size == 0 ||
+	    !lc__claims_is_of((lc_id){ entry->path.data, entry->path.size },
+	    (lc_id){ entry->id.data, entry->id.size }));
+}
+
+const char *
+lc__migration_id_text(const struct lc__line_entry *entry)
+{
+	const struct lc__json_slice value = entry->members[LC__ENTRY_ID].value;
+
+	return entry->id.size > 0 ? lc__quote_id(entry->id.data, entry->id.size) :
+	    lc__quote_id(value.text, value.size);
+}
+
+/* Does the record go on with the image_id that it has? */
+static bool
+keeps_id(const struct lc__line_entry *entry)
+{
+	return entry->v2 || (entry->named && !lc__migration_is_foreign(entry));
+}
+
+/* A line that nothing is done with: of a newer version, or with an image_id that came from
+ * elsewhere. It is told and counted. */
+static bool
+is_left_alone(struct lc__pass *pass)
+{
+	const struct lc__line_entry *entry = &pass->entry;
+	const struct lc__json_slice version = entry->members[LC__ENTRY_VERSION].value;
+	struct lc__stage2_counts *counts = &pass->run->state.counts;
+
+	if (entry->newer) {
+		warn(pass, &counts->newer, "format_version %.*s is newer than 2; the line "
+		    "stays as it is", (int)(version.size < 40 ? version.size : 40), version.text);
+		return true;
+	}
+	if (pass->run->how->force || !lc__migration_is_foreign(entry))
+		return false;
+	warn(pass, &counts->foreign, "image_id %s is not of its image_path; the line stays as "
+	    "it is, -f replaces it", lc__migration_id_text(entry));
+	return true;
+}
+
+/* An image_id that was there and is lost. */
+static void
+tell_replaced(struct lc__pass *pass)
+{
+	const struct lc__line_entry *entry = &pass->entry;
+
+	if (entry->v2 || !entry->named || (entry->id.size == pass->id.size &&
+	    memcmp(entry->id.data, pass->id.data, pass->id.size) == 0))
+		return;
+	warn(pass, &pass->run->state.counts.foreign, "image_id %s is replaced by %s",
+	    lc__migration_id_text(entry), lc__quote_id(pass->id.data, pass->id.size));
+}
+
 static lc_status
 claim(struct lc__pass *pass, struct lc__claimed *claimed)
 {
@@ -101,16 +159,18 @@ claim(struct lc__pass *pass, struct lc__claimed *claimed)
 		.line = pass->lines.number, .path = { entry->path.data, entry->path.size },
 		.may = may_have, .ctx = pass
 	};
-	lc_status status;
+	bool keeps = keeps_id(entry);
+	lc_status status = LC_OK;
 
-	if (!entry->v2) {
-		status = lc__claims_choose(&who, &pass->id, claimed);
-	} else {
+	if (keeps) {
 		pass->id.size = 0;
 		lc__buf_append(&pass->id, entry->id.data, entry->id.size);
 		status = pass->id.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
 		    lc__claims_keep(&who, (lc_id){ entry->id.data, entry->id.size }, claimed);
+		keeps = status != LC_EXISTS || entry->v2 || !pass->run->how->force;
 	}
+	if (!keeps)
+		status = lc__claims_choose(&who, &pass->id, claimed);
 	if (status == LC_INVALID || status == LC_EXISTS)
 		return lc__entry_error(entry, entry->line.text, "%s", lc_last_error()->text);
 	if (status == LC_OK)
@@ -118,7 +178,7 @@ claim(struct lc__pass *pass, struct lc__claimed *claimed)
 	return status;
 }
 
-/* Of a record of version 2 that still has its array: is it not another's tensor there? */
+/* Of a record that has an image_id, and its array: is it not another's tensor there? */
 static lc_status
 check_own(struct lc__pass *pass, lc_id id)
 {
@@ -270,6 +330,8 @@ do_entry(struct lc__pass *pass)
 	bool lacking;
 	lc_id id;
 
+	if (is_left_alone(pass))
+		return lc__pass_keep(pass, pass->entry.line.text, pass->entry.line.size);
 	pass->tensor.data = NULL;
 	pass->compared = false;
 	pass->same = true;
@@ -280,7 +342,7 @@ do_entry(struct lc__pass *pass)
 		    &pass->tensor));
 	if (how->dry_run)
 		return count_entry(pass, upgrade, extract);
-	if (extract && pass->entry.v2)
+	if (extract && keeps_id(&pass->entry))
 		return_if_error(check_own(pass, (lc_id){ pass->entry.id.data,
 		    pass->entry.id.size }));
 	return_if_error(claim(pass, &claimed));
@@ -295,6 +357,7 @@ do_entry(struct lc__pass *pass)
 		    "those of other records", lc__quote_id(id.data, id.size));
 	if (upgrade)
 		check_ratio(pass);
+	tell_replaced(pass);
 	count(pass, upgrade, extract && (!pass->same || claimed.first ||
 	    how->pass[LC__PASS_MIGRATE]), lacking);
 	return write_line(pass, id, upgrade);

@@ -27,7 +27,8 @@ static const struct field {
 } fields[] = {
 	TEXT(file), NUMBER(generation), NUMBER(phase), NUMBER(rewriting), NUMBER(in),
 	NUMBER(out), NUMBER(line), COUNT(migrated), COUNT(enriched), COUNT(extracted),
-	COUNT(skipped), COUNT(bad), COUNT(blank), COUNT(shared), COUNT(extreme), TEXT(recipe),
+	COUNT(skipped), COUNT(bad), COUNT(blank), COUNT(newer),
+	COUNT(foreign), COUNT(shared), COUNT(extreme), TEXT(recipe),
 	TEXT(backup), TEXT(stamp), TEXT(renewed),
 };
 

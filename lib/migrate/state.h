@@ -40,6 +40,10 @@ struct lc__stage2_counts {
 	uint64_t skipped;   /* of the others, those that lacked nothing */
 	uint64_t bad;       /* lines that stay as they are; in none of the above */
 	uint64_t blank;     /* lines without a record */
+	uint64_t newer;     /* lines of a version above 2, which stay as they are; likewise */
+	uint64_t foreign;   /* lines of records with an image_id that is not of their path:
+	                       they stay as they are, likewise, or if tensors are replaced
+	                       (-f) get another id and are counted above as well */
 	uint64_t shared;    /* records whose simplest image_id was another's */
 	uint64_t extreme;   /* records with a ratio outside of 0.4 to 2.5 */
 };
