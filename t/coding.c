@@ -111,6 +111,7 @@ round_trip(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *b
 	ck_assert(codec == LC_CODEC_AUTO || used == codec);
 	ck_assert_uint_gt(buf->size, 0);
 	ck_assert_uint_le(buf->size, tensor->nbytes - tensor->nbytes / 20);
+	ck_assert(lc__codec_holds(used, buf->size, tensor->nbytes));
 	out = aligned_alloc(64, (tensor->nbytes + 127) / 64 * 64);
 	memset(out, 0xa5, tensor->nbytes + 1);
 	ck_assert(coding_decode(used, buf->data, buf->size, tensor, out));

@@ -196,6 +196,38 @@ START_TEST(malformed)
 }
 END_TEST
 
+/* What codes best, and sizes that no bytes can make. */
+START_TEST(most_that_bytes_make)
+{
+	const size_t n = 64 << 20;
+	const lc_tensor tensor = { .dtype = LC_F64, .ndim = 1, .shape = { n / 8 },
+		.data = calloc(n, 1), .nbytes = n };
+	struct lc__buf buf = { 0 };
+	lc_codec used;
+
+	ck_assert_ptr_nonnull(tensor.data);
+	ck_assert_int_eq(lc__codec_encode(coding[_i], 0, &tensor, &buf, &used), LC_OK);
+	ck_assert_int_eq(used, coding[_i]);
+	ck_assert(lc__codec_holds(used, buf.size, n));
+	ck_assert(lc__codec_holds(used, 21, 40));
+	ck_assert(lc__codec_holds(used, 21, 21));
+	ck_assert(!lc__codec_holds(used, 21, 21 * 2040 + 2040));
+	ck_assert(!lc__codec_holds(used, 64, (size_t)1 << 31));
+	ck_assert(!lc__codec_holds(used, 0, 1 << 16));
+	lc__buf_free(&buf);
+	free((void *)(uintptr_t)tensor.data);
+}
+END_TEST
+
+START_TEST(stored_as_it_is)
+{
+	ck_assert(lc__codec_holds(LC_CODEC_NONE, 40, 40));
+	ck_assert(!lc__codec_holds(LC_CODEC_NONE, 40, 41));
+	ck_assert(!lc__codec_holds(LC_CODEC_NONE, 41, 40));
+	ck_assert(!lc__codec_holds((lc_codec)LC_CODEC_COUNT, 40, 40));
+}
+END_TEST
+
 /* A number above the table in every place of the vectors that look for it. */
 START_TEST(number_without_entry)
 {
@@ -310,6 +342,8 @@ main(void)
 	tcase_add_test(tc, bytes_written_by_u8pack);
 	tcase_add_test(tc, bytes_written_in_blocks);
 	tcase_add_loop_test(tc, malformed, 0, ROWS(bad_rows));
+	tcase_add_loop_test(tc, most_that_bytes_make, 0, CODING - 1);
+	tcase_add_test(tc, stored_as_it_is);
 	tcase_add_test(tc, number_without_entry);
 	tcase_add_loop_test(tc, every_truncation, 0, CODING - 1);
 	tcase_add_loop_test(tc, every_flipped_byte, 0, CODING - 1);

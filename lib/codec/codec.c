@@ -94,6 +94,16 @@ lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor,
 }
 
 bool
+lc__codec_holds(lc_codec codec, size_t size, size_t nbytes)
+{
+	if ((unsigned)codec >= LC_CODEC_COUNT)
+		return false;
+	if (codec == LC_CODEC_NONE)
+		return size == nbytes;
+	return nbytes / lc__codecs[codec].most <= size;
+}
+
+bool
 lc__codec_decode(lc_codec codec, const void *in, size_t size,
     const lc_tensor *tensor, void *out)
 {

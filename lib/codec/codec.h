@@ -32,6 +32,13 @@ LC_CHECKED lc_status lc__codec_encode(lc_codec codec, int level,
     const lc_tensor *tensor, struct lc__buf *out, lc_codec *used);
 
 /**
+ * Can @p size bytes of a codec be a tensor of @p nbytes? Each codec has a most that it
+ * shrinks by, so that a damaged shape never asks for memory out of proportion to what is
+ * stored. Ask before that memory is allocated.
+ */
+bool lc__codec_holds(lc_codec codec, size_t size, size_t nbytes);
+
+/**
  * Decode into tensor->nbytes bytes at @p out, 64-byte aligned. False if the bytes
  * are not what lc__codec_encode() makes; every bound is checked. dtype and nbytes
  * of @p tensor are used, not its data. @p codec is none of NONE, AUTO, DEFAULT.

@@ -149,12 +149,17 @@ decode_u8pack_lz4(const void *in, size_t size, const lc_tensor *tensor, void *ou
 	return lc__runs_done(&runs);
 }
 
+/* A byte of an LZ4 block makes 255 at most (a further byte of a match's length); a number
+ * of u8pack makes the largest element, 8. */
+enum { lz4_most = 255, u8pack_most = 8 };
+
 const struct lc__codec lc__codecs[LC_CODEC_COUNT] = {
-	[LC_CODEC_NONE] = { "none", fits_all, NULL, NULL },
-	[LC_CODEC_LZ4] = { "lz4", fits_all, encode_lz4, decode_lz4 },
-	[LC_CODEC_SHUFFLE_LZ4] = { "shuffle-lz4", fits_all, encode_shuffle,
+	[LC_CODEC_NONE] = { "none", 1, fits_all, NULL, NULL },
+	[LC_CODEC_LZ4] = { "lz4", lz4_most, fits_all, encode_lz4, decode_lz4 },
+	[LC_CODEC_SHUFFLE_LZ4] = { "shuffle-lz4", lz4_most, fits_all, encode_shuffle,
 	    decode_shuffle },
-	[LC_CODEC_U8PACK] = { "u8pack", fits_float, encode_u8pack, decode_u8pack },
-	[LC_CODEC_U8PACK_LZ4] = { "u8pack-lz4", fits_float, encode_u8pack_lz4,
-	    decode_u8pack_lz4 },
+	[LC_CODEC_U8PACK] = { "u8pack", u8pack_most, fits_float, encode_u8pack,
+	    decode_u8pack },
+	[LC_CODEC_U8PACK_LZ4] = { "u8pack-lz4", u8pack_most * lz4_most, fits_float,
+	    encode_u8pack_lz4, decode_u8pack_lz4 },
 };

@@ -11,6 +11,9 @@
 struct lc__codec {
 	const char *name;
 
+	/** Times that its bytes are fewer at most. */
+	unsigned most;
+
 	/** Can tensors of that dtype be coded? */
 	bool (*fits)(lc_dtype dtype);
 

@@ -352,8 +352,8 @@ lc__record_fits(const struct lc__record *record,
 			continue;
 		if (!shape_of(record, &schema->node[i], &tensor) ||
 		    !next_part(record, schema->node[i].first_tensor, &offset,
-		    &part) || (part.codec == LC_CODEC_NONE &&
-		    part.size != tensor.nbytes))
+		    &part) ||
+		    !lc__codec_holds(part.codec, part.size, tensor.nbytes))
 			return false;
 	}
 	return offset == record->payload_size;
