@@ -4,6 +4,7 @@
 #include "command.h"
 #include "export_formats.h"
 #include "export_shards.h"
+#include "export_target.h"
 #include "module.h"
 #include "progress.h"
 #include "report.h"
@@ -125,18 +126,23 @@ check_fits(int chosen)
 	return EXIT_DONE;
 }
 
+/* The format that the options or the target's name say; reports; an exit status. */
 static int
-choose(const char *target)
+choose(const char *target, int *out)
 {
-	const struct lc__outgoing_format *found;
+	const struct lc__outgoing_format *found = NULL;
+	int status = EXIT_DONE;
 
-	if (format != FORMAT_AUTO)
-		return format;
-	found = lc__outgoing_of(target);
+	*out = format;
+	if (format == FORMAT_AUTO) {
+		status = export_target_format(target, &found);
+		*out = FORMAT_TWH1;
+	}
 	for (int i = 1; found != NULL && i <= FORMAT_WEBDATASET; i++)
 		if (strcmp(formats[i], found->name) == 0)
-			return i;
-	return FORMAT_TWH1;
+			*out = i;
+	return status == EXIT_DONE ? export_target_check(target,
+	    lc__outgoing_named(formats[*out])) : status;
 }
 
 static void
@@ -184,11 +190,13 @@ export(lc_cache *cache, char **argv, int chosen)
 static int
 run(int argc, char **argv)
 {
-	const int chosen = choose(argv[1]);
 	lc_cache *cache;
-	int status = check_fits(chosen);
+	int chosen;
+	int status = choose(argv[1], &chosen);
 
 	(void)argc;
+	if (status == EXIT_DONE)
+		status = check_fits(chosen);
 	if (status == EXIT_DONE)
 		status = module_open(argv[0], &cache);
 	if (status != EXIT_DONE)
@@ -205,6 +213,8 @@ const struct command cmd_export = {
 	    "Writes the records of MODULE into TARGET: as one .npz or safetensors file "
 	    "or one WebDataset shard, by TARGET's name or --format; as a directory of "
 	    ".npy files, of WebDataset shards or of MDS; or else as TWH1 shards. "
+	    "An ending that looks like a file of another kind is refused; --format "
+	    "takes any name. - is standard output, for npz and webdataset. "
 	    "cachex-export(1) tells what becomes what. What a format cannot hold is an "
 	    "error, and nothing is written.\n"
 	    "TWH1: writes the records of MODULE, which must all have one dtype and "

@@ -131,6 +131,18 @@ operands_free(struct operands *operands)
 	containers_free(&operands->containers);
 }
 
+/* Only a tar archive is read from its beginning to its end. */
+static int
+add_standard_input(struct operands *operands)
+{
+	const struct lc__incoming_format *tar = lc__incoming_named("webdataset");
+
+	if (format == 0 || strcmp(formats[format], tar->name) != 0)
+		return report_usage("-: standard input is read as a tar archive only, "
+		    "with --format webdataset; cachex put stores one value from it");
+	return containers_add(&operands->containers, "/dev/stdin", tar);
+}
+
 /* A path that is not there, and with --keep-going one that cannot be looked into, is
  * reported when it is read as a file. */
 static int
@@ -139,6 +151,8 @@ add_operand(struct operands *operands, const char *path)
 	const struct lc__incoming_format *found = NULL;
 	lc_status status = LC_OK;
 
+	if (strcmp(path, "-") == 0)
+		return add_standard_input(operands);
 	if (formats[format] != NULL)
 		found = access(path, F_OK) == 0 || (errno != ENOENT &&
 		    errno != ENOTDIR) ? lc__incoming_named(formats[format]) : NULL;

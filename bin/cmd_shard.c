@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "command.h"
@@ -30,6 +31,10 @@ each_file(int argc, char **argv, int (*look)(const char *path))
 {
 	int status = EXIT_DONE;
 
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "-") == 0)
+			return report_usage("-: a shard is a file that is mapped, "
+			    "standard input is none; ./- is the file of that name");
 	for (int i = 0; i < argc && !interrupt_pending(); i++)
 		status = report_worse(status, look(argv[i]));
 	return status;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "exchange/outfile.h"
 #include "export_bucket.h"
 #include "json.h"
 #include "progress.h"
@@ -112,6 +113,13 @@ show(const struct exporting *exporting, const char *target, uint64_t bytes,
 	struct json json = { stdout, false };
 	char records[SIZE_TEXT], size[SIZE_TEXT];
 
+	/* Standard output has the export itself. */
+	if (lc__out_is_stdout(target) && !dry_run) {
+		count_human(exporting->last.records, "record", records, sizeof(records));
+		report_note("%s in standard output, %s", records,
+		    size_human((double)bytes, size, sizeof(size)));
+		return;
+	}
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
 		jw_text(&json, "target", target);

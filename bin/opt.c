@@ -179,6 +179,11 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 			snprintf(why, room, "an empty name");
 			return false;
 		}
+		if (opt->kind == OPT_DIR && strcmp(text, "-") == 0) {
+			snprintf(why, room, "- is no directory; ./- is the one of "
+			    "that name");
+			return false;
+		}
 		/* fallthrough */
 	default:
 		*(const char **)opt->target = text;

@@ -106,6 +106,7 @@ const struct lc__outgoing_format lc__outgoing_npz = {
 	.name = "npz",
 	.suffix = ".npz",
 	.what = "one .npz file",
+	.streams = true,
 	.begin = begin,
 	.put = put,
 	.finish = finish,

@@ -25,6 +25,12 @@ no_memory(const char *path)
 	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 }
 
+bool
+lc__out_is_stdout(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
 static lc_status
 check_place(const char *path, bool force)
 {
@@ -60,6 +66,13 @@ make_temporary(struct lc__out_file *file)
 	return file->fd == -1 ? lc__error_sys(errno, "%s: create", file->path) : LC_OK;
 }
 
+static lc_status
+take_stdout(struct lc__out_file *file)
+{
+	file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	return file->fd == -1 ? lc__error_sys(errno, "%s: open", file->path) : LC_OK;
+}
+
 static void
 release(struct lc__out_file *file)
 {
@@ -78,13 +91,20 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
 	struct lc__out_file file = LC__OUT_FILE_NONE;
 	lc_status status;
 
-	return_if_error(check_place(path, how->force));
+	if (lc__out_is_stdout(path)) {
+		path = "standard output";
+		file.stream = true;
+	} else {
+		return_if_error(check_place(path, how->force));
+	}
 	file.force = how->force;
 	file.path = strdup(path);
 	if (!how->dry_run)
 		file.buffer = malloc(BUFFER);
 	if (file.path == NULL || (file.buffer == NULL && !how->dry_run))
 		status = no_memory(path);
+	else if (file.stream)
+		status = how->dry_run ? LC_OK : take_stdout(&file);
 	else
 		status = how->dry_run ? LC_OK : make_temporary(&file);
 	if (status == LC_OK)
@@ -112,7 +132,7 @@ start_disk(struct lc__out_file *file)
 {
 	const uint64_t written = file->size - file->used;
 
-	if (written - file->started < AHEAD)
+	if (file->stream || written - file->started < AHEAD)
 		return;
 	(void)sync_file_range(file->fd, (off_t)file->started,
 	    (off_t)(written - file->started), SYNC_FILE_RANGE_WRITE);
@@ -186,12 +206,15 @@ close_and_place(struct lc__out_file *file, bool sync)
 	lc_status status = flush(file);
 	int closed;
 
+	sync = sync && !file->stream;
 	if (status == LC_OK && sync && fsync(file->fd) == -1)
 		status = lc__error_sys(errno, "%s: fsync", file->path);
 	closed = close(file->fd);
 	file->fd = -1;
 	if (status == LC_OK && closed == -1)
 		status = lc__error_sys(errno, "%s: close", file->path);
+	if (file->stream)
+		return status;
 	if (status == LC_OK)
 		status = put_in_place(file);
 	if (status != LC_OK)
@@ -225,7 +248,7 @@ lc__out_file_place(struct lc__out_file *file)
 void
 lc__out_file_discard(struct lc__out_file *file)
 {
-	if (file->fd != -1)
+	if (file->temporary != NULL)
 		unlink(file->temporary);
 	release(file);
 }

@@ -24,6 +24,7 @@ struct lc__outgoing_format {
 	const char *name;   /* "safetensors", as --format has it */
 	const char *suffix; /* ".safetensors"; NULL if it writes a directory */
 	const char *what;   /* "one safetensors file", for --help */
+	bool streams;       /* can be written to "-", standard output */
 
 	/** Begin; nothing is seen at the target before finish(), or, in a directory,
 	 *  before a file is whole. LC_EXISTS if something is there and how->force is

@@ -192,7 +192,8 @@ is_single(const char *path)
 {
 	const size_t size = strlen(path), n = strlen(SUFFIX);
 
-	return size > n && strcmp(path + size - n, SUFFIX) == 0;
+	return lc__out_is_stdout(path) ||
+	    (size > n && strcmp(path + size - n, SUFFIX) == 0);
 }
 
 /* A single archive is there also without records. */
@@ -203,7 +204,8 @@ begin_single(struct lc__tar_series *series, const char *path)
 
 	if (series->how.group != NULL || series->how.shard_records != 0)
 		return lc__error(LC_INVALID, 0, "%s: a series of archives needs a "
-		    "directory, not one file", path);
+		    "directory, not %s", path,
+		    lc__out_is_stdout(path) ? "standard output" : "one file");
 	series->path = strdup(path);
 	group = add_group(series, "");
 	if (series->path == NULL || group == NULL)

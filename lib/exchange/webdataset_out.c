@@ -147,6 +147,7 @@ const struct lc__outgoing_format lc__outgoing_webdataset = {
 	.name = "webdataset",
 	.suffix = ".tar",
 	.what = "one tar archive of WebDataset, or a directory of them",
+	.streams = true,
 	.begin = begin,
 	.put = put,
 	.finish = finish,
