@@ -16,6 +16,7 @@ struct writer {
 	unsigned number;
 	uint64_t seed;
 	_Atomic uint64_t done;          /* batches that were acknowledged */
+	_Atomic uint64_t begun;         /* times that the next one was begun */
 	uint64_t checked;               /* batches that are in `versions` */
 	uint64_t versions[WRITER_KEYS]; /* at the last look; 0: absent */
 	lc_options options;
@@ -27,7 +28,9 @@ void writer_init(struct writer *w, const char *root, unsigned number, uint64_t *
 void writer_run(void *writer);
 
 /** All batches that were acknowledged are in the module, of the next one the changes up
- *  to some one. @return how many of the keys there are */
+ *  to some one. If several processes began the next one and were killed, each may have
+ *  come to another one: then each key has the version of before or one of that batch.
+ *  @return how many of the keys there are */
 uint64_t writer_check(struct writer *w, lc_cache *cache);
 
 /** A record that somebody reads is one that a writer of the @p n ones put, at any time. */
