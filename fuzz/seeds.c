@@ -203,7 +203,7 @@ make_shards(void)
 static void
 make_manifests(void)
 {
-	save_text("manifest", "warehouse", "{\"manifest_version\":1,\"dataset_root\":\"/d\","
+	save_text("manifest", "warehouse", "{\"dataset_root\":\"/d\","
 	    "\"transform\":{\"size\":[64,64]},\"version\":\"\",\"version_recipe\":\"r\","
 	    "\"code_version\":\"0.1\",\"default_dtype\":\"F32\",\"default_shard_version\":2,"
 	    "\"created_at_ms\":1,\"thresholds\":{\"max_invalid\":5,\"max_missing_ratio\":0.1,"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
+#include "base/sha256.h"
 
 char *
 outdir_join(const char *dir, const char *name)
@@ -39,6 +40,30 @@ outdir_put_file(const char *dir, const char *name, const char *text)
 
 	ck_assert_int_eq(lc__write_file_atomic(path, text, strlen(text)), LC_OK);
 	free(path);
+}
+
+void
+outdir_put_manifest(const char *dir, const char *text)
+{
+	static const char head[] = "{\n  \"manifest_sha256\": \"";
+	const char *rest = text + 2;
+	struct lc__buf out = { 0 };
+	char digest[65];
+
+	/* The SHA-256 of all lines but the second one, which it is in. */
+	if (strncmp(text, head, strlen(head)) == 0) {
+		rest = strchr(rest, '\n') + 1;
+		lc__buf_printf(&out, "{\n%s", rest);
+		ck_assert_int_eq(lc__sha256_of(out.data, out.size, digest), LC_OK);
+		out.size = 0;
+		lc__buf_printf(&out, "%s%s\",\n%s", head, digest, rest);
+	} else {
+		lc__buf_printf(&out, "%s", text);
+	}
+	lc__buf_append(&out, "", 1);
+	ck_assert(!out.failed);
+	outdir_put_file(dir, "manifest.json", (const char *)out.data);
+	lc__buf_free(&out);
 }
 
 struct lc__buf

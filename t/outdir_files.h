@@ -12,6 +12,9 @@
 char *outdir_join(const char *dir, const char *name);
 bool outdir_exists(const char *dir, const char *name);
 void outdir_put_file(const char *dir, const char *name, const char *text);
+/** The file manifest.json, with the digest of this text in place of the one that it has: as
+ *  a library that is mistaken would write it. */
+void outdir_put_manifest(const char *dir, const char *text);
 struct lc__buf outdir_get_file(const char *dir, const char *name);
 void outdir_remove_file(const char *dir, const char *name);
 /** Entries of a directory whose name ends so; dot files count. */

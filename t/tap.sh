@@ -8,6 +8,7 @@
 #   refuse NAME STATUS MESSAGE COMMAND...   this status, and this is all that is said
 #   wrong NAME STATUS MESSAGE COMMAND...    the same, and nothing is printed
 #   skip NAME REASON
+#   sign_manifest                           a manifest.json, with the digest of this text
 #   finish                                  the plan; last line of every script
 
 set -u
@@ -28,6 +29,12 @@ count=0
 
 # A shell function, so that commands and pipelines read as a user types them.
 cachex() { "$CACHEX" "$@"; }
+
+sign_manifest() {
+	sed 2d >"$scratch/.unsigned"
+	sed "1a\\  \"manifest_sha256\": \"$(sha256sum <"$scratch/.unsigned" | cut -c -64)\"," \
+		"$scratch/.unsigned"
+}
 
 result() {
 	count=$((count + 1))

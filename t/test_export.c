@@ -261,7 +261,7 @@ edit_manifest(const char *dir, const char *from, const char *to)
 	lc__buf_append(&text, "", 1);
 	while ((at = strstr((char *)text.data, from)) != NULL)
 		memcpy(at, to, strlen(to));
-	outdir_put_file(dir, "manifest.json", (const char *)text.data);
+	outdir_put_manifest(dir, (const char *)text.data);
 	lc__buf_free(&text);
 }
 

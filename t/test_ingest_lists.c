@@ -76,7 +76,8 @@ place_in_summary(const char *warehouse)
 	return total - start + 9;
 }
 
-/* Lists that are damaged are written again, as is a summary. */
+/* Lists that are damaged are written again. A manifest that was changed says nothing of its
+ * shards, which are written again with it. */
 START_TEST(damaged_lists_are_built)
 {
 	static const char *const names[] = { "sources.txt", "rejected.jsonl",
@@ -90,7 +91,7 @@ START_TEST(damaged_lists_are_built)
 	ingesting_init(&in, root, warehouse);
 	ingesting_run(&in, LC_OK, &result);
 	ck_assert(!result.up_to_date);
-	ck_assert_uint_eq(result.shards_reused, result.shards);
+	ck_assert_uint_eq(result.shards_reused, _i == 2 ? 0 : result.shards);
 	lc__ingest_result_free(&result);
 	ingesting_assert_same(ingesting_reference(root), warehouse);
 }

@@ -12,9 +12,12 @@
 #define XXH3 "00112233445566778899aabbccddeeff"
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-/* The reference's fields in the reference's order, ours behind them. */
+/* The reference's fields in the reference's order, ours after them, but for the digest of
+ * all other lines. */
 static const char text[] =
 "{\n"
+"  \"manifest_sha256\": "
+"\"859dc52773bdfad87651246bafadefe2e6050486b9bd32731c1ccf05e0d3dabc\",\n"
 "  \"dataset_root\": \"/data/r\xc3\xb6" "d\",\n"
 "  \"transform\": {\n"
 "    \"name\": \"none\"\n"
@@ -123,7 +126,7 @@ static const struct {
 	const char *text;
 } malformed_rows[] = {
 	{ "\"name\": \"none\"", "\"name\" \"none\"", LC_CORRUPT,
-	    "m: line 4: " },
+	    "m: line 5: " },
 	{ "\"shards\": [", "\"shard\": [", LC_NOT_MODULE, "m: not a shard manifest" },
 	{ text, "[1]", LC_NOT_MODULE, "m: not a shard manifest" },
 	{ text, "", LC_CORRUPT, "m: line 1: " },
@@ -146,7 +149,7 @@ static const struct {
 	{ "\"width\": 640", "\"width\": 4294967296", LC_CORRUPT,
 	    "m: shards[0]: width is out of range" },
 	{ "\"width\": 640", "\"width\": 99999999999999999999", LC_CORRUPT,
-	    "m: line 20: " },
+	    "m: line 21: " },
 	{ "\"endianness\": \"Little\"", "\"endianness\": \"little\"", LC_CORRUPT,
 	    "m: shards[0]: endianness is neither Little nor Big" },
 	{ "\"checksum_sha256\": \"0", "\"checksum_sha256\": \"g", LC_CORRUPT,
@@ -170,11 +173,11 @@ static const struct {
 	{ "\"sub/b.twh1\"", "\"shard-000000.twh1\"", LC_CORRUPT,
 	    "m: shard shard-000000.twh1 stands twice" },
 	{ "\"id\": \"b\"", "\"id\": \"b\", \"id\": \"b\"", LC_CORRUPT,
-	    "m: line 33: " },
+	    "m: line 34: " },
 	{ "\"id\": \"b\"", "\"id\": \"\\u0000\"", LC_CORRUPT,
-	    "m: line 33: " },
+	    "m: line 34: " },
 	{ "\"id\": \"b\"", "\"id\": \"\xff\"", LC_CORRUPT,
-	    "m: line 33: " },
+	    "m: line 34: " },
 };
 
 START_TEST(malformed)
@@ -270,6 +273,170 @@ START_TEST(mutations)
 }
 END_TEST
 
+/* ---- changed after they were written ------------------------------------------------- */
+
+/* A manifest that this library wrote, and what became of changed copies of it. */
+struct changing {
+	struct lc__buf whole;
+	struct lc__buf copy;
+	uint64_t seed;
+	unsigned tried, taken;
+	char first[400]; /* of those that were taken */
+};
+
+/* The copy must be refused. */
+static void
+try_copy(struct changing *c, const char *what, size_t at)
+{
+	/* Sanitizers see what is read behind the end. */
+	char *exact = malloc(c->copy.size ? c->copy.size : 1);
+	struct lc__manifest m;
+
+	if (c->copy.size == c->whole.size &&
+	    memcmp(c->copy.data, c->whole.data, c->copy.size) == 0) {
+		free(exact);
+		return;
+	}
+	memcpy(exact, c->copy.data, c->copy.size);
+	c->tried++;
+	if (lc__manifest_parse(exact, c->copy.size, "m", &m) == LC_OK) {
+		if (c->taken++ == 0)
+			snprintf(c->first, sizeof(c->first), "%s at %zu of: %.*s", what, at,
+			    (int)(c->copy.size - at < 80 ? c->copy.size - at : 80), exact + at);
+		lc__manifest_free(&m);
+	}
+	free(exact);
+}
+
+/* Copy, with `cut` bytes at a place replaced by others. */
+static void
+try_splice(struct changing *c, const char *what, size_t at, size_t cut, const void *put,
+    size_t size)
+{
+	c->copy.size = 0;
+	lc__buf_append(&c->copy, c->whole.data, at);
+	lc__buf_append(&c->copy, put, size);
+	lc__buf_append(&c->copy, (const char *)c->whole.data + at + cut,
+	    c->whole.size - at - cut);
+	ck_assert(!c->copy.failed);
+	try_copy(c, what, at);
+}
+
+static void
+change_bytes(struct changing *c)
+{
+	static const char likely[] = "0 \n\t,:\"{}[]-9eE.x";
+
+	for (size_t i = 0; i < c->whole.size; i++) {
+		const unsigned char old = ((const unsigned char *)c->whole.data)[i];
+		const unsigned char random = (unsigned char)run_random(&c->seed);
+		for (int bit = 0; bit < 8; bit++) {
+			const unsigned char flipped = (unsigned char)(old ^ 1 << bit);
+			try_splice(c, "a flipped bit", i, 1, &flipped, 1);
+		}
+		try_splice(c, "a byte lost", i, 1, "", 0);
+		try_splice(c, "a random byte", i, 1, &random, 1);
+		try_splice(c, "the end lost", i, c->whole.size - i, "", 0);
+		for (size_t k = 0; k < sizeof(likely) - 1; k++)
+			try_splice(c, "a byte more", i, 0, &likely[k], 1);
+	}
+	try_splice(c, "a blank at the end", c->whole.size, 0, " ", 1);
+	try_splice(c, "a line at the end", c->whole.size, 0, "\n", 1);
+	try_splice(c, "an object at the end", c->whole.size, 0, "{}", 2);
+}
+
+/* Each member has a line of its own. */
+static void
+change_lines(struct changing *c)
+{
+	const char *data = (const char *)c->whole.data;
+	const char *const end = data + c->whole.size;
+
+	for (const char *at = data, *next; at < end; at = next) {
+		const size_t i = (size_t)(at - data);
+		next = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+		try_splice(c, "a line lost", i, (size_t)(next - at), "", 0);
+		try_splice(c, "a line twice", i, 0, at, (size_t)(next - at));
+		try_splice(c, "a member more", i, 0, "  \"x\": 1,\n", 10);
+		if (next < end) {
+			const char *third = (const char *)memchr(next, '\n',
+			    (size_t)(end - next)) + 1;
+			struct lc__buf both = { 0 };
+			lc__buf_append(&both, next, (size_t)(third - next));
+			lc__buf_append(&both, at, (size_t)(next - at));
+			try_splice(c, "lines exchanged", i, both.size, both.data, both.size);
+			lc__buf_free(&both);
+		}
+	}
+}
+
+/* Other values of the same kinds, and of others. */
+static void
+change_values(struct changing *c)
+{
+	static const char *const values[] = {
+		"0", "1", "2", "255", "4294967295", "1e3", "-1", "null", "true", "\"\"",
+		"\"shard-000001\"", "\"F32\"", "\"Big\"", "[]", "{}",
+		"\"0000000000000000000000000000000000000000000000000000000000000000\"",
+	};
+	const char *data = (const char *)c->whole.data, *at = data;
+
+	while ((at = strstr(at, "\": ")) != NULL) {
+		const size_t begin = (size_t)(at + 3 - data), size = strcspn(at + 3, "\n") -
+		    (at[3 + strcspn(at + 3, "\n") - 1] == ',');
+		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+			try_splice(c, "another value", begin, size, values[i], strlen(values[i]));
+		at += 3;
+	}
+}
+
+static void
+change_several(struct changing *c)
+{
+	for (int round = 0; round < 20000; round++) {
+		char *bytes;
+		c->copy.size = 0;
+		lc__buf_append(&c->copy, c->whole.data, c->whole.size);
+		bytes = (char *)c->copy.data;
+		for (uint64_t k = 1 + run_random(&c->seed) % 4; k > 0; k--) {
+			const uint64_t r = run_random(&c->seed);
+			char *byte = &bytes[r % c->copy.size];
+			/* Digits for digits and letters for letters pass most checks. */
+			if (*byte >= '0' && *byte <= '9')
+				*byte = (char)('0' + (r >> 40) % 10);
+			else if (*byte >= 'a' && *byte <= 'z')
+				*byte = (char)('a' + (r >> 40) % 26);
+			else
+				*byte = (char)(r >> 48);
+		}
+		try_copy(c, "several bytes", 0);
+	}
+}
+
+START_TEST(changed)
+{
+	static void (*const ways[])(struct changing *) = {
+		change_bytes, change_lines, change_values, change_several
+	};
+	struct changing c = { .seed = run_seed() };
+	struct lc__manifest m;
+
+	ck_assert_int_eq(lc__manifest_parse(text, strlen(text), "m", &m), LC_OK);
+	ck_assert_int_eq(lc__manifest_format(&m, &c.whole), LC_OK);
+	lc__manifest_free(&m);
+	lc__buf_append(&c.whole, "", 1);
+	c.whole.size--;
+	ck_assert_int_eq(lc__manifest_parse(c.whole.data, c.whole.size, "m", &m), LC_OK);
+	lc__manifest_free(&m);
+	ways[_i](&c);
+	ck_assert_uint_gt(c.tried, 100);
+	ck_assert_msg(c.taken == 0, "%u of %u were taken, first %s", c.taken, c.tried,
+	    c.first);
+	lc__buf_free(&c.whole);
+	lc__buf_free(&c.copy);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -283,6 +450,7 @@ main(void)
 	tcase_add_test(tc, not_utf8);
 	tcase_add_test(tc, reals);
 	tcase_add_test(tc, mutations);
+	tcase_add_loop_test(tc, changed, 0, 4);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

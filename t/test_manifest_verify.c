@@ -23,7 +23,7 @@ edit_manifest(const char *dir, const char *from, const char *to)
 	*at = '\0';
 	ck_assert_int_ge(asprintf(&new, "%s%s%s", (char *)old.data, to,
 	    at + strlen(from)), 0);
-	outdir_put_file(dir, "manifest.json", new);
+	outdir_put_manifest(dir, new);
 	free(new);
 	lc__buf_free(&old);
 }

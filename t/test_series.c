@@ -65,6 +65,8 @@ remove_sub(const char *dir, const char *name)
  * last eight bytes of the file. */
 static const char two_series[] =
 "{\n"
+"  \"manifest_sha256\": "
+"\"7807eeec3043542ce4d64615a4948e47578a9d5a0e352192356cb0c9570b8a48\",\n"
 "  \"dataset_root\": \"fake\",\n"
 "  \"transform\": null,\n"
 "  \"version\": \"VERSION\",\n"

@@ -92,7 +92,7 @@ swap(const char *dir, const char *a, const char *b)
 
 /* Replace text in a file by text. */
 static void
-edit(const char *dir, const char *name, const char *from, const char *to)
+edit(const char *dir, const char *name, const char *from, const char *to, bool sign)
 {
 	struct lc__buf old = outdir_get_file(dir, name);
 	char *at, *new;
@@ -103,7 +103,10 @@ edit(const char *dir, const char *name, const char *from, const char *to)
 	*at = '\0';
 	ck_assert_int_ge(asprintf(&new, "%s%s%s", (char *)old.data, to,
 	    at + strlen(from)), 0);
-	outdir_put_file(dir, name, new);
+	if (sign)
+		outdir_put_manifest(dir, new);
+	else
+		outdir_put_file(dir, name, new);
 	free(new);
 	lc__buf_free(&old);
 }
@@ -111,7 +114,9 @@ edit(const char *dir, const char *name, const char *from, const char *to)
 /* ---- refused when opened ------------------------------------------------------- */
 
 enum harm {
-	MISSING, CUT, GROWN, FLIPPED, EMPTIED, SWAPPED, EXTRA, REPLACED, EDITED
+	MISSING, CUT, GROWN, FLIPPED, EMPTIED, SWAPPED, EXTRA, REPLACED,
+	EDITED,  /* with its digest of the new text */
+	UNSIGNED, /* with its digest of the old text */
 };
 
 /* What is done to `name` of the version, and what comes of it by verification. */
@@ -166,6 +171,18 @@ static const struct {
 	    "the manifest has no checksum of it" },
 	{ EDITED, "manifest.json", 0, "\"samples\": 33", "\"samples\": 34", LC_CORRUPT,
 	    LC_CORRUPT, LC_CORRUPT, "its series are not those of its shards" },
+	{ UNSIGNED, "manifest.json", 0, "\"id\": \"32x24/shard-000000\"",
+	    "\"id\": \"32x24/shard-000009\"", LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
+	    "manifest.json: it was changed after it was written" },
+	{ UNSIGNED, "manifest.json", 0, "\"thresholds\": {", "\"thresholds\": {  ",
+	    LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
+	    "manifest.json: it was changed after it was written" },
+	{ UNSIGNED, "manifest.json", 0, "\"created_at_ms\": 1", "\"created_at_ms\": 2",
+	    LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
+	    "manifest.json: it was changed after it was written" },
+	{ UNSIGNED, "manifest.json", 0, "\"manifest_sha256\"", "\"manifest_sha255\"",
+	    LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
+	    "manifest.json: manifest_sha256 is missing" },
 	{ MISSING, "sources.txt", 0, NULL, NULL, LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
 	    "sources.txt: open: No such file" },
 	{ FLIPPED, "sources.txt", 70, NULL, NULL, LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
@@ -209,7 +226,10 @@ do_harm(const char *dir, int row)
 		outdir_put_file(dir, name, "this is no shard");
 		break;
 	case EDITED:
-		edit(dir, name, harms[row].from, harms[row].to);
+		edit(dir, name, harms[row].from, harms[row].to, true);
+		break;
+	case UNSIGNED:
+		edit(dir, name, harms[row].from, harms[row].to, false);
 		break;
 	}
 }

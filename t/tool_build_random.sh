@@ -73,7 +73,7 @@ change() {
 list() {
 	readlink "$1/current"
 	sed 's/^\(. [^ ]* [^ ]*\) [^ ]* /\1 /' "$1/current/sources.txt"
-	(cd "$1/current/" && sed 's/"sources_sha256": "[0-9a-f]*"//' manifest.json &&
+	(cd "$1/current/" && sed 's/"\(sources\|manifest\)_sha256": "[0-9a-f]*"//' manifest.json &&
 		find . -type f ! -name sources.txt ! -name manifest.json -exec sha256sum {} + | sort -k 2)
 }
 

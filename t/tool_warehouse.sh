@@ -204,9 +204,16 @@ check "prune -n" 0 cachex warehouse prune wh --keep 1 -n
 is "says one" "$(grep -c '^would remove v' "$out")" 1
 is "and removes none" "$(ls -d wh/v* | wc -l | tr -d ' ')" 3
 mkdir -p wh/v20200101-000000000000/32x24
+cp -a wh changed
+sed -i 's/"max_boxes": [0-9]*/"max_boxes": 77/' changed/current/manifest.json
+for command in verify inspect; do
+	refuse "$command a manifest that was changed" 1 "cachex: warehouse: changed/$(readlink wh/current)/manifest.json: it was changed after it was written, as its manifest_sha256 shows; restore it or make it again" \
+		cachex warehouse $command changed
+done
 cp -a wh sizeless
 cp sizeless/current/manifest.json manifest
-sed 's/"bytes": *[0-9]*, *//; s/, *"bytes": *[0-9]*//' manifest >sizeless/current/manifest.json
+sed 's/"bytes": *[0-9]*, *//; s/, *"bytes": *[0-9]*//' manifest |
+	sign_manifest >sizeless/current/manifest.json
 also "a manifest without sizes" sh -c '! cmp -s manifest sizeless/current/manifest.json'
 check "list its version" 0 cachex warehouse list sizeless
 shard=sizeless/$(readlink wh/current)/shard-000000.twh1

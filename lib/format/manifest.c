@@ -8,10 +8,58 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "format/digits.h"
 #include "format/json_parse.h"
 
 #define NEWEST_SHARD 2
+
+/* The digest is the second line of the text, DIGEST_HEAD (with the first line), 64 hex
+ * digits and DIGEST_TAIL. It is the SHA-256 of the text without that line. */
+#define DIGEST "manifest_sha256"
+#define FIRST_LINE "{\n"
+#define DIGEST_HEAD FIRST_LINE "  \"" DIGEST "\": \""
+#define DIGEST_TAIL "\",\n"
+#define DIGEST_SIZE (sizeof(DIGEST_HEAD) - 1 + 64 + sizeof(DIGEST_TAIL) - 1)
+
+/* ---- the digest ------------------------------------------------------------- */
+
+/* The digest of a manifest whose text goes on with @p rest after its second line. */
+static lc_status
+digest_of(const char *rest, size_t size, char out[65])
+{
+	struct lc__sha256 *sha = lc__sha256_new();
+	lc_status status;
+
+	if (sha == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "manifest: out of memory");
+	status = lc__sha256_update(sha, FIRST_LINE, strlen(FIRST_LINE));
+	if (status == LC_OK)
+		status = lc__sha256_update(sha, rest, size);
+	if (status == LC_OK)
+		status = lc__sha256_hex(sha, out);
+	lc__sha256_free(sha);
+	return status;
+}
+
+/* Every byte of the text is checked: those of the second line against its form, all
+ * others by the digest. */
+static lc_status
+check_digest(const char *text, size_t size, const char *name)
+{
+	const char *const hex = text + strlen(DIGEST_HEAD);
+	char digest[65];
+	bool same = size >= DIGEST_SIZE &&
+	    memcmp(text, DIGEST_HEAD, strlen(DIGEST_HEAD)) == 0 &&
+	    memcmp(hex + 64, DIGEST_TAIL, strlen(DIGEST_TAIL)) == 0;
+
+	if (same) {
+		return_if_error(digest_of(text + DIGEST_SIZE, size - DIGEST_SIZE, digest));
+		same = memcmp(hex, digest, 64) == 0;
+	}
+	return same ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: it was changed after it was "
+	    "written, as its " DIGEST " shows; restore it or make it again", name);
+}
 
 /* ---- reading --------------------------------------------------------------- */
 
@@ -273,6 +321,20 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 	return get_shards(s, m);
 }
 
+/* Our own manifests have a digest. Those of other programs need not have one, but if
+ * they do it is checked. */
+static lc_status
+check_unchanged(const struct scope *s, const struct lc__manifest *m, const char *text,
+    size_t size)
+{
+	if (json_object_get(s->json, DIGEST) != NULL)
+		return check_digest(text, size, s->name);
+	if (m->manifest_version == 0 && m->warehouse == NULL && m->export_state == NULL)
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s: " DIGEST " is missing: it was changed after it "
+	    "was written, or written by an unreleased version; make it again", s->name);
+}
+
 lc_status
 lc__manifest_parse(const void *text, size_t size, const char *name,
     struct lc__manifest *out)
@@ -293,6 +355,8 @@ lc__manifest_parse(const void *text, size_t size, const char *name,
 		    name);
 	else
 		status = get_manifest(&top, &m);
+	if (status == LC_OK)
+		status = check_unchanged(&top, &m, text, size);
 	json_decref(json);
 	if (status == LC_OK)
 		*out = m;
@@ -432,9 +496,24 @@ append_text(const char *text, size_t size, void *out)
 	return lc__buf_append(out, text, size) != NULL ? 0 : -1;
 }
 
+/* Append a text with its digest as the second line. */
+static lc_status
+append_signed(const struct lc__buf *text, struct lc__buf *out)
+{
+	const char *const rest = (const char *)text->data + strlen(FIRST_LINE);
+	const size_t size = text->size - strlen(FIRST_LINE);
+	char digest[65];
+
+	return_if_error(digest_of(rest, size, digest));
+	lc__buf_printf(out, DIGEST_HEAD "%s" DIGEST_TAIL, digest);
+	lc__buf_append(out, rest, size);
+	return out->failed ? no_memory("manifest") : LC_OK;
+}
+
 lc_status
 lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 {
+	struct lc__buf text = { 0 };
 	json_t *o;
 	lc_status status = LC_OK;
 
@@ -444,12 +523,14 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 	if (o == NULL || !set_manifest(o, manifest))
 		status = errno == ENOMEM ? no_memory("manifest") :
 		    lc__error(LC_INVALID, 0, "manifest: a text is not UTF-8");
-	else if (json_dump_callback(o, append_text, out,
-	        JSON_INDENT(2) | lc__json_digits(o)) != 0)
+	else if (json_dump_callback(o, append_text, &text,
+	        JSON_INDENT(2) | lc__json_digits(o)) != 0 ||
+	    lc__buf_append(&text, "\n", 1) == NULL)
 		status = no_memory("manifest");
 	json_decref(o);
-	if (status == LC_OK && lc__buf_append(out, "\n", 1) == NULL)
-		status = no_memory("manifest");
+	if (status == LC_OK)
+		status = append_signed(&text, out);
+	lc__buf_free(&text);
 	return status;
 }
 

@@ -10,7 +10,8 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** The manifest's own version, under the name manifest_version. */
+/** The manifest's own version, under the name manifest_version. A manifest that has one
+ *  has a digest of itself, manifest_sha256, too; both are for this module alone. */
 #define LC__MANIFEST_VERSION 1
 
 /** One shard, as the manifest describes it. Strings are malloc'ed. */
@@ -52,16 +53,18 @@ struct lc__manifest {
 };
 
 /**
- * Read a manifest.
+ * Read a manifest, and compare it with its digest, which a manifest of another program
+ * need not have.
  * @param name  for messages
  * @return LC_OK; LC_NOT_MODULE if the JSON is no manifest; LC_VERSION;
- * LC_CORRUPT, naming the line or the field; LC_NO_MEMORY.
+ * LC_CORRUPT, naming the line or the field, or if a byte is not as it was written;
+ * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__manifest_parse(const void *text, size_t size,
     const char *name, struct lc__manifest *out);
 
 /**
- * Append the manifest's text; NULL strings are "", NULL JSON text is null.
+ * Append the manifest's text with its digest; NULL strings are "", NULL JSON text is null.
  * @return LC_OK; LC_INVALID for text that is not UTF-8 or JSON; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__manifest_format(const struct lc__manifest *manifest,
