@@ -95,6 +95,8 @@ add_directory(struct samples *samples, const char *dir, bool below)
 		else {
 			if (below && is_directory(path))
 				status = add_directory(samples, path, false);
+			else if (below && lc__no_lost_link(path) != LC_OK)
+				status = report_status(LC_IO);
 			free(path);
 		}
 		free(entries[i]);

@@ -73,9 +73,10 @@ unreadable(struct sources *sources, const char *path)
  * pipe or a device is read only when it is named itself: it may not end.
  */
 static int
-add_entry(struct sources *sources, const char *dir, const char *name,
+add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
     size_t below)
 {
+	const char *name = entry->d_name;
 	char *path = lc__path_join(dir, name);
 	struct stat st;
 	int status = EXIT_DONE;
@@ -88,7 +89,7 @@ add_entry(struct sources *sources, const char *dir, const char *name,
 	    S_ISREG(st.st_mode)))
 		return append(sources, path, below);
 	else if (!has_known_extension(name) && lstat(path, &st) == -1 &&
-	    errno != ENOENT)
+	    (errno != ENOENT || entry->d_type == DT_DIR))
 		status = unreadable(sources, path);
 	free(path);
 	return status;
@@ -105,7 +106,7 @@ add_directory(struct sources *sources, const char *dir, size_t below)
 		return unreadable(sources, dir);
 	for (int i = 0; i < n; i++) {
 		if (status == EXIT_DONE)
-			status = add_entry(sources, dir, entries[i]->d_name, below);
+			status = add_entry(sources, dir, entries[i], below);
 		free(entries[i]);
 	}
 	free(entries);

@@ -126,6 +126,13 @@ lc__error_prefix(const char *format, ...)
 }
 
 lc_status
+lc__error_as(lc_status status)
+{
+	last_error.status = status;
+	return status;
+}
+
+lc_status
 lc__error_raise(const lc_error *error)
 {
 	last_error = *error;

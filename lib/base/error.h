@@ -29,6 +29,9 @@ lc_status lc__error_sys(int sys, const char *format, ...)
 lc_status lc__error_prefix(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+/** Give the current error another status, which is returned; its text stays. */
+lc_status lc__error_as(lc_status status);
+
 /** Make a stored copy the current error, for failures carried between threads. */
 lc_status lc__error_raise(const lc_error *error);
 

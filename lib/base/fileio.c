@@ -27,7 +27,9 @@ lc__read_full(int fd, void *data, size_t size, size_t *got, const char *path)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return lc__error_sys(errno, "%s: read", path);
+			return lc__error_sys(errno, "%s: read", path) ==
+			    LC_NOT_FOUND ? lc__error_as(LC_IO) :
+			    lc_last_error()->status;
 		if (n == 0)
 			break;
 		done += (size_t)n;
@@ -223,4 +225,16 @@ lc__path_join(const char *dir, const char *name)
 	if (asprintf(&path, "%s%s%s", dir, slash, name) < 0)
 		return NULL;
 	return path;
+}
+
+lc_status
+lc__no_lost_link(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == -1 || !S_ISLNK(st.st_mode) ||
+	    stat(path, &st) == 0 || (errno != ENOENT && errno != ELOOP &&
+	    errno != ENOTDIR))
+		return LC_OK;
+	return lc__error(LC_IO, errno, "%s: a symbolic link to nothing", path);
 }

@@ -10,7 +10,8 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** Read until @p size bytes or the end; *got says how many. EINTR is retried. */
+/** Read until @p size bytes or the end; *got says how many. EINTR is retried. Never
+ *  LC_NOT_FOUND, which callers use for the end: what is open was there. */
 LC_CHECKED lc_status lc__read_full(int fd, void *data, size_t size, size_t *got,
     const char *path);
 /** Write all of @p size bytes. EINTR and short writes are retried. */
@@ -36,6 +37,11 @@ LC_CHECKED lc_status lc__write_file_atomic(const char *path, const void *data,
  */
 LC_CHECKED lc_status lc__next_entry(DIR *dir, const char *path,
     const struct dirent **out);
+/**
+ * For callers for whom a file may be missing: LC_IO, naming @p path, if it is a symbolic
+ * link to nothing. Somebody put it there, so what it led to is lost. LC_OK otherwise.
+ */
+LC_CHECKED lc_status lc__no_lost_link(const char *path);
 /** fsync a directory. */
 LC_CHECKED lc_status lc__sync_dir(const char *path);
 /** fsync the directory that holds @p path. */

@@ -64,6 +64,8 @@ lc__foreign_is_dir(const char *path, bool *out)
 		if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP &&
 		    errno != ENXIO)
 			status = lc__error_sys(errno, "%s: open", data);
+		else
+			status = lc__no_lost_link(data);
 	} else if (fstat(fd, &st) == -1) {
 		status = lc__error_sys(errno, "%s: stat", data);
 	} else if (S_ISREG(st.st_mode)) {

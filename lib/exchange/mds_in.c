@@ -59,6 +59,7 @@ static lc_status
 is_mds(const char *path, const void *first, size_t size, bool *is)
 {
 	const char *slash = strrchr(path, '/');
+	lc_status status;
 	struct stat st;
 	char *index;
 
@@ -71,8 +72,9 @@ is_mds(const char *path, const void *first, size_t size, bool *is)
 	if (index == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	*is = stat(index, &st) == 0 && S_ISREG(st.st_mode);
+	status = lc__no_lost_link(index);
 	free(index);
-	return LC_OK;
+	return status;
 }
 
 static void

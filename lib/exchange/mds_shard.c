@@ -212,12 +212,7 @@ read_head(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 static lc_status
 as_damage(lc_status status)
 {
-	lc_error error = *lc_last_error();
-
-	if (status != LC_NOT_FOUND)
-		return status;
-	error.status = LC_CORRUPT;
-	return lc__error_raise(&error);
+	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
 }
 
 lc_status

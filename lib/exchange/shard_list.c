@@ -71,7 +71,8 @@ append(struct lc__shard_list *list, char *path)
 	return LC_OK;
 }
 
-/* The path of an entry, NULL if it is not of this type. A link to nothing has no type. */
+/* The path of an entry, NULL if it is of another type. What is gone, or is a link to
+ * nothing, counts as of this type: it was listed, and whoever opens it reports it. */
 static lc_status
 path_of_type(const char *dir, const char *name, mode_t type, char **out)
 {
@@ -82,15 +83,16 @@ path_of_type(const char *dir, const char *name, mode_t type, char **out)
 	*out = NULL;
 	if (path == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
-	if (stat(path, &st) == 0) {
-		if ((st.st_mode & S_IFMT) == type) {
-			*out = path;
-			return LC_OK;
-		}
-	} else if (errno != ENOENT && errno != ELOOP) {
-		status = lc__error_sys(errno, "%s: stat", path);
+	if (stat(path, &st) == -1) {
+		if (errno == ENOENT || errno == ELOOP)
+			st.st_mode = type;
+		else
+			status = lc__error_sys(errno, "%s: stat", path);
 	}
-	free(path);
+	if (status == LC_OK && (st.st_mode & S_IFMT) == type)
+		*out = path;
+	else
+		free(path);
 	return status;
 }
 
@@ -124,9 +126,14 @@ add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries
 		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0)
 			continue;
 		return_if_error(path_of_type(dir, entries[i]->d_name, S_IFDIR, &path));
-		if (path != NULL)
-			status = read_directory(list, path, false);
-		free(path);
+		if (path == NULL)
+			continue;
+		status = read_directory(list, path, false);
+		/* It is in the list itself instead, to be reported with its archives. */
+		if (status == LC_NOT_FOUND)
+			status = append(list, path);
+		else
+			free(path);
 	}
 	return status;
 }

@@ -82,6 +82,17 @@ break_off(struct wds_in *in)
 	in->ended = true;
 }
 
+/* An archive that is listed and cannot be found is damage. As LC_NOT_FOUND it would be
+ * taken for one that has ended. */
+static lc_status
+open_shard(struct wds_in *in)
+{
+	const lc_status status = lc__archive_open_file(LC__ARCHIVE_TAR, path_of(in),
+	    &in->archive);
+
+	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
+}
+
 /* Go to the next member of this archive, or the first of those behind it. */
 static void
 advance(struct wds_in *in)
@@ -98,8 +109,7 @@ advance(struct wds_in *in)
 		status = LC_OK;
 		if (in->archive == NULL) {
 			in->first = true;
-			status = lc__archive_open_file(LC__ARCHIVE_TAR, path_of(in),
-			    &in->archive);
+			status = open_shard(in);
 		}
 		if (status == LC_OK)
 			status = next_member(in);

@@ -41,8 +41,10 @@ failed(const struct lc__archive *archive)
 	const char *text = archive_error_string(archive->archive);
 	const int sys = archive_errno(archive->archive);
 
+	/* LC_NOT_FOUND would be the end. */
 	if (archive->sys != 0)
-		return lc__error_sys(archive->sys, "read");
+		return lc__error_sys(archive->sys, "read") == LC_NOT_FOUND ?
+		    lc__error_as(LC_IO) : lc_last_error()->status;
 	if (sys == ENOMEM || (text == NULL && errno == ENOMEM))
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	if (text == NULL)

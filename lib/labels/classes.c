@@ -97,6 +97,8 @@ lc__classes_read(struct lc__dataset *dataset)
 		if (path == NULL)
 			return lc__label_no_memory(dataset->root);
 		status = read_list(dataset, i, path);
+		if (status == LC_NOT_FOUND && lc__no_lost_link(path) != LC_OK)
+			status = LC_IO;
 		free(path);
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;

@@ -23,21 +23,48 @@ compare_entries(const void *a, const void *b)
 	return lc__order_names(x->name, y->name);
 }
 
-/* Is it for the listing, and is it a directory? */
+/* Is it the name of a file that datasets are made of? */
 static bool
-look(int dirfd, const struct dirent *found, bool *dir)
+is_known_file(const char *name)
+{
+	return lc__name_is_image(name) || lc__name_has(name, ".json") ||
+	    lc__name_has(name, ".txt") || lc__name_has(name, ".xml");
+}
+
+/* Say why an entry cannot be looked at. LC_NOT_FOUND would be an empty directory. */
+static lc_status
+lost(const char *dir, const char *name, int sys)
+{
+	char *path = lc__path_join(dir, name);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	status = lc__no_lost_link(path);
+	if (status == LC_OK)
+		status = lc__error_sys(sys, "%s", path);
+	free(path);
+	return status == LC_NOT_FOUND ? lc__error_as(LC_IO) : status;
+}
+
+/* Is it for the listing, and is it a directory? What cannot be looked at is taken for a
+ * file if it has a file's name: its frame is counted as one without it. Of any other name
+ * it may be a directory with a whole run in it. */
+static lc_status
+look(int dirfd, const struct dirent *found, const char *path, bool *listed, bool *dir)
 {
 	struct stat st;
 
+	*listed = found->d_name[0] != '.';
 	*dir = found->d_type == DT_DIR;
-	if (found->d_name[0] == '.')
-		return false;
-	if (found->d_type == DT_DIR || found->d_type == DT_REG)
-		return true;
+	if (!*listed || found->d_type == DT_DIR || found->d_type == DT_REG)
+		return LC_OK;
 	if (fstatat(dirfd, found->d_name, &st, 0) == -1)
-		return found->d_type == DT_LNK;
+		return is_known_file(found->d_name) ? LC_OK :
+		    lost(path, found->d_name, errno);
 	*dir = S_ISDIR(st.st_mode);
-	return S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
+	*listed = S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
+	return LC_OK;
 }
 
 static bool
@@ -63,14 +90,14 @@ static lc_status
 read_entries(DIR *stream, const char *path, struct lc__listing *out)
 {
 	const struct dirent *found;
-	bool dir;
+	bool listed, dir;
 
 	for (;;) {
 		return_if_error(lc__next_entry(stream, path, &found));
 		if (found == NULL)
 			return LC_OK;
-		if (look(dirfd(stream), found, &dir) &&
-		    !add(out, found->d_name, dir))
+		return_if_error(look(dirfd(stream), found, path, &listed, &dir));
+		if (listed && !add(out, found->d_name, dir))
 			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	}
 }

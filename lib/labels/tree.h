@@ -25,8 +25,8 @@ struct lc__listing {
 
 /**
  * List @p dir, from @p root, "" for the root itself. Names that begin with a dot
- * and what is neither file nor directory are left out; a link is what it leads to,
- * a file if it leads nowhere.
+ * and what is neither file nor directory are left out; a link is what it leads to. One
+ * to nothing is a file if it has the name of an image or a label, else LC_IO.
  * @return LC_OK; LC_NOT_FOUND if it is no directory; LC_PERMISSION, LC_IO,
  * LC_NO_MEMORY. Free with lc__listing_free(), also on failure.
  */

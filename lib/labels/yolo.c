@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "labels/classes.h"
 #include "labels/dataset_private.h"
 #include "labels/label.h"
@@ -63,8 +64,13 @@ list_labels(struct lc__dataset *dataset, struct place *place)
 
 	/* Images without any labels: the directory above is watched. */
 	if (status == LC_NOT_FOUND) {
+		char *path = lc__path_join(dataset->root, place->labels);
+
 		lc__listing_free(&place->listing);
-		return LC_OK;
+		status = path != NULL ? lc__no_lost_link(path) :
+		    lc__label_no_memory(place->labels);
+		free(path);
+		return status;
 	}
 	if (status != LC_OK)
 		return status;

@@ -20,10 +20,7 @@
 static lc_status
 turn_into(lc_status status, const struct lc_warehouse *w)
 {
-	lc_error error = *lc_last_error();
-
-	error.status = status;
-	lc__error_raise(&error);
+	(void)lc__error_as(status);
 	return lc__error_prefix("%s", w->dir);
 }
 

@@ -89,12 +89,8 @@ lc__digest_memory(const char *path, const void *bytes, uint64_t size,
 static lc_status
 as_damage(lc_status status)
 {
-	lc_error error = *lc_last_error();
-
-	if (status != LC_NOT_FOUND && status != LC_INVALID)
-		return status;
-	error.status = LC_CORRUPT;
-	return lc__error_raise(&error);
+	return status == LC_NOT_FOUND || status == LC_INVALID ?
+	    lc__error_as(LC_CORRUPT) : status;
 }
 
 lc_status
