@@ -41,6 +41,7 @@ print_frames(const struct lc__ingest_result *result)
 		printf("  (%llu frames as they were stored before)",
 		    (unsigned long long)state->reused);
 	putchar('\n');
+	some_line("  16 bits made 8", state->reduced);
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
 		snprintf(name, sizeof(name), "  %s",
 		    lc__reject_name((enum lc__reject)i));

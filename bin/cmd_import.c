@@ -24,6 +24,7 @@ static const char *bits;
 static uint64_t max_record = 2ull << 30;
 static int layout;
 static int keep_alpha;
+static int elements;
 static uint64_t max_pixels = LC__IMAGE_MAX_PIXELS;
 static const char *files_from;
 static int null;
@@ -32,6 +33,9 @@ static int strict;
 static int keep_going;
 static uint64_t threads = 0;
 static int dry_run;
+
+/* Images of 16 bits that became u8; the threads that decode count them. */
+static _Atomic uint64_t reduced;
 
 static const char *const formats[] = {
 	NULL, "lmdb", "mds", "npy", "npz", "safetensors", "webdataset"
@@ -56,6 +60,9 @@ static struct opt options[] = {
 	    .help = "shape of an image: channels first (what export wants) or last" },
 	{ "", "keep-alpha", OPT_FLAG, &keep_alpha,
 	    .help = "keep an image's transparency as a channel" },
+	{ "", "dtype", OPT_CHOICE, &elements, .value = "u8|u16|f32",
+	    .help = "of an image's samples: u8 keeps the upper 8 of 16 bits, u16 all of "
+	    "them and v * 257 of 8, f32 is from 0 to 1" },
 	{ "", "max-pixels", OPT_COUNT, &max_pixels, .value = "N", .least = 1,
 	    .help = "refuse images of more pixels" },
 	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
@@ -97,6 +104,7 @@ show_tally(const struct importing *import, double seconds)
 		jw_count(&json, "skipped", import->skipped);
 		jw_count(&json, "bad", import->bad);
 		jw_count(&json, "unreadable", import->unreadable);
+		jw_count(&json, "reduced", reduced);
 		jw_count(&json, "bytes", import->bytes);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
@@ -197,6 +205,17 @@ check_id_field(const struct containers *containers)
 	    sizeof(spelling)));
 }
 
+static void
+tell_reduced(void)
+{
+	char images[40], spelling[80];
+
+	if (reduced > 0)
+		report_note("%s of 16 bits became u8; %s u16 keeps all bits",
+		    count_human(reduced, "image", images, sizeof(images)), opt_spelling(options, &elements,
+		    cmd_import.name, spelling, sizeof(spelling)));
+}
+
 static int
 import_all(struct importing *import, const struct operands *operands)
 {
@@ -214,6 +233,7 @@ import_all(struct importing *import, const struct operands *operands)
 	/* Also when interrupted: what has been put is good, and stays. */
 	status = module_close(import->cache, status);
 	seconds = progress_end();
+	tell_reduced();
 	show_tally(import, seconds);
 	return status;
 }
@@ -226,7 +246,8 @@ fill_how(struct lc__incoming_how *how)
 
 	*how = (struct lc__incoming_how) {
 		.images = { .layout = layout ? LC__IMAGE_HWC : LC__IMAGE_CHW,
-		    .keep_alpha = keep_alpha, .max_pixels = max_pixels },
+		    .keep_alpha = keep_alpha, .max_pixels = max_pixels,
+		    .elements = (enum lc__image_elements)elements, .reduced = &reduced },
 		.raw = raw, .raw_dtype = LC__NPY_ANY_DTYPE, .id = id_field,
 		.limit = max_record
 	};
@@ -285,10 +306,10 @@ const struct command cmd_import = {
 	.operands = "MODULE PATH...",
 	.summary = "store .npy files, images and files of other systems",
 	.text =
-	    "Stores every PATH: a .npy file, a JPEG or a PNG image, which "
-	    "becomes a tensor of u8; what a file is, its first bytes tell. In a "
-	    "directory it takes all files named .npy, .jpg, .jpeg or .png, and "
-	    "those of the directories in it, in byte order; names that begin "
+	    "Stores every PATH: a .npy file, or a JPEG, PNG, WebP or TIFF image, which "
+	    "becomes a tensor of --dtype; what a file is, its first bytes tell. In a "
+	    "directory it takes all files named .npy, .jpg, .jpeg, .png, .webp, .tif or "
+	    ".tiff, and those of the directories in it, in byte order; names that begin "
 	    "with a dot are passed over. @LIST is a file with a path a line.\n"
 	    "A PATH may also be a file or a directory of many records: .npz, "
 	    "safetensors, a WebDataset shard, a directory of MDS, an LMDB "

@@ -195,7 +195,7 @@ read_open_file(struct imagesizes *sizes, const struct lc__infile *file)
 		return tell_image(sizes, file);
 	if (text[strspn(text, " \t\r\n")] == '{')
 		return open_objects(sizes, file);
-	(void)lc__error(LC_INVALID, 0, "%s: neither a JPEG, a PNG nor JSON lines",
+	(void)lc__error(LC_INVALID, 0, "%s: neither an image nor JSON lines",
 	    file->path);
 	return pass_over(sizes);
 }

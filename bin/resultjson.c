@@ -10,6 +10,7 @@ result_counts(struct json *json, const struct lc__ingest_state *state)
 	jw_count(json, "frames_done", state->frames_done);
 	jw_count(json, "samples", state->samples);
 	jw_count(json, "reused", state->reused);
+	jw_count(json, "reduced", state->reduced);
 	jw_open(json, "rejected", '{');
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
 		if (state->rejected[i] > 0)

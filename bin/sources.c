@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/image_name.h"
 #include "entries.h"
 #include "pattern.h"
 #include "report.h"
@@ -46,13 +47,10 @@ append(struct sources *sources, char *path, size_t below)
 static bool
 has_known_extension(const char *name)
 {
-	static const char *const known[] = { ".npy", ".jpg", ".jpeg", ".png" };
 	const char *dot = strrchr(name, '.');
 
-	for (size_t i = 0; dot && i < sizeof(known) / sizeof(known[0]); i++)
-		if (strcasecmp(dot, known[i]) == 0)
-			return true;
-	return false;
+	return lc__is_image_name(name, strlen(name)) ||
+	    (dot != NULL && strcasecmp(dot, ".npy") == 0);
 }
 
 static int add_directory(struct sources *sources, const char *dir, size_t below);

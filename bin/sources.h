@@ -25,7 +25,7 @@ struct sources {
 };
 
 /**
- * Append a file, or all .npy, .jpg, .jpeg and .png files below a directory in
+ * Append a file, or all .npy files and images below a directory in
  * byte order. Reports what cannot be read; an exit status. A file whose kind the system
  * does not tell is appended: who reads it reports it.
  */

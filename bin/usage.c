@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "etl/image.h"
+#include "json.h"
 #include "lmdbcache.h"
 #include "report.h"
 #include "settings.h"
@@ -192,10 +194,27 @@ usage_full(const struct command *command)
 int
 usage_version(void)
 {
-	if (settings.json)
-		printf("{\"version\":\"%s\",\"json\":%d}\n", lc_version(),
-		    JSON_VERSION);
-	else
-		printf("cachex %s\n", lc_version());
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "version", lc_version());
+		jw_count(&json, "json", JSON_VERSION);
+		jw_open(&json, "images", '[');
+	} else {
+		printf("cachex %s\nimages:", lc_version());
+	}
+	for (int i = LC__IMAGE_NONE + 1; i < LC__IMAGE_TYPES; i++) {
+		if (lc__image_formats[i].built && settings.json)
+			jw_text(&json, NULL, lc__image_formats[i].name);
+		else if (lc__image_formats[i].built)
+			printf(" %s", lc__image_formats[i].name);
+	}
+	if (settings.json) {
+		jw_close(&json, ']');
+		jw_end_line(&json);
+	} else {
+		putchar('\n');
+	}
 	return EXIT_DONE;
 }

@@ -13,6 +13,8 @@ ENGINE = -fsanitize=fuzzer
 LDFLAGS =
 PKG_CONFIG = pkg-config
 packages = lmdb liblz4 libxxhash jansson libcrypto libpng libjpeg libarchive sqlite3 expat
+packages += $(shell sed -n 's/^.define HAVE_LIBWEBP 1/libwebp/p; s/^.define HAVE_LIBTIFF 1/libtiff-4/p' \
+	$(CONFIG)/config.h)
 msgpack := $(shell $(PKG_CONFIG) --exists msgpack-c && echo msgpack-c || echo msgpack)
 pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(packages) $(msgpack))
 LIBS := $(shell $(PKG_CONFIG) --libs $(packages) $(msgpack)) -lm -ldl -pthread

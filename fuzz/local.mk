@@ -44,10 +44,11 @@ libfuzz_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
 fuzz_cppflags = $(AM_CPPFLAGS) -I$(srcdir)/fuzz
 fuzz_ldadd = libfuzz.la libmigrate.la libfill.la libproduce.la libexchange.la liblabels.la \
 	libetl.la libfiles.la libcore.la
-fuzz_seeds_SOURCES = fuzz/seeds.c t/made_tar.c t/made_tar.h $(made_image) t/need.c t/need.h
+fuzz_seeds_SOURCES = fuzz/seeds.c t/made_tar.c t/made_tar.h $(made_image) $(made_tiff) t/need.c t/need.h
 fuzz_seeds_CPPFLAGS = $(fuzz_cppflags)
-fuzz_seeds_CFLAGS = $(image_cflags) $(LMDB_CFLAGS)
+fuzz_seeds_CFLAGS = $(tiff_cflags) $(LMDB_CFLAGS)
 fuzz_seeds_LDADD = $(fuzz_ldadd) librun.la libcore.la $(CHECK_LIBS) $(PNG_LIBS) $(JPEG_LIBS) \
+	$(TIFF_LIBS) $(WEBP_LIBS) \
 	$(LMDB_LIBS)
 
 fuzz_replay_answer_SOURCES = fuzz/targets/answer.c

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "../t/made_image.h"
+#include "../t/made_tiff.h"
 #include "../t/made_tar.h"
 #include "../t/run.h"
 #include "base/bytes.h"
@@ -244,6 +245,28 @@ make_images(struct lc__buf *png)
 		choice = (unsigned char)(i * 13 | 8);
 		save("image", name, &choice, 1, file.data, file.size);
 	}
+	for (int i = 0; i < TIFF_ROWS; i++) {
+		file.size = 0;
+		if (!make_tiff(&tiff_rows[i], 17, 5, (unsigned)(i % 8 + 1), 1 + i % 7 / 6, &file))
+			break;
+		snprintf(name, sizeof(name), "tiff%d", i);
+		choice = (unsigned char)(i * 11 | 8);
+		save("image", name, &choice, 1, file.data, file.size);
+	}
+	for (int i = 0; i < 4; i++) {
+		const size_t n = make_exif(exif, i % 2 == 0, (unsigned)(i % 8 + 1));
+
+		file.size = 0;
+		if (i == 0 ? !make_webp_lossy(17, 5, &file) :
+		    !make_webp(17, 5, i == 2 ? 4 : 3, i == 1 ? NULL : exif, n, &file))
+			break;
+		snprintf(name, sizeof(name), "webp%d", i);
+		choice = (unsigned char)(i * 13 | 8);
+		save("image", name, &choice, 1, file.data, file.size);
+	}
+	file.size = 0;
+	if (make_tiff_jpeg(false, 17, 5, &file))
+		save("image", "tiffjpeg", &choice, 1, file.data, file.size);
 	lc__buf_free(&file);
 }
 

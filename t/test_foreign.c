@@ -588,7 +588,7 @@ expect_corrupt(void *file, const char *key)
 	lc__loaded_free(&loaded);
 }
 
-static const char no_file[] = "neither .npy nor a JPEG or PNG image";
+static const char no_file[] = "neither .npy nor a JPEG, PNG, WebP or TIFF image";
 
 /* What belongs to the set and is no file does not keep the others back. */
 START_TEST(records)

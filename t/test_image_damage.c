@@ -97,7 +97,7 @@ START_TEST(sniffing)
 	ck_assert_int_eq(lc__image_sniff("\x89PNG\r\n\x1a\n", 8), LC__IMAGE_PNG);
 	ck_assert_int_eq(lc__image_sniff("\x89PNG\r\n\x1a\n", 7), LC__IMAGE_NONE);
 	ck_assert_int_eq(lc__image_sniff("", 0), LC__IMAGE_NONE);
-	check_refused(&file, NULL, LC_INVALID, "x: neither JPEG nor PNG");
+	check_refused(&file, NULL, LC_INVALID, "x: neither JPEG, PNG, WebP nor TIFF");
 }
 END_TEST
 

@@ -544,11 +544,11 @@ static const struct {
 	    LA), false, false, LC__IMAGE_HWC, 0, "image 0: an image of 1 x 1 with 1 bytes" },
 	{ "list[pil]", B(LIST("\0")), false, false, LC__IMAGE_HWC, 0, "[]" },
 	{ "list[png]", B(LIST("\1") "\3\0\0\0abc"), false, false, LC__IMAGE_HWC, 0,
-	    "image 0: neither .npy nor a JPEG or PNG image" },
+	    "image 0: neither .npy nor a JPEG, PNG, WebP or TIFF image" },
 	{ "list[jpeg]", B(LIST("\1") "\4\0\0\0abc"), false, false, LC__IMAGE_HWC, 0,
 	    "a list whose elements do not fill it" },
 	{ "jpeg_array", B("\1\0\0\0\3\0\0\0abc"), false, false, LC__IMAGE_HWC, 0,
-	    "image 0: neither .npy nor a JPEG or PNG image" },
+	    "image 0: neither .npy nor a JPEG, PNG, WebP or TIFF image" },
 #undef B
 };
 

@@ -228,11 +228,11 @@ START_TEST(not_loaded)
 	}
 	made_tar_end(&tar);
 	expect_every(&tar, &plain, 2,
-	    "0 ! unsupported: '0.xyz': neither .npy nor a JPEG or PNG image\n"
+	    "0 ! unsupported: '0.xyz': neither .npy nor a JPEG, PNG, WebP or TIFF image\n"
 	    "1\n"
-	    "2 ! unsupported: '2.xyz': neither .npy nor a JPEG or PNG image\n"
+	    "2 ! unsupported: '2.xyz': neither .npy nor a JPEG, PNG, WebP or TIFF image\n"
 	    "3\n"
-	    "4 ! unsupported: '4.xyz': neither .npy nor a JPEG or PNG image\n");
+	    "4 ! unsupported: '4.xyz': neither .npy nor a JPEG, PNG, WebP or TIFF image\n");
 }
 END_TEST
 
@@ -305,13 +305,13 @@ static const struct {
 	{ "a.PICKLE", "x", "! unsupported: 'a.PICKLE': pickled data, which runs as a "
 	    "program, is never loaded", false },
 	{ "a.x.pkl", "x", "{\"x\":{\"pkl\":{\"$bytes\":\"eA==\"}}}", true },
-	{ "a.npy", "x", "! unsupported: 'a.npy': neither .npy nor a JPEG or PNG image",
+	{ "a.npy", "x", "! unsupported: 'a.npy': neither .npy nor a JPEG, PNG, WebP or TIFF image",
 	    false },
 	{ "a.npz", "x", "! corrupt: 'a.npz': ", false },
 	{ "a.jpg", PNG, "! corrupt: 'a.jpg': PNG: ", false },
 	{ "a.jpg", PNG, "{\"$bytes\":\"iVBORw0KGgo=\"}", true },
 	{ "a.x.jpg", PNG, "{\"x\":{\"jpg\":{\"$bytes\":\"iVBORw0KGgo=\"}}}", true },
-	{ "a.mp4", "", "! unsupported: 'a.mp4': neither .npy nor a JPEG or PNG image",
+	{ "a.mp4", "", "! unsupported: 'a.mp4': neither .npy nor a JPEG, PNG, WebP or TIFF image",
 	    false },
 	{ "a.mp4", "", "{\"$bytes\":\"\"}", true },
 	{ "a.", "x", "{\"$bytes\":\"eA==\"}", true },

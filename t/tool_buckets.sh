@@ -97,8 +97,8 @@ check "bad files" 3 cachex buckets --assign bad pipe missing set/f10.png
 is "others are assigned" "$(cut -f 1 "$out")" "bad/f2.jpg
 set/f10.png"
 is "each is reported" "$(sed 's/\(bad\/short.png\): .*/\1: …/' "$err")" \
-"cachex: buckets: bad/a.png: neither a JPEG, a PNG nor JSON lines
-cachex: buckets: bad/empty.jpg: neither a JPEG, a PNG nor JSON lines
+"cachex: buckets: bad/a.png: neither an image nor JSON lines
+cachex: buckets: bad/empty.jpg: neither an image nor JSON lines
 cachex: buckets: bad/short.png: …
 cachex: buckets: pipe: is no regular file
 cachex: buckets: missing: No such file or directory"

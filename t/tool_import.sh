@@ -152,7 +152,7 @@ check "-v" 0 cachex import -v m in/b.npy
 is "says what is stored" "$(cat "$err")" "cachex: import: in/b.npy: u8[3] as 'b'"
 check "--json" 0 cachex import m in --json
 is "JSON" "$(sed 's/"seconds":[0-9.e+-]*/"seconds":N/' "$out")" \
-	'{"stored":7,"skipped":0,"bad":0,"unreadable":0,"bytes":31,"seconds":N,"dry_run":false}'
+	'{"stored":7,"skipped":0,"bad":0,"unreadable":0,"reduced":0,"bytes":31,"seconds":N,"dry_run":false}'
 check "--progress" 0 cachex import m in --progress
 also "prints a line at the end" grep -Eq '^import: 7 of 7, 31 B, [0-9.]+ .*B/s$' "$err"
 for j in 1 2 7; do

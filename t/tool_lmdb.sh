@@ -76,10 +76,10 @@ is "stands for it" "$(summary)" "40 good, 0 skipped, 0 bad"
 check "housekeeping" 3 cachex import keeping keeping
 is "is bad, the rest is stored" "$(summary)" "4 stored, 0 skipped, 4 bad"
 is "each is named" "$(cat "$err")" \
-"cachex: import: keeping: '__keys__': neither .npy nor a JPEG or PNG image
-cachex: import: keeping: '__len__': neither .npy nor a JPEG or PNG image
+"cachex: import: keeping: '__keys__': neither .npy nor a JPEG, PNG, WebP or TIFF image
+cachex: import: keeping: '__len__': neither .npy nor a JPEG, PNG, WebP or TIFF image
 cachex: import: keeping: 'labels': a named table, no value
-cachex: import: keeping: 'num-samples': neither .npy nor a JPEG or PNG image"
+cachex: import: keeping: 'num-samples': neither .npy nor a JPEG, PNG, WebP or TIFF image"
 check "raw" 3 cachex import raw keeping --raw
 is "keeps what it is not" "$(summary)" "7 stored, 0 skipped, 1 bad"
 is "as bytes" "$(cachex get raw num-samples --json)" \

@@ -120,9 +120,10 @@ for flag in -h --help; do
 done
 check "version" 0 cachex --version
 also "version has three numbers" grep -Eqx 'cachex [0-9]+\.[0-9]+\.[0-9]+' "$out"
+also "and the images that are read" grep -Eqx 'images: JPEG PNG( WebP)?( TIFF)?' "$out"
 check "version as JSON" 0 cachex --version --json
 also "version as JSON names the output's version" \
-	grep -Eqx '\{"version":"[0-9.]+","json":1\}' "$out"
+	grep -Eqx '\{"version":"[0-9.]+","json":1,"images":\["JPEG","PNG"(,"WebP")?(,"TIFF")?\]\}' "$out"
 
 wrong_usage "a date that is none" \
 	"cachex: ls: SOURCE_DATE_EPOCH: not a number of seconds: 'today'" \

@@ -28,7 +28,7 @@ for format in ustar pax gnu v7; do
 	check "tar --format=$format" 3 cachex import $format $format.tar
 	is "$format: what it did" "$(summary)" "3 stored, 0 skipped, 1 bad"
 	is "$format: the bad one" "$(cat "$err")" \
-		"cachex: import: $format.tar: '3.xyz': neither .npy nor a JPEG or PNG image"
+		"cachex: import: $format.tar: '3.xyz': neither .npy nor a JPEG, PNG, WebP or TIFF image"
 	is "$format: the records" "$(cachex dump $format)" \
 "{\"format\":2,\"id\":\"1\",\"value\":\"café\"}
 {\"format\":2,\"id\":\"2\",\"value\":{\"mask\":{\"\$tensor\":\"u8[3,1,2]\",\"data\":\"AQQCBQMG\"}}}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JPEG and PNG files: etl/image*.c, etl/exif.c, etl/transform.c, which are our use of
- * libjpeg and libpng. Input: options, then a file. */
+/* Image files: etl/image*.c, etl/exif.c, etl/transform.c, which are our use of libjpeg,
+ * libpng, libwebp and libtiff. Input: options, then a file. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -39,7 +39,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct lc__image_options options = {
 		.layout = choice & 1 ? LC__IMAGE_CHW : LC__IMAGE_HWC,
 		.keep_alpha = choice & 2, .ignore_orientation = choice & 4,
-		.max_pixels = MAX_PIXELS
+		.max_pixels = MAX_PIXELS,
+		.elements = (enum lc__image_elements)((choice >> 4) % 3)
 	};
 	struct lc__transformed probed;
 	lc_tensor tensor;
@@ -48,7 +49,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)!lc__image_probe(file, left, "f", &probed);
 	(void)lc__exif_orientation(file, left);
 	if (lc__image_decode(file, left, "f", &options, &tensor) == LC_OK) {
-		fuzz_require(tensor.nbytes <= (uint64_t)MAX_PIXELS * 4);
+		fuzz_require(tensor.nbytes <= (uint64_t)MAX_PIXELS * 4 * 4);
 		fuzz_touch_tensor(&tensor);
 		lc_tensor_free(&tensor);
 	}

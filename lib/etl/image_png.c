@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PNG by libpng: the only module that includes <png.h>. */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +87,8 @@ find_orientation(const unsigned char *bytes, size_t size)
 	return 1;
 }
 
-/* To 8-bit grey or RGB, with alpha where it is wanted. */
+/* To grey or RGB, with alpha where it is wanted; of 8 bits, or of 16 where the file has
+ * them and they are wanted. */
 static void
 choose_transforms(struct reader *reader)
 {
@@ -98,7 +100,10 @@ choose_transforms(struct reader *reader)
 		png_set_palette_to_rgb(png);
 	if (type == PNG_COLOR_TYPE_GRAY)
 		png_set_expand_gray_1_2_4_to_8(png);
-	png_set_strip_16(png);
+	if (!reader->sink->keep_deep)
+		png_set_strip_16(png);
+	else if (htole16(1) == 1)
+		png_set_swap(png);
 	if (!reader->sink->keep_alpha)
 		png_set_strip_alpha(png);
 	else if (key)
@@ -176,6 +181,7 @@ read_image(struct reader *reader, unsigned orientation)
 	picture.width = picture.stored_width = png_get_image_width(png, reader->info);
 	picture.height = picture.stored_height =
 	    png_get_image_height(png, reader->info);
+	picture.deep = png_get_bit_depth(png, reader->info) == 16;
 	return_if_error(lc__sink_check(reader->sink, picture.width, picture.height));
 	/* For the channels that come out libpng would make room for a row: 6 GiB of
 	 * 2^31 pixels. */

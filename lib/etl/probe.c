@@ -34,5 +34,6 @@ lc__image_probe(const void *bytes, size_t size, const char *name,
 	out->stored_width = probe.picture.stored_width;
 	out->stored_height = probe.picture.stored_height;
 	out->orientation = probe.picture.orientation;
+	out->deep = probe.picture.deep;
 	return LC_OK;
 }

@@ -15,12 +15,13 @@ plan_steps(struct lc__raster *r, unsigned orientation)
 	const bool turned = lc__turns[orientation].turned;
 	const bool planes = r->options->layout == LC__IMAGE_CHW;
 	const ptrdiff_t width = turned ? r->height : r->width;
-	const ptrdiff_t pixel = planes ? 1 : (ptrdiff_t)r->channels;
+	const ptrdiff_t element = r->element;
+	const ptrdiff_t pixel = element * (planes ? 1 : (ptrdiff_t)r->channels);
 	const ptrdiff_t row = width * pixel;
 
 	r->step_x = turned ? row : pixel;
 	r->step_y = turned ? pixel : row;
-	r->step_c = planes ? (ptrdiff_t)r->width * r->height : 1;
+	r->step_c = element * (planes ? (ptrdiff_t)r->width * r->height : 1);
 	r->origin = 0;
 	if (lc__turns[orientation].back_x) {
 		r->origin += (ptrdiff_t)(r->width - 1) * r->step_x;
@@ -41,7 +42,7 @@ allocate(struct lc__raster *r, unsigned orientation)
 	const uint64_t hwc[3] = { height, width, r->channels };
 	const uint64_t chw[3] = { r->channels, height, width };
 
-	return_if_error(lc_tensor_init(&r->tensor, LC_U8, 3,
+	return_if_error(lc_tensor_init(&r->tensor, lc__image_dtype(r->options->elements), 3,
 	    r->options->layout == LC__IMAGE_CHW ? chw : hwc, NULL));
 	r->tensor.data = aligned_alloc(64, lc__round_up(r->tensor.nbytes, 64));
 	if (r->tensor.data == NULL)
@@ -60,6 +61,9 @@ begin(struct lc__sink *sink, const struct lc__picture *picture)
 	raster->width = picture->width;
 	raster->height = picture->height;
 	raster->channels = picture->channels;
+	raster->deep = picture->deep && sink->keep_deep;
+	raster->reduced = picture->deep && !sink->keep_deep;
+	raster->element = (unsigned)lc_dtype_size(lc__image_dtype(raster->options->elements));
 	plan_steps(raster, orientation);
 	return allocate(raster, orientation);
 }
@@ -123,6 +127,20 @@ store_band(const struct lc__raster *r, uint8_t *to, const uint8_t *from,
 		    r->width - x < side ? r->width - x : side, rows);
 }
 
+/* Elements of more than a byte, in any direction. */
+static void
+store_wide(const struct lc__raster *r, uint8_t *to, const uint8_t *row)
+{
+	const uint16_t *deep = (const void *)row;
+	size_t i = 0;
+
+	for (uint32_t x = 0; x < r->width; x++)
+		for (unsigned c = 0; c < r->channels; c++, i++)
+			lc__image_put(r->options->elements, r->deep ? deep[i] : row[i],
+			    r->deep ? 65535 : 255,
+			    to + (ptrdiff_t)x * r->step_x + (ptrdiff_t)c * r->step_c);
+}
+
 static void
 store(struct lc__sink *sink, uint32_t y, uint32_t rows, const uint8_t *pixels,
     size_t stride)
@@ -133,6 +151,12 @@ store(struct lc__sink *sink, uint32_t y, uint32_t rows, const uint8_t *pixels,
 	uint8_t *to = (uint8_t *)raster->tensor.data + raster->origin +
 	    (ptrdiff_t)y * raster->step_y;
 
+	if (raster->element > 1) {
+		for (uint32_t i = 0; i < rows; i++)
+			store_wide(raster, to + (ptrdiff_t)i * raster->step_y,
+			    pixels + i * stride);
+		return;
+	}
 	if (!straight) {
 		store_band(raster, to, pixels, stride, rows);
 		return;
@@ -150,6 +174,7 @@ lc__raster_init(struct lc__raster *raster, const struct lc__image_options *optio
 		.sink = {
 			.max_pixels = options->max_pixels,
 			.keep_alpha = options->keep_alpha,
+			.keep_deep = options->elements != LC__IMAGE_U8,
 			.band = band,
 			.begin = begin,
 			.rows = store,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A decoded image as a tensor: rows come in, its bytes go out. */
+/* A decoded image as a tensor: rows come in, elements go out. */
 #ifndef LC_ETL_RASTER_H
 #define LC_ETL_RASTER_H
 
@@ -10,7 +10,10 @@ struct lc__raster {
 	struct lc__sink sink;   /* first: for the decoders */
 	const struct lc__image_options *options;
 	uint32_t width, height; /* as the file has them, before turning */
-	unsigned channels;      /* 1 to 4, one byte each */
+	unsigned channels;      /* 1 to 4 */
+	bool deep;              /* samples that come in have 16 bits */
+	bool reduced;           /* their lower 8 bits were dropped */
+	unsigned element;       /* bytes of one that goes out */
 	lc_tensor tensor;       /* its data is malloc'ed, 64-byte aligned */
 	ptrdiff_t origin;       /* where the file's first sample goes */
 	ptrdiff_t step_x;       /* bytes to the file's next column, */

@@ -120,6 +120,7 @@ plan_geometry(struct stream *s, const struct lc__picture *picture)
 
 	s->done.stored_width = picture->stored_width;
 	s->done.stored_height = picture->stored_height;
+	s->done.deep = picture->deep;
 	s->done.orientation = t->ignore_orientation ? 1 : picture->orientation;
 	turned = lc__turns[s->done.orientation].turned;
 	lc__geometry_plan(t->fit,

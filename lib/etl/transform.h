@@ -36,6 +36,7 @@ struct lc__transformed {
 	struct lc__geometry geometry; /* of the upright picture */
 	uint32_t stored_width, stored_height; /* as the file has it */
 	unsigned orientation;   /* EXIF's, 1 to 8; 1 if ignored */
+	bool deep;              /* the file has 16 bits a sample, of which 8 were used */
 	uint64_t decode_ns, resize_ns;
 };
 

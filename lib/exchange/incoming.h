@@ -11,7 +11,7 @@
 
 /** How what is found becomes values. */
 struct lc__incoming_how {
-	struct lc__image_options images; /* JPEG and PNG */
+	struct lc__image_options images; /* how they are decoded */
 	bool raw;          /* keep images and unknown members as bytes, not as tensors */
 	int raw_dtype;     /* what raw bits in .npy files are; LC__NPY_ANY_DTYPE */
 	const char *id;    /* the field that has the cache_id (MDS); NULL for the format's

@@ -14,7 +14,7 @@ no_memory(void)
 	return lc__error(LC_NO_MEMORY, 0, "out of memory");
 }
 
-/* JPEG or PNG. */
+/* An image file. */
 static lc_status
 load_file(const void *bytes, size_t size, const struct lc__incoming_how *how,
     struct lc__loaded *loaded, lc_value **out)
@@ -37,18 +37,19 @@ check_pixels(const struct lc__mds_pixels *pixels, const struct lc__image_options
 	return LC_OK;
 }
 
-/* Rows of pixels into the order of a layout; channels behind the kept ones are alpha. */
+/* Rows of pixels into the order of a layout; channels after the kept ones are alpha. */
 static void
 arrange(const struct lc__mds_pixels *pixels, uint32_t kept,
-    enum lc__image_layout layout, unsigned char *out)
+    const struct lc__image_options *how, unsigned char *out)
 {
+	const size_t element = lc_dtype_size(lc__image_dtype(how->elements));
 	const unsigned char *from = pixels->data;
 	const size_t count = (size_t)pixels->width * pixels->height;
 
 	for (size_t i = 0; i < count; i++, from += pixels->channels)
 		for (uint32_t c = 0; c < kept; c++)
-			out[layout == LC__IMAGE_CHW ? c * count + i : i * kept + c] =
-			    from[c];
+			lc__image_put(how->elements, from[c], 255, out + element *
+			    (how->layout == LC__IMAGE_CHW ? c * count + i : i * kept + c));
 }
 
 static lc_status
@@ -67,12 +68,13 @@ load_pixels(const void *bytes, size_t size, const struct lc__incoming_how *how,
 	shape[0] = how->images.layout == LC__IMAGE_CHW ? kept : pixels.height;
 	shape[1] = how->images.layout == LC__IMAGE_CHW ? pixels.height : pixels.width;
 	shape[2] = how->images.layout == LC__IMAGE_CHW ? pixels.width : kept;
-	data = malloc(size + 1);
+	/* Pixels are a part of the size bytes, and an element has 4 bytes at most. */
+	data = calloc(size + 1, 4);
 	if (data == NULL)
 		return no_memory();
 	return_if_error(lc__loaded_own(loaded, data));
-	arrange(&pixels, kept, how->images.layout, data);
-	return_if_error(lc_tensor_init(&tensor, LC_U8, 3, shape, data));
+	arrange(&pixels, kept, &how->images, data);
+	return_if_error(lc_tensor_init(&tensor, lc__image_dtype(how->images.elements), 3, shape, data));
 	*out = lc_value_tensor(&tensor);
 	return *out != NULL ? LC_OK : no_memory();
 }

@@ -12,14 +12,8 @@ lc__payload_kind_of(const void *bytes, size_t size)
 {
 	if (size >= sizeof(MAGIC) - 1 && memcmp(bytes, MAGIC, sizeof(MAGIC) - 1) == 0)
 		return LC__PAYLOAD_NPY;
-	switch (lc__image_sniff(bytes, size)) {
-	case LC__IMAGE_JPEG:
-		return LC__PAYLOAD_JPEG;
-	case LC__IMAGE_PNG:
-		return LC__PAYLOAD_PNG;
-	default:
-		return LC__PAYLOAD_OTHER;
-	}
+	return lc__image_sniff(bytes, size) != LC__IMAGE_NONE ? LC__PAYLOAD_IMAGE :
+	    LC__PAYLOAD_OTHER;
 }
 
 static lc_status
@@ -56,7 +50,7 @@ lc__payload_load(struct lc__buf *bytes, const struct lc__incoming_how *how,
 	} else if (kind == LC__PAYLOAD_OTHER) {
 		lc__buf_free(bytes);
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "neither .npy nor a JPEG or PNG image");
+		    "neither .npy nor a JPEG, PNG, WebP or TIFF image");
 	} else {
 		return_if_error(load_image(bytes, how, out, &tensor));
 	}

@@ -6,15 +6,13 @@
 #include "exchange/incoming.h"
 
 /** What bytes are. */
-enum lc__payload_kind {
-	LC__PAYLOAD_OTHER, LC__PAYLOAD_NPY, LC__PAYLOAD_JPEG, LC__PAYLOAD_PNG
-};
+enum lc__payload_kind { LC__PAYLOAD_OTHER, LC__PAYLOAD_NPY, LC__PAYLOAD_IMAGE };
 
 /** By its first bytes. */
 enum lc__payload_kind lc__payload_kind_of(const void *bytes, size_t size);
 
 /**
- * A .npy file, JPEG or PNG as a tensor; with how->raw images as bytes, and anything
+ * A .npy file or an image as a tensor; with how->raw images as bytes, and anything
  * else too, which otherwise is LC_UNSUPPORTED. Takes @p bytes over, which are empty
  * afterwards in any case.
  * @param out   memory of the tensor goes here; its value is not touched

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/image_name.h"
 
 #define GROUP "bucket_"
 
@@ -171,7 +172,7 @@ lc__shard_list_read(const char *path, struct lc__shard_list *out)
 static lc_status
 has_single_files(const char *path, bool *out)
 {
-	static const char *const suffixes[] = { ".npy", ".jpg", ".jpeg", ".png", NULL };
+	static const char *const suffixes[] = { ".npy", NULL };
 	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
 	lc_status status = LC_OK;
@@ -181,7 +182,8 @@ has_single_files(const char *path, bool *out)
 	*out = false;
 	while (!*out && (status = lc__next_entry(dir, path, &entry)) == LC_OK &&
 	    entry != NULL)
-		*out = is_visible(entry) && ends_with(entry->d_name, suffixes);
+		*out = is_visible(entry) && (ends_with(entry->d_name, suffixes) ||
+		    lc__is_image_name(entry->d_name, strlen(entry->d_name)));
 	closedir(dir);
 	return status;
 }

@@ -224,6 +224,7 @@ static const char *
 extension_of_bytes(const struct lc__wds_file *file, const char *path)
 {
 	const enum lc__wds_type type = lc__wds_type_of(path);
+	enum lc__image_type image;
 	const void *bytes = NULL;
 	size_t size = 0;
 
@@ -233,14 +234,8 @@ extension_of_bytes(const struct lc__wds_file *file, const char *path)
 		    type == LC__WDS_PICKLE ? "" : "bin";
 	if (lc_value_as_bytes(file->value, &bytes, &size) != LC_OK)
 		return "bin";
-	switch (lc__payload_kind_of(bytes, size)) {
-	case LC__PAYLOAD_JPEG:
-		return "jpg";
-	case LC__PAYLOAD_PNG:
-		return "png";
-	default:
-		return "bin";
-	}
+	image = lc__image_sniff(bytes, size);
+	return image != LC__IMAGE_NONE ? lc__image_formats[image].extension : "bin";
 }
 
 /* What is put behind the part's path; "" for nothing. */

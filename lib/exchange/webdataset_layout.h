@@ -4,7 +4,7 @@
  *
  *   a tensor             KEY.npy, a part of a value KEY.PATH.npy
  *   a string             KEY.txt, KEY.PATH.txt
- *   bytes                KEY.jpg or KEY.png if they are such, otherwise KEY.bin; a part
+ *   bytes                KEY.jpg, .png, .webp or .tif if they are such an image, otherwise KEY.bin; a part
  *                        KEY.PATH as they are, with .bin behind what reads as a type
  *   other plain data     KEY.json, KEY.PATH.json; also maps that hold neither tensors
  *                        nor bytes

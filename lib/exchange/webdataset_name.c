@@ -10,6 +10,7 @@ static const struct {
 } types[] = {
 	{ "npy", LC__WDS_NPY }, { "npz", LC__WDS_NPZ },
 	{ "jpg", LC__WDS_IMAGE }, { "jpeg", LC__WDS_IMAGE }, { "png", LC__WDS_IMAGE },
+	{ "webp", LC__WDS_IMAGE }, { "tif", LC__WDS_IMAGE }, { "tiff", LC__WDS_IMAGE },
 	{ "txt", LC__WDS_TEXT }, { "text", LC__WDS_TEXT },
 	{ "transcript", LC__WDS_TEXT },
 	{ "json", LC__WDS_JSON }, { "jsn", LC__WDS_JSON },

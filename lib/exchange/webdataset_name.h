@@ -13,7 +13,7 @@
 enum lc__wds_type {
 	LC__WDS_OTHER,
 	LC__WDS_NPY,
-	LC__WDS_IMAGE,   /* jpg, jpeg, png */
+	LC__WDS_IMAGE,   /* jpg, jpeg, png, webp, tif, tiff */
 	LC__WDS_TEXT,    /* txt, text, transcript */
 	LC__WDS_JSON,    /* json, jsn */
 	LC__WDS_INTEGER, /* cls, cls2, class, count, index, inx, id */

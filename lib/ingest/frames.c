@@ -169,6 +169,7 @@ count(struct lc__ingesting *b, const struct lc__made *made)
 		return LC_OK;
 	}
 	b->state->samples++;
+	b->state->reduced += s->deep;
 	return lc__samples_add(&b->samples, made->number, s);
 }
 

@@ -8,9 +8,11 @@
 #include "base/fileio.h"
 #include "etl/transform.h"
 
-/* Most headers stand within the first of these; all do within the second. */
+/* Most headers are within the first of these; those of JPEG and PNG are within the second.
+ * TIFF and WebP may have theirs, or a part of it, at the end of the file. */
 #define HEAD ((size_t)256 << 10)
 #define LONG_HEAD ((size_t)16 << 20)
+#define ALL ((size_t)1 << 30)
 
 static lc_status
 read_head(const struct lc__infile *file, size_t size, struct lc__buf *buf,
@@ -36,15 +38,19 @@ lc__header_read(const struct lc__infile *file, struct lc__buf *buf,
     struct lc__header *out)
 {
 	const size_t end = (size_t)file->st.st_size;
-	const size_t all = end < LONG_HEAD ? end : LONG_HEAD;
 	struct lc__transformed seen;
+	enum lc__image_type type;
 	lc_status status;
+	size_t most;
 	bool turned;
 
-	for (size_t size = all < HEAD ? all : HEAD;; size = all) {
+	for (size_t size = end < HEAD ? end : HEAD;; size = most) {
 		return_if_error(read_head(file, size, buf, out));
 		status = lc__image_probe(buf->data, buf->size, file->path, &seen);
-		if (status == LC_OK || size == all)
+		type = lc__image_sniff(buf->data, buf->size);
+		most = type == LC__IMAGE_TIFF || type == LC__IMAGE_WEBP ? ALL : LONG_HEAD;
+		most = end < most ? end : most;
+		if (status == LC_OK || size >= most)
 			break;
 	}
 	if (status != LC_OK)

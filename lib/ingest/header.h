@@ -15,7 +15,7 @@ struct lc__header {
 
 /**
  * Read no more of the file than its header needs: 256 KiB, or 16 MiB where metadata
- * are that long.
+ * are that long, or a whole TIFF or WebP file where they are at its end.
  * @param buf  scratch memory, used again for the next file
  * @return LC_OK; as lc__image_probe(); LC_IO.
  */

@@ -35,6 +35,8 @@ struct lc__ingest_state {
 	uint64_t frames, frames_done;   /* to look at; looked at */
 	uint64_t samples;               /* accepted */
 	uint64_t reused;                /* of frames_done: unchanged since an earlier run */
+	uint64_t reduced;               /* of samples: their images have 16 bits, of which
+	                                   the upper 8 were used */
 	uint64_t rejected[LC__REJECTS]; /* by reason */
 	uint64_t bytes_read, bytes_stored, bytes_exported, bytes_to_export;
 	uint64_t ns[LC__PHASES];        /* of all threads together */

@@ -74,6 +74,7 @@ note_geometry(struct lc__sample *s, const struct lc__transformed *seen)
 	s->width = g->source_width;
 	s->height = g->source_height;
 	s->orientation = seen->orientation;
+	s->deep = seen->deep;
 	s->target_width = g->target_width;
 	s->target_height = g->target_height;
 	s->scale[0] = g->to_width / g->from_width;
@@ -186,6 +187,7 @@ take_pixels(struct lc__maker *maker, struct lc__made *made,
 	const struct lc__sample *old = &made->kept.sample;
 	const bool turned = old->orientation > 4;
 	struct lc__transformed seen = { .orientation = old->orientation,
+		.deep = old->deep,
 		.stored_width = turned ? old->height : old->width,
 		.stored_height = turned ? old->width : old->height };
 	const size_t size = (size_t)3 * old->target_width * old->target_height;

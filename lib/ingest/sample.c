@@ -106,6 +106,8 @@ set_geometry(lc_value *about, const struct lc__sample *s)
 {
 	set_pair(about, "size", (uint64_t[2]){ s->width, s->height });
 	set_number(about, "orientation", s->orientation);
+	if (s->deep)
+		set_number(about, "bits", 16);
 	set_pair(about, "target",
 	    (uint64_t[2]){ s->target_width, s->target_height });
 	set_floats(about, "scale", s->scale);
@@ -261,6 +263,7 @@ read_sample(struct reading *in, struct lc__sample *s)
 	s->width = small_at(in, "size.0");
 	s->height = small_at(in, "size.1");
 	s->orientation = small_at(in, "orientation");
+	s->deep = lc_value_find(in->map, "bits") != NULL;
 	s->target_width = small_at(in, "target.0");
 	s->target_height = small_at(in, "target.1");
 	for (size_t axis = 0; axis < 2; axis++) {

@@ -36,6 +36,7 @@ struct lc__sample {
 	uint64_t frame_id;
 	uint32_t width, height;  /* of the upright source image */
 	unsigned orientation;    /* that made it upright, EXIF's */
+	bool deep;               /* the image has 16 bits a sample, of which 8 were used */
 	uint32_t target_width, target_height;
 	double scale[2], offset[2]; /* target = source * scale + offset, x and y */
 	uint64_t boxes_total;    /* in the label */

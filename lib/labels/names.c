@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/image_name.h"
+
 bool
 lc__name_has(const char *name, const char *extension)
 {
@@ -17,8 +19,7 @@ lc__name_has(const char *name, const char *extension)
 bool
 lc__name_is_image(const char *name)
 {
-	return lc__name_has(name, ".jpg") || lc__name_has(name, ".jpeg") ||
-	    lc__name_has(name, ".png");
+	return lc__is_image_name(name, strlen(name));
 }
 
 const char *

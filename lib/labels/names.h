@@ -7,7 +7,7 @@
 
 /** True for "x.json" and "x.JSON" with @p extension ".json", not for ".json". */
 bool lc__name_has(const char *name, const char *extension);
-/** True for .jpg, .jpeg and .png in any case. */
+/** As lc__is_image_name(). */
 bool lc__name_is_image(const char *name);
 /** What stands behind the last slash. */
 const char *lc__name_base(const char *path);

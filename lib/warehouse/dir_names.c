@@ -14,9 +14,9 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash128.h"
+#include "base/image_name.h"
 
-static const char *const extensions[] = { ".jpg", ".jpeg", ".png", ".json", ".txt",
-	".xml", ".yaml", ".yml" };
+static const char *const extensions[] = { ".json", ".txt", ".xml", ".yaml", ".yml" };
 
 static lc_status
 no_memory(void)
@@ -29,7 +29,7 @@ matters(const char *name, size_t size, bool directory)
 {
 	if (size == 0 || name[0] == '.')
 		return false;
-	if (directory)
+	if (directory || lc__is_image_name(name, size))
 		return true;
 	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
 		const size_t n = strlen(extensions[i]);
