@@ -5,6 +5,7 @@
  * there: words, files or dirs; each other line is a word, a tab, what it means.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -165,6 +166,30 @@ offer_modules(const char *typed)
 	return status;
 }
 
+/* The next module of a join, "a+b+". */
+static int
+offer_joined(const char *typed)
+{
+	struct list modules = { 0 };
+	const int status = module_list(&modules, 0, NULL);
+	const size_t before = (size_t)(strrchr(typed, '+') + 1 - typed);
+
+	puts("words");
+	for (size_t i = 0; i < modules.count; i++) {
+		const char *name = (const char *)modules.items[i].data;
+		char *word = malloc(before + strlen(name) + 1);
+
+		if (word == NULL)
+			break;
+		memcpy(word, typed, before);
+		strcpy(word + before, name);
+		offer(word, "", typed);
+		free(word);
+	}
+	list_free(&modules);
+	return status;
+}
+
 /* A module, or a path: what has a slash is one, as is what no module begins with. */
 static int
 offer_sources(const char *typed)
@@ -173,6 +198,10 @@ offer_sources(const char *typed)
 	const int status = module_list(&modules, 0, NULL);
 	bool found = *typed == '\0';
 
+	if (strchr(typed, '+') != NULL && strchr(typed, '/') == NULL) {
+		list_free(&modules);
+		return offer_joined(typed);
+	}
 	for (size_t i = 0; i < modules.count; i++)
 		found = found || begins(modules.items[i].data, typed);
 	list_free(&modules);

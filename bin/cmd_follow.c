@@ -81,7 +81,7 @@ run(int argc, char **argv)
 
 	(void)argc;
 	told.module = argv[0];
-	if (streaming_is_path(argv[0]))
+	if (streaming_is_path(argv[0]) || streaming_is_join(argv[0]))
 		return no_module();
 	status = streaming_open(&streaming, argv[0], &order, opts.verify);
 	if (status != EXIT_DONE)

@@ -262,6 +262,8 @@ run(int argc, char **argv)
 	(void)argc;
 	if (show != NULL && compare)
 		return report_usage("--show is of one order, --compare of several");
+	if (streaming_is_join(argv[0]))
+		return report_usage("%s: a join; plan its modules one by one", argv[0]);
 	if (status == EXIT_DONE)
 		status = streaming_open(&streaming, argv[0], &order, true);
 	if (status != EXIT_DONE)

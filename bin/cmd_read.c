@@ -20,6 +20,7 @@ static struct opt options[] = {
 	{ "", "split", OPT_CHOICE, &split, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
 	STREAMOPTS_ORDER(order),
+	STREAMOPTS_JOIN(order),
 	STREAMOPTS_MIX(order),
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
 	    .help = "only these batches, counted from 0, or so many at most" },
@@ -114,7 +115,8 @@ const struct command cmd_read = {
 	    "Reads the examples of SOURCE, batch by batch, in an order that is a "
 	    "function of the options alone: R readers together read what one reads. "
 	    "SOURCE is a module, or a path (with a slash) of a shard, of a directory "
-	    "of shards or of a warehouse. An example is a record, or with --window "
+	    "of shards or of a warehouse; a+b+c is a join: each record of module a with those "
+	    "of b and c that have its cache_id. An example is a record, or with --window "
 	    "so many units of the concatenation of all.\n"
 	    "It prints a line an example: batch, example, epoch, with --window the "
 	    "length, with --mix the source, and the cache_id. --npy writes the tensors "
@@ -125,7 +127,8 @@ const struct command cmd_read = {
 	    "cachex read faces --shuffle block --seed 7 --batch 64\n"
 	    "cachex read faces --reader 1/4 --npy batches\n"
 	    "cachex read tokens --window 1024 --frames --token-file t.token | train\n"
-	    "cachex read warehouse/current/ --batches 0-9 --json",
+	    "cachex read warehouse/current/ --batches 0-9 --json\n"
+	    "cachex read dinov3+vae_latents+t5_hidden --frames | train",
 	.completes = "s",
 	.least = 1,
 	.most = 1,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "module.h"
 #include "report.h"
@@ -45,12 +46,116 @@ look_up(struct streaming_source *s)
 	return EXIT_NO;
 }
 
+/* ---- modules joined by cache_id ---------------------------------------------------- */
+
+bool
+streaming_is_join(const char *name)
+{
+	return !streaming_is_path(name) && strchr(name, '+') != NULL &&
+	    access(name, F_OK) != 0;
+}
+
+/* Open the modules of "a+b+c": the first one is the source's own. */
 static int
-open_source(struct streaming_source *s, const lc_source_options *how)
+open_modules(struct streaming_source *s, char *names, lc_join *modules, size_t n)
+{
+	char *rest = names;
+
+	for (size_t i = 0; i < n; i++) {
+		lc_cache **cache = i == 0 ? &s->cache : &s->partners[i - 1];
+		int status;
+
+		modules[i].name = strsep(&rest, "+");
+		status = module_open(modules[i].name, cache);
+		if (status != EXIT_DONE)
+			return status;
+		modules[i].cache = *cache;
+		s->n_partners = i;
+	}
+	return EXIT_DONE;
+}
+
+/* What is left out is said once, before the first batch. */
+static int
+tell_dropped(const struct streaming_source *s, const lc_join *modules)
+{
+	lc_source_info info = { .struct_size = sizeof(info) };
+	struct lc__buf text = { 0 };
+	lc_status status = lc_source_info_get(s->source, &info);
+
+	for (size_t i = 1; status == LC_OK && i <= s->n_partners; i++) {
+		uint64_t missing = 0;
+
+		status = lc_source_missing(s->source, i, &missing);
+		if (status == LC_OK && missing > 0)
+			lc__buf_printf(&text, "%s%llu missing in %s",
+			    text.size > 0 ? ", " : "",
+			    (unsigned long long)missing, modules[i].name);
+	}
+	if (status == LC_OK && info.dropped > 0)
+		report_note("%s: %llu of %llu records are left out: %.*s", s->name,
+		    (unsigned long long)info.dropped,
+		    (unsigned long long)(info.dropped + info.records),
+		    (int)text.size, text.size > 0 ? (const char *)text.data : "");
+	lc__buf_free(&text);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
+/* Partners are missing; what can be done about it. */
+static int
+report_missing(void)
+{
+	report_error("%s; --missing drop leaves such records out",
+	    lc_last_error()->text);
+	return EXIT_DATA;
+}
+
+static int
+open_join(struct streaming_source *s, const lc_source_options *how,
+    lc_missing missing)
+{
+	char *names = strdup(s->name);
+	lc_join *modules;
+	lc_status opened;
+	size_t n = 1;
+	int status;
+
+	for (const char *at = s->name; *at != '\0'; at++)
+		n += *at == '+';
+	modules = calloc(n, sizeof(*modules));
+	s->partners = calloc(n, sizeof(lc_cache *));
+	if (names == NULL || modules == NULL || s->partners == NULL) {
+		free(names);
+		free(modules);
+		return report_errno("memory");
+	}
+	status = open_modules(s, names, modules, n);
+	if (status == EXIT_DONE) {
+		opened = lc_source_open_join(modules, n, missing, how, &s->source);
+		if (opened == LC_OK)
+			status = tell_dropped(s, modules);
+		else if (opened == LC_SCHEMA)
+			status = report_missing();
+		else
+			status = report_argument(opened);
+	}
+	free(names);
+	free(modules);
+	return status;
+}
+
+/* ---- any source -------------------------------------------------------------------- */
+
+static int
+open_source(struct streaming_source *s, const lc_source_options *how,
+    lc_missing missing)
 {
 	lc_status opened;
-	const int status = look_up(s);
+	int status;
 
+	if (streaming_is_join(s->name))
+		return open_join(s, how, missing);
+	status = look_up(s);
 	if (status != EXIT_DONE)
 		return status;
 	if (s->cache == NULL) {
@@ -112,7 +217,8 @@ streaming_open(struct streaming *out, const char *first,
 	how.length_field = opts->length;
 	status = read_names(out, first, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
-		status = open_source(&out->sources[i], &how);
+		status = open_source(&out->sources[i], &how,
+		    (lc_missing)opts->missing);
 	if (status != EXIT_DONE)
 		return streaming_close(out, status);
 	return EXIT_DONE;
@@ -143,6 +249,9 @@ streaming_close(struct streaming *streaming, int status)
 		lc_source_close(s->source);
 		if (s->cache != NULL)
 			status = module_close(s->cache, status);
+		for (size_t k = 0; k < s->n_partners; k++)
+			status = module_close(s->partners[k], status);
+		free(s->partners);
 		free(s->name);
 	}
 	free(streaming->sources);

@@ -10,7 +10,9 @@
 /** One source. */
 struct streaming_source {
 	char *name;       /* as it was given */
-	lc_cache *cache;  /* NULL for shards */
+	lc_cache *cache;  /* NULL for shards; of a join, the first module's */
+	lc_cache **partners; /* of a join: the handles of the others */
+	size_t n_partners;
 	lc_source *source;
 };
 
@@ -23,10 +25,13 @@ struct streaming {
 /** Is it a path outright, and no name of a module? */
 bool streaming_is_path(const char *name);
 
+/** Is it several modules, "a+b", and no file of that name? */
+bool streaming_is_join(const char *name);
+
 /**
  * Open the first source and those that --mix names. A name with a slash is a path,
  * of shards or of a directory of them; others are modules, and paths where there is
- * no such module. Reports; an exit status.
+ * no such module; "a+b+c" is a join of modules. Reports; an exit status.
  */
 int streaming_open(struct streaming *out, const char *first,
     const struct streamopts *opts, bool verify);

@@ -18,6 +18,7 @@ struct streamopts {
 	const char *epochs;     /* a number or "inf"; NULL: what the order has */
 	uint64_t limit;         /* examples in all, 0 for no limit */
 	const char *length;     /* path of the length field; NULL: the module's own */
+	int missing;            /* lc_missing, of joins */
 	struct opt_list mix;    /* "SOURCE[=WEIGHT]" behind the first source */
 	uint64_t weight;        /* of the first source */
 	uint64_t mixture_block; /* examples in which the shares are exact */
@@ -62,6 +63,12 @@ struct streamopts {
 	    "--idealised and --mix" }, \
 	{ "", "limit", OPT_COUNT, &(o).limit, .value = "N", \
 	    .help = "examples in all; 0 for no limit" }
+
+/** Several modules as one. */
+#define STREAMOPTS_JOIN(o) \
+	{ "", "missing", OPT_CHOICE, &(o).missing, .value = "refuse|drop", \
+	    .help = "what becomes of records that lack a partner in a join: an error, or " \
+	    "they are left out and counted" }
 
 /** Mixtures of several sources. */
 #define STREAMOPTS_MIX(o) \

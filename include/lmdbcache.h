@@ -1626,6 +1626,8 @@ typedef struct lc_source_info {
 	int final;            /**< nothing will come behind them: all inputs are finished,
 	                           or it was opened at a generation; shards always */
 	int has_lengths;      /**< there is a length field */
+	uint64_t dropped;     /**< records of the first module that are left out of a join; 0
+	                           of other sources */
 } lc_source_info;
 
 /**
@@ -1650,6 +1652,65 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
  */
 LC_API LC_CHECKED lc_status lc_source_open_shards(const char *path,
     const lc_source_options *options, lc_source **out);
+
+/** One module of a join. */
+typedef struct lc_join {
+	const char *name;  /**< what its fields begin with: its module_id, or any other name
+	                        that no other module of the join has */
+	lc_cache *cache;   /**< handle, to be closed after the source */
+} lc_join;
+
+/** What becomes of records that lack a partner. */
+typedef enum lc_missing {
+	LC_MISSING_REFUSE = 0, /**< the join is not opened; the error counts them */
+	LC_MISSING_DROP = 1    /**< they are left out, and counted */
+} lc_missing;
+
+/** "refuse", "drop"; NULL for anything else. */
+LC_API const char *lc_missing_name(lc_missing missing);
+LC_API LC_CHECKED lc_status lc_missing_parse(const char *name, lc_missing *out);
+
+/**
+ * Open several modules as one source: each record of the first module with the records
+ * of the others that have its cache_id. Records of the others that the first does not
+ * have are not read.
+ *
+ * The first module gives the chunks and the order. A field is called "name.path", and
+ * "name" where a module's record is one tensor; dots and backslashes in a name are
+ * escaped by a backslash. Streams over a join are as over its first module: the same
+ * for any number of readers, and tokens go on.
+ *
+ * A join stands on the commit of each module that was the newest when it was opened,
+ * does not grow, and counts as final. It holds a snapshot of each of the other modules,
+ * as a view does, until it is closed. Opening reads all cache_ids of the first module
+ * and looks each one up in the others, about a microsecond a record and module; with
+ * LC_MISSING_DROP it remembers up to 3 bytes a record. So what is left out is known
+ * before the first batch, and stays the same.
+ *
+ * The uuid of lc_source_info is made of the uuids and names of all modules, and the
+ * prefix_hash covers where their records are: a token is LC_OTHER_CACHE with other
+ * modules, names or another order of modules, and LC_CHANGED if a record of any of them
+ * was replaced, deleted or moved by a compaction since. Modules that only grew do no
+ * harm, except with LC_MISSING_DROP if a missing partner came.
+ *
+ * @param modules  @p n of them, 1 at least; borrowed for the call, their handles longer
+ * @param missing  what becomes of records that lack a partner
+ * @param options  of the first module; length_field begins with its name; NULL for the
+ *                 defaults
+ * @return LC_OK; LC_INVALID for two modules of one name, or a length field of another
+ * module than the first; LC_SCHEMA if partners are missing and refused, with their
+ * numbers; else as lc_source_open_module().
+ */
+LC_API LC_CHECKED lc_status lc_source_open_join(const lc_join *modules, size_t n,
+    lc_missing missing, const lc_source_options *options, lc_source **out);
+
+/**
+ * How many records of the first module the module @p i of a join lacks, 0 for the
+ * first one itself.
+ * @return LC_OK; LC_INVALID if the source is no join of so many modules.
+ */
+LC_API LC_CHECKED lc_status lc_source_missing(const lc_source *source, size_t i,
+    uint64_t *out);
 
 /** What the source stands on. @p out->struct_size must be set. */
 LC_API LC_CHECKED lc_status lc_source_info_get(const lc_source *source,

@@ -101,6 +101,12 @@ lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
 	return cursor->kind->read(cursor, record, fields, n, tensors, id);
 }
 
+lc_status
+lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id)
+{
+	return cursor->kind->name(cursor, record, id);
+}
+
 void
 lc__cursor_forget(struct lc__cursor *cursor)
 {

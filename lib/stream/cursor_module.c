@@ -458,9 +458,19 @@ fields_of(struct lc__cursor *cursor, uint64_t number, char ***names, size_t *n)
 	return lc__record_fields(&c->reader, c->snapshot, &record, names, n);
 }
 
+static lc_status
+name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id)
+{
+	struct lc__record record;
+
+	return_if_error(parse(of(cursor), number, &record));
+	*id = record.id;
+	return LC_OK;
+}
+
 static const struct lc__cursor_kind module_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_record,
-	fields_of, forget, free_cursor
+	fields_of, forget, free_cursor, name_of
 };
 
 lc_status

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "format/twh1_row.h"
 #include "stream/cursor_fields.h"
 #include "stream/cursor_hints.h"
 #include "stream/source_shards.h"
@@ -206,6 +207,28 @@ fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 	    names, n);
 }
 
+/* In the sample's metadata row. */
+static lc_status
+name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id)
+{
+	const struct shards_cursor *c = of(cursor);
+	const struct lc__twh1 *t = &c->shard->twh1;
+	struct lc__twh1_row row = { .ndim = 0 };
+	lc_id bytes;
+
+	*id = (lc_id){ NULL, 0 };
+	if (record >= c->row.records)
+		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
+		    c->shard->path, (unsigned long long)record);
+	if (t->rows == NULL)
+		return LC_OK;
+	if (!lc__twh1_row_at(t, record, &bytes) ||
+	    !lc__twh1_row_decode(bytes, &row))
+		return lc__wshard_bad_row(c->shard, record);
+	*id = row.cache_id;
+	return LC_OK;
+}
+
 static void
 free_cursor(struct lc__cursor *cursor)
 {
@@ -214,7 +237,7 @@ free_cursor(struct lc__cursor *cursor)
 
 static const struct lc__cursor_kind shards_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_sample,
-	fields_of, forget, free_cursor
+	fields_of, forget, free_cursor, name_of
 };
 
 lc_status

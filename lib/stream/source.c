@@ -84,7 +84,8 @@ cut(lc_source *source, struct lc__layout *layout, uint64_t generation,
 		return lc__error(LC_CHANGED, 0, "%s: is at generation %llu, not at "
 		    "%llu", source->name, (unsigned long long)info->generation,
 		    (unsigned long long)generation);
-	return_if_error(source->kind->chunks_at(layout, generation, &chunks));
+	return_if_error(source->kind->chunks_at(source, layout, generation,
+	    &chunks));
 	return lc__layout_cut(layout, chunks, generation, out);
 }
 

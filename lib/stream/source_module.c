@@ -82,11 +82,13 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 
 /* Chunks up to the one of that number, which with inputs is their number. */
 static lc_status
-chunks_at(struct lc__layout *layout, uint64_t generation, uint64_t *chunks)
+chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
+    uint64_t *chunks)
 {
 	const lc_source_info *info = lc__layout_info(layout);
 	uint64_t low = 0, high = info->chunks;
 
+	(void)source;
 	/* So it is of plain puts that have each number once. */
 	if (info->generation == info->chunks) {
 		*chunks = generation;

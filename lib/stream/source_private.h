@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A source as its kinds see it: modules and shards. */
+/* A source as its kinds see it: modules, shards and joins. */
 #ifndef LC_STREAM_SOURCE_PRIVATE_H
 #define LC_STREAM_SOURCE_PRIVATE_H
 
@@ -20,8 +20,8 @@ struct lc__source_kind {
 	lc_status (*newest)(lc_source *source, struct lc__layout *old,
 	    struct lc__layout **out);
 	/** How many chunks of a layout are of @p generation, below its own. */
-	lc_status (*chunks_at)(struct lc__layout *layout, uint64_t generation,
-	    uint64_t *chunks);
+	lc_status (*chunks_at)(lc_source *source, struct lc__layout *layout,
+	    uint64_t generation, uint64_t *chunks);
 	/** A number that changes when newest() may give another layout. */
 	lc_status (*commit)(lc_source *source, uint64_t *out);
 	/** Has everybody left who could add to it? */
@@ -74,6 +74,7 @@ struct lc__cursor_kind {
 	    char ***names, size_t *n);
 	void (*forget)(struct lc__cursor *cursor);
 	void (*free)(struct lc__cursor *cursor);
+	lc_status (*name)(struct lc__cursor *cursor, uint64_t record, lc_id *id);
 };
 
 struct lc__cursor {

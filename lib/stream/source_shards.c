@@ -128,8 +128,10 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 }
 
 static lc_status
-chunks_at(struct lc__layout *layout, uint64_t generation, uint64_t *chunks)
+chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
+    uint64_t *chunks)
 {
+	(void)source;
 	(void)layout;
 	*chunks = generation;
 	return LC_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words for how streams shuffle and how readers share. */
+/* The words for how streams shuffle, how readers share, and what joins miss. */
 #include "base/error.h"
 #include "base/words.h"
 
@@ -10,6 +10,9 @@ static const char *const shuffles[] = {
 static const char *const splits[] = {
 	[LC_SPLIT_STRIDED] = "strided", [LC_SPLIT_CONTIGUOUS] = "contiguous",
 	NULL
+};
+static const char *const missings[] = {
+	[LC_MISSING_REFUSE] = "refuse", [LC_MISSING_DROP] = "drop", NULL
 };
 
 const char *
@@ -41,5 +44,22 @@ lc_split_parse(const char *name, lc_split *out)
 
 	return_if_error(lc__word_parse("split", splits, name, &i));
 	*out = (lc_split)i;
+	return LC_OK;
+}
+
+const char *
+lc_missing_name(lc_missing missing)
+{
+	return lc__word(missings, (unsigned)missing);
+}
+
+lc_status
+lc_missing_parse(const char *name, lc_missing *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("way to treat missing partners", missings,
+	    name, &i));
+	*out = (lc_missing)i;
 	return LC_OK;
 }

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cursors over joins: one of the first source, and look-ups in the partners. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "stream/cursor_record.h"
+#include "stream/source_join.h"
+
+/** Where each field of a reader goes. */
+struct route {
+	const char *const *fields; /* that it is about */
+	size_t n;                  /* of them */
+	const char **paths;        /* in the records, sorted by module; malloc'ed */
+	size_t *slots;             /* of each path: which field it is */
+	size_t *ends;              /* of each module: behind its last path */
+	lc_tensor *tensors;        /* of each path */
+};
+
+struct join_cursor {
+	struct lc__cursor base;
+	struct lc__join_source *join;
+	struct lc__cursor *first;
+	const struct lc__selection *kept; /* of the chunk; NULL: all of it */
+	struct lc__record_reader *readers; /* of the partners */
+	struct route route;
+};
+
+struct join_pin {
+	struct lc__pin pin;
+	struct lc__pin *first;
+	size_t n;
+	struct lc__blocks decoded[]; /* of the partners */
+};
+
+static struct join_cursor *
+of(struct lc__cursor *cursor)
+{
+	return (struct join_cursor *)cursor;
+}
+
+static const struct join_cursor *
+of_const(const struct lc__cursor *cursor)
+{
+	return (const struct join_cursor *)cursor;
+}
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+}
+
+/* ---- standing: the partners' snapshots stay while the source is open --------------- */
+
+static lc_status
+begin(struct lc__cursor *cursor)
+{
+	return lc__cursor_begin(of(cursor)->first);
+}
+
+static void
+drop_decoded(struct join_cursor *c)
+{
+	for (size_t i = 0; i < c->join->n; i++)
+		lc__blocks_drop(&c->readers[i].decoded);
+}
+
+static void
+end(struct lc__cursor *cursor)
+{
+	drop_decoded(of(cursor));
+	lc__cursor_end(of(cursor)->first);
+}
+
+static void
+forget(struct lc__cursor *cursor)
+{
+	drop_decoded(of(cursor));
+	lc__cursor_forget(of(cursor)->first);
+}
+
+static void
+drop_pin(struct lc__pin *pin)
+{
+	struct join_pin *p = (struct join_pin *)pin;
+
+	for (size_t i = 0; i < p->n; i++)
+		lc__blocks_free(&p->decoded[i]);
+	lc__pin_drop(p->first);
+	free(p);
+}
+
+static lc_status
+pin(struct lc__cursor *cursor, struct lc__pin **out)
+{
+	struct join_cursor *c = of(cursor);
+	const size_t n = c->join->n;
+	struct join_pin *p = malloc(sizeof(*p) + n * sizeof(p->decoded[0]));
+	lc_status status;
+
+	if (p == NULL) {
+		end(cursor);
+		return no_memory();
+	}
+	status = lc__cursor_pin(c->first, &p->first);
+	if (status != LC_OK) {
+		drop_decoded(c);
+		free(p);
+		return status;
+	}
+	p->pin.drop = drop_pin;
+	p->pin.bytes = sizeof(*p) + n * sizeof(p->decoded[0]) +
+	    lc__pin_bytes(p->first);
+	p->n = n;
+	for (size_t i = 0; i < n; i++) {
+		p->decoded[i] = c->readers[i].decoded;
+		memset(&c->readers[i].decoded, 0, sizeof(c->readers[i].decoded));
+		p->pin.bytes += lc__blocks_bytes(&p->decoded[i]);
+	}
+	*out = &p->pin;
+	return LC_OK;
+}
+
+/* ---- in a chunk: the records that are kept are counted ------------------------------- */
+
+static lc_status
+go(struct lc__cursor *cursor, uint64_t position)
+{
+	struct join_cursor *c = of(cursor);
+	struct lc__layout_row row;
+
+	return_if_error(lc__layout_row(cursor->layout, position, &row));
+	return_if_error(lc__cursor_go(c->first, row.ordinal));
+	c->kept = c->join->kept[row.ordinal];
+	lc__cursor_counts(c->first, &cursor->hits, &cursor->misses);
+	return LC_OK;
+}
+
+/* The number that a record has in the first source's chunk. */
+static uint64_t
+number_of(const struct join_cursor *c, uint64_t record)
+{
+	return c->kept == NULL ? record : lc__selection_at(c->kept, record);
+}
+
+static uint64_t
+units(const struct lc__cursor *cursor, uint64_t record)
+{
+	const struct join_cursor *c = of_const(cursor);
+
+	return lc__cursor_units(c->first, number_of(c, record));
+}
+
+static lc_status
+find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
+    uint64_t *before)
+{
+	struct join_cursor *c = of(cursor);
+	uint64_t size;
+
+	if (c->kept == NULL)
+		return lc__cursor_find(c->first, unit, record, before);
+	if (unit >= c->kept->sum)
+		return lc__error(LC_NOT_FOUND, 0, "%s: the chunk has no unit %llu",
+		    c->join->source.name, (unsigned long long)unit);
+	lc__selection_find(c->kept, unit, record, before);
+	while ((size = units(cursor, *record)) <= unit - *before) {
+		*before += size;
+		++*record;
+	}
+	return LC_OK;
+}
+
+static void
+willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
+{
+	struct join_cursor *c = of(cursor);
+	uint64_t from, last;
+
+	if (c->kept == NULL) {
+		lc__cursor_willneed(c->first, first, n);
+		return;
+	}
+	if (n > c->kept->n - first)
+		n = c->kept->n - first;
+	if (n == 0)
+		return;
+	from = number_of(c, first);
+	last = number_of(c, first + n - 1);
+	lc__cursor_willneed(c->first, from, last - from + 1);
+}
+
+static const unsigned char *
+place(const struct lc__cursor *cursor, uint64_t record)
+{
+	const struct join_cursor *c = of_const(cursor);
+
+	return lc__cursor_place(c->first, number_of(c, record));
+}
+
+static uint64_t
+stored(const struct lc__cursor *cursor, uint64_t record)
+{
+	const struct join_cursor *c = of_const(cursor);
+
+	return lc__cursor_stored(c->first, number_of(c, record));
+}
+
+static lc_status
+name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id)
+{
+	struct join_cursor *c = of(cursor);
+
+	return lc__cursor_name(c->first, number_of(c, record), id);
+}
+
+/* ---- which module has a field --------------------------------------------------------- */
+
+static const char *
+module_name(const struct lc__join_source *join, size_t module)
+{
+	return module == 0 ? join->name : join->partners[module - 1].name;
+}
+
+static void
+free_route(struct route *route)
+{
+	free(route->paths);
+	free(route->slots);
+	free(route->ends);
+	free(route->tensors);
+	memset(route, 0, sizeof(*route));
+}
+
+/* The paths of each module's fields, one module after another. */
+static lc_status
+sort_fields(const struct lc__join_source *join, struct route *route)
+{
+	size_t at = 0;
+
+	for (size_t m = 0; m <= join->n; m++) {
+		for (size_t i = 0; i < route->n; i++) {
+			const char *path = lc__join_field(module_name(join, m),
+			    route->fields[i]);
+
+			if (path == NULL)
+				continue;
+			route->paths[at] = path;
+			route->slots[at++] = i;
+		}
+		route->ends[m] = at;
+	}
+	for (size_t i = 0; at < route->n; i++) {
+		size_t m = 0;
+
+		while (m <= join->n && lc__join_field(module_name(join, m),
+		    route->fields[i]) == NULL)
+			m++;
+		if (m > join->n)
+			return lc__error(LC_SCHEMA, 0, "%s: field %s begins with none "
+			    "of these modules", join->source.name,
+			    route->fields[i]);
+	}
+	return LC_OK;
+}
+
+/* The paths of a module are remembered by their array, so other ones get another array
+ * before that is freed. */
+static lc_status
+make_route(struct join_cursor *c, const char *const *fields, size_t n)
+{
+	struct route route = { .fields = fields, .n = n };
+	lc_status status;
+
+	route.paths = calloc(n + 1, sizeof(*route.paths));
+	route.slots = calloc(n + 1, sizeof(*route.slots));
+	route.ends = calloc(c->join->n + 1, sizeof(*route.ends));
+	route.tensors = calloc(n + 1, sizeof(*route.tensors));
+	status = route.paths == NULL || route.slots == NULL ||
+	    route.ends == NULL || route.tensors == NULL ? no_memory() :
+	    sort_fields(c->join, &route);
+	if (status != LC_OK) {
+		free_route(&route);
+		return status;
+	}
+	free_route(&c->route);
+	c->route = route;
+	return LC_OK;
+}
+
+/* ---- records ---------------------------------------------------------------------------- */
+
+/* A record that was there when the join was opened, in the same snapshot. */
+static lc_status
+find_partner(const struct join_cursor *c, struct lc__join_partner *partner,
+    lc_id id, struct lc__lookup *out)
+{
+	const lc_status status = lc__join_find(partner, id, out);
+
+	if (status != LC_NOT_FOUND)
+		return status;
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: has another cache_id than when "
+	    "the join was opened", c->join->source.name,
+	    lc__quote_id(id.data, id.size));
+}
+
+/* With the schema known, the snapshot is not asked any more. */
+static bool
+is_planned(const struct lc__record_reader *reader, const struct lc__record *record,
+    const char *const *fields, size_t n)
+{
+	const struct lc__field_plan *plan =
+	    &reader->plans[record->schema % LC__FIELD_PLANS];
+
+	return plan->schema != NULL && plan->id == record->schema &&
+	    plan->fields == fields && plan->n == n;
+}
+
+/* Comparing checksums and decoding take long: other threads look up meanwhile. */
+static lc_status
+read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths,
+    size_t n, lc_tensor *tensors)
+{
+	struct lc__join_partner *partner = &c->join->partners[i];
+	struct lc__record_reader *reader = &c->readers[i];
+	struct lc__lookup lookup;
+	lc_status status;
+
+	pthread_mutex_lock(&partner->lock);
+	status = find_partner(c, partner, id, &lookup);
+	if (status == LC_OK && !is_planned(reader, &lookup.record, paths, n)) {
+		status = lc__record_read(reader, partner->snapshot,
+		    &lookup.record, paths, n, tensors);
+		pthread_mutex_unlock(&partner->lock);
+		return status;
+	}
+	pthread_mutex_unlock(&partner->lock);
+	return status != LC_OK ? status : lc__record_read(reader,
+	    partner->snapshot, &lookup.record, paths, n, tensors);
+}
+
+static lc_status
+read_record(struct lc__cursor *cursor, uint64_t number,
+    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+{
+	struct join_cursor *c = of(cursor);
+	struct route *route = &c->route;
+
+	if (route->fields != fields || route->n != n || route->ends == NULL)
+		return_if_error(make_route(c, fields, n));
+	return_if_error(lc__cursor_read(c->first, number_of(c, number),
+	    route->paths, route->ends[0], route->tensors, id));
+	for (size_t i = 0; i < c->join->n; i++) {
+		const size_t from = route->ends[i], count = route->ends[i + 1] - from;
+
+		if (count > 0)
+			return_if_error(read_partner(c, i, *id, route->paths + from,
+			    count, route->tensors + from));
+	}
+	for (size_t i = 0; i < n; i++)
+		tensors[route->slots[i]] = route->tensors[i];
+	return LC_OK;
+}
+
+/* ---- the fields of a record ---------------------------------------------------------------- */
+
+struct naming {
+	char **names; /* malloc'ed, and each too */
+	size_t n;
+};
+
+static void
+free_names(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* Takes the names of a module's fields over, and gives them the module's. */
+static lc_status
+add_names(struct naming *all, const char *module, char **names, size_t n)
+{
+	char **more = realloc(all->names, (all->n + n + 1) * sizeof(*more));
+	lc_status status = LC_OK;
+
+	if (more == NULL) {
+		free_names(names, n);
+		return no_memory();
+	}
+	all->names = more;
+	for (size_t i = 0; i < n && status == LC_OK; i++) {
+		const bool whole = strcmp(names[i], ".") == 0;
+		const size_t size = strlen(module) + strlen(names[i]) + 2;
+		char *name = malloc(size);
+
+		if (name == NULL) {
+			status = no_memory();
+			break;
+		}
+		snprintf(name, size, "%s%s%s", module, whole ? "" : ".",
+		    whole ? "" : names[i]);
+		all->names[all->n++] = name;
+	}
+	free_names(names, n);
+	return status;
+}
+
+static lc_status
+partner_fields(struct join_cursor *c, size_t i, lc_id id, char ***names, size_t *n)
+{
+	struct lc__join_partner *partner = &c->join->partners[i];
+	struct lc__lookup lookup;
+	lc_status status;
+
+	pthread_mutex_lock(&partner->lock);
+	status = find_partner(c, partner, id, &lookup);
+	if (status == LC_OK)
+		status = lc__record_fields(&c->readers[i], partner->snapshot,
+		    &lookup.record, names, n);
+	pthread_mutex_unlock(&partner->lock);
+	return status;
+}
+
+static lc_status
+all_fields(struct join_cursor *c, uint64_t number, struct naming *all)
+{
+	char **names;
+	size_t n;
+	lc_id id;
+
+	return_if_error(lc__cursor_fields(c->first, number, &names, &n));
+	return_if_error(add_names(all, c->join->name, names, n));
+	return_if_error(lc__cursor_name(c->first, number, &id));
+	for (size_t i = 0; i < c->join->n; i++) {
+		return_if_error(partner_fields(c, i, id, &names, &n));
+		return_if_error(add_names(all, c->join->partners[i].name, names, n));
+	}
+	return LC_OK;
+}
+
+static lc_status
+fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
+{
+	struct join_cursor *c = of(cursor);
+	struct naming all = { NULL, 0 };
+	const lc_status status = all_fields(c, number_of(c, record), &all);
+
+	if (status != LC_OK) {
+		free_names(all.names, all.n);
+		return status;
+	}
+	*names = all.names;
+	*n = all.n;
+	return LC_OK;
+}
+
+/* ---- making and freeing ----------------------------------------------------------------------- */
+
+static void
+free_cursor(struct lc__cursor *cursor)
+{
+	struct join_cursor *c = of(cursor);
+
+	for (size_t i = 0; c->readers != NULL && i < c->join->n; i++)
+		lc__record_reader_free(&c->readers[i]);
+	lc__cursor_free(c->first);
+	free(c->readers);
+	free_route(&c->route);
+	free(c);
+}
+
+static const struct lc__cursor_kind join_cursor_kind = {
+	begin, end, pin, go, find, units, willneed, place, stored, read_record,
+	fields_of, forget, free_cursor, name_of
+};
+
+lc_status
+lc__join_cursor_new(lc_source *source, struct lc__cursor **out)
+{
+	struct lc__join_source *join = lc__join_source_of(source);
+	struct join_cursor *c = calloc(1, sizeof(*c));
+	lc_status status;
+
+	if (c == NULL)
+		return no_memory();
+	c->base.kind = &join_cursor_kind;
+	c->join = join;
+	c->readers = calloc(join->n + 1, sizeof(*c->readers));
+	status = c->readers == NULL ? no_memory() :
+	    lc__cursor_new(join->first, join->all, &c->first);
+	if (status != LC_OK) {
+		free_cursor(&c->base);
+		return status;
+	}
+	for (size_t i = 0; i < join->n; i++)
+		c->readers[i].verify = source->verify;
+	*out = &c->base;
+	return LC_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which records of a chunk belong to a source that leaves some out: a bit for each
+ * record, and counts that find the k'th of them. Made once, then read by many threads.
+ */
+#ifndef LC_STREAM_SELECTION_H
+#define LC_STREAM_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lc__selection {
+	uint64_t records;       /* of the chunk */
+	uint64_t n;             /* of them, selected */
+	uint64_t sum;           /* of the units of the selected ones */
+	uint64_t *words;        /* bit i of word i / 64: record i is selected; malloc'ed */
+	uint64_t *rank;         /* selected records before each word */
+	uint64_t *units;        /* and their units */
+};
+
+/** Nothing is selected yet; NULL without memory. */
+struct lc__selection *lc__selection_new(uint64_t records);
+/** NULL is harmless. */
+void lc__selection_free(struct lc__selection *selection);
+
+/** Select a record behind all that are selected. False if the units overflow. */
+bool lc__selection_add(struct lc__selection *selection, uint64_t record,
+    uint64_t units);
+
+/** All are added: count. */
+void lc__selection_end(struct lc__selection *selection);
+
+/** The record that is the @p k'th selected one, below n. */
+uint64_t lc__selection_at(const struct lc__selection *selection, uint64_t k);
+
+/** The first selected record of the word that has unit @p unit, below sum: its number
+ *  among the selected ones, and the units before it. The caller walks on from there. */
+void lc__selection_find(const struct lc__selection *selection, uint64_t unit,
+    uint64_t *k, uint64_t *before);
+
+/** Words of the bits, for a hash. */
+static inline size_t
+lc__selection_words(const struct lc__selection *selection)
+{
+	return (size_t)(selection->records / 64 + (selection->records % 64 != 0));
+}
+
+#endif

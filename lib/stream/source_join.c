@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Joins as sources: opening the modules, matching their records, the layout. */
+#include "stream/source_join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hash128.h"
+#include "store/flush.h"
+
+static lc_status
+no_memory(void)
+{
+	return lc__error(LC_NO_MEMORY, 0, "join: out of memory");
+}
+
+/* ---- names of fields ---------------------------------------------------------- */
+
+/* As a name within a path; NULL without memory. */
+static char *
+escape(const char *name)
+{
+	struct lc__buf text = { 0 };
+
+	for (; *name != '\0'; name++) {
+		if (*name == '.' || *name == '\\')
+			lc__buf_append(&text, "\\", 1);
+		lc__buf_append(&text, name, 1);
+	}
+	lc__buf_append(&text, "", 1);
+	if (text.failed)
+		lc__buf_free(&text);
+	return (char *)text.data;
+}
+
+const char *
+lc__join_field(const char *name, const char *field)
+{
+	const size_t size = strlen(name);
+
+	if (strncmp(field, name, size) != 0)
+		return NULL;
+	if (field[size] == '\0')
+		return ".";
+	return field[size] == '.' ? field + size + 1 : NULL;
+}
+
+/* ---- matching ------------------------------------------------------------------ */
+
+lc_status
+lc__join_find(struct lc__join_partner *partner, lc_id id, struct lc__lookup *out)
+{
+	lc__lookup_start(out, partner->env, id.data, id.size);
+	return lc__index_find(partner->snapshot, out, true);
+}
+
+/* A walk over all records of the first source. */
+struct matching {
+	struct lc__join_source *join;
+	struct lc__cursor *cursor;
+	struct lc__selection *selection; /* of the chunk at hand */
+	struct lc__buf found;            /* where its partners' records are */
+	struct lc__row_array *array;
+	uint64_t prefix_hash;
+	struct lc__buf lacking;          /* the first cache_id that lacks a partner */
+	uint64_t matched, lost;          /* records */
+};
+
+/* Is it in all of them? Each one that lacks it counts it. */
+static lc_status
+match(struct matching *m, lc_id id, bool *all)
+{
+	*all = true;
+	for (size_t i = 0; i < m->join->n; i++) {
+		struct lc__join_partner *partner = &m->join->partners[i];
+		struct lc__lookup lookup;
+		const lc_status status = lc__join_find(partner, id, &lookup);
+
+		if (status == LC_OK) {
+			lc__buf_append64(&m->found, lookup.location);
+			continue;
+		}
+		if (status != LC_NOT_FOUND)
+			return status;
+		partner->missing++;
+		*all = false;
+	}
+	return LC_OK;
+}
+
+static lc_status
+match_record(struct matching *m, uint64_t record)
+{
+	const size_t before = m->found.size;
+	lc_id id;
+	bool all;
+
+	return_if_error(lc__cursor_name(m->cursor, record, &id));
+	return_if_error(match(m, id, &all));
+	if (!all) {
+		m->found.size = before;
+		if (m->lost++ == 0)
+			lc__buf_append(&m->lacking, id.data, id.size);
+		return LC_OK;
+	}
+	m->matched++;
+	if (lc__selection_add(m->selection, record, lc__cursor_units(m->cursor,
+	    record)))
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s: the records' lengths overflow",
+	    m->join->first->name);
+}
+
+/* The row of a chunk: what it has of the first one's, and what tells it from others. */
+static lc_status
+add_row(struct matching *m, uint64_t position, struct lc__layout_row *row)
+{
+	const struct lc__selection *s = m->selection;
+	struct lc__buf *text = &m->found;
+
+	lc__buf_append64(text, m->prefix_hash);
+	lc__buf_append64(text, row->prefix_hash);
+	for (size_t i = 0; i < lc__selection_words(s); i++)
+		lc__buf_append64(text, s->words[i]);
+	if (text->failed || m->lacking.failed)
+		return no_memory();
+	row->records = s->n;
+	row->units = s->sum;
+	row->ordinal = position;
+	row->prefix_hash = m->prefix_hash = lc__hash64(text->data, text->size);
+	return lc__row_array_add(m->array, row);
+}
+
+static lc_status
+match_chunk(struct matching *m, uint64_t position)
+{
+	struct lc__layout_row row;
+	lc_status status;
+
+	return_if_error(lc__layout_row(m->join->all, position, &row));
+	m->selection = lc__selection_new(row.records);
+	if (m->selection == NULL)
+		return no_memory();
+	m->found.size = 0;
+	status = lc__cursor_go(m->cursor, position);
+	for (uint64_t i = 0; status == LC_OK && i < row.records; i++)
+		status = match_record(m, i);
+	lc__selection_end(m->selection);
+	if (status == LC_OK)
+		status = add_row(m, position, &row);
+	/* Where all are kept the first source knows its way alone. */
+	if (status == LC_OK && m->selection->n < m->selection->records)
+		m->join->kept[position] = m->selection;
+	else
+		lc__selection_free(m->selection);
+	return status;
+}
+
+static lc_status
+match_all(struct matching *m)
+{
+	lc_status status = lc__cursor_begin(m->cursor);
+
+	if (status != LC_OK)
+		return status;
+	for (uint64_t i = 0; status == LC_OK && i < m->join->chunks; i++)
+		status = match_chunk(m, i);
+	lc__cursor_end(m->cursor);
+	m->join->dropped = m->lost;
+	return status;
+}
+
+/* "10 missing in vae, 2 missing in t5" */
+static void
+list_missing(const struct lc__join_source *join, struct lc__buf *out)
+{
+	for (size_t i = 0; i < join->n; i++) {
+		const struct lc__join_partner *partner = &join->partners[i];
+
+		if (partner->missing == 0)
+			continue;
+		lc__buf_printf(out, "%s%llu missing in %s",
+		    out->size > 0 ? ", " : "",
+		    (unsigned long long)partner->missing, partner->name);
+	}
+	lc__buf_append(out, "", 1);
+}
+
+static lc_status
+refuse(const struct matching *m)
+{
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	list_missing(m->join, &text);
+	status = lc__error(LC_SCHEMA, 0, "%s: %llu of %llu records lack a partner: "
+	    "%s; the first is %s", m->join->source.name,
+	    (unsigned long long)m->lost,
+	    (unsigned long long)(m->lost + m->matched),
+	    text.failed ? "…" : (const char *)text.data,
+	    lc__quote_id(m->lacking.data, m->lacking.size));
+	lc__buf_free(&text);
+	return status;
+}
+
+/* ---- what it is ------------------------------------------------------------------ */
+
+/* Of all modules in their order, with the names that their fields have. */
+static lc_status
+make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
+{
+	struct lc__buf text = { 0 };
+	uint64_t hash[2];
+	bool failed;
+
+	lc__buf_append(&text, lc__layout_info(join->all)->uuid, 16);
+	lc__buf_append(&text, join->name, strlen(join->name) + 1);
+	for (size_t i = 0; i < join->n; i++) {
+		const struct lc__join_partner *partner = &join->partners[i];
+
+		lc__buf_append(&text, lc__env_module(partner->env)->uuid, 16);
+		lc__buf_append(&text, partner->name, strlen(partner->name) + 1);
+	}
+	failed = text.failed;
+	if (!failed) {
+		lc__hash128(text.data, text.size, hash);
+		lc__set64(uuid, hash[0]);
+		lc__set64(uuid + 8, hash[1]);
+	}
+	lc__buf_free(&text);
+	return failed ? no_memory() : LC_OK;
+}
+
+static lc_status
+make_layout(struct matching *m, lc_missing missing, struct lc__layout **out)
+{
+	lc_source_info info = *lc__layout_info(m->join->all);
+
+	return_if_error(match_all(m));
+	if (m->lost > 0 && missing == LC_MISSING_REFUSE)
+		return refuse(m);
+	return_if_error(make_uuid(m->join, info.uuid));
+	lc__row_array_sum(m->array, &info);
+	info.prefix_hash = m->prefix_hash;
+	info.dropped = m->lost;
+	info.final = 1;
+	return lc__layout_new(&info, &m->array->rows, 0, out);
+}
+
+static lc_status
+match_modules(struct lc__join_source *join, lc_missing missing)
+{
+	struct matching m = { .join = join, .array = lc__row_array_new() };
+	lc_status status = m.array != NULL ? LC_OK : no_memory();
+
+	join->all = lc__source_layout(join->first);
+	join->chunks = lc__layout_info(join->all)->chunks;
+	join->kept = join->chunks < SIZE_MAX / sizeof(struct lc__selection *) ?
+	    calloc((size_t)join->chunks + 1, sizeof(struct lc__selection *)) : NULL;
+	if (join->kept == NULL) {
+		join->chunks = 0;
+		status = no_memory();
+	}
+	if (status == LC_OK)
+		status = lc__cursor_new(join->first, join->all, &m.cursor);
+	if (status == LC_OK)
+		status = make_layout(&m, missing, &join->source.layout);
+	lc__cursor_free(m.cursor);
+	if (m.array != NULL)
+		lc__rows_drop(&m.array->rows);
+	lc__buf_free(&m.found);
+	lc__buf_free(&m.lacking);
+	return status;
+}
+
+/* ---- as a source ------------------------------------------------------------------- */
+
+/* It does not grow. */
+static lc_status
+newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
+{
+	(void)old;
+	*out = lc__source_layout(source);
+	return LC_OK;
+}
+
+/* Its chunks are those of the first source one to one. */
+static lc_status
+chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
+    uint64_t *chunks)
+{
+	struct lc__join_source *join = lc__join_source_of(source);
+
+	(void)layout;
+	return join->first->kind->chunks_at(join->first, join->all, generation,
+	    chunks);
+}
+
+static lc_status
+newest_commit(lc_source *source, uint64_t *out)
+{
+	(void)source;
+	*out = 0;
+	return LC_OK;
+}
+
+static lc_status
+is_abandoned(lc_source *source, bool *out)
+{
+	(void)source;
+	*out = false;
+	return LC_OK;
+}
+
+static void
+free_source(lc_source *source)
+{
+	struct lc__join_source *join = lc__join_source_of(source);
+
+	for (size_t i = 0; i < join->n; i++) {
+		struct lc__join_partner *partner = &join->partners[i];
+
+		if (partner->snapshot != NULL)
+			lc__snapshot_end_keep(partner->snapshot);
+		pthread_mutex_destroy(&partner->lock);
+		free(partner->name);
+	}
+	for (uint64_t i = 0; i < join->chunks; i++)
+		lc__selection_free(join->kept[i]);
+	free(join->kept);
+	free(join->partners);
+	lc__layout_drop(join->all);
+	lc_source_close(join->first);
+	free(join->name);
+	free(join);
+}
+
+static const struct lc__source_kind join_kind = {
+	newest, chunks_at, newest_commit, is_abandoned, lc__join_cursor_new,
+	free_source
+};
+
+/* ---- opening ----------------------------------------------------------------------- */
+
+static lc_status
+check_modules(const lc_join *modules, size_t n, lc_missing missing)
+{
+	if (modules == NULL || n == 0)
+		return lc__error(LC_INVALID, 0, "join: no modules");
+	if (missing != LC_MISSING_REFUSE && missing != LC_MISSING_DROP)
+		return lc__error(LC_INVALID, 0, "join: no way %d to treat missing "
+		    "partners", (int)missing);
+	for (size_t i = 0; i < n; i++) {
+		if (modules[i].name == NULL || *modules[i].name == '\0' ||
+		    modules[i].cache == NULL)
+			return lc__error(LC_INVALID, 0, "join: module %zu has no name "
+			    "or no handle", i);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(modules[i].name, modules[k].name) == 0)
+				return lc__error(LC_INVALID, 0, "join: two modules are "
+				    "named %s: their fields would have the same names",
+				    modules[i].name);
+	}
+	return LC_OK;
+}
+
+/* "a+b+c", for messages; malloc'ed or NULL. */
+static char *
+join_names(const lc_join *modules, size_t n)
+{
+	struct lc__buf text = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		lc__buf_printf(&text, "%s%s", i > 0 ? "+" : "", modules[i].name);
+	lc__buf_append(&text, "", 1);
+	if (text.failed)
+		lc__buf_free(&text);
+	return (char *)text.data;
+}
+
+static lc_status
+open_partner(const lc_join *module, struct lc__join_partner *out)
+{
+	out->env = module->cache->env;
+	out->name = escape(module->name);
+	if (out->name == NULL)
+		return no_memory();
+	return_if_error(lc__flush_all(module->cache));
+	return_if_error(lc__snapshot_take(out->env, &out->snapshot));
+	lc__snapshot_keep(out->snapshot);
+	return LC_OK;
+}
+
+/* The length field is one of the first module: it gets that one's name, and loses it
+ * where it was given. */
+static lc_status
+open_first(struct lc__join_source *join, const lc_join *module,
+    const lc_source_options *options)
+{
+	lc_source_options own = *options;
+	const char *field;
+	int size;
+
+	if (own.length_field != NULL && *own.length_field != '\0') {
+		own.length_field = lc__join_field(join->name, own.length_field);
+		if (own.length_field == NULL)
+			return lc__error(LC_INVALID, 0, "join: the length field %s is "
+			    "not one of %s, which gives the order",
+			    options->length_field, join->name);
+	}
+	return_if_error(lc_source_open_module(module->cache, &own, &join->first));
+	field = lc__source_length_field(join->first);
+	size = *field == '\0' ? 0 : snprintf(join->source.length_field,
+	    sizeof(join->source.length_field), "%s%s%s", join->name,
+	    strcmp(field, ".") == 0 ? "" : ".", strcmp(field, ".") == 0 ? "" :
+	    field);
+	if (size >= (int)sizeof(join->source.length_field))
+		return lc__error(LC_INVALID, 0, "join: the name of the length field "
+		    "is longer than %d bytes", LC_LENGTH_FIELD_MAX);
+	return LC_OK;
+}
+
+static lc_status
+open_modules(struct lc__join_source *join, const lc_join *modules, size_t n,
+    lc_missing missing, const lc_source_options *options)
+{
+	join->name = escape(modules[0].name);
+	join->partners = calloc(n, sizeof(*join->partners));
+	if (join->name == NULL || join->partners == NULL)
+		return no_memory();
+	return_if_error(open_first(join, &modules[0], options));
+	for (size_t i = 1; i < n; i++) {
+		struct lc__join_partner *partner = &join->partners[join->n++];
+
+		pthread_mutex_init(&partner->lock, NULL);
+		return_if_error(open_partner(&modules[i], partner));
+	}
+	return match_modules(join, missing);
+}
+
+lc_status
+lc_source_open_join(const lc_join *modules, size_t n, lc_missing missing,
+    const lc_source_options *given, lc_source **out)
+{
+	struct lc__join_source *join;
+	lc_source_options options, plain;
+	char *name;
+	lc_status status;
+
+	return_if_error(lc__source_options_of(given, &options));
+	return_if_error(check_modules(modules, n, missing));
+	join = calloc(1, sizeof(*join));
+	name = join_names(modules, n);
+	if (join == NULL || name == NULL) {
+		free(join);
+		free(name);
+		return no_memory();
+	}
+	plain = options;
+	plain.length_field = NULL;
+	status = lc__source_begin(&join->source, &join_kind, name, &plain);
+	free(name);
+	join->source.pinned = true;
+	if (status == LC_OK)
+		status = open_modules(join, modules, n, missing, &options);
+	if (status != LC_OK) {
+		lc_source_close(&join->source);
+		return status;
+	}
+	*out = &join->source;
+	return LC_OK;
+}
+
+lc_status
+lc_source_missing(const lc_source *source, size_t i, uint64_t *out)
+{
+	const struct lc__join_source *join = (const struct lc__join_source *)source;
+
+	if (source->kind != &join_kind || i > join->n)
+		return lc__error(LC_INVALID, 0, "%s: is no join of %zu modules",
+		    source->name, i + 1);
+	*out = i == 0 ? 0 : join->partners[i - 1].missing;
+	return LC_OK;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Join: the records of a source, each with those of other modules that have its
+ * cache_id, as one record.
+ *
+ * 1. The first source gives the order: its chunks, shuffles, ranks and tokens are those
+ *    of the join. Partners are only looked up.
+ * 2. Opening takes one snapshot of each partner and keeps it, as a view would, until
+ *    the source is closed: all records of a stream are of one commit.
+ * 3. Opening reads every cache_id of the first source and looks it up in each partner.
+ *    So the records that lack a partner are counted before the first batch, and are
+ *    refused or left out; the set does not change while the source is open. That costs
+ *    a look-up a record and partner, and up to three bytes a record where some are left out.
+ * 4. A field is "module.field", and "module" where the record is one tensor; dots in
+ *    a module's name are escaped as in any path, so that names cannot collide.
+ * 5. A join does not grow. Its chunks are those of the first source one to one, also
+ *    those of which nothing is left, so that generations mean the same.
+ * 6. The hash of a chunk covers which records are left and where the partners' records
+ *    are: a token is refused when a record of any of the modules has been replaced,
+ *    and is good when the modules only grew.
+ * 7. Checksums are compared when a record is read, not when cache_ids are.
+ */
+#ifndef LC_STREAM_SOURCE_JOIN_H
+#define LC_STREAM_SOURCE_JOIN_H
+
+#include "stream/selection.h"
+#include "stream/source_private.h"
+#include "store/cache.h"
+#include "store/lookup.h"
+
+/** A module whose records are looked up. */
+struct lc__join_partner {
+	struct lc__env *env;           /* of the handle, which outlives the source */
+	char *name;                    /* escaped, as its fields begin; malloc'ed */
+	struct lc__snapshot *snapshot; /* kept */
+	pthread_mutex_t lock;          /* held while the snapshot is asked */
+	uint64_t missing;              /* records of the first source that it lacks */
+};
+
+struct lc__join_source {
+	lc_source source;
+	lc_source *first;              /* owned */
+	char *name;                    /* as the fields of the first begin; malloc'ed */
+	struct lc__layout *all;        /* of the first source, held */
+	struct lc__join_partner *partners;
+	size_t n;                      /* of them; that are begun */
+	struct lc__selection **kept;   /* of each chunk; NULL: all of its records */
+	uint64_t chunks;
+	uint64_t dropped;              /* records that are left out */
+};
+
+static inline struct lc__join_source *
+lc__join_source_of(lc_source *source)
+{
+	return (struct lc__join_source *)source;
+}
+
+LC_CHECKED lc_status lc__join_cursor_new(lc_source *source,
+    struct lc__cursor **out);
+
+/**
+ * Find the record of a partner, in its snapshot and with its lock held.
+ * @return LC_OK; LC_NOT_FOUND; LC_CORRUPT.
+ */
+LC_CHECKED lc_status lc__join_find(struct lc__join_partner *partner, lc_id id,
+    struct lc__lookup *out);
+
+/** The rest of a field behind a module's name: its path in the record, "." for all of
+ *  it; NULL if the field is not of that module. */
+const char *lc__join_field(const char *name, const char *field);
+
+#endif
