@@ -265,6 +265,8 @@ run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
 	if (run->warned > MOST_WARNINGS && !settings.verbose)
 		report_note("and %llu more outside 0.4 to 2.5",
 		    (unsigned long long)(run->warned - MOST_WARNINGS));
+	if (status == EXIT_DONE)
+		status = report_ignored(&sizes->ignored, sizes->good == 0);
 	if (status == EXIT_DONE && analyze != OPT_UNSET)
 		status = learn(run);
 	if (status != EXIT_DONE)

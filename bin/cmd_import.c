@@ -96,7 +96,7 @@ static void
 show_tally(const struct importing *import, double seconds)
 {
 	struct json json = { stdout, false };
-	char bytes[SIZE_TEXT], rate[SIZE_TEXT], unreadable[40];
+	char bytes[SIZE_TEXT], rate[SIZE_TEXT], unreadable[40], ignored[40];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
@@ -105,6 +105,7 @@ show_tally(const struct importing *import, double seconds)
 		jw_count(&json, "bad", import->bad);
 		jw_count(&json, "unreadable", import->unreadable);
 		jw_count(&json, "reduced", reduced);
+		jw_count(&json, "ignored", import->ignored);
 		jw_count(&json, "bytes", import->bytes);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
@@ -112,12 +113,15 @@ show_tally(const struct importing *import, double seconds)
 	} else if (!settings.quiet) {
 		snprintf(unreadable, sizeof(unreadable), ", %llu unreadable",
 		    (unsigned long long)import->unreadable);
-		printf("%llu %s, %llu skipped, %llu bad%s; %s, %s/s\n",
+		snprintf(ignored, sizeof(ignored), ", %llu ignored",
+		    (unsigned long long)import->ignored);
+		printf("%llu %s, %llu skipped, %llu bad%s%s; %s, %s/s\n",
 		    (unsigned long long)import->stored,
 		    dry_run ? "good" : "stored",
 		    (unsigned long long)import->skipped,
 		    (unsigned long long)import->bad,
 		    import->unreadable > 0 ? unreadable : "",
+		    import->ignored > 0 ? ignored : "",
 		    size_human((double)import->bytes, bytes, sizeof(bytes)),
 		    size_human((double)import->bytes / seconds, rate,
 		    sizeof(rate)));
@@ -230,6 +234,8 @@ import_all(struct importing *import, const struct operands *operands)
 		    &operands->containers, &operands->sources));
 	if (import->unreadable > 0)
 		status = report_worse(status, EXIT_SYSTEM);
+	status = report_worse(status, report_ignored(&operands->sources.ignored,
+	    import->stored + import->skipped + import->bad == 0));
 	/* Also when interrupted: what has been put is good, and stays. */
 	status = module_close(import->cache, status);
 	seconds = progress_end();
@@ -292,6 +298,7 @@ run(int argc, char **argv)
 	if (status == EXIT_DONE && skip_existing)
 		status = module_open_if_there(argv[0], &import.there);
 	import.unreadable = operands.sources.unreadable;
+	import.ignored = operands.sources.ignored.n;
 	if (status == EXIT_DONE) {
 		import_drop_files(&import, &operands.sources);
 		status = import_all(&import, &operands);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "etl/image.h"
+#include "base/image_name.h"
 #include "ingest/header.h"
 #include "ingest/made.h"
 #include "input.h"
@@ -237,7 +238,8 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	for (size_t i = 0; i < listing->n; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
 		char *below, *path;
-		if (entry->dir || !lc__name_is_image(entry->name))
+		if (entry->dir || lc__images_ignored_add(&walk->sizes->ignored,
+		    entry->name) || !lc__name_is_image(entry->name))
 			continue;
 		below = lc__name_join(dir, entry->name);
 		path = below != NULL ? lc__path_join(walk->root, below) : NULL;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/image_name.h"
 #include "jsonsize.h"
 
 /** Told of each image; returns an exit status, and anything but EXIT_DONE ends it. */
@@ -26,6 +27,7 @@ struct imagesizes {
 	void *ctx;
 	uint64_t good, bad; /* images; files and lines that are none, which are reported */
 	uint64_t unreadable; /* files that the system did not let be read */
+	struct lc__images_ignored ignored; /* in directories */
 	uint64_t bytes;     /* that were read */
 	struct lc__buf head, name; /* scratch */
 };

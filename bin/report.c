@@ -99,6 +99,20 @@ report_note(const char *format, ...)
 	va_end(args);
 }
 
+int
+report_ignored(const struct lc__images_ignored *ignored, bool nothing_else)
+{
+	struct lc__buf text = { 0 };
+
+	if (ignored->n == 0)
+		return EXIT_DONE;
+	lc__images_ignored_text(ignored, &text);
+	(nothing_else ? report_error : report_note)("%.*s", (int)text.size,
+	    text.data != NULL ? (char *)text.data : "");
+	lc__buf_free(&text);
+	return nothing_else ? EXIT_DATA : EXIT_DONE;
+}
+
 static int
 exit_of(lc_status status)
 {

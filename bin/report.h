@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/image_name.h"
 #include "lmdbcache.h"
 
 /** Exit statuses, as cachex(1) documents them. */
@@ -27,6 +28,12 @@ void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)))
 int report_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** A line on standard error unless -q. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/**
+ * Say how many images of kinds that are not read were ignored, if any were. An exit
+ * status: EXIT_DATA where nothing else was found, which is then an error.
+ */
+int report_ignored(const struct lc__images_ignored *ignored, bool nothing_else);
 
 /** Print the library's last error and return the exit status that fits. */
 int report_status(lc_status status);

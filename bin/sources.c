@@ -45,7 +45,7 @@ append(struct sources *sources, char *path, size_t below)
 }
 
 static bool
-has_known_extension(const char *name)
+is_known(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
@@ -83,12 +83,13 @@ add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
 		return no_memory();
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		status = add_directory(sources, path, below);
-	else if (has_known_extension(name) && (stat(path, &st) == -1 ||
-	    S_ISREG(st.st_mode)))
+	else if (is_known(name) && (stat(path, &st) == -1 || S_ISREG(st.st_mode)))
 		return append(sources, path, below);
-	else if (!has_known_extension(name) && lstat(path, &st) == -1 &&
+	else if (!is_known(name) && lstat(path, &st) == -1 &&
 	    (errno != ENOENT || entry->d_type == DT_DIR))
 		status = unreadable(sources, path);
+	else
+		(void)lc__images_ignored_add(&sources->ignored, name);
 	free(path);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/image_name.h"
 #include "lmdbcache.h"
 
 struct source {
@@ -22,11 +23,13 @@ struct sources {
 	size_t count, room;
 	bool keep_going;     /* go on after directories that cannot be read */
 	uint64_t unreadable; /* such directories, and what cannot be told from one */
+	struct lc__images_ignored ignored; /* in directories */
 };
 
 /**
- * Append a file, or all .npy files and images below a directory in
- * byte order. Reports what cannot be read; an exit status. A file whose kind the system
+ * Append a file, or all .npy files and images of kinds that are read below a directory in
+ * byte order; images of other kinds are counted. Reports what cannot be read; an exit
+ * status. A file whose kind the system
  * does not tell is appended: who reads it reports it.
  */
 int sources_add(struct sources *sources, const char *path);

@@ -364,6 +364,40 @@ END_TEST
 
 /* ---- the dataset --------------------------------------------------------------- */
 
+/* A label has the image of its stem, or the one that it names. */
+START_TEST(capture_images)
+{
+	static const struct label_file files[] = {
+		{ "a/labels/f1.json", "{}" }, { "a/images/f1.png", "" },
+		{ "a/labels/f2.json", "{\"image\":\"images/x.png\",\"labels\":[]}" },
+		{ "a/labels/f3.json", "not JSON" }, { "a/images/x.png", "" },
+		{ "a/images/y.jpg", "" }, { "a/images/z.heic", "" },
+		{ "a/labels/f4.json", "{\"image\":\"images/f4.jpg\",\"labels\":[]}" },
+		{ "a/images/f4.jpg", "" }, { "a/images/f4.png", "" },
+		{ "a/images/f1.heic", "" }, { 0 }
+	};
+	const char *root = label_root(files);
+	struct lc__dataset *dataset = label_open(root, LC__LAYOUT_CAPTURE, NULL);
+	char *text = label_frames(dataset);
+	const char *const *notes;
+	struct lc__label label;
+
+	ck_assert_str_eq(text, "a|f1|a/labels/f1.json|-\na|f2|a/labels/f2.json|-\n"
+	    "a|f3|a/labels/f3.json|-\na|f4|a/labels/f4.json|-\n"
+	    "a|f4.png|-|a/images/f4.png\na|y|-|a/images/y.jpg\n");
+	ck_assert_uint_eq(lc__dataset_notes(dataset, &notes), 1);
+	ck_assert_str_eq(notes[0],
+	    "ignored 2 images of kinds that are not read: 2 .heic");
+	label_read(dataset, root, 5, &label);
+	ck_assert_int_eq(label.reason, LC__REJECT_NONE);
+	ck_assert_str_eq(label.image_path, "a/images/y.jpg");
+	ck_assert_uint_eq(label.n, 0);
+	lc__label_free(&label);
+	lc__dataset_close(dataset);
+	free(text);
+}
+END_TEST
+
 START_TEST(capture_dataset)
 {
 	static const struct label_file files[] = {
@@ -386,11 +420,12 @@ START_TEST(capture_dataset)
 	ck_assert_str_eq(lc__layout_name(LC__LAYOUT_AUTO), "auto");
 	ck_assert_str_eq(text,
 	    "|top|labels/top.json|-\n"
+	    "empty|a|-|empty/images/a.jpg\n"
 	    "run2|f9|run2/labels/f9.JSON|-\n"
 	    "run2|f10|run2/labels/f10.json|-\n"
 	    "run2|new\\x0aline\\xff|run2/labels/new\nline\xff.json|-\n"
 	    "run10|f1|run10/labels/f1.json|-\n");
-	ck_assert_str_eq(list, ",empty,labels,run10,run10/labels,run2,run2/labels,");
+	ck_assert_str_eq(list, ",empty,empty/images,labels,run10,run10/labels,run2,run2/labels,");
 	ck_assert_uint_eq(lc__dataset_shared(dataset, &dirs), 0);
 	lc__dataset_close(dataset);
 	free(list);
@@ -471,6 +506,7 @@ main(void)
 	tcase_add_test(tc, check_nan);
 	tcase_add_test(tc, long_names);
 	tcase_add_test(tc, capture_dataset);
+	tcase_add_test(tc, capture_images);
 	tcase_add_loop_test(tc, refused_datasets, 0, LENGTH(refused));
 	tcase_add_test(tc, no_dataset);
 	suite_add_tcase(suite, tc);

@@ -138,18 +138,27 @@ static const struct {
 } trees[] = {
 	{ { { "images/b10.png", "" }, { "images/b9.JPEG", "" }, { "images/x.gif", "" },
 	    { "labels/b9.txt", "" }, { "labels/none.txt", "" } },
-	  "|b9|labels/b9.txt|images/b9.JPEG\n|b10|-|images/b10.png\n",
-	  ",images,labels," },
+	  "|b9|labels/b9.txt|images/b9.JPEG\n|b10|-|images/b10.png\n"
+	  "|none|labels/none.txt|-\n", ",images,labels," },
 	{ { { "images/train/a.jpg", "" }, { "images/val/a.jpg", "" },
 	    { "labels/train/a.txt", "" }, { "labels/val/b.txt", "" } },
 	  "train|a|labels/train/a.txt|images/train/a.jpg\n"
-	  "val|a|-|images/val/a.jpg\n",
+	  "val|a|-|images/val/a.jpg\nval|b|labels/val/b.txt|-\n",
 	  ",images,images/train,images/val,labels,labels/train,labels/val," },
 	{ { { "train/images/a.jpg", "" }, { "train/labels/a.txt", "" },
 	    { "val/images/sub/a.jpg", "" } },
 	  "train|a|train/labels/a.txt|train/images/a.jpg\n"
 	  "val/sub|a|-|val/images/sub/a.jpg\n",
 	  ",train,train/images,train/labels,val,val/images,val/images/sub," },
+	/* Labels of a directory that no images are beside; lists of classes are none. */
+	{ { { "images/train/a.jpg", "" }, { "labels/val/b.txt", "" },
+	    { "labels/classes.txt", "cat" }, { "labels/train/Classes.txt", "cat" } },
+	  "train|a|-|images/train/a.jpg\nval|b|labels/val/b.txt|-\n",
+	  ",images,images/train,labels,labels/train,labels/val," },
+	/* An image of a kind that is not read is no image, and one that is comes first. */
+	{ { { "images/a.jxl", "" }, { "labels/a.txt", "" }, { "images/b.jxl", "" },
+	    { "images/b.jpg", "" }, { "labels/b.txt", "" }, { "images/c.gif", "" } },
+	  "|a|labels/a.txt|-\n|b|labels/b.txt|images/b.jpg\n", ",images,labels," },
 	/* The last `images` of a path is the one. */
 	{ { { "images/x/images/a.jpg", "" }, { "images/x/labels/a.txt", "" },
 	    { "imagesx/a.jpg", "" } },
@@ -166,6 +175,65 @@ START_TEST(yolo_trees)
 {
 	check_layout(label_root(trees[_i].files), LC__LAYOUT_YOLO,
 	    trees[_i].frames, trees[_i].dirs);
+}
+END_TEST
+
+static const struct {
+	const char *image, *text;
+} without[] = {
+	{ "images/b.jpg", "no_file: labels/a.txt: there is no image of its name" },
+	{ "images/a.jxl",
+	  "no_file: labels/a.txt: its image is of a kind that is not read" },
+};
+
+START_TEST(yolo_without_image)
+{
+	const struct label_file files[] = { { without[_i].image, "" },
+		{ "labels/a.txt", "0 .5 .5 1 1" }, { 0 } };
+	const char *root = label_root(files);
+	struct lc__dataset *dataset = label_open(root, LC__LAYOUT_YOLO, NULL);
+	struct lc__label label;
+	char *text;
+
+	label_read(dataset, root, 0, &label);
+	text = label_text(&label, "labels/a.txt", 100, 50);
+	ck_assert_str_eq(text, without[_i].text);
+	free(text);
+	lc__label_free(&label);
+	lc__dataset_close(dataset);
+}
+END_TEST
+
+START_TEST(ignored_kinds)
+{
+	static const struct label_file files[] = { { "a.jpg", "" }, { "d/b.jxl", "" },
+		{ "c.JXL", "" }, { "e.heic", "" }, { "f.txt", "" }, { 0 } };
+	struct lc__dataset *dataset = label_open(label_root(files),
+	    LC__LAYOUT_UNLABELLED, NULL);
+	const char *const *notes;
+
+	ck_assert_uint_eq(lc__dataset_frames(dataset), 1);
+	ck_assert_uint_eq(lc__dataset_notes(dataset, &notes), 1);
+	ck_assert_str_eq(notes[0],
+	    "ignored 3 images of kinds that are not read: 1 .heic, 2 .jxl");
+	lc__dataset_close(dataset);
+}
+END_TEST
+
+START_TEST(only_ignored_kinds)
+{
+	static const struct label_file files[] = { { "images/b.jxl", "" }, { 0 } };
+	const char *root = label_root(files);
+	struct lc__dataset *dataset;
+
+	ck_assert_int_eq(lc__dataset_open(root, LC__LAYOUT_YOLO, NULL, &dataset),
+	    LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, ": no frames of the layout "
+	    "'yolo'; ignored 1 image of kinds that are not read: 1 .jxl"));
+	ck_assert_int_eq(lc__dataset_open(root, LC__LAYOUT_AUTO, NULL, &dataset),
+	    LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, ": neither labels nor "
+	    "images; ignored 1 image of kinds that are not read: 1 .jxl"));
 }
 END_TEST
 
@@ -531,9 +599,32 @@ START_TEST(voc_dataset)
 	check_layout(label_root(files), LC__LAYOUT_AUTO,
 	    "VOC2007|9|VOC2007/Annotations/9.xml|-\n"
 	    "VOC2007|000010|VOC2007/Annotations/000010.xml|-\n"
+	    "VOC2007|a|-|VOC2007/JPEGImages/a.jpg\n"
 	    "VOC2012|b|VOC2012/Annotations/b.xml|-\n",
-	    ",Annotations,VOC2007,VOC2007/Annotations,VOC2012,"
+	    ",Annotations,VOC2007,VOC2007/Annotations,VOC2007/JPEGImages,VOC2012,"
 	    "VOC2012/Annotations,");
+}
+END_TEST
+
+/* An annotation has the image that it names; where there is no JPEGImages, those beside
+ * Annotations are looked at. */
+START_TEST(voc_images)
+{
+	static const struct label_file files[] = {
+		{ "r/Annotations/1.xml", "<annotation><filename>one.jpg</filename>"
+		  "</annotation>" }, { "r/JPEGImages/one.jpg", "" },
+		{ "r/Annotations/2.xml", "<a" }, { "r/JPEGImages/2.jpg", "" },
+		{ "r/JPEGImages/3.jpg", "" }, { "r/SegmentationClass/3.png", "" },
+		{ "s/JPEGImages/4.jpg", "" }, { "t/Annotations/5.xml", "<annotation>"
+		  "<filename>6.jpg</filename></annotation>" }, { "t/6.jpg", "" },
+		{ "t/7.jpg", "" }, { "u/8.jpg", "" }, { 0 }
+	};
+
+	check_layout(label_root(files), LC__LAYOUT_VOC,
+	    "r|1|r/Annotations/1.xml|-\nr|2|r/Annotations/2.xml|-\n"
+	    "r|3|-|r/JPEGImages/3.jpg\ns|4|-|s/JPEGImages/4.jpg\n"
+	    "t|5|t/Annotations/5.xml|-\nt|7|-|t/7.jpg\n",
+	    ",r,r/Annotations,r/JPEGImages,s,s/JPEGImages,t,t/Annotations,u,");
 }
 END_TEST
 
@@ -586,6 +677,9 @@ main(void)
 	tcase_add_loop_test(tc, yolo_lines, 0, LENGTH(lines));
 	tcase_add_test(tc, yolo_nul);
 	tcase_add_loop_test(tc, yolo_trees, 0, LENGTH(trees));
+	tcase_add_loop_test(tc, yolo_without_image, 0, LENGTH(without));
+	tcase_add_test(tc, ignored_kinds);
+	tcase_add_test(tc, only_ignored_kinds);
 	tcase_add_test(tc, yolo_auto_and_classes);
 	tcase_add_test(tc, bad_classes);
 	tcase_add_loop_test(tc, yaml_classes, 0, LENGTH(yamls));
@@ -598,6 +692,7 @@ main(void)
 	tcase_add_loop_test(tc, voc_folders, 0, LENGTH(folders));
 	tcase_add_loop_test(tc, voc_sizes, 0, LENGTH(sizes));
 	tcase_add_test(tc, voc_dataset);
+	tcase_add_test(tc, voc_images);
 	tcase_add_test(tc, voc_hashes);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

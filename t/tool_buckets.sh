@@ -236,6 +236,12 @@ is "counts the same" "$(cat "$out")" "$(sed '$d' forwards)"
 says "nothing to learn from" 3 "" "cachex: buckets: there are no images to learn from" \
 	cachex buckets --analyze 3 -
 
+mkdir unread
+echo RIFF >unread/a.jxl
+says "only images that are not read" 3 "" \
+	"cachex: buckets: ignored 1 image of kinds that are not read: 1 .jxl" \
+	cachex buckets unread
+
 # Options that do not go together
 refuse() {
 	message=$1; shift

@@ -148,6 +148,25 @@ check "limits as JSON" 1 cachex build bad bad-wh --size 16 --max-empty 1 --json 
 is "have the counts" "$(value '[.status,.totals.invalid,.totals.missing_file]|tojson')" \
 	'["failed",8,7]'
 
+# Labels without an image, images that are not read
+mkdir -p half/images half/labels jxl
+"$mkdataset" image half/images/a.png 30 20 1
+for name in a b c; do echo 0 0.5 0.5 0.5 0.5 >half/labels/$name.txt; done
+echo RIFF >half/images/c.jxl; echo RIFF >half/images/d.jxl; echo GIF >half/images/e.gif
+check "labels without an image" 0 cachex build half half-wh --size 16 --json
+is "are frames" "$(value '[.frames,.samples,.totals.missing_file]|tojson')" '[3,1,2]'
+is "and named, as what was ignored is" "$(cat "$err")" \
+"cachex: build: warning: ignored 3 images of kinds that are not read: 1 .gif, 2 .jxl
+cachex: build: no_file: labels/b.txt: there is no image of its name
+cachex: build: no_file: labels/c.txt: its image is of a kind that is not read"
+check "--max-missing 1" 1 cachex build half half-wh --size 16 -q --max-missing 1
+is "trips" "$(tail -n 1 "$err")" "cachex: build: half: missing 2 of 3 frames, limit 1"
+check "an image that comes" 0 sh -c '"$1" image half/images/b.png 30 20 2 && "$2" build half half-wh --size 16 --json' sh "$mkdataset" "$CACHEX"
+is "makes its frame a sample" "$(value '[.frames,.samples,.totals.missing_file]|tojson')" '[3,2,1]'
+for name in a b c; do echo RIFF >jxl/$name.jxl; done
+refuse "only images that are not read" 3 "cachex: build: jxl: no frames of the layout 'unlabelled'; ignored 3 images of kinds that are not read: 3 .jxl" \
+	cachex build jxl jxl-wh --unlabelled -q
+
 # Trace and metrics
 check "--trace and --metrics" 0 cachex build bad traced --size 16 -q --trace t.jsonl \
 	--metrics 'm.prom'

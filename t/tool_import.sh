@@ -142,6 +142,23 @@ is "what was before it is stored" "$(ids strict)" "a.npy "
 check "only bad files" 3 cachex import onlybad bad/text.npy
 also "make no module" test ! -e "$XDG_CACHE_HOME/cachex/onlybad"
 
+# Images of kinds that are not read
+mkdir -p kinds/sub
+echo RIFF >kinds/a.heic; echo RIFF >kinds/sub/b.HeiC; echo GIF >kinds/c.gif
+echo bmp >kinds/d.bmp; echo text >kinds/e.text; echo x >kinds/.h.heic
+refuse "only images that are not read" 3 \
+	"cachex: import: ignored 4 images of kinds that are not read: 1 .bmp, 1 .gif, 2 .heic" \
+	cachex import -q kinds kinds
+check "the same, as JSON" 3 cachex import kinds kinds --json
+is "counts them" "$(sed 's/"seconds":[0-9.e+-]*/"seconds":N/' "$out")" \
+	'{"stored":0,"skipped":0,"bad":0,"unreadable":0,"reduced":0,"ignored":4,"bytes":0,"seconds":N,"dry_run":false}'
+npy kinds/good.npy ok; rm kinds/c.gif kinds/d.bmp kinds/sub/b.HeiC
+check "some images that are not read" 0 cachex import kinds kinds
+is "are counted" "$(summary)" "1 stored, 0 skipped, 0 bad, 1 ignored"
+is "and named" "$(cat "$err")" \
+	"cachex: import: ignored 1 image of kinds that are not read: 1 .heic"
+check "a dry run" 0 cachex import -n kinds kinds
+
 # Switches
 check "dry run" 3 cachex import -n dry bad --id '{name}'
 is "reads them all" "$(summary)" "2 good, 0 skipped, 4 bad"
@@ -152,7 +169,7 @@ check "-v" 0 cachex import -v m in/b.npy
 is "says what is stored" "$(cat "$err")" "cachex: import: in/b.npy: u8[3] as 'b'"
 check "--json" 0 cachex import m in --json
 is "JSON" "$(sed 's/"seconds":[0-9.e+-]*/"seconds":N/' "$out")" \
-	'{"stored":7,"skipped":0,"bad":0,"unreadable":0,"reduced":0,"bytes":31,"seconds":N,"dry_run":false}'
+	'{"stored":7,"skipped":0,"bad":0,"unreadable":0,"reduced":0,"ignored":0,"bytes":31,"seconds":N,"dry_run":false}'
 check "--progress" 0 cachex import m in --progress
 also "prints a line at the end" grep -Eq '^import: 7 of 7, 31 B, [0-9.]+ .*B/s$' "$err"
 for j in 1 2 7; do

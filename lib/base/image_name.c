@@ -17,3 +17,62 @@ lc__is_image_name(const char *name, size_t size)
 	}
 	return false;
 }
+
+/* Of other kinds of images, in alphabetical order. */
+static const char *const ignored[] = { ".arw", ".avif", ".bmp", ".cr2", ".cr3", ".dng",
+	".exr", ".gif", ".heic", ".heif", ".jfif", ".jp2", ".jpe", ".jxl", ".nef", ".pgm",
+	".pnm", ".ppm", ".psd", ".tga" };
+
+enum { N_IGNORED = sizeof(ignored) / sizeof(ignored[0]) };
+
+_Static_assert(N_IGNORED <= LC__IMAGE_ENDINGS, "each ending has its count");
+
+/* The ending of a name; N_IGNORED if it has none of them. */
+static size_t
+find_ending(const char *name)
+{
+	const size_t size = strlen(name);
+	size_t i = 0;
+
+	for (; i < N_IGNORED; i++) {
+		const size_t tail = strlen(ignored[i]);
+		if (size > tail && strcasecmp(name + size - tail, ignored[i]) == 0)
+			break;
+	}
+	return i;
+}
+
+bool
+lc__is_any_image_name(const char *name)
+{
+	return lc__is_image_name(name, strlen(name)) ||
+	    find_ending(name) < N_IGNORED;
+}
+
+bool
+lc__images_ignored_add(struct lc__images_ignored *counts, const char *name)
+{
+	const size_t i = find_ending(name);
+
+	if (i == N_IGNORED)
+		return false;
+	counts->by_ending[i]++;
+	counts->n++;
+	return true;
+}
+
+void
+lc__images_ignored_text(const struct lc__images_ignored *counts, struct lc__buf *out)
+{
+	const char *before = "";
+
+	lc__buf_printf(out, "ignored %llu image%s of kinds that are not read: ",
+	    (unsigned long long)counts->n, counts->n == 1 ? "" : "s");
+	for (size_t i = 0; i < N_IGNORED; i++) {
+		if (counts->by_ending[i] == 0)
+			continue;
+		lc__buf_printf(out, "%s%llu %s", before,
+		    (unsigned long long)counts->by_ending[i], ignored[i]);
+		before = ", ";
+	}
+}

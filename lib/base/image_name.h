@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which files are images, as far as their names tell. */
+/* Which files are images, as far as their names tell: the kinds that are read, and those
+ * that are not, which are ignored, counted and named. */
 #ifndef LC_BASE_IMAGE_NAME_H
 #define LC_BASE_IMAGE_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
 
 /**
  * True for a name of @p size bytes that ends in .jpg, .jpeg, .png, .webp, .tif or
@@ -12,5 +16,25 @@
  * format: what it cannot decode is an error that is told, not a file that is left out.
  */
 bool lc__is_image_name(const char *name, size_t size);
+
+/** The same for a name that ends with a NUL; also for kinds that are not read. */
+bool lc__is_any_image_name(const char *name);
+
+/** Endings that can be counted apart. */
+#define LC__IMAGE_ENDINGS 32
+
+/** Images of kinds that are not read, by their endings. Zeroed is none. */
+struct lc__images_ignored {
+	uint64_t n;
+	uint64_t by_ending[LC__IMAGE_ENDINGS];
+};
+
+/** Count @p name if it is an image of a kind that is not read; whether it is. */
+bool lc__images_ignored_add(struct lc__images_ignored *ignored, const char *name);
+
+/** Append "ignored 12 images of kinds that are not read: 2 .gif, 10 .webp", the endings
+ *  in alphabetical order. */
+void lc__images_ignored_text(const struct lc__images_ignored *ignored,
+    struct lc__buf *out);
 
 #endif

@@ -145,6 +145,17 @@ before_now(void)
 	return wall < now ? wall : now;
 }
 
+static void
+tell_notes(const struct lc__ingesting *b)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	const char *const *notes;
+	const size_t n = lc__dataset_notes(b->dataset, &notes);
+
+	for (size_t i = 0; watch != NULL && watch->warn != NULL && i < n; i++)
+		watch->warn(watch->ctx, notes[i]);
+}
+
 static lc_status
 scan(struct lc__ingesting *b)
 {
@@ -161,6 +172,7 @@ scan(struct lc__ingesting *b)
 		recipe->skip_empty = false;
 	b->state->frames = lc__dataset_frames(b->dataset);
 	b->samples.dataset = b->dataset;
+	tell_notes(b);
 	return add_common(b);
 }
 

@@ -7,6 +7,22 @@
 #include "labels/dataset_private.h"
 #include "labels/label.h"
 #include "labels/names.h"
+#include "labels/pictures.h"
+
+/* Of RUN/images, those that no label has. */
+static lc_status
+add_pictures(struct lc__dataset *dataset, const char *run, const char *dir,
+    const struct lc__listing *listing)
+{
+	char *images = lc__name_join(run, "images");
+	const struct lc__labelled_dir labelled = { .run = run, .labels = dir,
+		.listing = listing, .extension = ".json", .images = images };
+	lc_status status = images != NULL ?
+	    lc__dataset_add_pictures(dataset, &labelled) : lc__label_no_memory(run);
+
+	free(images);
+	return status;
+}
 
 static lc_status
 add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
@@ -25,7 +41,7 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 		status = lc__dataset_add_files(dataset, run, path, NULL);
 		free(path);
 	}
-	return status;
+	return status == LC_OK ? add_pictures(dataset, run, dir, listing) : status;
 }
 
 static lc_status

@@ -242,13 +242,15 @@ lc_status
 lc__capture_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
-	char *run = run_dir(frame->label_path);
+	char *run = frame->label_path != NULL ? run_dir(frame->label_path) : NULL;
 	const struct reader r = { frame->label_path, run, out };
 	char why[256];
 	json_t *json = NULL;
 	lc_status status;
 
 	(void)dataset;
+	if (frame->label_path == NULL)
+		return lc__label_image(out, frame->image_path, "", frame->image_path);
 	if (run == NULL)
 		return lc__label_no_memory(frame->label_path);
 	status = lc__json_load(bytes, size, &json, why);

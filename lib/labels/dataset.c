@@ -157,15 +157,19 @@ is_same(struct lc__dataset *dataset, size_t i, size_t k)
 	return compare_rows(&dataset->rows[i], &dataset->rows[k], dataset) == 0;
 }
 
-/* Let names of rows from i to end be those of the images with extension. */
+/* Let names of rows from i to end be those of the images with extension; that of a label
+ * whose image is not known stays. */
 static bool
 name_by_image(struct lc__dataset *dataset, size_t i, size_t end)
 {
+	bool any = false;
+
 	for (; i < end; i++) {
 		struct lc__frame_row *row = &dataset->rows[i];
 		char *base;
 		if (row->image == 0)
-			return false;
+			continue;
+		any = true;
 		base = strdup(lc__name_base((char *)dataset->text.data +
 		    row->image));
 		if (base == NULL)
@@ -174,7 +178,7 @@ name_by_image(struct lc__dataset *dataset, size_t i, size_t end)
 			row->name = keep_printable(dataset, base);
 		free(base);
 	}
-	return true;
+	return any;
 }
 
 /* "a.jpg" and "a.png" are both "a": such keep their extension. */
@@ -241,6 +245,39 @@ shrink(struct lc__dataset *dataset)
 /* ---- opening ---------------------------------------------------------------- */
 
 static lc_status
+no_frames(const struct lc__dataset *dataset)
+{
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (dataset->ignored.n > 0) {
+		lc__buf_printf(&text, "; ");
+		lc__images_ignored_text(&dataset->ignored, &text);
+	}
+	status = lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'%.*s",
+	    dataset->root, dataset->layout->name, (int)text.size,
+	    text.data != NULL ? (char *)text.data : "");
+	lc__buf_free(&text);
+	return status;
+}
+
+static lc_status
+note_ignored(struct lc__dataset *dataset)
+{
+	struct lc__buf text = { 0 };
+	lc_status status = LC_OK;
+
+	if (dataset->ignored.n == 0)
+		return LC_OK;
+	lc__images_ignored_text(&dataset->ignored, &text);
+	lc__buf_append(&text, "", 1);
+	status = text.failed ? lc__label_no_memory(dataset->root) :
+	    lc__strings_add(&dataset->notes, (char *)text.data);
+	lc__buf_free(&text);
+	return status;
+}
+
+static lc_status
 fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 {
 	if (layout == LC__LAYOUT_AUTO && labels != NULL)
@@ -257,12 +294,11 @@ fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 		    "of labels", labels, dataset->layout->name);
 	return_if_error(dataset->layout->list(dataset, labels));
 	if (dataset->n == 0)
-		return lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'",
-		    dataset->root, dataset->layout->name);
+		return no_frames(dataset);
 	lc__strings_sort(&dataset->dirs);
 	return_if_error(order_frames(dataset));
 	shrink(dataset);
-	return LC_OK;
+	return note_ignored(dataset);
 }
 
 lc_status
@@ -295,6 +331,7 @@ lc__dataset_close(struct lc__dataset *dataset)
 	lc__strings_free(&dataset->dirs);
 	lc__strings_free(&dataset->shared);
 	lc__strings_free(&dataset->classes);
+	lc__strings_free(&dataset->notes);
 	lc__buf_free(&dataset->text);
 	free(dataset->rows);
 	free(dataset->root);
@@ -342,6 +379,13 @@ lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out)
 {
 	*out = (const char *const *)dataset->shared.items;
 	return dataset->shared.n;
+}
+
+size_t
+lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out)
+{
+	*out = (const char *const *)dataset->notes.items;
+	return dataset->notes.n;
 }
 
 lc_status

@@ -100,6 +100,11 @@ size_t lc__dataset_dirs(const struct lc__dataset *dataset,
 size_t lc__dataset_shared(const struct lc__dataset *dataset,
     const char *const **out);
 
+/** What a user should know of the dataset that is not a reason to refuse it, a line
+ *  each, such as how many images of kinds that are not read were ignored. */
+size_t lc__dataset_notes(const struct lc__dataset *dataset,
+    const char *const **out);
+
 /** A label file larger than this is no label: unparsable. */
 #define LC__LABEL_MAX_BYTES (64ull << 20)
 

@@ -4,6 +4,7 @@
 #define LC_LABELS_DATASET_PRIVATE_H
 
 #include "base/buf.h"
+#include "base/image_name.h"
 #include "labels/dataset.h"
 #include "labels/strings.h"
 #include "labels/tree.h"
@@ -41,6 +42,8 @@ struct lc__dataset {
 	size_t n, room;
 	struct lc__strings dirs, shared;
 	struct lc__strings classes; /* by class id; NULL where an id has no name */
+	struct lc__images_ignored ignored; /* images of kinds that are not read */
+	struct lc__strings notes;   /* lines for lc__dataset_notes() */
 	void *own;                  /* the layout's */
 };
 
@@ -60,8 +63,9 @@ LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset,
     const char *dir, struct lc__listing *out);
 
 /**
- * Call @p found for the root and for every directory in it that have a directory
- * named @p name, with the listing of that. @p run is the directory, "" or "a".
+ * Call @p found for the root and for every directory in it with the listing of its
+ * directory @p name, which is empty if there is none: there may still be images. @p run
+ * is the directory, "" or "a".
  */
 typedef lc_status (*lc__run_found)(struct lc__dataset *dataset, const char *run,
     const char *dir, const struct lc__listing *listing);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/image_name.h"
 #include "labels/coco.h"
 #include "labels/dataset_private.h"
 #include "labels/label.h"
@@ -15,6 +16,7 @@ struct survey {
 	bool images; /* the run that is looked at has a directory images */
 	char *capture, *yolo, *coco, *voc;
 	char *image; /* of a dataset without any */
+	struct lc__images_ignored ignored; /* the same */
 };
 
 static lc_status
@@ -119,6 +121,7 @@ note_image(void *ctx, const char *dir, struct lc__listing *listing)
 
 	for (size_t i = 0; s->image == NULL && i < listing->n; i++)
 		if (!listing->entries[i].dir &&
+		    !lc__images_ignored_add(&s->ignored, listing->entries[i].name) &&
 		    lc__name_is_image(listing->entries[i].name))
 			return_if_error(note(&s->image, dir,
 			    listing->entries[i].name));
@@ -156,7 +159,14 @@ decide(struct survey *s, const struct lc__layout_row **out)
 	if (s->image != NULL)
 		return lc__error(LC_INVALID, 0, "%s: images (%s), but no labels; "
 		    "--layout=unlabelled takes them without", s->root, s->image);
-	return lc__error(LC_INVALID, 0, "%s: neither labels nor images", s->root);
+	if (s->ignored.n > 0)
+		lc__buf_printf(&text, "; ");
+	if (s->ignored.n > 0)
+		lc__images_ignored_text(&s->ignored, &text);
+	status = lc__error(LC_INVALID, 0, "%s: neither labels nor images%.*s", s->root,
+	    (int)text.size, text.data != NULL ? (char *)text.data : "");
+	lc__buf_free(&text);
+	return status;
 }
 
 lc_status

@@ -35,15 +35,14 @@ look_into(struct lc__dataset *dataset, const char *run,
     const struct lc__listing *listing, const char *name, lc__run_found found)
 {
 	const struct lc__entry *entry = lc__listing_find(listing, name);
-	char *dir;
+	const struct lc__listing none = { .n = 0 };
+	char *dir = lc__name_join(run, name);
 	lc_status status;
 
-	if (entry == NULL || !entry->dir)
-		return LC_OK;
-	dir = lc__name_join(run, name);
 	if (dir == NULL)
 		return lc__label_no_memory(run);
-	status = list_labels(dataset, run, dir, found);
+	status = entry != NULL && entry->dir ?
+	    list_labels(dataset, run, dir, found) : found(dataset, run, dir, &none);
 	free(dir);
 	return status;
 }

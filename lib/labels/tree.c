@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/image_name.h"
 #include "labels/names.h"
 #include "labels/order.h"
 
@@ -27,7 +28,7 @@ compare_entries(const void *a, const void *b)
 static bool
 is_known_file(const char *name)
 {
-	return lc__name_is_image(name) || lc__name_has(name, ".json") ||
+	return lc__is_any_image_name(name) || lc__name_has(name, ".json") ||
 	    lc__name_has(name, ".txt") || lc__name_has(name, ".xml");
 }
 

@@ -2,6 +2,7 @@
 /* Images anywhere below the root. */
 #include <stdlib.h>
 
+#include "base/image_name.h"
 #include "labels/dataset_private.h"
 #include "labels/label.h"
 #include "labels/names.h"
@@ -15,7 +16,8 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	for (size_t i = 0; i < listing->n && status == LC_OK; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
 		char *path;
-		if (entry->dir || !lc__name_is_image(entry->name))
+		if (entry->dir || lc__images_ignored_add(&dataset->ignored,
+		    entry->name) || !lc__name_is_image(entry->name))
 			continue;
 		path = lc__name_join(dir, entry->name);
 		if (path == NULL)

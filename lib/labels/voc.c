@@ -238,8 +238,11 @@ lc__voc_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 {
 	struct lc__xml xml = { 0 };
 	const struct reader r = { dataset, frame, &xml, out };
-	lc_status status = lc__xml_parse(&xml, bytes, size);
+	lc_status status;
 
+	if (frame->label_path == NULL)
+		return lc__label_image(out, frame->image_path, "", frame->image_path);
+	status = lc__xml_parse(&xml, bytes, size);
 	if (status != LC_OK)
 		status = lc__label_no_memory(frame->label_path);
 	else if (xml.why[0] != '\0')

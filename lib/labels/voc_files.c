@@ -9,6 +9,7 @@
 #include "labels/dataset_private.h"
 #include "labels/label.h"
 #include "labels/names.h"
+#include "labels/pictures.h"
 #include "labels/voc.h"
 
 /* What the labels of a run have in common. */
@@ -60,6 +61,25 @@ look_at_run(const struct lc__dataset *dataset, const struct lc__listing *listing
 			mix(&run->hash, listing->entries[i].name);
 }
 
+/* Images that no annotation has: of JPEGImages, else of the directory itself. */
+static lc_status
+add_pictures(struct lc__dataset *dataset, const struct run *run,
+    const struct lc__listing *listing)
+{
+	char *images = run->images == LC__VOC_IMAGES ?
+	    lc__name_join(run->name, "JPEGImages") : strdup(run->name);
+	const struct lc__labelled_dir labelled = { .run = run->name,
+		.labels = run->dir, .listing = listing, .extension = ".xml",
+		.images = images, .number = run->images };
+	lc_status status = images != NULL ?
+	    lc__dataset_add_pictures(dataset, &labelled) :
+	    lc__label_no_memory(run->name);
+
+	free(images);
+	return status;
+}
+
+/* A directory without annotations may be anything, unless it has JPEGImages. */
 static lc_status
 add_labels(struct lc__dataset *dataset, const char *name, const char *dir,
     const struct lc__listing *listing)
@@ -76,7 +96,9 @@ add_labels(struct lc__dataset *dataset, const char *name, const char *dir,
 		    lc__name_has(listing->entries[i].name, ".xml"))
 			status = add_label(dataset, &run,
 			    listing->entries[i].name);
-	return status;
+	if (status != LC_OK || (listing->n == 0 && run.images == LC__VOC_FOLDER))
+		return status;
+	return add_pictures(dataset, &run, listing);
 }
 
 static lc_status

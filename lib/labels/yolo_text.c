@@ -166,6 +166,11 @@ lc__yolo_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	struct reader r = { .file = frame->label_path, .label = out };
 
 	(void)dataset;
+	if (frame->image_path == NULL)
+		return lc__label_reject(out, LC__REJECT_NO_FILE, frame->label_path,
+		    frame->number == LC__YOLO_OTHER_KIND ?
+		    "its image is of a kind that is not read" : "there is no image "
+		    "of its name");
 	return_if_error(lc__label_image(out, frame->image_path, "",
 	    frame->image_path));
 	if (frame->label_path == NULL || size == 0)
