@@ -120,7 +120,7 @@ compact(const char *module, lc_compact_result *result)
 	if (done != LC_OK)
 		status = report_argument(done);
 	else if (result->damaged > 0)
-		status = EXIT_NO;
+		status = EXIT_DATA;
 	return module_close(cache, status);
 }
 
@@ -137,9 +137,7 @@ run(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	status = compact(argv[0], &result);
-	if (status != EXIT_DONE && status != EXIT_NO)
-		return status;
-	if (status == EXIT_NO && result.damaged == 0)
+	if (status != EXIT_DONE && (status != EXIT_DATA || result.damaged == 0))
 		return status;
 	if (sizes)
 		shrunk = lc_shrink(settings.root, argv[0], &file.before, &file.after);

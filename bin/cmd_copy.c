@@ -23,7 +23,7 @@ run(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	status = module_close(to, copying_add(&copying, argv[0], to));
-	if (status == EXIT_DONE || status == EXIT_NO)
+	if (status == EXIT_DONE || (status == EXIT_DATA && !copying.stopped))
 		copying_show(&copying, argv[1]);
 	return status;
 }
@@ -37,7 +37,7 @@ const struct command cmd_copy = {
 	    "does not exist. Tensors stay coded as they are. --conflict says what "
 	    "happens to cache_ids that DST has already; with fail, the default, and "
 	    "same a conflict stops the command before anything is written. Damaged "
-	    "records of SRC are named and passed over; then the exit status is 1.",
+	    "records of SRC are named and left out; then the exit status is 3.",
 	.examples =
 	    "cachex copy faces faces-2 --prefix img-0000\n"
 	    "cachex copy faces faces --to-root /backup --conflict replace",

@@ -8,12 +8,15 @@
 #include "size.h"
 
 static const char *output;
+static int force;
 static int dry_run;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write here, replacing the file at once when all is written; - is "
+	    .help = "write here, to a file that appears when all is written; - is "
 	    "standard output" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace a file that exists" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check every record, write nothing" },
 	{ .kind = OPT_END }
@@ -92,7 +95,7 @@ run(int argc, char **argv)
 	(void)argc;
 	if (status != EXIT_DONE)
 		return status;
-	status = output_open(&out, dry_run ? "/dev/null" : output);
+	status = output_open(&out, dry_run ? "/dev/null" : output, force);
 	if (status == EXIT_DONE)
 		status = output_end(&out, dump_cache(cache, &out));
 	return module_close(cache, status);
@@ -109,7 +112,7 @@ const struct command cmd_dump = {
 	    "A structured value has format, id and value instead, as cachex-put(1) "
 	    "explains it. Coded tensors are decoded. cachex load reads it.\n"
 	    "A damaged record is reported and left out; then the exit status is "
-	    "1 and FILE is not written.",
+	    "3 and FILE is not written.",
 	.examples =
 	    "cachex dump faces -o faces.jsonl\n"
 	    "cachex dump faces | ssh other cachex load faces",

@@ -40,7 +40,7 @@ static struct opt options[] = {
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "write binary data to a terminal" },
+	    .help = "replace what exists; write binary data to a terminal" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check the value, write nothing" },
 	{ .kind = OPT_END }
@@ -185,7 +185,7 @@ write_set(const struct found *found)
 {
 	if (output == NULL || strcmp(output, "-") == 0)
 		return report_usage("a directory is needed: -o DIR/");
-	return dry_run ? EXIT_DONE : setdir_write(output, found->value);
+	return dry_run ? EXIT_DONE : setdir_write(output, found->value, force);
 }
 
 static int
@@ -198,7 +198,7 @@ write_found(const struct found *found)
 
 	if (chosen == FORMAT_SET)
 		return write_set(found);
-	status = output_open(&out, dry_run ? "/dev/null" : output);
+	status = output_open(&out, dry_run ? "/dev/null" : output, force);
 	if (status != EXIT_DONE)
 		return status;
 	if (!text && !force && output_is_terminal(&out)) {
@@ -311,8 +311,9 @@ const struct command cmd_get = {
 	    "A structured value is written as JSON, with the type of a tensor in its "
 	    "place; -o DIR/ makes a directory with a .npy file for each tensor and "
 	    "value.json, -o FILE.npz an archive. --field takes one part of it.\n"
-	    "Exit status 1 says that there is no such cache_id, part or module, or "
-	    "that the record is damaged; then nothing is written.",
+	    "Exit status 1 says that there is no such cache_id, part or module, 3 "
+	    "that the record is damaged; then nothing is written. A file that exists "
+	    "is replaced only with -f.",
 	.examples =
 	    "cachex get faces img-000001 -o feature.npy\n"
 	    "cachex get faces img-000001 --json | jq .shape\n"

@@ -200,15 +200,16 @@ show_record(lc_iter *iter, const lc_item *item)
 	return LC_OK;
 }
 
-/* Walk to the end, or until nobody reads any more. */
+/* Walk to the end, or until nobody reads any more. *any is set once a record came. */
 static int
-walk(lc_iter *iter)
+walk(lc_iter *iter, bool *any)
 {
 	int status = EXIT_DONE;
 	lc_item item;
 	lc_status step;
 
 	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
+		*any = true;
 		if (step == LC_OK)
 			step = show_record(iter, &item);
 		if (step != LC_OK)
@@ -226,6 +227,7 @@ list_records(const char *module, const char *prefix)
 	lc_cache *cache;
 	lc_iter *iter;
 	lc_status opened;
+	bool any = false;
 	int status = module_open(module, &cache);
 
 	if (status != EXIT_DONE)
@@ -233,8 +235,13 @@ list_records(const char *module, const char *prefix)
 	opened = lc_iter_open(cache, flags, prefix, strlen(prefix), &iter);
 	if (opened == LC_OK) {
 		columns_begin(&columns, longer ? "llrrll" : "llr");
-		status = walk(iter);
+		status = walk(iter, &any);
 		status = report_worse(status, columns_end(&columns));
+		if (!any && *prefix != '\0') {
+			report_error("no cache_id of %s begins with %s", module,
+			    lc__quote_id(prefix, strlen(prefix)));
+			status = report_worse(status, EXIT_NO);
+		}
 		lc_iter_close(iter);
 	} else {
 		status = report_status(opened);
@@ -257,7 +264,7 @@ const struct command cmd_ls = {
 	.text =
 	    "Without MODULE it lists the modules with their records and sizes. "
 	    "With MODULE it lists its records: cache_id, dtype with shape or "
-	    "structure, and size; with PREFIX, those whose cache_id starts so. The data itself "
+	    "structure, and size; with PREFIX, those whose cache_id starts so, and exit status 1 if none does. The data itself "
 	    "is not read and not checked: that is what verify is for.\n"
 	    "With --json it writes one object a line. A cache_id that is not "
 	    "UTF-8 stands in id_base64 and not in id. Without --json, -1 and -z "

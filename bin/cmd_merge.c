@@ -28,8 +28,8 @@ add_sources(struct copying *copying, int n, char **sources, lc_cache *to)
 {
 	int status = EXIT_DONE;
 
-	for (int i = 0; i < n && (status == EXIT_DONE || status == EXIT_NO) &&
-	    !interrupt_pending(); i++)
+	for (int i = 0; i < n && (status == EXIT_DONE ||
+	    (status == EXIT_DATA && !copying->stopped)) && !interrupt_pending(); i++)
 		status = report_worse(status, copying_add(copying, sources[i], to));
 	return status;
 }
@@ -47,7 +47,7 @@ run(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	status = module_close(to, add_sources(&copying, argc - 1, argv, to));
-	if (status == EXIT_DONE || status == EXIT_NO)
+	if (status == EXIT_DONE || (status == EXIT_DATA && !copying.stopped))
 		copying_show(&copying, target);
 	return status;
 }

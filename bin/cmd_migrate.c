@@ -247,7 +247,7 @@ make_how(const char *file)
 static int
 stopped(lc_status status)
 {
-	return status == LC_CANCELLED ? interrupt_status() : report_input(status);
+	return status == LC_CANCELLED ? interrupt_status() : report_file(status);
 }
 
 static int

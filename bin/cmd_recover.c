@@ -95,7 +95,7 @@ run_recover(const char *module)
 		show_json(module, &result);
 	else
 		show_text(module, &result);
-	return result.lost + result.unknown + result.reset > 0 ? EXIT_NO : EXIT_DONE;
+	return result.lost + result.unknown + result.reset > 0 ? EXIT_DATA : EXIT_DONE;
 }
 
 /* ---- recover --salvage ---------------------------------------------------- */
@@ -205,7 +205,7 @@ run_salvage(const char *from, const char *to)
 		show_salvage_json(to, &result);
 	else
 		show_salvage_text(to, &result);
-	return is_everything(&result) ? EXIT_DONE : EXIT_NO;
+	return is_everything(&result) ? EXIT_DONE : EXIT_DATA;
 }
 
 static int
@@ -231,13 +231,13 @@ const struct command cmd_recover = {
 	    "deleted. Damaged records are dropped. This is done in a copy; only if "
 	    "cachex verify passes it, it takes the place of data.mdb, and the file as "
 	    "it was is kept as data.mdb.damaged-N. A module without damage stays as it "
-	    "is. Nobody else may have it open. Exit status 1 says that records are "
+	    "is. Nobody else may have it open. Exit status 3 says that records are "
 	    "lost, or may be, or settings.\n"
 	    "With --salvage, the pages of the data file of FROM are read one after "
 	    "the other, whatever has become of its trees, and every whole record that "
 	    "is the newest of its key goes into the new module TO. FROM is a module, a "
 	    "directory or a data file, the last two with a slash in their names; it "
-	    "is never written to. Exit status 1 says that something is lost, or that "
+	    "is never written to. Exit status 3 says that something is lost, or that "
 	    "nobody knows whether it is.",
 	.examples =
 	    "cachex recover -n faces\n"

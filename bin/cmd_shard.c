@@ -145,7 +145,7 @@ conclude(const char *path, bool directory, lc_status status, const char *note)
 	if (status != LC_OK && status != LC_CORRUPT)
 		return report_file(status);
 	show_verdict(path, status == LC_OK, note);
-	return status == LC_OK ? EXIT_DONE : EXIT_NO;
+	return status == LC_OK ? EXIT_DONE : EXIT_DATA;
 }
 
 static int
@@ -181,7 +181,7 @@ static const struct command shard_verify = {
 	.text =
 	    "Compares each shard with its checksums. A directory is compared with "
 	    "its manifest.json: every shard, its size and its SHA-256. Exit status "
-	    "1 says that damage was found.",
+	    "3 says that damage was found.",
 	.examples =
 	    "cachex shard verify shards",
 	.completes = "f",

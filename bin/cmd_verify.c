@@ -73,7 +73,7 @@ verify_module(const char *module)
 	if (verified == LC_OK || verified == LC_CORRUPT)
 		show_result(module, &result, seconds);
 	if (verified == LC_CORRUPT)
-		status = EXIT_NO;
+		status = EXIT_DATA;
 	else if (verified != LC_OK)
 		status = report_status(verified);
 	return module_close(cache, status);
@@ -100,7 +100,7 @@ const struct command cmd_verify = {
 	    "Reads all pages, records, indexes and counters of the modules, of "
 	    "all if none is named, compares them with their checksums and with "
 	    "one another, and prints a line for each damage and one for each "
-	    "module. Nothing is changed. Exit status 1 says that damage was "
+	    "module. Nothing is changed. Exit status 3 says that damage was "
 	    "found.",
 	.examples =
 	    "cachex verify\n"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/newfile.h"
 #include "command.h"
 #include "draw/sheet.h"
 #include "output.h"
@@ -162,10 +163,8 @@ check_output(void)
 		return EXIT_DONE;
 	if (output == NULL || strcmp(output, "-") == 0)
 		return isatty(STDOUT_FILENO) ? is_terminal() : EXIT_DONE;
-	if (stat(output, &st) == 0 && S_ISREG(st.st_mode)) {
-		report_error("%s: exists; -f replaces it", output);
-		return EXIT_SYSTEM;
-	}
+	if (lstat(output, &st) == 0 && !lc__is_special(output))
+		return report_usage("%s: exists; -f replaces it", output);
 	return EXIT_DONE;
 }
 
@@ -173,7 +172,7 @@ static int
 write_bytes(const struct lc__buf *png)
 {
 	struct output out;
-	int status = output_open(&out, dry_run ? "/dev/null" : output);
+	int status = output_open(&out, dry_run ? "/dev/null" : output, force);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -277,7 +276,7 @@ const struct command cmd_view = {
 	    "(in u8 also last); any other tensor is a heat map, whose slices stand "
 	    "beside each other.\n"
 	    "A sample that is missing or damaged is drawn as a crossed cell with the "
-	    "reason, and the exit status is 1. The same input gives the same bytes.",
+	    "reason, and the exit status is 3. The same input gives the same bytes.",
 	.examples =
 	    "cachex view warehouse -o sheet.png\n"
 	    "cachex view warehouse --random 1 --samples 60 --columns 10 -o some.png\n"

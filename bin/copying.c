@@ -106,7 +106,8 @@ copy(struct copying *copying, lc_cache *from, lc_cache *to)
 	add_result(&copying->total, &result);
 	/* Each damaged record has had its line. */
 	if (status == LC_CORRUPT && result.damaged > 0)
-		return EXIT_NO;
+		return EXIT_DATA;
+	copying->stopped = status != LC_OK;
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
@@ -117,6 +118,7 @@ copying_add(struct copying *copying, const char *from, lc_cache *to)
 	const int status = module_open_in(copying->from_root, from, LC_RDONLY,
 	    &cache);
 
+	copying->stopped = status != EXIT_DONE;
 	return status == EXIT_DONE ? module_close(cache, copy(copying, cache, to)) :
 	    status;
 }

@@ -17,6 +17,7 @@ struct copying {
 	lc_conflict conflict; /* what to do with keys that are there */
 	int dry_run;          /* count only */
 	lc_copy_result total; /* of all sources */
+	bool stopped;         /* by something else than damaged records, which are left out */
 };
 
 /** What the options ask for. */

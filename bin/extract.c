@@ -2,10 +2,8 @@
 #include "extract.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
@@ -73,7 +71,7 @@ static int
 write_file(const char *path, const lc_tensor *tensor, const struct extract *how)
 {
 	struct output out;
-	int status = output_replace(&out, path);
+	int status = output_add(&out, path, how->force);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -99,22 +97,18 @@ extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
 	path = lc__path_join(how->dir, file);
 	if (path == NULL)
 		return report_errno(file);
-	if (!how->force && faccessat(AT_FDCWD, path,
-	    F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		report_error("%s: exists; -f replaces it", path);
-		status = EXIT_SYSTEM;
-	} else if (!how->dry_run) {
+	if (!how->dry_run)
 		status = write_file(path, tensor, how);
-	}
 	if (status == EXIT_DONE)
 		show_file(path, sample, i);
 	free(path);
 	return status;
 }
 
+/* *damaged is set if it is the sample itself that is wrong. */
 static int
 extract_sample(const char *path, const lc_shard *shard, uint64_t i,
-    const struct extract *how)
+    const struct extract *how, bool *damaged)
 {
 	char name[NAME_ROOM];
 	lc_sample sample;
@@ -126,6 +120,7 @@ extract_sample(const char *path, const lc_shard *shard, uint64_t i,
 		if (found == LC_UNSUPPORTED)
 			found = LC_OK;
 	}
+	*damaged = found == LC_CORRUPT;
 	if (found != LC_OK)
 		return report_status(found);
 	if (!name_of_id(sample.id, name))
@@ -146,12 +141,16 @@ extract_samples(const char *path, const lc_shard *shard,
     const struct extract *how)
 {
 	const lc_shard_info *info = lc_shard_info_of(shard);
-	int status = EXIT_DONE;
+	int status = EXIT_DONE, one;
+	bool damaged;
 
 	if (how->sample != OPT_UNSET)
-		return extract_sample(path, shard, how->sample, how);
-	for (uint64_t i = 0; i < info->samples && status <= EXIT_NO; i++) {
-		status = report_worse(status, extract_sample(path, shard, i, how));
+		return extract_sample(path, shard, how->sample, how, &damaged);
+	for (uint64_t i = 0; i < info->samples; i++) {
+		one = extract_sample(path, shard, i, how, &damaged);
+		status = report_worse(status, one);
+		if (one != EXIT_DONE && !damaged)
+			break;
 		progress_items(i + 1, info->samples);
 		if (progress_step(NULL, (i + 1) * info->file_size / info->samples,
 		    info->file_size) != 0)

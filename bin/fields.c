@@ -115,7 +115,7 @@ read_part(const struct field *field, int raw_dtype, struct lc__loaded *loaded,
 	if (status == LC_OK)
 		return result;
 	lc__error_prefix("%s", name);
-	return report_input(status);
+	return report_file(status);
 }
 
 static int
@@ -150,5 +150,5 @@ fields_read(const struct opt_list *fields, int raw_dtype, struct lc__loaded *out
 	if (status == EXIT_DONE)
 		built = lc__parts_build(&parts, &out->value);
 	lc__parts_free(&parts);
-	return built == LC_OK ? status : report_input(built);
+	return built == LC_OK ? status : report_file(built);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "module.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report.h"
 #include "settings.h"
@@ -130,6 +132,14 @@ module_list(struct list *list, int argc, char **argv)
 		status = list_add(list, argv[i], strlen(argv[i]));
 	if (argc > 0)
 		return status;
+	/* The default root is made by the first module. */
+	if (access(settings.root, F_OK) == -1 && errno == ENOENT) {
+		if (!settings_names_root())
+			return EXIT_DONE;
+		report_error("%s: there is no such directory; --root names the one that "
+		    "holds the modules", settings.root);
+		return EXIT_NO;
+	}
 	found = lc_modules(settings.root, add_module, list);
 	/* Only add_module() stops it, which has reported why. */
 	if (found == LC_CANCELLED)

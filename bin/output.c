@@ -63,10 +63,20 @@ output_name(const char *path)
 }
 
 static int
-begin(struct output *output, const char *path, bool special)
+exists(const char *path)
 {
+	return report_usage("%s: exists; -f replaces it", path);
+}
+
+static int
+begin(struct output *output, const char *path, bool special, bool force)
+{
+	struct stat st;
 	int fd;
 
+	if (!special && !force && lstat(path, &st) == 0)
+		return exists(path);
+	output->force = force;
 	output->path = strdup(path);
 	if (output->path == NULL)
 		return report_errno(path);
@@ -83,21 +93,21 @@ begin(struct output *output, const char *path, bool special)
 }
 
 int
-output_open(struct output *output, const char *path)
+output_open(struct output *output, const char *path, bool force)
 {
 	memset(output, 0, sizeof(*output));
 	if (is_stdout(path)) {
 		output->stream = stdout;
 		return EXIT_DONE;
 	}
-	return begin(output, path, lc__is_special(path));
+	return begin(output, path, lc__is_special(path), force);
 }
 
 int
-output_replace(struct output *output, const char *path)
+output_add(struct output *output, const char *path, bool force)
 {
 	memset(output, 0, sizeof(*output));
-	return begin(output, path, false);
+	return begin(output, path, false, force);
 }
 
 bool
@@ -118,10 +128,24 @@ note_failure(struct output *output, int result)
 		output->sys = errno;
 }
 
+/* What came there meanwhile is not replaced either, where the file system can tell. */
+static int
+rename_to(const struct output *output)
+{
+	int renamed = -1;
+
+	if (!output->force)
+		renamed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path,
+		    RENAME_NOREPLACE);
+	if (output->force || (renamed == -1 && (errno == EINVAL || errno == ENOSYS)))
+		renamed = rename(output->temporary, output->path);
+	return renamed;
+}
+
 static void
 put_in_place(struct output *output)
 {
-	note_failure(output, rename(output->temporary, output->path));
+	note_failure(output, rename_to(output));
 	if (output->sys != 0)
 		return;
 	interrupt_keep();
@@ -132,6 +156,8 @@ put_in_place(struct output *output)
 int
 output_commit(struct output *output)
 {
+	int status;
+
 	if (output->path == NULL) {
 		forget(output);
 		return report_finish(EXIT_DONE);
@@ -149,9 +175,9 @@ output_commit(struct output *output)
 		return EXIT_DONE;
 	}
 	errno = output->sys;
-	report_errno(output->path);
+	status = errno == EEXIST ? exists(output->path) : report_errno(output->path);
 	output_discard(output);
-	return EXIT_SYSTEM;
+	return status;
 }
 
 void

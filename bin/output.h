@@ -10,16 +10,19 @@ struct output {
 	FILE *stream;    /* write here */
 	char *path;      /* the file, NULL for standard output */
 	char *temporary; /* written first; NULL if the target is a device */
+	bool force;      /* may replace what has the name */
 	int sys;         /* errno of the first failed write, 0 if none */
 };
 
 /** The name for messages: @p path, or "standard output". */
 const char *output_name(const char *path);
 /** Begin; @p path NULL or "-" is standard output. A device or a pipe is written as it
- *  is; a file or a link to one is replaced by a new file. Reports; an exit status. */
-int output_open(struct output *output, const char *path);
-/** Begin a file whose name the user did not choose: whatever is there is replaced. */
-int output_replace(struct output *output, const char *path);
+ *  is. Anything else that has this name is replaced by a new file with @p force and
+ *  refused without. Reports; an exit status, EXIT_USAGE for what exists. */
+int output_open(struct output *output, const char *path, bool force);
+/** The same for a file whose name the user did not choose: what has it is never
+ *  written to, also where it is a device. */
+int output_add(struct output *output, const char *path, bool force);
 /** True if a write has failed; to be asked right after writing, as errno is kept. */
 bool output_failed(struct output *output);
 /** Put the file in place, on disk. Reports; an exit status. Ends it. */

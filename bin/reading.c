@@ -106,19 +106,20 @@ deliver(struct run *r, const lc_batch *batch)
 	return tokenfile_step(&r->token, r->stream, r->next);
 }
 
-/* A batch that cannot be read: pass it over where that was asked for. */
+/* A batch that cannot be read is left out where that was asked for; then the status
+ * goes into *worst, and reading goes on. */
 static int
-pass_over(struct run *r, lc_status failed)
+leave_out(struct run *r, lc_status failed, int *worst)
 {
 	const int status = report_status(failed);
 
-	if (!r->is->opts->keep_going || failed == LC_CHANGED ||
-	    (failed != LC_CORRUPT && failed != LC_SCHEMA))
+	if (!r->is->opts->keep_going || failed != LC_CORRUPT)
 		return status;
+	*worst = report_worse(*worst, status);
 	r->next++;
 	if (lc_reader_seek(r->reader, r->next) != LC_OK)
-		return report_worse(status, report_status(LC_IO));
-	return report_worse(status, tokenfile_step(&r->token, r->stream, r->next));
+		return report_status(LC_IO);
+	return tokenfile_step(&r->token, r->stream, r->next);
 }
 
 /* Nothing more comes, for this reason. */
@@ -161,9 +162,7 @@ read_batches(struct run *r)
 			step = conclude(r, got);
 			if (step != -1)
 				return report_worse(status, step);
-			step = pass_over(r, got);
-			if (r->is->opts->keep_going && step == EXIT_NO)
-				step = EXIT_DONE, status = EXIT_NO;
+			step = leave_out(r, got, &status);
 		}
 		if (step != EXIT_DONE)
 			return report_worse(status, step);

@@ -120,7 +120,6 @@ exit_of(lc_status status)
 	case LC_OK:
 		return EXIT_DONE;
 	case LC_NOT_FOUND:
-	case LC_CORRUPT:
 	case LC_STALE:
 	case LC_FAILED:
 	case LC_TIMEOUT:
@@ -128,6 +127,7 @@ exit_of(lc_status status)
 	case LC_CHANGED:
 		return EXIT_NO;
 	case LC_INVALID:
+	case LC_CORRUPT:
 	case LC_NOT_MODULE:
 	case LC_VERSION:
 	case LC_UNSUPPORTED:
@@ -181,14 +181,6 @@ report_file(lc_status status)
 	const int code = report_status(status);
 
 	return status == LC_NOT_FOUND ? EXIT_SYSTEM : code;
-}
-
-int
-report_input(lc_status status)
-{
-	const int code = report_file(status);
-
-	return status == LC_CORRUPT ? EXIT_DATA : code;
 }
 
 int

@@ -12,9 +12,9 @@
 /** Exit statuses, as cachex(1) documents them. */
 enum exit_status {
 	EXIT_DONE = 0,      /* done; yes */
-	EXIT_NO = 1,        /* not found; damage found */
+	EXIT_NO = 1,        /* not found; no, as the answer to a question */
 	EXIT_USAGE = 2,     /* wrong option, operand, variable or configuration */
-	EXIT_DATA = 3,      /* bad input data */
+	EXIT_DATA = 3,      /* bad input data; damage in what is stored */
 	EXIT_SYSTEM = 4     /* I/O, space, permission, memory */
 	/* 128 + the signal's number, if one stopped it: see interrupt.h */
 };
@@ -41,8 +41,6 @@ int report_status(lc_status status);
 int report_argument(lc_status status);
 /** As report_status(), where LC_NOT_FOUND means a file that cannot be read. */
 int report_file(lc_status status);
-/** As report_file(), where LC_CORRUPT means bad input, not damage in a module. */
-int report_input(lc_status status);
 
 /** Print "PATH: text of errno" and return EXIT_SYSTEM. */
 int report_errno(const char *path);

@@ -139,7 +139,7 @@ open_remains(const char *version, struct samples *samples)
 	report_error("%s", lc_last_error()->text);
 	samples->damaged = true;
 	status = open_shards(version, samples);
-	return status == EXIT_DATA ? EXIT_NO : status;
+	return status;
 }
 
 static int

@@ -25,9 +25,10 @@ LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype,
     struct lc__loaded *out);
 
 /**
- * Write a value into a directory that does not exist or is empty, and that is
- * there when all is written. Reports; an exit status.
+ * Write a value into a directory that does not exist or is empty, or with @p force is
+ * one that get wrote before, which is replaced; it is
+ * there when all is written. Reports; an exit status, EXIT_USAGE for what exists.
  */
-int setdir_write(const char *dir, const lc_value *value);
+int setdir_write(const char *dir, const lc_value *value, bool force);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,15 +147,34 @@ remove_all(const char *dir)
 	rmdir(dir);
 }
 
-/* An empty directory is replaced, nothing else is. */
+static bool
+is_set(const char *dir)
+{
+	char *path = lc__path_join(dir, "value.json");
+	const bool is = path != NULL && access(path, F_OK) == 0;
+
+	free(path);
+	return is;
+}
+
+/* An empty directory is replaced, and with @p force one of an earlier get, which the
+ * temporary name then has. */
 static lc_status
-put_in_place(const char *temporary, const char *plain, const char *dir)
+put_in_place(char *temporary, const char *plain, const char *dir, bool force)
 {
 	if (rename(temporary, plain) == 0)
 		return lc__sync_parent(plain);
-	if (errno == EEXIST || errno == ENOTEMPTY)
-		return lc__error(LC_IO, 0, "%s: exists and is not empty", dir);
-	return lc__error_sys(errno, "%s", dir);
+	if (errno != EEXIST && errno != ENOTEMPTY)
+		return lc__error_sys(errno, "%s", dir);
+	if (!is_set(plain))
+		return lc__error(LC_EXISTS, 0, "%s: exists, and was not written by get",
+		    dir);
+	if (!force)
+		return lc__error(LC_EXISTS, 0, "%s: exists; -f replaces it", dir);
+	if (renameat2(AT_FDCWD, temporary, AT_FDCWD, plain, RENAME_EXCHANGE) == -1)
+		return lc__error_sys(errno, "%s", dir);
+	remove_all(temporary);
+	return lc__sync_parent(plain);
 }
 
 /* The path without slashes at its end, and a name beside it. */
@@ -185,7 +205,7 @@ make_dir(char *path)
 }
 
 int
-setdir_write(const char *dir, const lc_value *value)
+setdir_write(const char *dir, const lc_value *value, bool force)
 {
 	char *plain = NULL;
 	char *temporary = temporary_name(dir, &plain);
@@ -197,12 +217,14 @@ setdir_write(const char *dir, const lc_value *value)
 	} else {
 		status = write_all(temporary, value);
 		if (status == LC_OK)
-			status = put_in_place(temporary, plain, dir);
+			status = put_in_place(temporary, plain, dir, force);
 		if (status != LC_OK)
 			remove_all(temporary);
 	}
 	free(temporary);
 	free(plain);
 	interrupt_defer(false);
+	if (status == LC_EXISTS)
+		return report_usage("%s", lc_last_error()->text);
 	return status == LC_OK ? EXIT_DONE : report_file(status);
 }

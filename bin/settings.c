@@ -87,6 +87,12 @@ settings_writer_rank(int *out, char *why, size_t room)
 }
 
 bool
+settings_names_root(void)
+{
+	return global_options[0].source != FROM_DEFAULT;
+}
+
+bool
 settings_default_root(char *why, size_t room)
 {
 	static char root[4096];

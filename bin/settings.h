@@ -38,6 +38,9 @@ bool settings_check_epoch(char *why, size_t room);
  */
 bool settings_writer_rank(int *out, char *why, size_t room);
 
+/** True if the root was named, by an option, the environment or the configuration. */
+bool settings_names_root(void);
+
 /** Choose the root if nobody did. False with @p why if there is no place. */
 bool settings_default_root(char *why, size_t room);
 

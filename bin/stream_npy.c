@@ -60,12 +60,7 @@ write_tensor(const struct streamout *out, const char *path, const lc_tensor *ten
 
 	if (path == NULL)
 		return report_errno(out->opts->npy);
-	if (!out->opts->force && !out->resumed && faccessat(AT_FDCWD, path,
-	    F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		report_error("%s: exists; -f replaces it", path);
-		return EXIT_SYSTEM;
-	}
-	status = output_replace(&file, path);
+	status = output_add(&file, path, out->opts->force || out->resumed);
 	if (status != EXIT_DONE)
 		return status;
 	status = npy_write(file.stream, tensor, out->opts->bits);

@@ -106,8 +106,8 @@ usage_overview(void)
 	heading("Options of every command");
 	print_options(global_options);
 	heading("Exit status");
-	printf("  0 done, or yes; 1 not found, or damage found; 2 wrong usage; 3 bad "
-	    "input\n  data; 4 the system refused; 128 and the signal's number when "
+	printf("  0 done, or yes; 1 not found, or no; 2 wrong usage; 3 bad input data, or "
+	    "damage\n  found; 4 the system refused; 128 and the signal's number when "
 	    "interrupted\n");
 	printf("\ncachex help COMMAND explains a command; so does cachex(1).\n");
 	return EXIT_DONE;

@@ -41,7 +41,7 @@ add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
 		*bytes += (uint64_t)st.st_size;
 	} else if (errno == ENOENT) {
 		report_error("%s: missing", path);
-		status = EXIT_NO;
+		status = EXIT_DATA;
 	} else {
 		status = report_errno(path);
 	}
@@ -96,7 +96,7 @@ read_version(const char *warehouse, struct version *v)
 		lc_warehouse_close(w);
 	} else {
 		v->damaged = true;
-		status = report_worse(EXIT_NO, report_status(
+		status = report_worse(EXIT_DATA, report_status(
 		    lc_last_error()->status));
 	}
 	free(dir);

@@ -241,7 +241,7 @@ draw_charts(struct counting *counting, const char *path, struct lc__canvas *out,
 	}
 	write_json(counting, path, charts, json);
 	*out = canvas;
-	return counting->damaged > 0 || counting->samples->damaged ? EXIT_NO :
+	return counting->damaged > 0 || counting->samples->damaged ? EXIT_DATA :
 	    EXIT_DONE;
 }
 

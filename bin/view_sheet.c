@@ -31,7 +31,7 @@ struct making {
 	struct lc__sheet sheet;
 	struct json *json;
 	uint64_t boxes;  /* drawn so far */
-	int status;      /* an exit status: EXIT_NO once a sample is missing */
+	int status;      /* EXIT_NO once a sample is missing, EXIT_DATA once one is damaged */
 };
 
 /* ---- captions ------------------------------------------------------------------- */
@@ -127,7 +127,8 @@ draw_missing(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
 	jw_text(making->json, "error", reason);
 	jw_close(making->json, '}');
 	report_error("%s", reason);
-	making->status = EXIT_NO;
+	making->status = report_worse(making->status,
+	    sample == SELECT_NONE ? EXIT_NO : EXIT_DATA);
 }
 
 static void
@@ -271,7 +272,7 @@ draw_selected(const char *path, struct making *making, uint64_t columns,
 	if (status == EXIT_DONE)
 		status = fill_sheet(making);
 	lc__observer_free(&making->observer);
-	if (status <= EXIT_NO)
+	if (status == EXIT_DONE || status == making->status)
 		*out = making->sheet.canvas;
 	else
 		lc__sheet_free(&making->sheet);
@@ -309,7 +310,7 @@ view_sheet(const char *path, const struct select *how, uint64_t columns,
 	if (status == EXIT_DONE && how->ids->count == 0)
 		status = select_samples(how, &samples, &selected);
 	if (samples.damaged)
-		making.status = EXIT_NO;
+		making.status = EXIT_DATA;
 	if (status == EXIT_DONE)
 		status = draw_selected(path, &making, columns, cell, out);
 	selected_free(&selected);

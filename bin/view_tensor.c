@@ -163,7 +163,7 @@ view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out
 			status = draw_tensor(&decoded.tensor, lc_id_of(input_name(path)),
 			    how, out, json);
 		} else {
-			status = report_input(read);
+			status = report_file(read);
 		}
 	}
 	decoded_free(&decoded);

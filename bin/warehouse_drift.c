@@ -172,12 +172,12 @@ show_json(const struct lc__facts *old, const struct lc__facts *new,
 }
 
 static int
-write_page(const char *path, const struct lc__facts *old,
+write_page(const char *path, bool force, const struct lc__facts *old,
     const struct lc__facts *new, const struct lc__drift *drift)
 {
 	struct output output;
 	lc_status written;
-	int status = output_open(&output, path);
+	int status = output_open(&output, path, force);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -195,7 +195,7 @@ show(const struct warehouse_drift *how, const struct lc__facts *old,
 	int status = EXIT_DONE;
 
 	if (how->output != NULL)
-		status = write_page(how->output, old, new, drift);
+		status = write_page(how->output, how->force, old, new, drift);
 	if (status != EXIT_DONE || page_only)
 		return status;
 	if (settings.json)

@@ -9,6 +9,7 @@ struct warehouse_drift {
 	double threshold;       /* limit of every metric */
 	struct opt_list limits; /* "NAME=LIMIT", for one each */
 	const char *output;     /* a page to write, or NULL */
+	bool force;             /* replace a page that exists */
 };
 
 /** Compare and show. Reports; EXIT_NO if there is drift. */

@@ -172,7 +172,7 @@ run(int argc, char **argv)
 	if (chosen == NULL) {
 		report_error("out of memory");
 		status = EXIT_SYSTEM;
-	} else if (status <= EXIT_NO) {
+	} else if (status <= EXIT_DATA) {
 		status = report_worse(status, remove_chosen(argv[0], chosen,
 		    choose(&versions, chosen)));
 	}

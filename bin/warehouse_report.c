@@ -29,7 +29,7 @@ static struct opt options[] = {
 	{ "", "sqlite", OPT_FILE, &sqlite, .value = "FILE",
 	    .help = "write an SQLite database" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace a database of an earlier report" },
+	    .help = "replace files that exist; a database only if a report made it" },
 	{ "", "drift", OPT_FLAG, &drift,
 	    .help = "compare two warehouses; exit status 1 if they differ" },
 	{ "", "drift-threshold", OPT_RATIO, &compared.threshold, .value = "LIMIT",
@@ -50,7 +50,7 @@ write_page(const struct lc__facts *facts)
 {
 	struct output output;
 	lc_status written;
-	int status = output_open(&output, page);
+	int status = output_open(&output, page, force);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -63,7 +63,7 @@ static int
 write_csv(const struct lc__facts *facts)
 {
 	struct output output;
-	const int status = output_open(&output, csv);
+	const int status = output_open(&output, csv, force);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -80,11 +80,7 @@ open_database(struct output *output, struct lc__sqlite **db)
 
 	if (found != LC_OK && found != LC_NOT_FOUND)
 		return report_status(found);
-	if (found == LC_OK && !force) {
-		report_error("%s: exists; -f replaces it", sqlite);
-		return EXIT_SYSTEM;
-	}
-	status = output_open(output, sqlite);
+	status = output_open(output, sqlite, force);
 	if (status != EXIT_DONE)
 		return status;
 	found = lc__sqlite_begin(output->temporary, db);
@@ -134,6 +130,7 @@ static int
 run(int argc, char **argv)
 {
 	compared.output = page;
+	compared.force = force;
 	if (drift && (csv != NULL || sqlite != NULL))
 		return report_usage("--drift goes with neither --csv nor --sqlite");
 	if (drift && argc != 2)

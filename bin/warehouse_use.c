@@ -71,7 +71,7 @@ run(int argc, char **argv)
 
 	(void)argc;
 	/* Another one that is damaged does not matter. */
-	if (status <= EXIT_NO) {
+	if (status <= EXIT_DATA) {
 		version = versions_find(&versions, argv[1]);
 		status = version ? use(argv[0], version) : EXIT_NO;
 	}

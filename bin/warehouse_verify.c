@@ -36,6 +36,8 @@ struct check {
 	lc_warehouse *warehouse;  /* its manifest only */
 	lc_progress progress;     /* its callbacks; the context is this */
 	unsigned findings;
+	bool refusing;            /* what is found now is no damage: readers refuse it */
+	int status;               /* an exit status for the findings */
 	bool stale;
 	uint64_t samples, boxes;  /* found in the shards */
 	bool counted;             /* in all of them */
@@ -50,6 +52,7 @@ show_finding(void *ctx, const char *line)
 	struct json json = { stdout, false };
 
 	c->findings++;
+	c->status = report_worse(c->status, c->refusing ? EXIT_NO : EXIT_DATA);
 	progress_clear();
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
@@ -236,8 +239,11 @@ check_name(struct check *c)
 static lc_status
 check_manifest(struct check *c)
 {
-	lc_status status = find(c, lc__admit_thresholds(c->warehouse));
+	lc_status status;
 
+	c->refusing = true;
+	status = find(c, lc__admit_thresholds(c->warehouse));
+	c->refusing = false;
 	if (status == LC_OK)
 		status = check_name(c);
 	if (status == LC_OK)
@@ -258,8 +264,10 @@ check_sources(struct check *c)
 	how.dataset = dataset;
 	how.sources = (lc_warehouse_sources)sources;
 	how.progress = c->progress;
+	c->refusing = true;
 	status = warehouse_sources_look(c->warehouse, &how, &seen);
 	c->stale = seen.found == LC_STALE;
+	c->refusing = seen.found != LC_CORRUPT;
 	if (status == LC_OK && seen.found != LC_OK && seen.found != LC_STALE)
 		show_finding(c, seen.text);
 	if (status == LC_OK)
@@ -318,7 +326,7 @@ verify(const char *path)
 	lc_warehouse_close(c.warehouse);
 	if (status != LC_OK)
 		return report_status(status);
-	return c.findings == 0 ? EXIT_DONE : EXIT_NO;
+	return c.status;
 }
 
 static int
@@ -341,8 +349,8 @@ const struct command warehouse_verify = {
 	    "mask: boxes lie within 0 to 1 and are not empty, the mask is 1 for the "
 	    "first of them and 0 behind, where boxes are 0. The sums and thresholds "
 	    "of the manifest are compared with what was found, and the sources with "
-	    "what they were. Each finding is a line; exit status 1 says that there "
-	    "is one.\n"
+	    "what they were. Each finding is a line; exit status 3 says that there "
+	    "is damage, 1 that readers would refuse it for its sources or thresholds.\n"
 	    "Sources that are not on this machine are passed over unless "
 	    "--sources=content asks for them.",
 	.examples =

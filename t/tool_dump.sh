@@ -100,10 +100,10 @@ data=$XDG_CACHE_HOME/cachex/d/data.mdb
 for at in $(LC_ALL=C grep -abo world "$data" | cut -d: -f1); do
 	printf W | dd of="$data" bs=1 seek="$at" conv=notrunc 2>/dev/null
 done
-check "dump of a damaged module" 1 cachex dump d
+check "dump of a damaged module" 3 cachex dump d
 is "has what is whole" "$(cut -d, -f1 "$out")" '{"id":"whole"'
 also "names what is not" grep -q '^cachex: dump: .*broken' "$err"
-check "into a file" 1 cachex dump d -o damaged.jsonl
+check "into a file" 3 cachex dump d -o damaged.jsonl
 also "writes none" test ! -e damaged.jsonl
 if [ -w /dev/full ]; then
 	check "dump to a full device" 4 cachex dump big -o /dev/full

@@ -22,9 +22,9 @@ writes() {
 		also "$label, ln $kind: a new file" sh -c 'test -f "$1" && test ! -L "$1" && ! cmp -s "$1" victim' sh "$file"
 	done
 }
-writes "get -o" got.npy cachex get m k1 -o got.npy
+writes "get -o" got.npy cachex get m k1 -o got.npy -f
 also "is the record" cmp got.npy right.npy
-writes "dump -o" dump.jsonl cachex dump m -o dump.jsonl
+writes "dump -o" dump.jsonl cachex dump m -o dump.jsonl -f
 writes "view -o" picture.png cachex view m k1 -f -o picture.png
 writes "shard extract -f" samples/k1.npy cachex shard extract -f shards/shard-000000.twh1 -o samples
 writes "read --npy -f" batches/batch-00000000.npy cachex read m --batch 2 --npy batches -f

@@ -33,11 +33,11 @@ is "and nothing else is left there" "$(ls -A | grep -c tmp)" 0
 check "get to - is standard output" 0 cachex get m z -o -
 also "it is there" cmp "$out" x.npy
 echo old >old.npy; ln -s old.npy link.npy; chmod 640 old.npy
-check "get onto a link" 0 cachex get m z -o link.npy
+check "get onto a link" 0 cachex get m z -o link.npy -f
 also "replaces the link" test ! -L link.npy
 also "by the file" cmp link.npy x.npy
 is "what it led to stays" "$(cat old.npy)" old
-check "get onto a file" 0 cachex get m z -o old.npy
+check "get onto a file" 0 cachex get m z -o old.npy -f
 also "the file is new" cmp old.npy x.npy
 is "its mode stays" "$(ls -l old.npy | cut -c1-10)" "-rw-r-----"
 check "get -n" 0 cachex get m z -n -o none.npy
@@ -66,13 +66,13 @@ while read -r dtype hex json; do
 			"cachex: get: .npy has no $dtype; use --format raw, or --bits" \
 			cachex get m "$dtype" -o no.npy
 		is "$dtype: no file then" "$(ls | grep no.npy)" ""
-		check "$dtype: raw bits" 0 cachex get m "$dtype" --bits -o bits.npy
+		check "$dtype: raw bits" 0 cachex get m "$dtype" --bits -f -o bits.npy
 		check "$dtype: raw bits back" 0 cachex put m back bits.npy --dtype "$dtype"
 		check "$dtype: raw bits again" 0 cachex get m back --format raw
 		also "$dtype: raw bits are the bytes" cmp "$out" raw
 		;;
 	*)
-		check "$dtype: get .npy" 0 cachex get m "$dtype" -o d.npy
+		check "$dtype: get .npy" 0 cachex get m "$dtype" -o d.npy -f
 		check "$dtype: put .npy" 0 cachex put m back d.npy
 		check "$dtype: get again" 0 cachex get m back --json
 		is "$dtype: elements again" "$(cat "$out")" \

@@ -57,7 +57,7 @@ also "puts an apostrophe in front" grep -q "^run,'=1+1,10," "$out"
 
 # The database
 check "--sqlite" 0 report house --sqlite house.db
-refuse_report "is not replaced" 4 "house.db: exists; -f replaces it" report house --sqlite house.db
+refuse_report "is not replaced" 2 "house.db: exists; -f replaces it" report house --sqlite house.db
 check "but with -f" 0 report -f house --sqlite house.db
 is "no temporary is left" "$(ls -A | grep -c 'house.db.')" 0
 echo precious >notes.db

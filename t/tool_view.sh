@@ -51,7 +51,7 @@ check "to standard output" 0 cachex view one.twh1 -o -
 also "the same file" cmp sheet.png "$out"
 check "without -o" 0 cachex view one.twh1
 also "the same file" cmp sheet.png "$out"
-refuse "a file that exists" 4 "cachex: view: sheet.png: exists; -f replaces it" \
+refuse "a file that exists" 2 "cachex: view: sheet.png: exists; -f replaces it" \
 	cachex view one.twh1 -o sheet.png --columns 4
 also "stays" cmp sheet.png again.png
 check "-f replaces it" 0 cachex view one.twh1 -f -o sheet.png --columns 4 --cell 48
@@ -105,7 +105,7 @@ cp -r shards bad
 printf x | dd of=bad/shard-000000.twh1 bs=1 seek=4100 conv=notrunc 2>/dev/null
 for shard in bad/*.twh1; do last=$shard; done
 echo no shard >"$last"
-check "damage" 1 cachex view bad -o bad.png --samples 100 --json
+check "damage" 3 cachex view bad -o bad.png --samples 100 --json
 also "is drawn" is_png bad.png
 is "and told, a line each" "$(sed 's/: bytes.*/: bytes/' "$err" | sort -u)" \
 "cachex: view: bad/shard-000000.twh1: bytes
@@ -121,7 +121,7 @@ check "nothing" 4 cachex view gone -n
 is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
 also "that names it" grep -q '^cachex: view: .*gone' "$err"
 head -c 5000 one.twh1 >short.twh1
-check "a shard cut short" 1 cachex view short.twh1 -n
+check "a shard cut short" 3 cachex view short.twh1 -n
 is "is one line, too" "$(wc -l <"$err" | tr -d ' ')" 1
 refuse "too large a sheet" 2 \
 	"cachex: view: a picture of 2080 x 69036 pixels: there may be 1 to 134217728" \
@@ -165,14 +165,14 @@ check "a stale one is looked at" 0 cachex view wh -n
 shard=$(ls wh/v*/shard-000000.twh1)
 head -c 20000 "$shard" >cut
 cp cut "$shard"
-check "a damaged one, too" 1 cachex view wh -o remains.png
+check "a damaged one, too" 3 cachex view wh -o remains.png
 also "is drawn" is_png remains.png
 also "and told" grep -q "^cachex: view: $shard: " "$err"
 rm "$shard"
-check "an empty one" 1 cachex view wh -n
+check "an empty one" 3 cachex view wh -n
 is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
 ln -sfn nowhere wh/current
-check "one that points nowhere" 1 cachex view wh -n
+check "one that points nowhere" 3 cachex view wh -n
 also "is named" grep -q '^cachex: view: .*wh' "$err"
 
 # Tensors of a module

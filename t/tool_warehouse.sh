@@ -156,31 +156,31 @@ check "a version that is not there" 1 cachex warehouse use wh v20200101-00000000
 is "is named" "$(cat "$err")" "cachex: warehouse: v20200101-000000000000: no such version"
 cp -r wh hurt
 flip "hurt/$first/shard-000000.twh1" 5000
-check "one that is damaged inside" 1 cachex warehouse use hurt "$first" --full
+check "one that is damaged inside" 3 cachex warehouse use hurt "$first" --full
 also "is named, too" grep -q "$first/shard-000000.twh1: SHA-256 differs" "$err"
 is "and current stays" "$(readlink hurt/current)" "$second"
 rm "hurt/$third/shard-000000.twh1"
-check "one without a shard" 1 cachex warehouse use hurt "$third"
+check "one without a shard" 3 cachex warehouse use hurt "$third"
 is "and current stays again" "$(readlink hurt/current)" "$second"
 
 # verify finds everything
-check "verify damage" 1 cachex warehouse verify "hurt/$first" --sources ignore
+check "verify damage" 3 cachex warehouse verify "hurt/$first" --sources ignore
 is "a line each" "$(plain | sed 's/^hurt.VERSION.shard/shard/')" \
 "shard-000000.twh1: SHA-256 differs from the manifest
 shard-000000.twh1: bytes 0 to 65535 do not match their checksum
 hurt/VERSION: 2 findings"
-check "verify a missing shard" 1 cachex warehouse verify "hurt/$third" --sources ignore
+check "verify a missing shard" 3 cachex warehouse verify "hurt/$third" --sources ignore
 also "named" grep -q 'shard-000000.twh1: open: No such file' "$out"
 cp "wh/$second/shard-000000.twh1" "hurt/$second/shard-000099.twh1"
 flip "hurt/$second/sources.txt" 60
 flip "hurt/$second/rejected.jsonl" 5
-check "verify what stands beside" 1 cachex warehouse verify "hurt/$second"
+check "verify what stands beside" 3 cachex warehouse verify "hurt/$second"
 also "a shard too many" grep -q 'shard-000099.twh1: a shard that the manifest does not name' "$out"
 also "the list of sources" grep -q 'sources.txt: SHA-256 differs' "$out"
 also "the rejected ones" grep -q 'rejected.jsonl: SHA-256 differs' "$out"
 mv "hurt/$first" "hurt/v20260101-0123456789ab"
 cp "wh/$first/shard-000000.twh1" hurt/v20260101-0123456789ab
-check "verify a version by another's name" 1 cachex warehouse verify \
+check "verify a version by another's name" 3 cachex warehouse verify \
 	"hurt/v20260101-0123456789ab" --sources ignore
 also "told" grep -q "manifest.json: is that of .*$(echo "$first" | cut -c11-), not of v20260101-0123456789ab" "$out"
 check "limits that are exceeded" 1 sh -c \
@@ -207,7 +207,7 @@ mkdir -p wh/v20200101-000000000000/32x24
 cp -a wh changed
 sed -i 's/"max_boxes": [0-9]*/"max_boxes": 77/' changed/current/manifest.json
 for command in verify inspect; do
-	refuse "$command a manifest that was changed" 1 "cachex: warehouse: changed/$(readlink wh/current)/manifest.json: it was changed after it was written, as its manifest_sha256 shows; restore it or make it again" \
+	refuse "$command a manifest that was changed" 3 "cachex: warehouse: changed/$(readlink wh/current)/manifest.json: it was changed after it was written, as its manifest_sha256 shows; restore it or make it again" \
 		cachex warehouse $command changed
 done
 cp -a wh sizeless
@@ -218,16 +218,16 @@ also "a manifest without sizes" sh -c '! cmp -s manifest sizeless/current/manife
 check "list its version" 0 cachex warehouse list sizeless
 shard=sizeless/$(readlink wh/current)/shard-000000.twh1
 rm "$shard"
-check "list what lacks a shard of no known size" 1 cachex warehouse list sizeless
+check "list what lacks a shard of no known size" 3 cachex warehouse list sizeless
 is "says which" "$(cat "$err")" "cachex: warehouse: $shard: missing"
 check "list says what it was" 0 cachex warehouse list wh
 also "without a manifest" grep -q '^   v20200101-000000000000  *no manifest' "$out"
 mkdir wh/v20200102-000000000000
 echo x >wh/v20200102-000000000000/manifest.json
-check "list a damaged version" 1 cachex warehouse list wh
+check "list a damaged version" 3 cachex warehouse list wh
 also "too" grep -q '^   v20200102-000000000000  *damaged' "$out"
 also "its error" grep -q 'v20200102-000000000000/manifest.json: line 1' "$err"
-check "prune" 1 cachex warehouse prune wh --keep 1 -f --json
+check "prune" 3 cachex warehouse prune wh --keep 1 -f --json
 is "JSON" "$(plain | grep -v v2020 | sed 's/"samples":[0-9]/"samples":N/')" \
 	'{"warehouse":"wh","removed":"VERSION","samples":N,"bytes":N,"dry_run":false}'
 also "the newest stays" test -e "wh/$third/manifest.json"
