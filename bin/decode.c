@@ -36,12 +36,14 @@ struct decode {
 };
 
 static lc_status
-decode_file(const char *path, const struct lc__incoming_how *how,
+decode_file(const struct source *source, const struct lc__incoming_how *how,
     struct lc__loaded *out)
 {
+	const char *path = source->path;
 	struct lc__loaded loaded = { 0 };
 	struct lc__buf file = { 0 };
-	lc_status status = lc__read_file(path, MAX_FILE, &file);
+	lc_status status = source->named ? lc__read_file(path, MAX_FILE, &file) :
+	    lc__read_regular(path, MAX_FILE, &file);
 
 	if (status != LC_OK) {
 		lc__buf_free(&file);
@@ -81,7 +83,7 @@ work(void *arg)
 
 	while (take(decode, &i)) {
 		struct slot *slot = &decode->slots[i % decode->window];
-		slot->status = decode_file(decode->sources->items[i].path,
+		slot->status = decode_file(&decode->sources->items[i],
 		    &decode->how, &slot->loaded);
 		if (slot->status != LC_OK)
 			slot->error = *lc_last_error();

@@ -128,8 +128,10 @@ take_records(struct importing *import, struct taken *taken, size_t number, void 
 	lc_status step;
 	lc_id id;
 
-	while ((step = format->next(file, &id)) == LC_OK) {
-		int status = take_record(import, taken, number, file, id);
+	while ((step = format->next(file, &id)) != LC_NOT_FOUND) {
+		int status = step == LC_OK ?
+		    take_record(import, taken, number, file, id) :
+		    importing_bad(import, step);
 		worst = report_worse(worst, status);
 		if (!importing_goes_on(import, status))
 			return worst;
@@ -137,8 +139,7 @@ take_records(struct importing *import, struct taken *taken, size_t number, void 
 		if (status != EXIT_DONE)
 			return status;
 	}
-	return step == LC_NOT_FOUND ? worst :
-	    report_worse(worst, importing_bad(import, step));
+	return worst;
 }
 
 static int

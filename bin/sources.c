@@ -23,7 +23,7 @@ no_memory(void)
 
 /* Takes @p path over, also when it fails. */
 static int
-append(struct sources *sources, char *path, size_t below)
+append(struct sources *sources, char *path, size_t below, bool named)
 {
 	if (path != NULL && sources->count == sources->room) {
 		const size_t room = sources->room ? sources->room * 2 : 64;
@@ -39,7 +39,7 @@ append(struct sources *sources, char *path, size_t below)
 	if (path == NULL)
 		return no_memory();
 	sources->items[sources->count] = (struct source) { .path = path,
-	    .below = below, .order = sources->count };
+	    .below = below, .named = named, .order = sources->count };
 	sources->count++;
 	return EXIT_DONE;
 }
@@ -67,8 +67,8 @@ unreadable(struct sources *sources, const char *path)
 }
 
 /*
- * A directory behind a symbolic link is not entered: it may lead in a circle. A
- * pipe or a device is read only when it is named itself: it may not end.
+ * A directory behind a symbolic link is not entered: it may lead in a circle. Whatever
+ * has one of the names is read, and refused then if it is no regular file.
  */
 static int
 add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
@@ -83,8 +83,8 @@ add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
 		return no_memory();
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		status = add_directory(sources, path, below);
-	else if (is_known(name) && (stat(path, &st) == -1 || S_ISREG(st.st_mode)))
-		return append(sources, path, below);
+	else if (is_known(name) && (stat(path, &st) == -1 || !S_ISDIR(st.st_mode)))
+		return append(sources, path, below, false);
 	else if (!is_known(name) && lstat(path, &st) == -1 &&
 	    (errno != ENOENT || entry->d_type == DT_DIR))
 		status = unreadable(sources, path);
@@ -121,7 +121,7 @@ sources_add(struct sources *sources, const char *path)
 	if (stat(path, &st) == -1)
 		return report_errno(path);
 	if (!S_ISDIR(st.st_mode))
-		return append(sources, strdup(path), 0);
+		return append(sources, strdup(path), 0, true);
 	return add_directory(sources, path, size + (path[size - 1] != '/'));
 }
 

@@ -16,6 +16,8 @@ struct source {
 	char *id;      /* its cache_id */
 	size_t id_size;
 	size_t order;  /* position in the import */
+	bool named;    /* by the user: it may be a pipe or a device, unlike what a
+	                  directory has */
 };
 
 struct sources {
@@ -29,8 +31,8 @@ struct sources {
 /**
  * Append a file, or all .npy files and images of kinds that are read below a directory in
  * byte order; images of other kinds are counted. Reports what cannot be read; an exit
- * status. A file whose kind the system
- * does not tell is appended: who reads it reports it.
+ * status. What is no regular file, or may be none, is appended as well: its reader
+ * reports it.
  */
 int sources_add(struct sources *sources, const char *path);
 /**

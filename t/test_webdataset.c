@@ -113,10 +113,15 @@ dump(const char *path, const struct lc__incoming_how *how, unsigned every)
 		lc__buf_append(&out, "", 1);
 		return (char *)out.data;
 	}
-	for (unsigned i = 0; (status = lc__incoming_webdataset.next(file, &id)) == LC_OK;
-	    i++) {
+	for (unsigned i = 0;
+	    (status = lc__incoming_webdataset.next(file, &id)) != LC_NOT_FOUND; i++) {
 		struct lc__loaded loaded = { 0 };
 
+		ck_assert_uint_lt(i, 10000);
+		if (status != LC_OK) {
+			show_error(&out, path, status);
+			continue;
+		}
 		lc__buf_printf(&out, "%.*s", (int)id.size, (const char *)id.data);
 		if (i % every != 0) {
 			lc__buf_printf(&out, "\n");
@@ -132,8 +137,6 @@ dump(const char *path, const struct lc__incoming_how *how, unsigned every)
 		}
 		lc__loaded_free(&loaded);
 	}
-	if (status != LC_NOT_FOUND)
-		show_error(&out, path, status);
 	lc__incoming_webdataset.close(file);
 	lc__buf_append(&out, "", 1);
 	ck_assert(!out.failed);
@@ -614,7 +617,7 @@ START_TEST(a_directory)
 }
 END_TEST
 
-/* Those behind it are read; it is told of once, whether it is broken or cut. */
+/* Those after it are read; it is reported once, whether it is broken or cut. */
 START_TEST(bad_archives_in_a_directory)
 {
 	const char *dir = run_scratch();
@@ -632,21 +635,18 @@ START_TEST(bad_archives_in_a_directory)
 	free(name);
 	write_shard(dir, "e.tar", "e.txt", "1");
 	got = dump(dir, &plain, 1);
-	/* The names of the archives are those of records that are bad. */
-	ck_assert_int_ge(asprintf(&name,
-	    "%s/a.tar ! corrupt/a.tar: Unrecognized archive format\n"
+	ck_assert_str_eq(got,
+	    "! corrupt/a.tar: Unrecognized archive format\n"
 	    "b \"1\"\n"
-	    "%s/c.tar ! corrupt/c.tar: Unrecognized archive format\n"
+	    "! corrupt/c.tar: Unrecognized archive format\n"
 	    "d ! corrupt/d.tar: 'd': the archive breaks off behind it\n"
-	    "%s/d.tar ! corrupt/d.tar: the end of the archive is missing\n"
+	    "! corrupt/d.tar: the end of the archive is missing\n"
 	    "e \"1\"\n"
-	    "! corrupt/f.tar: Unrecognized archive format\n", dir, dir, dir), 0);
-	ck_assert_str_eq(got, name);
+	    "! corrupt/f.tar: Unrecognized archive format\n");
 	again = dump(dir, &plain, 2);
 	ck_assert_msg(strstr(again, "b\n") != NULL && strstr(again, "\nd ") == NULL,
 	    "%s", again);
 	free(again);
-	free(name);
 	free(got);
 }
 END_TEST

@@ -78,8 +78,10 @@ mkdir -p odd
 npy odd/a.npy a
 mkfifo odd/pipe.npy
 ln -s /dev/zero odd/zero.png
-check "a pipe and a device in a directory" 0 timeout 60 "$CACHEX" import odd odd
-is "are passed over" "$(ids odd)" "a "
+refuse "a pipe and a device in a directory" 3 "cachex: import: odd/pipe.npy: not a regular file
+cachex: import: odd/zero.png: not a regular file" timeout 60 "$CACHEX" import odd odd
+is "are counted" "$(sed 's/;.*//' "$out")" "1 stored, 0 skipped, 2 bad"
+is "the others are stored" "$(ids odd)" "a "
 refuse "unknown field" 2 "cachex: import: --id: unknown {stam}; did you mean {stem}?" \
 	cachex import m in --id '{stam}'
 refuse "no field" 2 "cachex: import: --id: unknown {}; there are {path}, {dir}, {name}, {stem} and {ext}" \

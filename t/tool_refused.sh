@@ -48,6 +48,41 @@ cachex export -q m x.npz
 refuse "an archive that cannot be read" 4 "cachex: import: x.npz: read: Input/output error" \
 	refusing read x.npz import seven x.npz
 
+# What cannot be read of a set of shards is no record: --skip-existing does not know it.
+cachex export -q m mds --format mds --shard-records 1
+u8 there shard.00000.mds x; u8 there "$PWD/tars/a.tar" x; u8 there a ay
+refuse "a shard of MDS that cannot be read" 4 \
+	"cachex: import: mds/shard.00000.mds: read: Input/output error" \
+	refusing read mds/shard.00000.mds import there mds --skip-existing
+is "it is counted" "$(counts)" "0 stored, 0 skipped, 0 bad, 1 unreadable"
+refuse "--keep-going past a shard" 4 \
+	"cachex: import: mds/shard.00000.mds: read: Input/output error" \
+	refusing read mds/shard.00000.mds import there mds --skip-existing -k
+is "stores the others" "$(counts)" "1 stored, 0 skipped, 0 bad, 1 unreadable"
+refuse "an index of MDS that stat refuses" 4 \
+	"cachex: import: mds/index.json: stat: Input/output error" \
+	refusing stat mds/index.json import nine mds
+rm -r mds; cachex export -q m mds --format mds; gzip -9 mds/shard.00000.mds
+sed 's/"compression": null/"compression": "gz"/g; s/"zip_data": null/"zip_data": '\
+'{"basename": "shard.00000.mds.gz", "bytes": '"$(wc -c <mds/shard.00000.mds.gz | tr -d ' ')"', "hashes": {}}/' \
+	mds/index.json >edited && mv edited mds/index.json
+check "a compressed shard" 0 cachex import -q ten mds
+nowhere() { TMPDIR=$PWD/nowhere "$CACHEX" "$@"; }
+refuse "no place to inflate a shard to" 4 \
+	"cachex: import: mds/shard.00000.mds.gz: $PWD/nowhere: temporary file: No such file or directory" \
+	nowhere import eleven mds
+mkdir tars
+cachex export -q m tars/a.tar --format webdataset
+cp tars/a.tar tars/b.tar
+refuse "a tar archive of several that cannot be read" 4 \
+	"cachex: import: $PWD/tars/a.tar: read: Input/output error" \
+	refusing read tars/a.tar import there "$PWD/tars" --skip-existing
+is "it is counted" "$(counts)" "0 stored, 0 skipped, 0 bad, 1 unreadable"
+refuse "--keep-going past an archive" 4 \
+	"cachex: import: tars/a.tar: read: Input/output error" \
+	refusing read tars/a.tar import twelve tars -k
+is "stores the others" "$(counts)" "2 stored, 0 skipped, 0 bad, 1 unreadable"
+
 # load
 cachex dump m -o m.jsonl
 refuse "a dump that cannot be read again" 4 "cachex: load: m.jsonl: Input/output error" \
@@ -74,6 +109,11 @@ refuse "a label that cannot be read" 4 "cachex: build: a/labels/f1.json: Input/o
 	refusing read a/labels/f1.json build -q --clear --size 16x16 -j 1 set wh
 refuse "nor for buckets of the data's shapes" 4 \
 	"cachex: build: a/images/f1.png: read: Input/output error" build --buckets 2 --clear
+mv set/a set/.a && ln -s .a set/a
+refuse "a link to a directory that stat refuses" 4 \
+	"cachex: build: set/a: Input/output error" \
+	refusing stat a build -q --clear --size 16x16 -j 1 set wh
+rm set/a && mv set/.a set/a
 
 # buckets
 refuse "buckets" 4 "cachex: buckets: set/a/images/f1.png: read: Input/output error" \

@@ -20,11 +20,15 @@ static const struct {
 static void
 read_records(const struct lc__incoming_format *format, void *file, bool sparse)
 {
+	lc_status status;
 	lc_id id;
 
-	for (int n = 0; n < RECORDS && format->next(file, &id) == LC_OK; n++) {
+	for (int n = 0; n < RECORDS &&
+	    (status = format->next(file, &id)) != LC_NOT_FOUND; n++) {
 		struct lc__loaded loaded = { 0 };
 
+		if (status != LC_OK)
+			continue;
 		fuzz_touch(id.data, id.size);
 		if (sparse && n % 2 == 1)
 			continue;

@@ -55,17 +55,30 @@ lc__write_full(int fd, const void *data, size_t size, const char *path)
 	return LC_OK;
 }
 
-/* Directories are left to read(2). */
-static lc_status
-check_bounded(int fd, const char *path)
+/* It is looked at when it is open: what stat() says may be another file's. */
+lc_status
+lc__open_regular(const char *path, int *fd)
 {
+	const int opened = lc__open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	lc_status status = LC_OK;
 	struct stat st;
 
-	if (fstat(fd, &st) == -1)
-		return lc__error_sys(errno, "%s: stat", path);
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+	/* Sockets, and devices without a driver, cannot be opened at all. */
+	if (opened == -1 && (errno == ENXIO || errno == ENODEV))
 		return lc__error(LC_INVALID, 0, "%s: not a regular file", path);
-	return LC_OK;
+	if (opened == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	if (fstat(opened, &st) == -1)
+		status = lc__error_sys(errno, "%s: stat", path);
+	else if (S_ISDIR(st.st_mode))
+		status = lc__error_sys(EISDIR, "%s: read", path);
+	else if (!S_ISREG(st.st_mode))
+		status = lc__error(LC_INVALID, 0, "%s: not a regular file", path);
+	if (status == LC_OK)
+		*fd = opened;
+	else
+		close(opened);
+	return status;
 }
 
 static lc_status
@@ -117,14 +130,11 @@ lc__write_file_atomic(const char *path, const void *data, size_t size)
 lc_status
 lc__read_regular(const char *path, uint64_t limit, struct lc__buf *out)
 {
-	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	lc_status status;
+	int fd;
 
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: open", path);
-	status = check_bounded(fd, path);
-	if (status == LC_OK)
-		status = read_all(fd, path, limit, out);
+	return_if_error(lc__open_regular(path, &fd));
+	status = read_all(fd, path, limit, out);
 	close(fd);
 	return status;
 }

@@ -2,13 +2,11 @@
 #include "exchange/incoming.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 
 #define FIRST 4096 /* bytes that tell what a file is */
@@ -49,13 +47,12 @@ find(const char *path, const void *first, size_t size,
 static lc_status
 find_by_content(const char *path, const struct lc__incoming_format **out)
 {
-	const int fd = lc__open(path, O_RDONLY);
 	unsigned char first[FIRST];
 	size_t size = 0;
 	lc_status status;
+	int fd;
 
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: open", path);
+	return_if_error(lc__open_regular(path, &fd));
 	status = lc__read_full(fd, first, sizeof(first), &size, path);
 	close(fd);
 	return status == LC_OK ? find(path, first, size, out) : status;

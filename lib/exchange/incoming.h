@@ -31,10 +31,12 @@ struct lc__incoming_format {
 	 *  file or directory, as those of next() and load() do. */
 	lc_status (*open)(const char *path, const struct lc__incoming_how *how, void **out);
 	/** Go to the next record: its cache_id, borrowed until the next call.
-	 *  LC_NOT_FOUND behind the last one; anything else is the end of this file. */
+	 *  LC_NOT_FOUND after the last one. Another failure concerns a part of the file
+	 *  (a shard, the id of a record): the next call goes to what follows it, and
+	 *  returns LC_NOT_FOUND where nothing can be read after it. */
 	lc_status (*next)(void *file, lc_id *id);
 	/** The record that next() went to, decoded; @p out is all zero. A failure is one
-	 *  of this record only. Need not be called. */
+	 *  of this record only. Need not be called, nor may it be after next() failed. */
 	lc_status (*load)(void *file, struct lc__loaded *out);
 	/** Records in all, 0 if that is not known. NULL: never known. */
 	uint64_t (*count)(const void *file);

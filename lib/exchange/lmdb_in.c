@@ -14,6 +14,7 @@ struct lmdb_in {
 	struct lc__incoming_how how;
 	struct lc__foreign *env;
 	struct lc__foreign_entry entry; /* that it stands at */
+	bool ended;                     /* nothing can be read after what failed */
 };
 
 static lc_status
@@ -60,9 +61,13 @@ next(void *ctx, lc_id *id)
 {
 	struct lmdb_in *in = ctx;
 
-	return_if_error(lc__foreign_next(in->env, &in->entry));
-	*id = in->entry.key;
-	return LC_OK;
+	const lc_status status = in->ended ? LC_NOT_FOUND :
+	    lc__foreign_next(in->env, &in->entry);
+
+	in->ended = status != LC_OK;
+	if (status == LC_OK)
+		*id = in->entry.key;
+	return status;
 }
 
 static lc_status

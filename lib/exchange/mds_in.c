@@ -30,7 +30,6 @@ struct mds_in {
 	struct lc__mds_piece *pieces;  /* of the sample, if the flag says so */
 	bool split;
 	struct lc__buf id;             /* of the sample */
-	lc_error broken;               /* why it, or a whole shard, has none */
 };
 
 /* The columns of the shard where it stands. */
@@ -59,7 +58,7 @@ static lc_status
 is_mds(const char *path, const void *first, size_t size, bool *is)
 {
 	const char *slash = strrchr(path, '/');
-	lc_status status;
+	lc_status status = LC_OK;
 	struct stat st;
 	char *index;
 
@@ -71,8 +70,13 @@ is_mds(const char *path, const void *first, size_t size, bool *is)
 	index = lc__path_join(path, LC__MDS_INDEX);
 	if (index == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-	*is = stat(index, &st) == 0 && S_ISREG(st.st_mode);
+	*is = false;
 	status = lc__no_lost_link(index);
+	/* Reading it refuses a FIFO. */
+	if (status == LC_OK && stat(index, &st) == 0)
+		*is = !S_ISDIR(st.st_mode);
+	else if (status == LC_OK && errno != ENOENT && errno != ENOTDIR)
+		status = lc__error_sys(errno, "%s: stat", index);
 	free(index);
 	return status;
 }
@@ -244,7 +248,7 @@ open_mds(const char *path, const struct lc__incoming_how *how, void **out)
 
 /* ---- samples ------------------------------------------------------------------- */
 
-/* To a sample; LC_NOT_FOUND behind the last one of the last shard. */
+/* To a sample; LC_NOT_FOUND after the last one of the last shard. */
 static lc_status
 step(struct mds_in *in)
 {
@@ -348,23 +352,15 @@ find_sample(struct mds_in *in)
 	return in->id.failed ? no_memory(in) : LC_OK;
 }
 
-/* A shard or sample that is damaged is a record that is bad, so that those behind it
- * are read. */
+/* After a failure step() goes to the next sample, or the next shard. */
 static lc_status
 next_sample(void *file, lc_id *id)
 {
 	struct mds_in *in = file;
-	lc_status status;
 
-	memset(&in->broken, 0, sizeof(in->broken));
 	in->id.size = 0;
-	status = find_sample(in);
-	if (status == LC_NOT_FOUND || status == LC_NO_MEMORY)
-		return status;
-	if (status != LC_OK)
-		in->broken = *lc_last_error();
-	*id = status == LC_OK ? (lc_id){ in->id.data, in->id.size } :
-	    lc_id_of(in->index.shard[in->shard].raw.name);
+	return_if_error(find_sample(in));
+	*id = (lc_id){ in->id.data, in->id.size };
 	return LC_OK;
 }
 
@@ -422,8 +418,6 @@ load_sample(void *file, struct lc__loaded *out)
 	uint64_t size;
 	lc_status status;
 
-	if (in->broken.status != LC_OK)
-		return lc__error_raise(&in->broken);
 	size = lc__mds_shard_size(&in->file, in->sample);
 	if (size > in->how.limit)
 		return lc__error(LC_INVALID, 0, "%s: sample %" PRIu32 ": %" PRIu64

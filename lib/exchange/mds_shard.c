@@ -2,7 +2,6 @@
 #include "exchange/mds_shard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "exchange/spill.h"
 #include "format/archive.h"
@@ -34,6 +32,13 @@ read_at(int fd, uint64_t at, void *out, size_t size, const char *path)
 		return lc__error_sys(errno, "%s: seek", path);
 	return_if_error(lc__read_full(fd, out, size, &got, path));
 	return got == size ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: ends early", path);
+}
+
+/* A file that the index names and that is missing is damage. */
+static lc_status
+as_damage(lc_status status)
+{
+	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
 }
 
 /* ---- checksums ----------------------------------------------------------------- */
@@ -83,8 +88,6 @@ check_file(int fd, const struct lc__mds_file *file, const char *path)
 
 	if (fstat(fd, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", path);
-	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: not a regular file", path);
 	if ((uint64_t)st.st_size != file->bytes)
 		return lc__error(LC_CORRUPT, 0, "%s: %jd bytes, of which the index has %"
 		    PRIu64, path, (intmax_t)st.st_size, file->bytes);
@@ -136,11 +139,10 @@ check_compression(const struct lc__mds_shard *shard, const char *path)
 static lc_status
 check_zip(const char *path, const struct lc__mds_file *file)
 {
-	const int fd = lc__open(path, O_RDONLY);
 	lc_status status;
+	int fd;
 
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: open", path);
+	return_if_error(lc__open_regular(path, &fd));
 	status = check_file(fd, file, path);
 	close(fd);
 	return status;
@@ -154,9 +156,12 @@ inflate(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 	lc_status status;
 
 	return_if_error(check_compression(shard, file->path));
-	return_if_error(check_zip(file->path, &shard->zip));
-	if (lc__archive_open_file(LC__ARCHIVE_RAW, file->path, &archive) != LC_OK)
-		return lc__error_prefix("%s", file->path);
+	return_if_error(as_damage(check_zip(file->path, &shard->zip)));
+	status = lc__archive_open_file(LC__ARCHIVE_RAW, file->path, &archive);
+	if (status != LC_OK) {
+		lc__error_prefix("%s", file->path);
+		return as_damage(status);
+	}
 	status = lc__spill_open(NULL, &spill);
 	if (status == LC_OK)
 		status = inflate_into(&spill, archive, shard->raw.bytes);
@@ -176,14 +181,14 @@ static lc_status
 open_either(const char *dir, const struct lc__mds_shard *shard,
     struct lc__mds_shard_file *file)
 {
+	lc_status status;
+
 	file->path = lc__path_join(dir, shard->raw.name);
 	if (file->path == NULL)
 		return no_memory(dir);
-	file->fd = lc__open(file->path, O_RDONLY);
-	if (file->fd != -1)
-		return LC_OK;
-	if (errno != ENOENT || shard->compression == NULL)
-		return lc__error_sys(errno, "%s: open", file->path);
+	status = lc__open_regular(file->path, &file->fd);
+	if (status != LC_NOT_FOUND || shard->compression == NULL)
+		return as_damage(status);
 	free(file->path);
 	file->path = lc__path_join(dir, shard->zip.name);
 	return file->path != NULL ? inflate(shard, file) : no_memory(dir);
@@ -207,14 +212,6 @@ read_head(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 	return LC_OK;
 }
 
-/* A file that is missing is damage here: who reads shard by shard must not take it for
- * the end. */
-static lc_status
-as_damage(lc_status status)
-{
-	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
-}
-
 lc_status
 lc__mds_shard_open(const char *dir, const struct lc__mds_shard *shard,
     struct lc__mds_shard_file *out)
@@ -230,7 +227,7 @@ lc__mds_shard_open(const char *dir, const struct lc__mds_shard *shard,
 		*out = file;
 	else
 		lc__mds_shard_close(&file);
-	return as_damage(status);
+	return status;
 }
 
 uint64_t

@@ -16,6 +16,7 @@ struct npz_in {
 	struct lc__incoming_how how;
 	struct lc__archive *archive;
 	struct lc__archive_member member; /* that it stands at */
+	bool ended;                       /* nothing can be read after what failed */
 };
 
 static lc_status
@@ -74,9 +75,12 @@ next(void *ctx, lc_id *id)
 	size_t size;
 	lc_status status;
 
+	if (in->ended)
+		return LC_NOT_FOUND;
 	do {
 		status = lc__archive_next(in->archive, &in->member);
 	} while (status == LC_OK && is_directory(&in->member));
+	in->ended = status != LC_OK;
 	if (status == LC_NOT_FOUND)
 		return status;
 	if (status != LC_OK)

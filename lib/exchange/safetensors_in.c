@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* safetensors on their way in: a tensor is a record under its own name. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "exchange/incoming.h"
 #include "format/safetensors.h"
@@ -72,11 +70,9 @@ open_file(struct infile *in)
 {
 	struct stat st;
 
-	in->fd = lc__open(in->path, O_RDONLY);
-	if (in->fd == -1 || fstat(in->fd, &st) == -1)
-		return lc__error_sys(errno, "%s: open", in->path);
-	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: not a regular file", in->path);
+	return_if_error(lc__open_regular(in->path, &in->fd));
+	if (fstat(in->fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", in->path);
 	in->size = (uint64_t)st.st_size;
 	return LC_OK;
 }

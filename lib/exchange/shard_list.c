@@ -72,10 +72,11 @@ append(struct lc__shard_list *list, char *path)
 	return LC_OK;
 }
 
-/* The path of an entry, NULL if it is of another type. What is gone, or is a link to
- * nothing, counts as of this type: it was listed, and whoever opens it reports it. */
+/* The path of an entry if it is a directory, or if it is none, as @p want says; else NULL.
+ * What is gone, or is a link to nothing, counts as both: it was listed, and whoever opens
+ * it reports it. */
 static lc_status
-path_of_type(const char *dir, const char *name, mode_t type, char **out)
+path_of_kind(const char *dir, const char *name, bool want, char **out)
 {
 	char *path = lc__path_join(dir, name);
 	lc_status status = LC_OK;
@@ -86,11 +87,11 @@ path_of_type(const char *dir, const char *name, mode_t type, char **out)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
 	if (stat(path, &st) == -1) {
 		if (errno == ENOENT || errno == ELOOP)
-			st.st_mode = type;
+			st.st_mode = want ? S_IFDIR : S_IFREG;
 		else
 			status = lc__error_sys(errno, "%s: stat", path);
 	}
-	if (status == LC_OK && (st.st_mode & S_IFMT) == type)
+	if (status == LC_OK && S_ISDIR(st.st_mode) == want)
 		*out = path;
 	else
 		free(path);
@@ -106,7 +107,7 @@ add_archives(struct lc__shard_list *list, const char *dir, struct dirent **entri
 
 		if (!lc__is_tar_name(entries[i]->d_name))
 			continue;
-		return_if_error(path_of_type(dir, entries[i]->d_name, S_IFREG, &path));
+		return_if_error(path_of_kind(dir, entries[i]->d_name, false, &path));
 		if (path != NULL)
 			return_if_error(append(list, path));
 	}
@@ -126,7 +127,7 @@ add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries
 
 		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0)
 			continue;
-		return_if_error(path_of_type(dir, entries[i]->d_name, S_IFDIR, &path));
+		return_if_error(path_of_kind(dir, entries[i]->d_name, true, &path));
 		if (path == NULL)
 			continue;
 		status = read_directory(list, path, false);
@@ -164,8 +165,8 @@ lc__shard_list_read(const char *path, struct lc__shard_list *out)
 
 	if (stat(path, &st) == -1)
 		return lc__error_sys(errno, "%s: open", path);
-	return S_ISDIR(st.st_mode) ? read_directory(out, path, true) :
-	    append(out, strdup(path));
+	out->named = !S_ISDIR(st.st_mode);
+	return out->named ? append(out, strdup(path)) : read_directory(out, path, true);
 }
 
 /* Among files that are records themselves an archive is not what is meant. */

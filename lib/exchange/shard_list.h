@@ -12,12 +12,14 @@
 struct lc__shard_list {
 	char **paths;
 	size_t count, room;
+	bool named; /* the one path is the caller's own, not found in a directory */
 };
 
 /** Is it the name of a tar archive, compressed or not? */
 bool lc__is_tar_name(const char *name);
 
-/** A directory's archives; a file stands for itself. LC_NOT_FOUND, LC_IO …
+/** A directory's archives, by their names: also what is not a regular file, for opening
+ *  it tells. Anything but a directory is itself the one archive. LC_NOT_FOUND, LC_IO …
  *  The list is to be freed also on failure. */
 LC_CHECKED lc_status lc__shard_list_read(const char *path, struct lc__shard_list *out);
 

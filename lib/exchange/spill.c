@@ -46,8 +46,11 @@ lc__spill_open(const char *dir, struct lc__spill *out)
 	fd = lc__open(dir, O_TMPFILE | O_RDWR, 0600);
 	if (fd == -1 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
 		fd = named_once(dir);
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: " WHAT, dir);
+	if (fd == -1) {
+		const lc_status status = lc__error_sys(errno, "%s: " WHAT, dir);
+		/* It is the user's directory that is missing, nothing of the caller's. */
+		return status == LC_NOT_FOUND ? lc__error_as(LC_IO) : status;
+	}
 	*out = (struct lc__spill){ .fd = fd };
 	return LC_OK;
 }

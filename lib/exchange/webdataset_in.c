@@ -20,15 +20,14 @@ struct wds_in {
 	struct lc__incoming_how how;
 	struct lc__shard_list shards;
 	size_t shard;               /* that is being read */
-	struct lc__archive *archive; /* it; NULL behind the last */
+	struct lc__archive *archive; /* it; NULL after the last */
 	struct lc__buf name;        /* of the member that it stands at, ended by a NUL */
 	size_t key_size;            /* how much of the name is the key */
 	bool first;                 /* it is the first of its archive */
 	struct lc__buf key;         /* of the record that next() went to */
 	bool unread;                /* members of that may stand here */
 	bool ended;                 /* there is none any more */
-	lc_error broken;            /* what ended it, if no end did */
-	bool bad;                   /* next() gave the archive that is broken as a record */
+	lc_error broken;            /* why this archive cannot be read on, until that is told */
 };
 
 static const char *
@@ -52,7 +51,7 @@ stand_at(struct wds_in *in, const struct lc__archive_member *member)
 	return LC_OK;
 }
 
-/* The next member of this archive; LC_NOT_FOUND behind its last. */
+/* The next member of this archive; LC_NOT_FOUND after its last. */
 static lc_status
 next_member(struct wds_in *in)
 {
@@ -74,6 +73,18 @@ close_shard(struct wds_in *in)
 	in->shard++;
 }
 
+/* What a directory lists is a regular file, and is there. */
+static lc_status
+open_shard(struct wds_in *in)
+{
+	const char *path = path_of(in);
+	const lc_status status = in->shards.named ?
+	    lc__archive_open_pipe(path, &in->archive) :
+	    lc__archive_open_file(LC__ARCHIVE_TAR, path, &in->archive);
+
+	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
+}
+
 static void
 break_off(struct wds_in *in)
 {
@@ -82,18 +93,7 @@ break_off(struct wds_in *in)
 	in->ended = true;
 }
 
-/* An archive that is listed and cannot be found is damage. As LC_NOT_FOUND it would be
- * taken for one that has ended. */
-static lc_status
-open_shard(struct wds_in *in)
-{
-	const lc_status status = lc__archive_open_file(LC__ARCHIVE_TAR, path_of(in),
-	    &in->archive);
-
-	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
-}
-
-/* Go to the next member of this archive, or the first of those behind it. */
+/* Go to the next member of this archive, or the first of those after it. */
 static void
 advance(struct wds_in *in)
 {
@@ -128,27 +128,16 @@ same_key(const struct wds_in *in)
 
 /* ---- records -------------------------------------------------------------------- */
 
-/* Of several archives one that is broken is a record that is bad, so that those behind
- * it are read. */
+/* Tell why an archive cannot be read on, and go on with those after it. */
 static lc_status
-end_or_go_on(struct wds_in *in, lc_id *id)
+tell_broken(struct wds_in *in)
 {
-	if (in->broken.status == LC_OK)
-		return LC_NOT_FOUND;
-	if (in->shard + 1 == in->shards.count)
-		return lc__error_raise(&in->broken);
-	in->bad = true;
-	*id = lc_id_of(path_of(in));
-	return LC_OK;
-}
+	const lc_error broken = in->broken;
 
-static void
-pass_over_bad(struct wds_in *in)
-{
-	in->bad = false;
 	memset(&in->broken, 0, sizeof(in->broken));
 	close_shard(in);
 	advance(in);
+	return lc__error_raise(&broken);
 }
 
 static lc_status
@@ -160,10 +149,10 @@ next(void *ctx, lc_id *id)
 		advance(in);
 		in->unread = same_key(in);
 	}
-	if (in->bad)
-		pass_over_bad(in);
+	if (in->broken.status != LC_OK)
+		return tell_broken(in);
 	if (in->ended)
-		return end_or_go_on(in, id);
+		return LC_NOT_FOUND;
 	in->key.size = 0;
 	if (lc__buf_append(&in->key, in->name.data, in->key_size) == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path_of(in));
@@ -193,7 +182,7 @@ load_member(struct wds_in *in, uint64_t *left, struct lc__wds_sample *sample,
 	    lc__quote_id(in->name.data, in->name.size - 1));
 }
 
-/* A record that the archive breaks off behind may lack members. */
+/* A record that the archive breaks off after may lack members. */
 static bool
 is_whole(const struct wds_in *in)
 {
@@ -221,14 +210,12 @@ load(void *ctx, struct lc__loaded *out)
 	struct lc__wds_sample sample = { 0 };
 	lc_status status;
 
-	if (in->bad)
-		return lc__error_raise(&in->broken);
 	status = load_members(in, &sample, out);
 	/* What the system refused says nothing of the archive; it is told once. */
 	if (status == LC_OK && !is_whole(in) && (in->broken.status == LC_IO ||
 	    in->broken.status == LC_NO_MEMORY)) {
 		lc__wds_sample_free(&sample);
-		return lc__error_raise(&in->broken);
+		return tell_broken(in);
 	}
 	if (status == LC_OK) {
 		status = is_whole(in) ? lc__wds_sample_build(&sample, &out->value) :

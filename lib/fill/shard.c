@@ -2,14 +2,12 @@
 #include "fill/shard.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "format/json_scan.h"
 
@@ -74,12 +72,9 @@ start(struct lc__shard *s, const struct lc__line_place *at)
 {
 	struct stat st;
 
-	/* A pipe would wait for its writer. */
-	s->fd = lc__open(s->path, O_RDONLY | O_NONBLOCK);
-	if (s->fd == -1 || fstat(s->fd, &st) == -1)
-		return lc__error_sys(errno, "%s: open", s->path);
-	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: not a regular file", s->path);
+	return_if_error(lc__open_regular(s->path, &s->fd));
+	if (fstat(s->fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", s->path);
 	s->size = (uint64_t)st.st_size;
 	return_if_error(check_place(s, at));
 	if (lseek(s->fd, (off_t)at->offset, SEEK_SET) == -1)

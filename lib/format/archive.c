@@ -199,12 +199,14 @@ lc__archive_open_bytes(enum lc__archive_kind kind, const void *bytes, size_t siz
 }
 
 static lc_status
-open_fd(struct lc__archive *archive, const char *path)
+open_fd(struct lc__archive *archive, const char *path, bool pipe)
 {
 	unsigned char end[ZIP_END];
 	struct stat st;
 
-	archive->fd = lc__open(path, O_RDONLY);
+	archive->fd = lc__open(path, O_RDONLY | (pipe ? 0 : O_NONBLOCK | O_NOCTTY));
+	if (archive->fd == -1 && (errno == ENXIO || errno == ENODEV))
+		return lc__error(LC_INVALID, 0, "not a regular file");
 	if (archive->fd == -1)
 		return lc__error_sys(errno, "open");
 	if (fstat(archive->fd, &st) == -1)
@@ -212,14 +214,16 @@ open_fd(struct lc__archive *archive, const char *path)
 	if (S_ISDIR(st.st_mode))
 		return lc__error_sys(EISDIR, "open");
 	archive->seekable = S_ISREG(st.st_mode);
+	if (!archive->seekable && !pipe)
+		return lc__error(LC_INVALID, 0, "not a regular file");
 	if (archive->kind == LC__ARCHIVE_ZIP &&
 	    pread(archive->fd, end, ZIP_END, 0) == ZIP_END)
 		archive->empty = is_empty_zip(end, ZIP_END, (uint64_t)st.st_size);
 	return LC_OK;
 }
 
-lc_status
-lc__archive_open_file(enum lc__archive_kind kind, const char *path,
+static lc_status
+open_path(enum lc__archive_kind kind, const char *path, bool pipe,
     struct lc__archive **out)
 {
 	struct lc__archive *archive;
@@ -227,7 +231,7 @@ lc__archive_open_file(enum lc__archive_kind kind, const char *path,
 	lc_status status;
 
 	return_if_error(make(kind, &archive));
-	status = open_fd(archive, path);
+	status = open_fd(archive, path, pipe);
 	old = lc__charset_enter(archive->charset);
 	if (status == LC_OK && !archive->empty && (!support(archive) ||
 	    !open_archive(archive)))
@@ -238,6 +242,19 @@ lc__archive_open_file(enum lc__archive_kind kind, const char *path,
 	else
 		lc__archive_close(archive);
 	return status;
+}
+
+lc_status
+lc__archive_open_file(enum lc__archive_kind kind, const char *path,
+    struct lc__archive **out)
+{
+	return open_path(kind, path, false, out);
+}
+
+lc_status
+lc__archive_open_pipe(const char *path, struct lc__archive **out)
+{
+	return open_path(LC__ARCHIVE_TAR, path, true, out);
 }
 
 void

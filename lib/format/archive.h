@@ -27,12 +27,14 @@ struct lc__archive_member {
 	uint64_t size;     /* bytes, inflated */
 };
 
-/** Open; errors do not name the archive. The bytes must stay. A zip archive must be
- *  a file that can be sought in, a tar archive may be a pipe. */
+/** Open; errors do not name the archive. The bytes must stay, and a file must be a
+ *  regular one, or LC_INVALID. */
 LC_CHECKED lc_status lc__archive_open_bytes(enum lc__archive_kind kind,
     const void *bytes, size_t size, struct lc__archive **out);
 LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind,
     const char *path, struct lc__archive **out);
+/** Open a tar archive that may also be a pipe or a device, which is waited for. */
+LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive **out);
 
 /** The next member; what was not read of the last one is passed over.
  *  LC_NOT_FOUND at the end; LC_CORRUPT for a damaged or cut archive, also for a tar

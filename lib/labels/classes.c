@@ -70,7 +70,7 @@ static lc_status
 read_list(struct lc__dataset *dataset, size_t list, const char *path)
 {
 	struct lc__buf text = { 0 };
-	lc_status status = lc__read_file(path, MAX_BYTES, &text);
+	lc_status status = lc__read_regular(path, MAX_BYTES, &text);
 	const size_t size = text.size;
 
 	if (status == LC_OK && (!lc__utf8_valid(text.data, size) ||

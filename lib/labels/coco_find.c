@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where COCO's file and its images are. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "labels/coco.h"
 #include "labels/label.h"
@@ -43,19 +41,21 @@ begins_as_coco(const char *text)
 	return false;
 }
 
-/* A file that we may not read is none of many. */
+/* A file that we may not read is none of many, nor is one that is not regular. */
 static lc_status
 looks_like_coco(const char *path, bool *out)
 {
-	const int fd = lc__open(path, O_RDONLY);
 	char text[4096];
 	size_t got = 0;
 	lc_status status;
+	int fd;
 
 	*out = false;
-	if (fd == -1)
-		return errno == EACCES || errno == ENOENT || errno == ELOOP ? LC_OK :
-		    lc__error_sys(errno, "%s: open", path);
+	status = lc__open_regular(path, &fd);
+	if (status == LC_PERMISSION || status == LC_NOT_FOUND || status == LC_INVALID ||
+	    (status == LC_IO && lc_last_error()->sys == ELOOP))
+		return LC_OK;
+	return_if_error(status);
 	status = lc__read_full(fd, text, sizeof(text) - 1, &got, path);
 	close(fd);
 	text[got] = '\0';
@@ -152,10 +152,7 @@ use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 		return lc__label_no_memory(labels);
 	return_if_error(lc__strings_add(&dataset->shared, labels));
 	coco->name = dataset->shared.items[dataset->shared.n - 1];
-	coco->fd = lc__open(coco->path, O_RDONLY);
-	if (coco->fd == -1)
-		return lc__error_sys(errno, "%s: open", coco->path);
-	return LC_OK;
+	return lc__open_regular(coco->path, &coco->fd);
 }
 
 lc_status

@@ -50,7 +50,7 @@ lost(const char *dir, const char *name, int sys)
 
 /* Is it for the listing, and is it a directory? What cannot be looked at is taken for a
  * file if it has a file's name: its frame is counted as one without it. Of any other name
- * it may be a directory with a whole run in it. */
+ * it may be a directory with a whole run in it. Whoever reads a FIFO refuses it. */
 static lc_status
 look(int dirfd, const struct dirent *found, const char *path, bool *listed, bool *dir)
 {
@@ -64,7 +64,6 @@ look(int dirfd, const struct dirent *found, const char *path, bool *listed, bool
 		return is_known_file(found->d_name) ? LC_OK :
 		    lost(path, found->d_name, errno);
 	*dir = S_ISDIR(st.st_mode);
-	*listed = S_ISDIR(st.st_mode) || S_ISREG(st.st_mode);
 	return LC_OK;
 }
 

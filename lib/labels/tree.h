@@ -25,8 +25,9 @@ struct lc__listing {
 
 /**
  * List @p dir, from @p root, "" for the root itself. Names that begin with a dot
- * and what is neither file nor directory are left out; a link is what it leads to. One
- * to nothing is a file if it has the name of an image or a label, else LC_IO.
+ * are left out; a link is what it leads to. One to nothing is a file if it has the name
+ * of an image or a label, else LC_IO. Whatever is no directory counts as a file, which its
+ * reader opens with lc__open_regular() or refuses as that does.
  * @return LC_OK; LC_NOT_FOUND if it is no directory; LC_PERMISSION, LC_IO,
  * LC_NO_MEMORY. Free with lc__listing_free(), also on failure.
  */

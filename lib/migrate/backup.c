@@ -2,7 +2,6 @@
 #include "migrate/backup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
 
@@ -156,11 +154,10 @@ static lc_status
 copy(const char *file, const char *backup)
 {
 	struct lc__newfile to = LC__NEWFILE_NONE;
-	const int from = lc__open(file, O_RDONLY);
 	lc_status status;
+	int from;
 
-	if (from == -1)
-		return lc__error_sys(errno, "%s: open", file);
+	return_if_error(lc__open_regular(file, &from));
 	status = lc__newfile_open(backup, 0600, &to);
 	if (status == LC_OK)
 		status = copy_open(from, file, &to);

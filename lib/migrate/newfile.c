@@ -73,11 +73,10 @@ lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 static lc_status
 check_unchanged(const struct lc__migration *run, char stamp[LC__STAMP_ROOM])
 {
-	const int fd = lc__open(run->state.file, O_RDONLY);
 	lc_status status;
+	int fd;
 
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: open", run->how->file);
+	return_if_error(lc__open_regular(run->state.file, &fd));
 	status = lc__stage2_stamp(fd, run->how->file, stamp);
 	close(fd);
 	if (status != LC_OK || strcmp(stamp, run->state.stamp) == 0)

@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "warehouse/place.h"
 
 lc_status
 lc__rejects_open(const char *version_dir, struct lc__rejects *out)
 {
+	lc_status status;
+	int fd;
+
 	memset(out, 0, sizeof(*out));
 	out->path = lc__path_join(version_dir, LC__WAREHOUSE_REJECTED);
 	out->text = malloc(LC__REJECT_LINE);
@@ -20,13 +23,14 @@ lc__rejects_open(const char *version_dir, struct lc__rejects *out)
 		lc__rejects_close(out);
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	}
-	out->file = lc__fopen(out->path, "re");
-	if (out->file == NULL) {
-		const lc_status status = lc__error_sys(errno, "%s", out->path);
-		lc__rejects_close(out);
-		return status;
+	status = lc__open_regular(out->path, &fd);
+	if (status == LC_OK && (out->file = fdopen(fd, "r")) == NULL) {
+		status = lc__error_sys(errno, "%s", out->path);
+		close(fd);
 	}
-	return LC_OK;
+	if (status != LC_OK)
+		lc__rejects_close(out);
+	return status;
 }
 
 lc_status
