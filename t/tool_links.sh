@@ -43,4 +43,30 @@ writes "export -f, npy" tree/k1.npy cachex export m tree --format npy -f
 writes "export -f, npz" all.npz cachex export m all.npz -f
 writes "export -f, safetensors" all.safetensors cachex export m all.safetensors -f
 writes "export -f, webdataset" wds/shard-000000.tar cachex export m wds --format webdataset -f
+
+# Directories of the output that are links: nothing is written or removed where they lead.
+for i in 1 2 3 4 5 6 7 8; do cat f1; done >picture
+cachex put b d/one f1 --dtype u8 --shape 16
+cachex put images i1 picture --dtype u8 --shape 2,8,8
+mkdir elsewhere
+for how in "" --dry-run; do
+	rm -rf tree; mkdir tree; ln -s ../elsewhere tree/d
+	refuse "export -f $how into a linked directory, npy" 4 \
+		"cachex: export: 'd/one': tree/d: exists, and is a symbolic link, through which nothing is written" \
+		cachex export b tree --format npy -f $how
+	for format in webdataset mds; do
+		rm -rf tree; cachex export images tree --format $format --by-bucket --bucket-scale 16 >/dev/null
+		bucket=$(ls tree); rm -r "tree/$bucket"; ln -s ../elsewhere "tree/$bucket"
+		refuse "export -f $how into a linked directory, $format" 4 \
+			"cachex: export: tree/$bucket: exists, and is a symbolic link, through which nothing is written" \
+			cachex export images tree --format $format --by-bucket --bucket-scale 16 -f $how
+	done
+done
+is "nothing is where they lead" "$(ls elsewhere)" ""
+rm -rf tree; mkdir tree; ln -s ../elsewhere tree/bucket_8x8; echo precious >elsewhere/shard-000009.tar
+check "export -f beside a linked bucket" 0 cachex export m tree --format webdataset -f
+is "removes nothing where it leads" "$(cat elsewhere/shard-000009.tar)" precious
+rm -rf real; mkdir real; ln -s real tree2
+check "export into a directory that is named by a link" 0 cachex export b tree2 --format npy
+also "writes there" test -f real/d/one.npy
 finish

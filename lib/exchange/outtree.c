@@ -65,23 +65,44 @@ lc__out_tree_begin(const char *path, const struct lc__outgoing_how *how,
 	return status;
 }
 
+/* A directory below the tree. One that is a link may lead out of it; the tree itself may
+ * be one, for the user has named it. */
+static lc_status
+make_one(const struct lc__out_tree *tree, const char *path)
+{
+	struct stat st;
+
+	if (!tree->how.dry_run) {
+		if (mkdir(path, 0777) == 0)
+			return LC_OK;
+		if (errno != EEXIST)
+			return lc__error_sys(errno, "%s: mkdir", path);
+	}
+	if (lstat(path, &st) == -1)
+		return tree->how.dry_run && errno == ENOENT ? LC_OK :
+		    lc__error_sys(errno, "%s: stat", path);
+	if (S_ISLNK(st.st_mode))
+		return lc__error(LC_IO, 0, "%s: exists, and is a symbolic link, through "
+		    "which nothing is written", path);
+	return S_ISDIR(st.st_mode) ? LC_OK :
+	    lc__error(LC_IO, 0, "%s: exists, and is no directory", path);
+}
+
 /* The directories of a path below the tree, which need no sync of their own. */
 static lc_status
 make_below(const struct lc__out_tree *tree, char *path)
 {
 	const size_t top = strlen(tree->path);
+	lc_status status = LC_OK;
 
-	for (char *p = path + top; (p = strchr(p, '/')) != NULL; p++) {
+	for (char *p = path + top; status == LC_OK && (p = strchr(p, '/')) != NULL; p++) {
 		if (p == path + top)
 			continue;
 		*p = '\0';
-		if (mkdir(path, 0777) == -1 && errno != EEXIST) {
-			const int sys = errno;
-			return lc__error_sys(sys, "%s: mkdir", path);
-		}
+		status = make_one(tree, path);
 		*p = '/';
 	}
-	return LC_OK;
+	return status;
 }
 
 /* Most files stand in the same directory as the one before. */
@@ -92,8 +113,8 @@ make_dir_of(struct lc__out_tree *tree, const char *path)
 	char *copy;
 	lc_status status;
 
-	if (tree->how.dry_run || (tree->made != NULL && strlen(tree->made) == size &&
-	    memcmp(tree->made, path, size) == 0))
+	if (tree->made != NULL && strlen(tree->made) == size &&
+	    memcmp(tree->made, path, size) == 0)
 		return LC_OK;
 	copy = strdup(path);
 	if (copy == NULL)

@@ -19,7 +19,8 @@ struct lc__out_tree {
  *  in it and how->force is not set; LC_INVALID if it is no directory. */
 LC_CHECKED lc_status lc__out_tree_begin(const char *path,
     const struct lc__outgoing_how *how, struct lc__out_tree *out);
-/** Open a file at a path below it; directories are made as they are needed. */
+/** Open a file at a path below it; directories are made as they are needed. LC_IO
+ *  where one of them is a symbolic link, or is none. */
 LC_CHECKED lc_status lc__out_tree_open(struct lc__out_tree *tree, const char *name,
     struct lc__out_file *out);
 /** Put a file in place. */

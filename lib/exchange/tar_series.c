@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -254,6 +255,20 @@ is_left(const struct lc__tar_series *series, const char *path)
 	return name != NULL && (group == NULL || number >= group->next);
 }
 
+/* Is it in a directory below the tree that is a symbolic link? */
+static bool
+is_elsewhere(const struct lc__tar_series *series, const char *path)
+{
+	const size_t size = (size_t)(strrchr(path, '/') - path);
+	char *dir = strndup(path, size);
+	struct stat st;
+	const bool is = size > strlen(series->tree.path) &&
+	    (dir == NULL || lstat(dir, &st) == -1 || S_ISLNK(st.st_mode));
+
+	free(dir);
+	return is;
+}
+
 /* Of a series that was longer, or had other groups: they would be read as of this one. */
 static lc_status
 remove_left(const struct lc__tar_series *series)
@@ -264,7 +279,7 @@ remove_left(const struct lc__tar_series *series)
 	for (size_t i = 0; i < list.count && status == LC_OK; i++) {
 		char *path = list.paths[i];
 
-		if (!is_left(series, path))
+		if (!is_left(series, path) || is_elsewhere(series, path))
 			continue;
 		if (unlink(path) == -1)
 			status = lc__error_sys(errno, "%s: remove", path);
