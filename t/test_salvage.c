@@ -197,6 +197,44 @@ START_TEST(a_page_of_zeros_loses_what_was_on_it)
 }
 END_TEST
 
+/* A large value that is said to begin on the leaf that names it, and is longer than it. */
+START_TEST(a_large_value_is_not_on_its_own_leaf)
+{
+	const char *root = make_root(SALVAGING_VALUES);
+	const uint32_t large = 64 << 20;
+	unsigned changed = 0;
+	unsigned char *bytes;
+	struct salvaging s;
+
+	salvaging_load(root, &s);
+	bytes = calloc(1, s.size + large);
+	ck_assert_ptr_nonnull(bytes);
+	memcpy(bytes, s.bytes, s.size);
+	for (uint64_t page = META_PAGES; page < s.size / s.page_size; page++) {
+		unsigned char *leaf = bytes + page * s.page_size;
+
+		if (lc__native64(leaf) != page || lc__native16(leaf + PAGE_FLAGS) != PAGE_LEAF)
+			continue;
+		for (uint32_t i = PAGE_HEADER; i < lc__native16(leaf + PAGE_LOWER); i += 2) {
+			unsigned char *node = leaf + lc__native16(leaf + i);
+			const uint16_t overflow = NODE_OVERFLOW;
+
+			if (lc__native16(node + NODE_KEY_SIZE) != sizeof(uint32_t) ||
+			    lc__native16(node + NODE_FLAGS) != 0)
+				continue;
+			memcpy(node + NODE_FLAGS, &overflow, sizeof(overflow));
+			memcpy(node + NODE_SIZE, &large, sizeof(large));
+			memcpy(node + NODE_HEADER + sizeof(uint32_t), &page, sizeof(page));
+			changed++;
+		}
+	}
+	ck_assert_uint_ge(changed, 3); /* structures */
+	ck_assert_int_eq(salvaging_try(&s, bytes, s.size + large).status, LC_OK);
+	free(bytes);
+	salvaging_free(&s);
+}
+END_TEST
+
 START_TEST(without_meta_pages_all_is_found)
 {
 	const char *root = make_root((enum salvaging_kind)_i);
@@ -407,6 +445,7 @@ suite(void)
 	    SALVAGING_KINDS);
 	tcase_add_loop_test(flips, a_page_of_zeros_loses_what_was_on_it, 0,
 	    SALVAGING_KINDS);
+	tcase_add_test(flips, a_large_value_is_not_on_its_own_leaf);
 	tcase_add_loop_test(flips, without_meta_pages_all_is_found, 0,
 	    SALVAGING_KINDS);
 	tcase_add_loop_test(flips, a_file_cut_short_has_what_is_left, 0,

@@ -69,6 +69,16 @@ is_name(const struct node *node, const char *name)
 	return bits <= 1;
 }
 
+/* Is the whole value on the leaf? */
+static bool
+is_inline(const struct leaf *leaf, const struct node *node)
+{
+	const uint64_t start = leaf->page * leaf->s->page_size;
+
+	return node->value >= start && node->value - start <= leaf->size &&
+	    node->value_size <= leaf->size - (node->value - start);
+}
+
 /* The bytes of a value, if the file has them. Large ones are read once or twice: a
  * file whose leaves all lead to one of them must not be read for days. */
 static lc_status
@@ -76,10 +86,9 @@ row_bytes(const struct leaf *leaf, const struct node *node,
     const unsigned char **out)
 {
 	struct lc__salvage *s = leaf->s;
-	const uint64_t start = leaf->page * s->page_size;
 
-	if (node->value >= start && node->value < start + leaf->size) {
-		*out = leaf->bytes + (node->value - start);
+	if (is_inline(leaf, node)) {
+		*out = leaf->bytes + (node->value - leaf->page * s->page_size);
 		return LC_OK;
 	}
 	s->rows_read += node->value_size;
