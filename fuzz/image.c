@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/fileio.h"
+#include "base/hash.h"
 #include "mend.h"
 #include "pages/page_layout.h"
 
@@ -32,8 +33,16 @@ nanosleep(const struct timespec *wanted, struct timespec *left)
 
 /* ---- the values in a file ------------------------------------------------------- */
 
-typedef void (*found_fn)(struct fuzz_image *image, char table, unsigned char *value,
-    uint64_t size);
+/* A row: the first letter of its table, and its bytes. */
+struct row {
+	char table;
+	const unsigned char *key;
+	uint64_t key_size;
+	unsigned char *value;
+	uint64_t size;
+};
+
+typedef void (*found_fn)(struct fuzz_image *image, const struct row *row);
 
 struct walk {
 	struct fuzz_image *image;
@@ -61,8 +70,10 @@ walk_node(struct walk *walk, unsigned char *node, uint64_t room, char table, int
 	struct fuzz_image *image = walk->image;
 	const uint64_t key = lc__get16(node + NODE_KEY_SIZE);
 	const unsigned flags = lc__get16(node + NODE_FLAGS);
-	uint64_t size = lc__get32(node), at;
+	const uint64_t size = lc__get32(node);
 	unsigned char *value = node + NODE_HEADER + key;
+	struct row row = { table, node + NODE_HEADER, key, value, size };
+	uint64_t at;
 
 	if (NODE_HEADER + key + 8 > room || walk->left == 0)
 		return;
@@ -76,10 +87,11 @@ walk_node(struct walk *walk, unsigned char *node, uint64_t room, char table, int
 		if (!is_new(image, at))
 			return;
 		at = at * PAGE + PAGE_HEADER;
+		row.value = image->map + at;
 		if (size <= image->whole.size - at)
-			walk->found(image, table, image->map + at, size);
+			walk->found(image, &row);
 	} else if (size <= room - NODE_HEADER - key) {
-		walk->found(image, table, value, size);
+		walk->found(image, &row);
 	}
 }
 
@@ -144,12 +156,12 @@ add_place(struct fuzz_image *image, size_t at)
 
 /* The beginning of each value, where its numbers are; of chunks and runs more. */
 static void
-add_value(struct fuzz_image *image, char table, unsigned char *value, uint64_t size)
+add_value(struct fuzz_image *image, const struct row *row)
 {
-	const size_t start = (size_t)(value - image->map);
-	const uint64_t most = table == 'c' || table == 'i' ? 512 : 128;
+	const size_t start = (size_t)(row->value - image->map);
+	const uint64_t most = row->table == 'c' || row->table == 'i' ? 512 : 128;
 
-	for (uint64_t i = 0; i < size && i < most; i += 4)
+	for (uint64_t i = 0; i < row->size && i < most; i += 4)
 		add_place(image, start + i);
 }
 
@@ -269,10 +281,22 @@ fuzz_image_rewrite(struct fuzz_image *image)
 
 /* ---- damage ---------------------------------------------------------------------- */
 
+/* The seed of a row's checksum: its key. */
+static uint64_t
+seed_of(const struct row *row)
+{
+	if (row->table == 'm')
+		return lc__hash64(row->key, (size_t)row->key_size);
+	return row->key_size == 8 ? lc__get64(row->key) :
+	    row->key_size == 4 ? lc__get32(row->key) : 0;
+}
+
 /* Values that were changed, or are near to what was, get their checksums. */
 static void
-mend_value(struct fuzz_image *image, char table, unsigned char *value, uint64_t size)
+mend_value(struct fuzz_image *image, const struct row *row)
 {
+	unsigned char *const value = row->value;
+	const uint64_t size = row->size;
 	const size_t first = (size_t)(value - image->map) / PAGE;
 	const size_t last = (size_t)(value - image->map + (size == 0 ? 0 : size - 1)) / PAGE;
 	bool dirty = false;
@@ -281,12 +305,12 @@ mend_value(struct fuzz_image *image, char table, unsigned char *value, uint64_t 
 		dirty = dirty || image->dirty[page];
 	if (!dirty)
 		return;
-	if (table == 'c')
+	if (row->table == 'c')
 		mend_chunk(value, size);
-	else if (table == 'i' && size >= 48 && memcmp(value, "LCIX", 4) == 0)
+	else if (row->table == 'i' && size >= 48 && memcmp(value, "LCIX", 4) == 0)
 		mend_run(value, size);
 	else
-		mend_row(value, size);
+		mend_row(value, size, seed_of(row));
 	for (size_t page = first; page <= last; page++)
 		image->dirty[page] = true;
 }

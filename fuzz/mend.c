@@ -22,20 +22,21 @@ enum {
 };
 
 void
-mend_row(unsigned char *row, size_t size)
+mend_row(unsigned char *row, size_t size, uint64_t seed)
 {
 	if (size >= hash_size)
-		lc__set64(row + size - hash_size, lc__hash64(row, size - hash_size));
+		lc__set64(row + size - hash_size, lc__hash64_seed(row, size - hash_size,
+		    seed));
 }
 
 unsigned char *
-mend_appended(unsigned char *bytes, size_t size)
+mend_appended(unsigned char *bytes, size_t size, uint64_t seed)
 {
 	unsigned char *more = realloc(bytes, size + hash_size);
 
 	if (more == NULL)
 		abort();
-	mend_row(more, size + hash_size);
+	mend_row(more, size + hash_size, seed);
 	return more;
 }
 

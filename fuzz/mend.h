@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** A row that ends with the hash of what comes before: all rows of meta, schema, ledger,
- *  input and order. */
-void mend_row(unsigned char *row, size_t size);
-/** Reallocate malloc'ed bytes for 8 more, their hash. */
-unsigned char *mend_appended(unsigned char *bytes, size_t size);
+/** A row that ends with a checksum, seeded with its key: all rows of meta (the seed of a
+ *  name is its hash), schema, ledger, input and order. */
+void mend_row(unsigned char *row, size_t size, uint64_t seed);
+/** Reallocate malloc'ed bytes for 8 more, their checksum. */
+unsigned char *mend_appended(unsigned char *bytes, size_t size, uint64_t seed);
 /** A record: its parts, then itself. The bytes that it takes, 0 if it is none. */
 size_t mend_record(unsigned char *record, uint64_t room);
 /** A chunk: its records, its directory, its header. */

@@ -42,6 +42,19 @@ add64(struct lc__buf *out, uint64_t v)
 
 /* ---- meta, schema ---------------------------------------------------------- */
 
+/* Every row ends with a checksum that is seeded with its key. */
+static void
+add_sum(struct lc__buf *row, uint64_t key)
+{
+	add64(row, lc__hash64_seed(row->data, row->size, key));
+}
+
+static void
+add_named_sum(struct lc__buf *row, const char *name)
+{
+	add_sum(row, lc__hash64(name, strlen(name)));
+}
+
 void
 hand_module_row(struct lc__buf *out, const struct hand_module *m, unsigned format)
 {
@@ -55,7 +68,7 @@ hand_module_row(struct lc__buf *out, const struct hand_module *m, unsigned forma
 	lc__buf_append(out, m->uuid, 16);
 	lc__buf_append(out, "\xaa" "created_ms\xcf", 12);
 	lc__buf_append(out, created, 8);
-	add64(out, lc__hash64(out->data, out->size));
+	add_named_sum(out, "module");
 }
 
 void
@@ -64,7 +77,7 @@ hand_settings_row(struct lc__buf *out)
 	/* No codec, any structure, the oldest chunks first, no budget, no lengths. */
 	for (int i = 0; i < 3; i++)
 		add64(out, 0);
-	add64(out, lc__hash64(out->data, out->size));
+	add_named_sum(out, "settings");
 }
 
 /* Nothing has happened yet. */
@@ -73,7 +86,7 @@ counters_row(struct lc__buf *out)
 {
 	for (int i = 0; i < 136; i++)
 		add64(out, 0);
-	add64(out, lc__hash64(out->data, out->size));
+	add_named_sum(out, "counters");
 }
 
 void
@@ -87,11 +100,11 @@ hand_usage_row(struct lc__buf *out, const struct hand_module *m)
 		for (int codec = 1; codec <= 4; codec++)
 			add64(out, 0);
 	}
-	add64(out, lc__hash64(out->data, out->size));
+	add_named_sum(out, "usage");
 }
 
 static void
-schema_row(struct lc__buf *out, const lc_tensor *tensor)
+schema_node(struct lc__buf *out, const lc_tensor *tensor)
 {
 	const char *name = lc_dtype_name(tensor->dtype);
 
@@ -100,7 +113,6 @@ schema_row(struct lc__buf *out, const lc_tensor *tensor)
 	lc__buf_append(out, name, strlen(name));
 	lc__buf_append(out, "\xa4" "ndim", 5);
 	lc__buf_append(out, &(unsigned char){ (unsigned char)tensor->ndim }, 1);
-	add64(out, lc__hash64(out->data, out->size));
 }
 
 static uint32_t
@@ -108,13 +120,14 @@ schema_of(struct hand_module *m, const lc_tensor *tensor)
 {
 	struct lc__buf row = { 0 };
 
-	schema_row(&row, tensor);
+	schema_node(&row, tensor);
 	for (uint32_t i = 0; i < m->n_schemas; i++)
-		if (m->schemas[i].size == row.size &&
+		if (m->schemas[i].size == row.size + 8 &&
 		    memcmp(m->schemas[i].data, row.data, row.size) == 0) {
 			lc__buf_free(&row);
 			return HAND_FIRST_SCHEMA + i;
 		}
+	add_sum(&row, HAND_FIRST_SCHEMA + m->n_schemas);
 	m->schemas[m->n_schemas] = row;
 	return HAND_FIRST_SCHEMA + m->n_schemas++;
 }
@@ -296,7 +309,7 @@ hand_ledger_row(struct lc__buf *out, const struct hand_module *m, uint64_t i)
 	add64(out, l->time_ms);
 	add64(out, 0);
 	add64(out, 0);
-	add64(out, lc__hash64(out->data, out->size));
+	add_sum(out, HAND_FIRST_CHUNK + i);
 }
 
 /* ---- index run ------------------------------------------------------------------ */
@@ -456,15 +469,16 @@ hand_state_row(struct lc__buf *out, const struct hand_module *m)
 		add32(out, m->run_facts[i].level);
 		add32(out, 0);
 	}
-	add64(out, lc__hash64(out->data, out->size));
+	add_named_sum(out, "state");
 }
 
 /* ---- checksums ------------------------------------------------------------------- */
 
 void
-hand_seal_tail(struct lc__buf *row)
+hand_seal_tail(struct lc__buf *row, uint64_t key)
 {
-	lc__set64(row->data + row->size - 8, lc__hash64(row->data, row->size - 8));
+	row->size -= 8;
+	add_sum(row, key);
 }
 
 void

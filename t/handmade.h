@@ -80,7 +80,7 @@ void hand_state_row(struct lc__buf *out, const struct hand_module *m);
 void hand_ledger_row(struct lc__buf *out, const struct hand_module *m, uint64_t i);
 
 /** Compute the checksums again after a change of the bytes. */
-void hand_seal_tail(struct lc__buf *row);               /* module, state, schema, ledger */
+void hand_seal_tail(struct lc__buf *row, uint64_t key); /* schema, ledger */
 void hand_seal_header(struct lc__buf *chunk_or_run);
 void hand_seal_record(struct lc__buf *chunk, uint64_t offset);
 void hand_seal_bucket(struct lc__buf *run, uint32_t bucket);

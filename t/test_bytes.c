@@ -210,11 +210,11 @@ number_at(const struct lc__buf *row, size_t i)
 }
 
 static void
-whole_sum(const struct lc__buf *row)
+whole_sum(const struct lc__buf *row, const char *name)
 {
 	ck_assert_uint_ge(row->size, 8);
 	ck_assert_uint_eq(lc__get64(row->data + row->size - 8),
-	    lc__hash64(row->data, row->size - 8));
+	    lc__hash64_seed(row->data, row->size - 8, lc__hash64(name, strlen(name))));
 }
 
 /* Records put, bytes put and commits; 136 numbers with the durations. */
@@ -228,7 +228,7 @@ check_counters(const struct lc__buf *row, const struct hand_module *m)
 		bytes += m->ledgers[i].bytes;
 	}
 	ck_assert_uint_eq(row->size, 136 * 8 + 8);
-	whole_sum(row);
+	whole_sum(row, "counters");
 	ck_assert_uint_eq(number_at(row, 2), records);
 	ck_assert_uint_eq(number_at(row, 4), bytes);
 	ck_assert_uint_eq(number_at(row, 5), m->generation);
@@ -731,8 +731,20 @@ forge_schema_row(struct hand_module *m)
 {
 	for (uint32_t i = 0; i < m->n_schemas; i++) {
 		m->schemas[i].data[0] = 0xc1;
-		hand_seal_tail(&m->schemas[i]);
+		hand_seal_tail(&m->schemas[i], HAND_FIRST_SCHEMA + i);
 	}
+}
+
+/* Each whole, under the other one's key. */
+static void
+forge_schemas_exchanged(struct hand_module *m)
+{
+	const struct lc__buf kept = m->schemas[0];
+
+	ck_assert_uint_ge(m->n_schemas, 2);
+	for (uint32_t i = 0; i + 1 < m->n_schemas; i++)
+		m->schemas[i] = m->schemas[i + 1];
+	m->schemas[m->n_schemas - 1] = kept;
 }
 
 static void
@@ -774,6 +786,7 @@ static const struct {
 	{ "missing chunk", forge_missing_chunk, true }, { "no run", forge_no_run, true },
 	{ "schema row", forge_schema_row, true },
 	{ "schema checksum", forge_schema_checksum, true },
+	{ "schemas exchanged", forge_schemas_exchanged, true },
 };
 
 /* A walk comes to its end; one by key passes over nothing in silence. (By commit, a record
@@ -861,7 +874,7 @@ START_TEST(module_row_members)
 	struct lc__buf row = { 0 };
 
 	lc__buf_append(&row, module_rows[_i].bytes, module_rows[_i].size);
-	lc__buf_append64(&row, lc__hash64(row.data, row.size));
+	lc__buf_append64(&row, lc__hash64_seed(row.data, row.size, lc__hash64("module", 6)));
 	ck_assert_int_eq(lc__module_decode(row.data, row.size, &out), module_rows[_i].status);
 	if (module_rows[_i].status == LC_OK) {
 		ck_assert_uint_eq(out.format, 1);

@@ -81,7 +81,7 @@ expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 	struct lc__places *p[3];
 
 	assert_ok(lc__txn_get(s->txn, LC__LEDGER, chunk, &value));
-	ck_assert(lc__ledger_decode(value.data, value.size, &row));
+	ck_assert(lc__ledger_decode(value.data, value.size, chunk, &row));
 	if (row.live == 0)
 		return;
 	assert_ok(lc__snapshot_chunk(s, chunk, &mapped));

@@ -12,6 +12,7 @@
 #include "need.h"
 #include "random_value.h"
 #include "sample.h"
+#include "store/schemas.h"
 #include "value/schema.h"
 #include "value_parts.h"
 
@@ -69,18 +70,15 @@ START_TEST(exact_bytes)
 	char text[200];
 
 	value_parts_take(value, &parts);
-	ck_assert_uint_eq(parts.schema->size, size + 8);
+	ck_assert_uint_eq(parts.schema->size, size);
 	ck_assert_mem_eq(parts.schema->bytes, byte_rows[_i].row, size);
-	ck_assert_uint_eq(lc__get64(parts.schema->bytes + size),
-	    lc__hash64(byte_rows[_i].row, size));
-	ck_assert_uint_eq(parts.schema->hash,
-	    lc__hash64(parts.schema->bytes, size + 8));
+	ck_assert_uint_eq(parts.schema->hash, lc__hash64(byte_rows[_i].row, size));
 	ck_assert_uint_eq(parts.plain.size, byte_rows[_i].plain_size);
 	ck_assert(parts.plain.size == 0 || memcmp(parts.plain.data,
 	    byte_rows[_i].plain, parts.plain.size) == 0);
 	lc__schema_describe(parts.schema, text, sizeof(text));
 	ck_assert_str_eq(text, byte_rows[_i].text);
-	assert_ok(lc__schema_decode(parts.schema->bytes, size + 8, &decoded));
+	assert_ok(lc__schema_decode(parts.schema->bytes, size, &decoded));
 	ck_assert(lc__schema_equal(decoded, parts.schema));
 	assert_ok(value_parts_restore(&parts, 0, &again));
 	ck_assert(lc_value_equal(value, again));
@@ -114,7 +112,7 @@ END_TEST
 /* ---- damage --------------------------------------------------------------- */
 
 static struct lc__schema *
-decode_copy(const unsigned char *row, size_t size, bool seal)
+decode_copy(const unsigned char *row, size_t size)
 {
 	/* Of exactly that size, so that reading on is seen. */
 	unsigned char *copy = malloc(size > 0 ? size : 1);
@@ -122,8 +120,6 @@ decode_copy(const unsigned char *row, size_t size, bool seal)
 	lc_status status;
 
 	memcpy(copy, row, size);
-	if (seal && size >= 8)
-		lc__set64(copy + size - 8, lc__hash64(copy, size - 8));
 	status = lc__schema_decode(copy, size, &schema);
 	if (status == LC_OK) {
 		ck_assert_uint_eq(schema->size, size);
@@ -142,17 +138,47 @@ damage_row(const struct lc__schema *schema, unsigned char flip)
 
 	memcpy(row, schema->bytes, schema->size);
 	for (size_t i = 0; i < schema->size; i++) {
-		ck_assert_ptr_null(decode_copy(row, i, false));
-		if (i >= 8)
-			lc__schema_free(decode_copy(row, i, true));
+		ck_assert_ptr_null(decode_copy(row, i));
 		row[i] ^= flip;
-		ck_assert_ptr_null(decode_copy(row, schema->size, false));
 		/* Another structure at most. */
-		lc__schema_free(decode_copy(row, schema->size, true));
+		lc__schema_free(decode_copy(row, schema->size));
 		row[i] ^= flip;
 	}
 	free(row);
 }
+
+/* The row of a module: the checksum is right for one id alone. */
+START_TEST(rows_of_ids)
+{
+	static const uint32_t ids[] = { 0, 1, 2, 3, 255, 256, 65535, UINT32_MAX };
+	struct lc__schema *schema, *decoded = NULL;
+	struct lc__buf row = { 0 };
+
+	assert_ok(lc__schema_of_tensor(LC_F32, 2, &schema));
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		row.size = 0;
+		lc__buf_append(&row, schema->bytes, schema->size);
+		lc__buf_append64(&row, lc__hash64_seed(row.data, row.size, ids[i]));
+		for (size_t k = 0; k < sizeof(ids) / sizeof(*ids); k++) {
+			const lc_status status = lc__schema_row_decode(row.data, row.size,
+			    ids[k], &decoded);
+
+			assert_status(status, i == k ? LC_OK : LC_CORRUPT);
+			if (status == LC_OK)
+				ck_assert(lc__schema_equal(decoded, schema));
+			else
+				ck_assert_str_eq(lc_last_error()->text, "checksum mismatch");
+			lc__schema_free(decoded);
+			decoded = NULL;
+		}
+		for (size_t k = 0; k < row.size; k++)
+			assert_status(lc__schema_row_decode(row.data, k, ids[i], &decoded),
+			    LC_CORRUPT);
+	}
+	lc__buf_free(&row);
+	lc__schema_free(schema);
+}
+END_TEST
 
 START_TEST(damage)
 {
@@ -208,10 +234,8 @@ START_TEST(bad_schema)
 	struct lc__buf row = { 0 };
 	struct lc__schema *schema = NULL;
 
+	/* Of exactly that size, so that reading on is seen. */
 	lc__buf_append(&row, bad_rows[_i].bytes, bad_rows[_i].size);
-	lc__buf_append(&row, NULL, 8);
-	lc__set64(row.data + bad_rows[_i].size,
-	    lc__hash64(row.data, bad_rows[_i].size));
 	ck_assert_msg(lc__schema_decode(row.data, row.size, &schema) == LC_CORRUPT,
 	    "%s", bad_rows[_i].what);
 	ck_assert_str_eq(lc_last_error()->text, "no known structure");
@@ -235,13 +259,12 @@ START_TEST(many_names)
 		for (unsigned n = 0; n < counts[i]; n++)
 			lc__buf_printf(&row, "\x92\xa4%04u" PLAIN, n);
 		last = row.size - (sizeof(PLAIN) - 1) - 4;
-		lc__buf_append(&row, NULL, 8);
-		schema = decode_copy(row.data, row.size, true);
+		schema = decode_copy(row.data, row.size);
 		ck_assert_ptr_nonnull(schema);
 		ck_assert_uint_eq(schema->plains, counts[i]);
 		lc__schema_free(schema);
 		memcpy(row.data + last, "0003", 4);
-		ck_assert_ptr_null(decode_copy(row.data, row.size, true));
+		ck_assert_ptr_null(decode_copy(row.data, row.size));
 		lc__buf_free(&row);
 	}
 }
@@ -486,6 +509,7 @@ main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, exact_bytes, 0, ROWS(byte_rows));
 	tcase_add_test(tc, of_tensor);
+	tcase_add_test(tc, rows_of_ids);
 	tcase_add_test(tc, damage);
 	tcase_add_loop_test(tc, bad_schema, 0, ROWS(bad_rows));
 	tcase_add_test(tc, many_names);

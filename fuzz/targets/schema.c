@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Structures and plain data: value/schema_decode.c, value/value_restore.c. Input: u16,
- * so many bytes of a schema row without its checksum, then plain data. */
+ * so many bytes of a structure, then plain data. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 
-#include "mend.h"
 #include "value/schema.h"
 #include "value/value.h"
 
@@ -49,13 +48,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t told = fuzz_u16(&in);
 	size_t got;
 	const uint8_t *row = fuzz_take(&in, told, &got);
-	unsigned char *bytes = mend_appended(fuzz_copy(row, got), got);
+	unsigned char *bytes = fuzz_copy(row, got);
 	struct lc__schema *schema = NULL;
 	uint32_t node;
 	const char *rest;
 	char text[100];
 
-	if (lc__schema_decode(bytes, got + 8, &schema) == LC_OK) {
+	if (lc__schema_decode(bytes, got, &schema) == LC_OK) {
 		void *plain = fuzz_copy(in.at, fuzz_left(&in));
 
 		lc__schema_describe(schema, text, sizeof(text));

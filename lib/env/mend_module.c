@@ -14,7 +14,7 @@ put_mended(struct lc__txn *txn, const struct lc__slice *row, bool *done)
 	if (copy.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
 		    txn->env->dir);
-	else if (lc__row_mend(copy.data, copy.size) &&
+	else if (lc__row_mend(copy.data, copy.size, lc__row_seed("module")) &&
 	    lc__module_decode(copy.data, copy.size, &module) == LC_OK)
 		*done = true;
 	if (status == LC_OK && *done)
@@ -23,7 +23,7 @@ put_mended(struct lc__txn *txn, const struct lc__slice *row, bool *done)
 	return status;
 }
 
-/* It may have a name nearly its own. */
+/* It may be under another name: its checksum tells which row it is. */
 static lc_status
 find_renamed(struct lc__txn *txn, bool *done)
 {
@@ -34,7 +34,6 @@ find_renamed(struct lc__txn *txn, bool *done)
 	for (uint64_t i = 0; status == LC_OK && !*done; i++) {
 		status = lc__txn_nth_meta(txn, i, &name, &row);
 		*done = status == LC_OK &&
-		    lc__row_nearly_named(name.data, name.size, "module") &&
 		    lc__module_decode(row.data, row.size, &module) == LC_OK;
 	}
 	if (*done)
@@ -51,14 +50,16 @@ lc__env_mend_module_row(struct lc__txn *txn, enum lc__mended *mended)
 	lc_status status = lc__txn_get_meta(txn, "module", &row);
 
 	*mended = LC__MENDED;
-	if (status == LC_NOT_FOUND) {
+	if (status == LC_OK &&
+	    lc__module_decode(row.data, row.size, &module) == LC_OK)
+		return LC_OK;
+	if (status == LC_OK || status == LC_NOT_FOUND)
 		status = find_renamed(txn, &done);
-	} else if (status == LC_OK) {
-		if (lc__module_decode(row.data, row.size, &module) == LC_OK)
-			return LC_OK;
+	if (status == LC_OK && !done)
+		status = lc__txn_get_meta(txn, "module", &row);
+	if (status == LC_OK && !done)
 		status = put_mended(txn, &row, &done);
-	}
-	if (status != LC_OK || done)
+	if ((status != LC_OK && status != LC_NOT_FOUND) || done)
 		return status;
 	*mended = LC__MENDED_LOST;
 	return lc__env_put_module_row(txn);

@@ -10,36 +10,74 @@
 #include "base/mpack.h"
 #include "base/mpack_read.h"
 
-enum { state_head = 64, run_row = 32, checksum_size = 8 };
+enum { state_head = 64, run_row = 32 };
 
-static void
-append64(struct lc__buf *out, uint64_t v)
+/* ---- checksums ------------------------------------------------------------ */
+
+uint64_t
+lc__row_seed(const char *name)
 {
-	unsigned char bytes[8];
-
-	lc__set64(bytes, v);
-	lc__buf_append(out, bytes, sizeof(bytes));
+	return lc__hash64(name, strlen(name));
 }
+
+uint64_t
+lc__row_sum(const void *bytes, size_t size, uint64_t seed)
+{
+	return lc__hash64_seed(bytes, size, seed);
+}
+
+bool
+lc__row_intact(const void *row, size_t size, uint64_t seed)
+{
+	const unsigned char *p = row;
+
+	return size >= LC__ROW_SUM && lc__get64(p + size - LC__ROW_SUM) ==
+	    lc__row_sum(p, size - LC__ROW_SUM, seed);
+}
+
+/* Larger rows would take too long. */
+enum { mendable = 6144 };
+
+bool
+lc__row_mend(unsigned char *row, size_t size, uint64_t seed)
+{
+	if (size <= LC__ROW_SUM || size > mendable)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		const unsigned char was = row[i];
+
+		for (unsigned change = 1; change < 256; change++) {
+			row[i] = (unsigned char)(was ^ change);
+			if (lc__row_intact(row, size, seed))
+				return true;
+		}
+		row[i] = was;
+	}
+	return false;
+}
+
+/* ---- the state ------------------------------------------------------------ */
 
 bool
 lc__state_encode(const struct lc__state *state, struct lc__buf *out)
 {
-	append64(out, state->generation);
-	append64(out, state->live);
-	append64(out, state->records);
-	append64(out, state->live_bytes);
-	append64(out, state->bytes);
-	append64(out, state->next_chunk);
-	append64(out, state->next_run);
-	append64(out, (uint64_t)state->next_schema << 32 | state->nruns);
+	lc__buf_append64(out, state->generation);
+	lc__buf_append64(out, state->live);
+	lc__buf_append64(out, state->records);
+	lc__buf_append64(out, state->live_bytes);
+	lc__buf_append64(out, state->bytes);
+	lc__buf_append64(out, state->next_chunk);
+	lc__buf_append64(out, state->next_run);
+	lc__buf_append64(out, (uint64_t)state->next_schema << 32 | state->nruns);
 	for (uint32_t i = 0; i < state->nruns; i++) {
-		append64(out, state->runs[i].id);
-		append64(out, state->runs[i].entries);
-		append64(out, state->runs[i].bytes);
-		append64(out, state->runs[i].level);
+		lc__buf_append64(out, state->runs[i].id);
+		lc__buf_append64(out, state->runs[i].entries);
+		lc__buf_append64(out, state->runs[i].bytes);
+		lc__buf_append64(out, state->runs[i].level);
 	}
 	if (!out->failed)
-		append64(out, lc__hash64(out->data, out->size));
+		lc__buf_append64(out, lc__row_sum(out->data, out->size,
+		    lc__row_seed("state")));
 	return !out->failed;
 }
 
@@ -67,13 +105,12 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	const unsigned char *p = bytes;
 	uint64_t counts;
 
-	if (size < state_head + checksum_size ||
-	    (size - state_head - checksum_size) % run_row != 0 ||
-	    lc__get64(p + size - checksum_size) !=
-	    lc__hash64(p, size - checksum_size))
+	if (size < state_head + LC__ROW_SUM ||
+	    (size - state_head - LC__ROW_SUM) % run_row != 0 ||
+	    !lc__row_intact(p, size, lc__row_seed("state")))
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
 	counts = lc__get64(p + 56);
-	if ((uint32_t)counts != (size - state_head - checksum_size) / run_row)
+	if ((uint32_t)counts != (size - state_head - LC__ROW_SUM) / run_row)
 		return lc__error(LC_CORRUPT, 0, "wrong number of runs");
 	if (lc__get64(p) >= LC__RUN_ID_MAX || lc__get64(p + 40) == 0 ||
 	    lc__get64(p + 40) > LC__CHUNK_ID_MAX + 1 || lc__get64(p + 48) == 0 ||
@@ -126,8 +163,10 @@ lc__state_free(struct lc__state *state)
 	memset(state, 0, sizeof(*state));
 }
 
+/* ---- the ledger ----------------------------------------------------------- */
+
 void
-lc__ledger_encode(const struct lc__ledger_row *row,
+lc__ledger_encode(const struct lc__ledger_row *row, uint64_t chunk,
     unsigned char out[LC__LEDGER_ROW])
 {
 	lc__set64(out, row->records);
@@ -140,15 +179,16 @@ lc__ledger_encode(const struct lc__ledger_row *row,
 	lc__set64(out + 56, row->time_ms);
 	lc__set64(out + 64, row->read_ms);
 	lc__set64(out + 72, row->length);
-	lc__set64(out + 80, lc__hash64(out, 80));
+	lc__set64(out + 80, lc__row_sum(out, 80, chunk));
 }
 
 bool
-lc__ledger_decode(const void *bytes, size_t size, struct lc__ledger_row *out)
+lc__ledger_decode(const void *bytes, size_t size, uint64_t chunk,
+    struct lc__ledger_row *out)
 {
 	const unsigned char *p = bytes;
 
-	if (size != LC__LEDGER_ROW || lc__get64(p + 80) != lc__hash64(p, 80))
+	if (size != LC__LEDGER_ROW || !lc__row_intact(p, size, chunk))
 		return false;
 	out->records = lc__get64(p);
 	out->live = lc__get64(p + 8);
@@ -163,6 +203,8 @@ lc__ledger_decode(const void *bytes, size_t size, struct lc__ledger_row *out)
 	return out->live <= out->records && out->live_bytes <= out->bytes;
 }
 
+/* ---- the module ----------------------------------------------------------- */
+
 void
 lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 {
@@ -174,7 +216,8 @@ lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 	lc__mpack_str(out, "created_ms");
 	lc__mpack_uint(out, row->created_ms);
 	if (!out->failed)
-		append64(out, lc__hash64(out->data, out->size));
+		lc__buf_append64(out, lc__row_sum(out->data, out->size,
+		    lc__row_seed("module")));
 }
 
 static bool
@@ -222,48 +265,9 @@ lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 {
 	const unsigned char *p = bytes;
 
-	if (size < checksum_size || lc__get64(p + size - checksum_size) !=
-	    lc__hash64(p, size - checksum_size))
+	if (!lc__row_intact(p, size, lc__row_seed("module")))
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
-	if (!read_module((struct lc__tokens){ p, p + size - checksum_size }, out))
+	if (!read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out))
 		return lc__error(LC_CORRUPT, 0, "fields are missing");
 	return LC_OK;
-}
-
-/* ---- mending -------------------------------------------------------------- */
-
-/* Larger rows would take too long. */
-enum { mendable = 6144 };
-
-bool
-lc__row_mend(unsigned char *row, size_t size)
-{
-	const size_t content = size - checksum_size;
-
-	if (size <= checksum_size || size > mendable)
-		return false;
-	for (size_t i = 0; i < size; i++) {
-		const unsigned char was = row[i];
-
-		for (unsigned change = 1; change < 256; change++) {
-			row[i] = (unsigned char)(was ^ change);
-			if (lc__hash64(row, content) == lc__get64(row + content))
-				return true;
-		}
-		row[i] = was;
-	}
-	return false;
-}
-
-bool
-lc__row_nearly_named(const void *key, size_t size, const char *name)
-{
-	const unsigned char *bytes = key;
-	unsigned differ = 0;
-
-	if (size != strlen(name))
-		return false;
-	for (size_t i = 0; i < size; i++)
-		differ += bytes[i] != (unsigned char)name[i];
-	return differ == 1;
 }

@@ -27,6 +27,28 @@
 /** Run ids and generations are below this: what counts on from them never wraps. */
 #define LC__RUN_ID_MAX ((uint64_t)1 << 62)
 
+/* The checksum of a row.
+ *
+ * Every row of the tables meta, schema, ledger, input and order ends with the XXH3 of
+ * its other bytes, seeded with its key, so that a row under the key of another one is
+ * damaged. */
+
+/** Bytes of the checksum. */
+#define LC__ROW_SUM 8
+
+/** The seed for a row of meta, whose key is a name; in the other tables the seed is the
+ *  key itself. */
+uint64_t lc__row_seed(const char *name);
+/** The checksum of @p size bytes of a row. */
+uint64_t lc__row_sum(const void *bytes, size_t size, uint64_t seed);
+/** Does a row of @p size bytes end with the checksum of the others? */
+bool lc__row_intact(const void *row, size_t size, uint64_t seed);
+/**
+ * Mend a row if one byte of it is wrong: the checksum says which, and what it was.
+ * @return false for a row with more damage, and for one too large to try
+ */
+bool lc__row_mend(unsigned char *row, size_t size, uint64_t seed);
+
 /** One index run, as the state row lists it. */
 struct lc__run_row {
 	uint64_t id;      /* key in the index table */
@@ -78,9 +100,9 @@ struct lc__ledger_row {
 };
 
 #define LC__LEDGER_ROW 88
-void lc__ledger_encode(const struct lc__ledger_row *row,
+void lc__ledger_encode(const struct lc__ledger_row *row, uint64_t chunk,
     unsigned char out[LC__LEDGER_ROW]);
-bool lc__ledger_decode(const void *bytes, size_t size,
+bool lc__ledger_decode(const void *bytes, size_t size, uint64_t chunk,
     struct lc__ledger_row *out);
 
 /** The module row, written once. */
@@ -94,15 +116,5 @@ void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);
 /** @return LC_OK; LC_CORRUPT. */
 LC_CHECKED lc_status lc__module_decode(const void *bytes, size_t size,
     struct lc__module_row *out);
-
-/**
- * Mend a row that ends with the XXH3 of its other bytes, if one byte of it is wrong:
- * the checksum says which, and what it was.
- * @return false for a row with more damage, and for one too large to try
- */
-bool lc__row_mend(unsigned char *row, size_t size);
-
-/** Is a key a name with one byte changed? */
-bool lc__row_nearly_named(const void *key, size_t size, const char *name);
 
 #endif

@@ -223,12 +223,11 @@ lc__txn_put_meta(struct lc__txn *txn, const char *name, const void *data,
 	return put_row(txn, LC__META, &key, data, size);
 }
 
-lc_status
-lc__txn_delete_meta(struct lc__txn *txn, const char *name)
+static lc_status
+delete_meta(struct lc__txn *txn, MDB_val *key)
 {
-	MDB_val key = { strlen(name), (void *)(uintptr_t)name };
 	struct lc__slice value = { NULL, 0 };
-	lc_status status = get_row(txn, LC__META, &key, &value);
+	lc_status status = get_row(txn, LC__META, key, &value);
 	int rc;
 
 	if (status == LC_NOT_FOUND)
@@ -236,8 +235,16 @@ lc__txn_delete_meta(struct lc__txn *txn, const char *name)
 	if (status == LC_OK)
 		status = check_before_free(txn, &value);
 	return_if_error(status);
-	rc = mdb_del(txn->mdb, txn->env->tables[LC__META], &key, NULL);
+	rc = mdb_del(txn->mdb, txn->env->tables[LC__META], key, NULL);
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "delete");
+}
+
+lc_status
+lc__txn_delete_meta(struct lc__txn *txn, const char *name)
+{
+	MDB_val key = { strlen(name), (void *)(uintptr_t)name };
+
+	return delete_meta(txn, &key);
 }
 
 lc_status
@@ -267,28 +274,31 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from,
     const char *to)
 {
 	MDB_val key = { from->size, (void *)(uintptr_t)from->data };
-	const MDB_dbi dbi = txn->env->tables[LC__META];
-	struct lc__slice row = { NULL, 0 };
+	struct lc__slice row = { NULL, 0 }, other = { NULL, 0 };
 	struct lc__buf copy = { 0 };
+	bool both = false;
 	lc_status status = get_row(txn, LC__META, &key, &row);
-	int rc;
 
-	/* LMDB moves the row when another one is written. */
+	if (status == LC_OK && to != NULL) {
+		status = lc__txn_get_meta(txn, to, &other);
+		both = status == LC_OK;
+		status = status == LC_NOT_FOUND ? LC_OK : status;
+	}
+	/* LMDB moves the rows when another one is written. */
 	lc__buf_append(&copy, from->data, from->size);
 	lc__buf_append(&copy, row.data, row.size);
+	lc__buf_append(&copy, other.data, other.size);
 	if (status == LC_OK && copy.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
-	if (status == LC_OK)
-		status = check_before_free(txn, &row);
-	if (status == LC_OK) {
-		key.mv_data = copy.data;
-		rc = mdb_del(txn->mdb, dbi, &key, NULL);
-		if (rc != 0)
-			status = lc__env_error(txn->env, rc, "delete");
-	}
+	key.mv_data = copy.data;
 	if (status == LC_OK && to != NULL)
 		status = lc__txn_put_meta(txn, to, copy.data + from->size,
-		    copy.size - from->size);
+		    row.size);
+	if (status == LC_OK && both)
+		status = put_row(txn, LC__META, &key,
+		    copy.data + from->size + row.size, other.size);
+	else if (status == LC_OK)
+		status = delete_meta(txn, &key);
 	lc__buf_free(&copy);
 	return status;
 }

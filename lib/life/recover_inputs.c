@@ -34,7 +34,7 @@ lc__recovery_read_places(struct lc__recovery *r)
 
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(txn, LC__ORDER, key, &key, &value)) {
-		if (!lc__order_decode(value.data, value.size, &row) ||
+		if (!lc__order_decode(value.data, value.size, key, &row) ||
 		    row.chunk == LC__ORDER_LOST)
 			continue;
 		return_if_error(lc__recovery_reserve((void **)&r->placed,
@@ -247,10 +247,10 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 	lc__buf_append(bytes, value.data, value.size);
 	if (bytes->failed)
 		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
-	if (lc__input_decode(bytes->data, bytes->size, row))
+	if (lc__input_decode(bytes->data, bytes->size, input, row))
 		return LC_OK;
-	if (lc__row_mend(bytes->data, bytes->size) &&
-	    lc__input_decode(bytes->data, bytes->size, row)) {
+	if (lc__row_mend(bytes->data, bytes->size, input) &&
+	    lc__input_decode(bytes->data, bytes->size, input, row)) {
 		lc__recovery_tell(a->r, "input %u: mended", input);
 		return LC_OK;
 	}

@@ -96,7 +96,7 @@ mend_row(struct lc__snapshot *s, const char *name, bool *mended)
 	lc__buf_append(&copy, row.data, row.size);
 	if (copy.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
-	else if (lc__row_mend(copy.data, copy.size))
+	else if (lc__row_mend(copy.data, copy.size, lc__row_seed(name)))
 		*mended = true;
 	if (*mended)
 		status = lc__txn_put_meta(s->txn, name, copy.data, copy.size);
@@ -188,12 +188,12 @@ mend_schema(struct lc__recovery *r, uint32_t id, struct lc__buf *out)
 	if (lc__txn_get(r->change->snapshot.txn, LC__SCHEMA, id, &row) != LC_OK)
 		return false;
 	lc__buf_append(out, row.data, row.size);
-	return !out->failed && lc__row_mend(out->data, out->size);
+	return !out->failed && lc__row_mend(out->data, out->size, id);
 }
 
 /* A structure that no value has: ids have no holes. */
 static lc_status
-stand_in(uint32_t id, struct lc__buf *out)
+put_stand_in(struct lc__txn *txn, uint32_t id)
 {
 	lc_value *value = lc_value_map();
 	struct lc__schema *schema;
@@ -207,26 +207,24 @@ stand_in(uint32_t id, struct lc__buf *out)
 		status = lc__schema_infer(value, &schema);
 	lc_value_free(value);
 	return_if_error(status);
-	out->size = 0;
-	lc__buf_append(out, schema->bytes, schema->size);
+	status = lc__schema_row_put(txn, id, schema);
 	lc__schema_free(schema);
-	return out->failed ? lc__error(LC_NO_MEMORY, 0,
-	    "recover: out of memory") : LC_OK;
+	return status;
 }
 
 static lc_status
 replace_schema(struct lc__recovery *r, uint32_t id)
 {
+	struct lc__txn *txn = r->change->snapshot.txn;
 	struct lc__buf row = { 0 };
 	const bool mended = mend_schema(r, id, &row);
-	lc_status status = mended ? LC_OK : stand_in(id, &row);
+	const lc_status status = mended ?
+	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size) :
+	    put_stand_in(txn, id);
 
 	lc__recovery_tell(r, mended ? "schema %u: damaged, and mended" :
 	    "schema %u: lost, and its records with it", id);
 	r->result.rows++;
-	if (status == LC_OK)
-		status = lc__txn_put(r->change->snapshot.txn, LC__SCHEMA, id,
-		    row.data, row.size);
 	lc__buf_free(&row);
 	return status;
 }
@@ -243,7 +241,7 @@ lc__recovery_mend_schemas(struct lc__recovery *r)
 		lc_status status = lc__txn_get(s->txn, LC__SCHEMA, id, &row);
 
 		if (status == LC_OK)
-			status = lc__schema_decode(row.data, row.size, &schema);
+			status = lc__schema_row_decode(row.data, row.size, id, &schema);
 		if (status == LC_OK)
 			lc__schema_free(schema);
 		else if (status == LC_CORRUPT || status == LC_NOT_FOUND)

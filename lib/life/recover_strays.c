@@ -5,23 +5,21 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/counters.h"
-#include "store/inputs.h"
 #include "store/meta.h"
-#include "store/published.h"
-#include "store/settings.h"
 #include "life/recover_inputs.h"
 
 /* ---- rows of a table ------------------------------------------------------ */
 
+#define NOWHERE UINT64_MAX
+
 /* A row as it was found. What it points to stays as it is until the commit. */
 struct row {
 	uint64_t key;
-	uint64_t says;  /* its id by its own header; 0: none can be read */
+	uint64_t says;  /* the id that it has by its header or its checksum; NOWHERE: it
+	                   does not say */
 	uint64_t home;  /* where it goes; NOWHERE: it is dropped */
 	struct lc__slice value;
 };
-#define NOWHERE UINT64_MAX
 
 struct rows {
 	struct row *rows; /* by key; malloc'ed */
@@ -41,19 +39,59 @@ list_rows(struct lc__recovery *r, enum lc__table table, struct rows *out)
 		return_if_error(lc__recovery_reserve((void **)&out->rows, out->n,
 		    &out->room, sizeof(*out->rows)));
 		out->rows[out->n++] = (struct row){
-			.key = key, .home = key, .value = value
+			.key = key, .says = NOWHERE, .home = key, .value = value
 		};
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
+/* The row that was found under a key; NULL without one. */
 static struct row *
-find_home(const struct rows *rows, uint64_t home, const struct row *not)
+find_key(const struct rows *rows, uint64_t key)
+{
+	uint64_t low = 0, high = rows->n;
+
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (rows->rows[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rows->n && rows->rows[low].key == key ? &rows->rows[low] :
+	    NULL;
+}
+
+/* Does a row go to this id, or stay there? */
+static bool
+is_taken(const struct rows *rows, uint64_t id)
 {
 	for (uint64_t i = 0; i < rows->n; i++)
-		if (rows->rows[i].home == home && &rows->rows[i] != not)
-			return &rows->rows[i];
-	return NULL;
+		if (rows->rows[i].home == id)
+			return true;
+	return false;
+}
+
+/* A row that says which id it has goes there, unless another one that says so is there;
+ * one that does not say leaves its place to it. */
+static void
+settle(struct rows *rows)
+{
+	for (uint64_t i = 0; i < rows->n; i++) {
+		struct row *row = &rows->rows[i], *there;
+
+		if (row->says == NOWHERE || row->says == row->key)
+			continue;
+		/* The one that is there may be about to leave. */
+		row->home = NOWHERE;
+		there = find_key(rows, row->says);
+		if (there != NULL && there->says != row->says &&
+		    there->home == there->key)
+			there->home = NOWHERE;
+		if (!is_taken(rows, row->says))
+			row->home = row->says;
+	}
 }
 
 /* Take all that moves away from its key, then put it where it belongs: what is copied
@@ -92,48 +130,110 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 		    "which one it is", what, (unsigned long long)row->key);
 }
 
+/* ---- which row is it, by its checksum --------------------------------------- */
+
+/* Ids that a table must have rows of. */
+struct ids {
+	uint64_t *id; /* malloc'ed */
+	uint64_t n, room;
+};
+
+/* Which rows are whole under their own keys? Their ids are not looked for. */
+static void
+read_own(struct rows *rows)
+{
+	for (uint64_t i = 0; i < rows->n; i++) {
+		struct row *row = &rows->rows[i];
+
+		if (lc__row_intact(row->value.data, row->value.size, row->key))
+			row->says = row->key;
+	}
+}
+
+/* Note an id, unless a whole row is under it. */
+static lc_status
+want(const struct rows *rows, uint64_t id, struct ids *wanted)
+{
+	const struct row *there = find_key(rows, id);
+
+	if (there != NULL && there->says == id)
+		return LC_OK;
+	return_if_error(lc__recovery_reserve((void **)&wanted->id, wanted->n,
+	    &wanted->room, sizeof(*wanted->id)));
+	wanted->id[wanted->n++] = id;
+	return LC_OK;
+}
+
+static lc_status
+want_below(const struct rows *rows, uint64_t end, struct ids *wanted)
+{
+	for (uint64_t id = 0; id < end; id++)
+		return_if_error(want(rows, id, wanted));
+	return LC_OK;
+}
+
+/* Try the ids that are wanted for the rows that are not whole under their keys. Few are,
+ * on both sides, but in a file that was made to take long. */
+static void
+find_ids(struct rows *rows, struct ids *wanted)
+{
+	uint64_t budget = (uint64_t)1 << 30; /* bytes */
+
+	for (uint64_t i = 0; i < rows->n; i++) {
+		struct row *row = &rows->rows[i];
+		const uint64_t cost = row->value.size + 64;
+
+		for (uint64_t k = 0; k < wanted->n && row->says == NOWHERE; k++) {
+			if (budget < cost)
+				return;
+			budget -= cost;
+			if (!lc__row_intact(row->value.data, row->value.size,
+			    wanted->id[k]))
+				continue;
+			row->says = wanted->id[k];
+			wanted->id[k] = wanted->id[--wanted->n];
+		}
+	}
+}
+
 /* ---- the table meta ------------------------------------------------------- */
 
-/* Is a row, by its bytes, the one of this name? */
-static bool
-is_row_of(const char *name, const struct lc__slice *row)
+/* The row that has another name and is of this one, by its checksum. */
+static lc_status
+find_meta(struct lc__txn *txn, const char *name, struct lc__slice *at,
+    struct lc__slice *row)
 {
-	struct lc__state state = { 0 };
-	struct lc__fill_row fill;
-	lc_settings settings;
-	bool is;
+	const uint64_t seed = lc__row_seed(name);
+	lc_status status = lc__txn_get_meta(txn, name, row);
 
-	if (strcmp(name, "settings") == 0)
-		return lc__settings_parse(row->data, row->size, &settings);
-	if (strcmp(name, "fill") == 0)
-		return lc__fill_decode(row->data, row->size, &fill);
-	if (strcmp(name, "state") != 0)
-		return true; /* their users look at them, and count anew */
-	is = lc__state_decode(row->data, row->size, &state) == LC_OK;
-	lc__state_free(&state);
-	return is;
+	if (status == LC_OK && lc__row_intact(row->data, row->size, seed))
+		return LC_NOT_FOUND;
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	for (uint64_t i = 0; (status = lc__txn_nth_meta(txn, i, at, row)) ==
+	    LC_OK; i++)
+		if (lc__row_intact(row->data, row->size, seed))
+			return LC_OK;
+	return status;
 }
 
-/* The name that a row had before a byte of it changed; NULL if that is not known. */
-static const char *
-old_name(struct lc__txn *txn, const struct lc__slice *name,
-    const struct lc__slice *row)
+static lc_status
+put_back_meta(struct lc__recovery *r, const char *name)
 {
-	static const char *const names[] = {
-		"state", "settings", "counters", "usage", "fill"
-	};
-	struct lc__slice there;
+	struct lc__txn *txn = r->change->snapshot.txn;
+	struct lc__slice at, row;
+	const lc_status status = find_meta(txn, name, &at, &row);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (lc__row_nearly_named(name->data, name->size, names[i]) &&
-		    lc__txn_get_meta(txn, names[i], &there) == LC_NOT_FOUND &&
-		    is_row_of(names[i], row))
-			return names[i];
-	return NULL;
+	if (status != LC_OK)
+		return status == LC_NOT_FOUND ? LC_OK : status;
+	r->result.rows++;
+	lc__recovery_tell(r, "table meta: row %s: is the row %s",
+	    lc__quote_id(at.data, at.size), name);
+	return lc__txn_rename_meta(txn, &at, name);
 }
 
-lc_status
-lc__recovery_put_back_meta(struct lc__recovery *r)
+static lc_status
+drop_unknown_meta(struct lc__recovery *r)
 {
 	struct lc__txn *txn = r->change->snapshot.txn;
 	struct lc__slice name, row;
@@ -141,42 +241,31 @@ lc__recovery_put_back_meta(struct lc__recovery *r)
 	lc_status status;
 
 	while ((status = lc__txn_nth_meta(txn, i, &name, &row)) == LC_OK) {
-		const char *old;
-
 		if (lc__meta_knows(&name)) {
 			i++;
 			continue;
 		}
-		old = old_name(txn, &name, &row);
 		r->result.rows++;
-		lc__recovery_tell(r, "table meta: row %s: %s%s", lc__quote_id(
-		    name.data, name.size), old == NULL ? "unknown, dropped" :
-		    "is the row ", old == NULL ? "" : old);
-		return_if_error(lc__txn_rename_meta(txn, &name, old));
-		i = 0; /* the order is another one now */
+		lc__recovery_tell(r, "table meta: row %s: unknown, dropped",
+		    lc__quote_id(name.data, name.size));
+		return_if_error(lc__txn_rename_meta(txn, &name, NULL));
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* ---- chunks and runs ------------------------------------------------------ */
-
-/* Rows that say where they belong go there, if no other one that says so is there; one
- * without a header leaves its place to them. */
-static void
-settle_by_header(struct rows *rows)
+lc_status
+lc__recovery_put_back_meta(struct lc__recovery *r)
 {
-	for (uint64_t i = 0; i < rows->n; i++) {
-		struct row *row = &rows->rows[i], *other;
+	static const char *const names[] = {
+		"state", "settings", "counters", "usage", "fill"
+	};
 
-		if (row->says == 0 || row->says == row->key)
-			continue;
-		other = find_home(rows, row->says, row);
-		row->home = other == NULL || other->says == 0 ? row->says :
-		    NOWHERE;
-		if (row->home != NOWHERE && other != NULL)
-			other->home = NOWHERE;
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		return_if_error(put_back_meta(r, names[i]));
+	return drop_unknown_meta(r);
 }
+
+/* ---- chunks and runs ------------------------------------------------------ */
 
 /* The hash over the checksums of records that fill so many bytes; false if they do
  * not. */
@@ -227,8 +316,7 @@ find_chunk_home(struct lc__recovery *r, const struct rows *rows,
 	chunk->home = NOWHERE;
 	for (; status == LC_OK && id <= LC__CHUNK_ID_MAX; status =
 	    lc__ledger_after(&r->change->snapshot, id, &id, &row, &intact)) {
-		if (intact && find_home(rows, id, NULL) == NULL &&
-		    tells_of(&row, &chunk->value)) {
+		if (intact && !is_taken(rows, id) && tells_of(&row, &chunk->value)) {
 			chunk->home = id;
 			return LC_OK;
 		}
@@ -253,13 +341,13 @@ settle_chunks(struct lc__recovery *r, struct rows *rows)
 
 		if (!lc__chunk_says(row->value.data, row->value.size,
 		    &row->says) || row->says > LC__CHUNK_ID_MAX)
-			row->says = 0;
+			row->says = NOWHERE;
 	}
-	settle_by_header(rows);
+	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
-		if (row->says == 0 && (row->home == NOWHERE || row->key == 0 ||
+		if (row->says == NOWHERE && (row->home == NOWHERE || row->key == 0 ||
 		    row->key >= chunk_limit(r)))
 			return_if_error(find_chunk_home(r, rows, row));
 	}
@@ -292,9 +380,9 @@ settle_runs(struct lc__recovery *r, struct rows *rows)
 
 		if (!lc__run_says(row->value.data, row->value.size,
 		    &row->says) || row->says >= LC__RUN_ID_MAX / 2)
-			row->says = 0;
+			row->says = NOWHERE;
 	}
-	settle_by_header(rows);
+	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
@@ -309,14 +397,14 @@ settle_runs(struct lc__recovery *r, struct rows *rows)
 }
 
 static lc_status
-put_back(struct lc__recovery *r, enum lc__table table,
-    lc_status (*settle)(struct lc__recovery *r, struct rows *rows))
+put_back_values(struct lc__recovery *r, enum lc__table table,
+    lc_status (*settle_table)(struct lc__recovery *r, struct rows *rows))
 {
 	struct rows rows = { .rows = NULL };
 	lc_status status = list_rows(r, table, &rows);
 
 	if (status == LC_OK)
-		status = settle(r, &rows);
+		status = settle_table(r, &rows);
 	free(rows.rows);
 	return status;
 }
@@ -324,16 +412,14 @@ put_back(struct lc__recovery *r, enum lc__table table,
 lc_status
 lc__recovery_put_back_values(struct lc__recovery *r)
 {
-	return_if_error(put_back(r, LC__CHUNK, settle_chunks));
-	return put_back(r, LC__INDEX, settle_runs);
+	return_if_error(put_back_values(r, LC__CHUNK, settle_chunks));
+	return put_back_values(r, LC__INDEX, settle_runs);
 }
 
-/* ---- records, for what they say of schemas -------------------------------- */
+/* ---- schemas, ledger, inputs ---------------------------------------------- */
 
-/* Call @p see with every whole record of every chunk, until it says false. */
-static lc_status
-walk_records(struct lc__recovery *r, bool (*see)(void *ctx,
-    const struct lc__record *record), void *ctx)
+lc_status
+lc__recovery_count_schemas(struct lc__recovery *r, uint32_t *out)
 {
 	struct lc__txn *txn = r->change->snapshot.txn;
 	struct lc__record record;
@@ -341,6 +427,7 @@ walk_records(struct lc__recovery *r, bool (*see)(void *ctx,
 	uint64_t id = 0;
 	lc_status status = lc__txn_seek(txn, LC__CHUNK, 0, &id, &value);
 
+	*out = 0;
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
 		uint64_t at = LC__CHUNK_HEADER;
@@ -350,121 +437,45 @@ walk_records(struct lc__recovery *r, bool (*see)(void *ctx,
 			    value.size - at, &record) &&
 			    lc__record_intact(&record);
 
-			if (whole && !see(ctx, &record))
-				return LC_OK;
+			if (whole && record.schema >= *out &&
+			    record.schema < LC__SCHEMAS_MAX)
+				*out = record.schema + 1;
 			at += whole ? record.size : LC__RECORD_ALIGN;
 		}
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-static bool
-see_schema(void *ctx, const struct lc__record *record)
+/* A row that is whole under its key proves that its schema was given out. */
+static void
+count_own(struct lc__recovery *r, const struct rows *rows)
 {
-	uint32_t *schemas = ctx;
+	struct lc__state *state = &r->change->snapshot.state;
+	const uint32_t before = state->next_schema;
 
-	if (record->schema >= *schemas && record->schema < LC__SCHEMAS_MAX)
-		*schemas = record->schema + 1;
-	return true;
-}
-
-lc_status
-lc__recovery_count_schemas(struct lc__recovery *r, uint32_t *out)
-{
-	uint64_t rows = 0;
-
-	return_if_error(lc__txn_count(r->change->snapshot.txn, LC__SCHEMA, &rows));
-	*out = rows > LC__SCHEMAS_MAX ? LC__SCHEMAS_MAX : (uint32_t)rows;
-	return walk_records(r, see_schema, out);
-}
-
-/* ---- schemas -------------------------------------------------------------- */
-
-/* Do the records that name a schema fit a structure? */
-struct fit {
-	uint32_t id;
-	const struct lc__schema *schema;
-	bool fits;
-};
-
-static bool
-see_fit(void *ctx, const struct lc__record *record)
-{
-	struct fit *fit = ctx;
-
-	if (record->schema == fit->id)
-		fit->fits = lc__record_fits(record, fit->schema);
-	return fit->fits;
-}
-
-static lc_status
-fits_records(struct lc__recovery *r, uint32_t id, const struct row *row,
-    bool *out)
-{
-	struct fit fit = { .id = id, .fits = true };
-	struct lc__schema *schema;
-	lc_status status = lc__schema_decode(row->value.data, row->value.size,
-	    &schema);
-
-	*out = false;
-	if (status != LC_OK)
-		return status == LC_CORRUPT ? LC_OK : status;
-	fit.schema = schema;
-	status = walk_records(r, see_fit, &fit);
-	lc__schema_free(schema);
-	*out = fit.fits;
-	return status;
-}
-
-static uint64_t
-count_homeless(const struct rows *rows, uint64_t end)
-{
-	uint64_t n = 0;
-
-	for (uint64_t i = 0; i < rows->n; i++)
-		n += rows->rows[i].home >= end;
-	return n;
-}
-
-/* The one row with a number that was never given out that fits the records of a number
- * without a row; none if there are two. */
-static lc_status
-find_schema(struct lc__recovery *r, struct rows *rows, uint32_t id,
-    struct row **out)
-{
-	bool fits;
-
-	*out = NULL;
 	for (uint64_t i = 0; i < rows->n; i++) {
-		struct row *row = &rows->rows[i];
+		const uint64_t id = rows->rows[i].says;
 
-		if (row->home < r->change->snapshot.state.next_schema)
-			continue;
-		return_if_error(fits_records(r, id, row, &fits));
-		if (fits && *out != NULL) {
-			*out = NULL;
-			return LC_OK;
-		}
-		if (fits)
-			*out = row;
+		if (id < LC__SCHEMAS_MAX && id >= state->next_schema)
+			state->next_schema = (uint32_t)id + 1;
 	}
-	return LC_OK;
+	if (state->next_schema == before || r->state_lost)
+		return;
+	r->result.rows++;
+	lc__recovery_tell(r, "state row: says %u schemas, found %u", before,
+	    state->next_schema);
 }
 
 static lc_status
-settle_schemas(struct lc__recovery *r, struct rows *rows)
+settle_schemas(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 {
-	const uint32_t next = r->change->snapshot.state.next_schema;
+	uint32_t next;
 
-	for (uint32_t id = 0; id < next && count_homeless(rows, next) > 0; id++) {
-		struct row *row;
-
-		if (find_home(rows, id, NULL) != NULL)
-			continue;
-		return_if_error(find_schema(r, rows, id, &row));
-		if (row != NULL)
-			row->home = id;
-	}
+	count_own(r, rows);
+	next = r->change->snapshot.state.next_schema;
+	return_if_error(want_below(rows, next, wanted));
+	find_ids(rows, wanted);
+	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
@@ -476,48 +487,26 @@ settle_schemas(struct lc__recovery *r, struct rows *rows)
 	return move_rows(r, LC__SCHEMA, rows);
 }
 
-/* ---- the ledger ----------------------------------------------------------- */
-
-/* The hash over its records proves which chunk a row tells of. */
 static lc_status
-find_ledger_home(struct lc__recovery *r, const struct rows *rows,
-    struct row *ledger)
+settle_ledger(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 {
 	struct lc__txn *txn = r->change->snapshot.txn;
-	struct lc__ledger_row row;
 	struct lc__slice value;
 	uint64_t id = 0;
 	lc_status status = lc__txn_seek(txn, LC__CHUNK, 0, &id, &value);
 
-	if (!lc__ledger_decode(ledger->value.data, ledger->value.size, &row))
-		return LC_OK;
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
-		if (find_home(rows, id, NULL) == NULL && tells_of(&row, &value)) {
-			ledger->home = id;
-			return LC_OK;
-		}
-	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
-}
-
-static lc_status
-settle_ledger(struct lc__recovery *r, struct rows *rows)
-{
-	struct lc__slice value;
-
+	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
+		return_if_error(want(rows, id, wanted));
+	if (status != LC_NOT_FOUND)
+		return status;
+	find_ids(rows, wanted);
+	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
-		const lc_status status = lc__txn_get(r->change->snapshot.txn,
-		    LC__CHUNK, row->key, &value);
 
-		if (status == LC_NOT_FOUND)
-			return_if_error(find_ledger_home(r, rows, row));
-		else
-			return_if_error(status);
 		/* One of a chunk that is gone says so; it is looked at later. */
-		if (row->home == row->key && (row->key == 0 ||
-		    row->key > LC__CHUNK_ID_MAX))
+		if (row->home == 0 || row->home > LC__CHUNK_ID_MAX)
 			row->home = NOWHERE;
 		if (row->home != row->key)
 			tell_moved(r, "ledger row of chunk", row);
@@ -525,31 +514,15 @@ settle_ledger(struct lc__recovery *r, struct rows *rows)
 	return move_rows(r, LC__LEDGER, rows);
 }
 
-/* ---- inputs --------------------------------------------------------------- */
-
-/* One row without a number and one number without a row belong together. */
 static lc_status
-settle_inputs(struct lc__recovery *r, struct rows *rows)
+settle_inputs(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 {
-	struct row *stray = NULL;
-	struct lc__input_row input;
-	uint32_t n = 0, missing = 0;
-	uint64_t strays = 0, gone = 0;
+	uint32_t n = 0;
 
 	return_if_error(lc__recovery_count_inputs(r, &n));
-	for (uint32_t id = 0; id < n; id++)
-		if (find_home(rows, id, NULL) == NULL) {
-			missing = id;
-			gone++;
-		}
-	for (uint64_t i = 0; i < rows->n; i++)
-		if (rows->rows[i].key >= n) {
-			stray = &rows->rows[i];
-			strays++;
-		}
-	if (strays == 1 && gone == 1 && lc__input_decode(stray->value.data,
-	    stray->value.size, &input))
-		stray->home = missing;
+	return_if_error(want_below(rows, n, wanted));
+	find_ids(rows, wanted);
+	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
@@ -561,10 +534,27 @@ settle_inputs(struct lc__recovery *r, struct rows *rows)
 	return move_rows(r, LC__INPUT, rows);
 }
 
+static lc_status
+put_back_rows(struct lc__recovery *r, enum lc__table table,
+    lc_status (*settle_table)(struct lc__recovery *r, struct rows *rows,
+    struct ids *wanted))
+{
+	struct rows rows = { .rows = NULL };
+	struct ids wanted = { .id = NULL };
+	lc_status status = list_rows(r, table, &rows);
+
+	read_own(&rows);
+	if (status == LC_OK)
+		status = settle_table(r, &rows, &wanted);
+	free(rows.rows);
+	free(wanted.id);
+	return status;
+}
+
 lc_status
 lc__recovery_put_back_rows(struct lc__recovery *r)
 {
-	return_if_error(put_back(r, LC__SCHEMA, settle_schemas));
-	return_if_error(put_back(r, LC__LEDGER, settle_ledger));
-	return put_back(r, LC__INPUT, settle_inputs);
+	return_if_error(put_back_rows(r, LC__SCHEMA, settle_schemas));
+	return_if_error(put_back_rows(r, LC__LEDGER, settle_ledger));
+	return put_back_rows(r, LC__INPUT, settle_inputs);
 }

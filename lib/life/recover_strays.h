@@ -2,14 +2,15 @@
 /*
  * Rows of a damaged module that are under another key than their own. A B-tree has no
  * checksums: a flipped bit in a key takes a whole row away from where it is looked for.
- * What a row says itself, or what proves that it belongs somewhere, brings it back.
+ * The headers of chunks and index runs say their ids; the checksum of any other row is
+ * right for its own key alone.
  */
 #ifndef LC_LIFE_RECOVER_STRAYS_H
 #define LC_LIFE_RECOVER_STRAYS_H
 
 #include "life/recovery.h"
 
-/** Rows of meta, whose names may have one byte changed; others that nobody knows go. */
+/** Rows of meta; those that nobody knows go. */
 LC_CHECKED lc_status lc__recovery_put_back_meta(struct lc__recovery *r);
 
 /** Chunks and index runs, whose headers say their ids. With state_lost, or a state that
@@ -17,12 +18,11 @@ LC_CHECKED lc_status lc__recovery_put_back_meta(struct lc__recovery *r);
  *  out. */
 LC_CHECKED lc_status lc__recovery_put_back_values(struct lc__recovery *r);
 
-/** Schemas and rows of ledger and inputs, which follow from the chunks; the state is
- *  known. */
+/** Schemas and rows of ledger and inputs; the chunks are where they belong, and the
+ *  state is known, or made up. */
 LC_CHECKED lc_status lc__recovery_put_back_rows(struct lc__recovery *r);
 
-/** How many schemas there are at least: more than the largest that a whole record
- *  names. */
+/** How many schemas the records name: 1 more than the largest one of a whole record. */
 LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r,
     uint32_t *out);
 

@@ -125,8 +125,8 @@ store_schemas(struct lc__change *change, void *ctx)
 		for (uint32_t j = 0; j < i; j++)
 			if (lc__schema_equal(found->schema[i], found->schema[j]))
 				return LC_OK;
-		return_if_error(lc__txn_put(s->txn, LC__SCHEMA, i,
-		    found->schema[i]->bytes, found->schema[i]->size));
+		return_if_error(lc__schema_row_put(s->txn, i,
+		    found->schema[i]));
 		s->state.next_schema = i + 1;
 	}
 	return LC_OK;

@@ -62,8 +62,8 @@ struct lc__salvage_row {
 	uint64_t page;       /* the leaf that it was found on */
 	uint64_t at;         /* its offset in the file */
 	uint32_t size;
-	int32_t index;       /* of its node on the leaf; -1 if that is not known */
-	uint64_t number;     /* schema: its key; state: the generation */
+	uint64_t number;     /* schema: its id, UINT64_MAX if its key is not its own;
+	                        state: the generation; settings: 1 if damaged */
 	uint8_t use;         /* enum lc__salvage_use */
 };
 

@@ -18,7 +18,8 @@
 #include "store/published.h"
 #include "store/settings.h"
 
-/* A schema has no larger row. */
+/* A schema has no smaller row, and no larger one. */
+#define SCHEMA_ROW_MIN 13
 #define SCHEMA_ROW_MAX ((uint64_t)128 << 20)
 
 /* A leaf page that is being read. */
@@ -49,8 +50,7 @@ add_row(struct lc__salvage_rows *rows, const struct leaf *leaf,
 	    &rows->room, sizeof(*rows->row)));
 	rows->row[rows->count++] = (struct lc__salvage_row) {
 		.page = leaf->page, .at = node->value,
-		.size = (uint32_t)node->value_size, .index = node->index,
-		.number = number
+		.size = (uint32_t)node->value_size, .number = number
 	};
 	return LC_OK;
 }
@@ -97,14 +97,8 @@ row_bytes(const struct leaf *leaf, const struct node *node,
 	return lc__salvage_at(s->file, node->value, node->value_size, out);
 }
 
-static bool
-ends_with_hash(const unsigned char *bytes, uint64_t size)
-{
-	return size > 8 && lc__get64(bytes + size - 8) == lc__hash64(bytes,
-	    (size_t)(size - 8));
-}
-
-/* A row of the table meta, or of inputs. */
+/* A row of the table meta, whatever its name is: its checksum is right for one name
+ * alone. */
 static lc_status
 take_named(const struct leaf *leaf, const struct node *node,
     const unsigned char *bytes, bool *taken)
@@ -116,53 +110,77 @@ take_named(const struct leaf *leaf, const struct node *node,
 	struct lc__fill_row fill;
 	lc_status status = LC_OK;
 
-	if (is_name(node, "state") && lc__state_decode(bytes, size, &state) ==
-	    LC_OK) {
-		status = add_row(&s->states, leaf, node, state.generation);
-		*taken = true;
-	} else if (is_name(node, "settings") &&
-	    lc__settings_parse(bytes, size, &settings)) {
+	if (lc__row_intact(bytes, size, lc__row_seed("state"))) {
+		*taken = lc__state_decode(bytes, size, &state) == LC_OK;
+		if (*taken)
+			status = add_row(&s->states, leaf, node, state.generation);
+		lc__state_free(&state);
+	} else if (lc__settings_parse(bytes, size, &settings)) {
 		status = add_row(&s->settings, leaf, node, 0);
 		*taken = true;
-	} else if (is_name(node, "fill") && lc__fill_decode(bytes, size, &fill)) {
+	} else if (lc__fill_decode(bytes, size, &fill)) {
 		status = add_row(&s->inputs, leaf, node, fill.inputs);
 		*taken = true;
+	} else if (node->key_size == 8 && memcmp(node->key, "settings", 8) == 0) {
+		/* Were there settings? Then the defaults are not what the module had. */
+		status = add_row(&s->settings, leaf, node, 1);
 	}
-	lc__state_free(&state);
 	return status;
 }
 
-/* Keep a row that salvage needs, if this is one. */
+/* Does a structure begin here, a map with one of the names that it can have? */
+static bool
+begins_structure(const unsigned char *bytes)
+{
+	static const char *const starts[] = {
+		"\x81\xa3map", "\x81\xa4list", "\x81\xa5tuple", "\x81\xa5plain",
+		"\x81\xa6tensor"
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (memcmp(bytes, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A row of the table schema. Under a key that is not its own it is kept for later, when
+ * it is known which ids are missing. */
+static lc_status
+take_schema(const struct leaf *leaf, const struct node *node,
+    const unsigned char *bytes, bool *taken)
+{
+	const uint32_t id = lc__native32(node->key);
+
+	if (!begins_structure(bytes))
+		return LC_OK;
+	*taken = lc__row_intact(bytes, (size_t)node->value_size, id);
+	return add_row(&leaf->s->schemas, leaf, node, *taken ? id : UINT64_MAX);
+}
+
+/* Keep a row that salvage needs, if this is one. Large ones of meta are looked at only
+ * if their names say so. */
 static lc_status
 take_row(const struct leaf *leaf, const struct node *node, bool *taken)
 {
-	const bool schema = node->key_size == 4 &&
+	const struct lc__salvage *s = leaf->s;
+	const bool schema = node->key_size == 4 && node->value_size > SCHEMA_ROW_MIN &&
 	    node->value_size <= SCHEMA_ROW_MAX;
-	const bool named = is_name(node, "state") || is_name(node, "settings") ||
-	    is_name(node, "fill");
+	const bool named = node->key_size <= 8 && (is_inline(leaf, node) ||
+	    is_name(node, "state"));
 	const unsigned char *bytes;
 	lc_status status;
 
 	*taken = false;
-	if ((!schema && !named) || node->value_size <= 8 ||
-	    node->value > leaf->s->file->size ||
-	    node->value_size > leaf->s->file->size - node->value)
+	if ((!schema && !named) || node->value_size <= LC__ROW_SUM ||
+	    node->value > s->file->size ||
+	    node->value_size > s->file->size - node->value)
 		return LC_OK;
 	status = row_bytes(leaf, node, &bytes);
 	if (status != LC_OK)
 		return status == LC_NOT_FOUND ? LC_OK : status;
-	if (!ends_with_hash(bytes, node->value_size)) {
-		/* Were there settings? Then the defaults are not what the module had. */
-		if (node->key_size == 8 && memcmp(node->key, "settings", 8) == 0)
-			return add_row(&leaf->s->settings, leaf, node, 1);
-		return LC_OK;
-	}
 	if (named)
 		return_if_error(take_named(leaf, node, bytes, taken));
-	if (*taken || !schema)
-		return LC_OK;
-	*taken = true;
-	return add_row(&leaf->s->schemas, leaf, node, lc__native32(node->key));
+	return *taken || !schema ? LC_OK : take_schema(leaf, node, bytes, taken);
 }
 
 /* ---- nodes ---------------------------------------------------------------- */

@@ -450,7 +450,7 @@ check_ledger(struct verify *v, uint64_t chunk,
 	struct lc__slice value;
 
 	if (lc__txn_get(v->snapshot->txn, LC__LEDGER, chunk, &value) != LC_OK ||
-	    !lc__ledger_decode(value.data, value.size, &row)) {
+	    !lc__ledger_decode(value.data, value.size, chunk, &row)) {
 		damage(v, "ledger of chunk %llu: missing or damaged",
 		    (unsigned long long)chunk);
 		return;

@@ -86,7 +86,7 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 		return LC_OK;
 	}
 	/* Damaged, it was told of before. */
-	if (!lc__ledger_decode(value.data, value.size, &ledger))
+	if (!lc__ledger_decode(value.data, value.size, row->chunk, &ledger))
 		return LC_OK;
 	if (ledger.source != (uint64_t)row->input + 1 ||
 	    ledger.ordinal != row->ordinal)

@@ -40,8 +40,7 @@ claim(struct lc__change *change, void *ctx)
 
 	if (status != LC_NOT_FOUND)
 		return status;
-	return lc__txn_put(s->txn, LC__SCHEMA, s->state.next_schema++,
-	    schema->bytes, schema->size);
+	return lc__schema_row_put(s->txn, s->state.next_schema++, schema);
 }
 
 static lc_status

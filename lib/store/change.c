@@ -290,7 +290,7 @@ lc__change_put_ledger(struct lc__change *change, uint64_t chunk,
 {
 	unsigned char bytes[LC__LEDGER_ROW];
 
-	lc__ledger_encode(row, bytes);
+	lc__ledger_encode(row, chunk, bytes);
 	return lc__txn_put(change->snapshot.txn, LC__LEDGER, chunk, bytes,
 	    sizeof(bytes));
 }
@@ -304,7 +304,7 @@ lc__ledger_seek(struct lc__snapshot *s, uint64_t from, uint64_t *id,
 	*intact = false;
 	memset(row, 0, sizeof(*row));
 	return_if_error(lc__txn_seek(s->txn, LC__LEDGER, from, id, &value));
-	*intact = lc__ledger_decode(value.data, value.size, row);
+	*intact = lc__ledger_decode(value.data, value.size, *id, row);
 	if (!*intact)
 		memset(row, 0, sizeof(*row));
 	return LC_OK;
@@ -345,7 +345,7 @@ bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		s->state.live_bytes = less(s->state.live_bytes, dead[i].bytes);
 	if (lc__txn_get(s->txn, LC__LEDGER, dead->chunk, &value) != LC_OK ||
-	    !lc__ledger_decode(value.data, value.size, &row))
+	    !lc__ledger_decode(value.data, value.size, dead->chunk, &row))
 		return LC_OK;
 	for (uint32_t i = 0; i < n; i++)
 		bury_one(&row, &dead[i]);

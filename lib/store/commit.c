@@ -200,8 +200,7 @@ schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
 		return lc__error(LC_SCHEMA, 0, "%s: holds %d structures of values, "
 		    "which is the limit", lc__env_dir(s->env), LC__SCHEMAS_MAX);
 	s->state.next_schema++;
-	return lc__txn_put(s->txn, LC__SCHEMA, *out, wanted->schema->bytes,
-	    wanted->schema->size);
+	return lc__schema_row_put(s->txn, *out, wanted->schema);
 }
 
 /* ---- the chunk ------------------------------------------------------------ */

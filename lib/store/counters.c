@@ -5,13 +5,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash.h"
 
 #define ROW_NAME "counters"
 /* The row holds the members of struct lc__counts in their order as u64, then
- * the XXH3-64 of these bytes. */
+ * its checksum. */
 #define NUMBERS (sizeof(struct lc__counts) / sizeof(uint64_t))
-#define ROW_SIZE (NUMBERS * 8 + 8)
+#define ROW_SIZE (NUMBERS * 8 + LC__ROW_SUM)
 
 /* ---- adding --------------------------------------------------------------- */
 
@@ -79,8 +78,8 @@ lc__counts_load(struct lc__txn *txn, struct lc__counts *out)
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0, "counters row: missing");
 	return_if_error(status);
-	if (row.size != ROW_SIZE || lc__get64(row.data + ROW_SIZE - 8) !=
-	    lc__hash64(row.data, ROW_SIZE - 8))
+	if (row.size != ROW_SIZE ||
+	    !lc__row_intact(row.data, row.size, lc__row_seed(ROW_NAME)))
 		return lc__error(LC_CORRUPT, 0, "counters row: damaged");
 	for (size_t i = 0; i < NUMBERS; i++)
 		numbers[i] = lc__get64(row.data + i * 8);
@@ -94,7 +93,8 @@ put(struct lc__txn *txn, const struct lc__counts *counts)
 
 	for (size_t i = 0; i < NUMBERS; i++)
 		lc__set64(row + i * 8, ((const uint64_t *)counts)[i]);
-	lc__set64(row + ROW_SIZE - 8, lc__hash64(row, ROW_SIZE - 8));
+	lc__set64(row + NUMBERS * 8, lc__row_sum(row, NUMBERS * 8,
+	    lc__row_seed(ROW_NAME)));
 	return lc__txn_put_meta(txn, ROW_NAME, row, sizeof(row));
 }
 

@@ -5,18 +5,17 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "store/module.h"
 #include "store/published.h"
 
 /* ---- bytes ---------------------------------------------------------------- */
 
-enum { head_size = 40, checksum_size = 8, flag_finished = 1 };
+enum { head_size = 40, flag_finished = 1 };
 
 static bool
-encode(const struct lc__input_row *row, struct lc__buf *out)
+encode(const struct lc__input_row *row, uint32_t index, struct lc__buf *out)
 {
-	unsigned char head[head_size], checksum[checksum_size];
+	unsigned char head[head_size];
 
 	lc__set64(head, row->chunks);
 	lc__set64(head + 8, row->records);
@@ -29,22 +28,19 @@ encode(const struct lc__input_row *row, struct lc__buf *out)
 	lc__buf_append(out, row->name.data, row->name.size);
 	lc__buf_append(out, row->fingerprint.data, row->fingerprint.size);
 	lc__buf_append(out, row->cursor.data, row->cursor.size);
-	if (!out->failed) {
-		lc__set64(checksum, lc__hash64(out->data, out->size));
-		lc__buf_append(out, checksum, sizeof(checksum));
-	}
+	if (!out->failed)
+		lc__buf_append64(out, lc__row_sum(out->data, out->size, index));
 	return !out->failed;
 }
 
 bool
-lc__input_decode(const void *bytes, size_t size, struct lc__input_row *out)
+lc__input_decode(const void *bytes, size_t size, uint32_t index,
+    struct lc__input_row *out)
 {
 	const unsigned char *p = bytes;
 	uint32_t flags, name, fingerprint, cursor;
 
-	if (size < head_size + checksum_size ||
-	    lc__get64(p + size - checksum_size) !=
-	    lc__hash64(p, size - checksum_size))
+	if (size < head_size + LC__ROW_SUM || !lc__row_intact(p, size, index))
 		return false;
 	flags = lc__get32(p + 24);
 	name = lc__get32(p + 28);
@@ -53,7 +49,7 @@ lc__input_decode(const void *bytes, size_t size, struct lc__input_row *out)
 	if (flags > flag_finished || name == 0 || name > LC_INPUT_NAME_MAX ||
 	    fingerprint > LC_INPUT_FINGERPRINT_MAX ||
 	    cursor > LC_INPUT_CURSOR_MAX || (size_t)name + fingerprint +
-	    cursor != size - head_size - checksum_size ||
+	    cursor != size - head_size - LC__ROW_SUM ||
 	    lc__get64(p) > LC__CHUNK_ID_MAX)
 		return false;
 	out->chunks = lc__get64(p);
@@ -79,7 +75,7 @@ lc__input_get(struct lc__snapshot *s, uint32_t index, struct lc__input_row *out)
 		return lc__error(status, 0, "%s: the row of input %u is missing",
 		    lc__env_dir(s->env), index);
 	return_if_error(status);
-	if (!lc__input_decode(value.data, value.size, out))
+	if (!lc__input_decode(value.data, value.size, index, out))
 		return lc__error(LC_CORRUPT, 0, "%s: the row of input %u is "
 		    "damaged", lc__env_dir(s->env), index);
 	return LC_OK;
@@ -92,7 +88,7 @@ lc__input_put(struct lc__change *change, uint32_t index,
 	struct lc__buf bytes = { 0 };
 	lc_status status;
 
-	if (!encode(row, &bytes))
+	if (!encode(row, index, &bytes))
 		status = lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
 	else
 		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index,

@@ -17,7 +17,7 @@ struct lc__input_row {
 	lc_id name, fingerprint, cursor;
 };
 
-bool lc__input_decode(const void *bytes, size_t size,
+bool lc__input_decode(const void *bytes, size_t size, uint32_t index,
     struct lc__input_row *out);
 
 /** The row of an input; LC_NOT_FOUND, LC_CORRUPT. Borrowed until the transaction

@@ -56,7 +56,7 @@ next_chunk(struct lc_iter *iter)
 		    iter->chunk, &iter->chunk, &value);
 	iter->ended = status != LC_OK;
 	return_if_error(status);
-	if (!lc__ledger_decode(value.data, value.size, &row))
+	if (!lc__ledger_decode(value.data, value.size, iter->chunk, &row))
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the ledger row of chunk %llu is damaged",
 		    lc__env_dir(iter->snapshot->env),

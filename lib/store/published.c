@@ -12,20 +12,20 @@
 
 /* ---- bytes ---------------------------------------------------------------- */
 
-/* Rows are numbers and a checksum over them. */
+/* Rows are numbers and the checksum of a row. */
 static void
-encode(const uint64_t *numbers, size_t n, unsigned char *out)
+encode(const uint64_t *numbers, size_t n, uint64_t seed, unsigned char *out)
 {
 	for (size_t i = 0; i < n; i++)
 		lc__set64(out + 8 * i, numbers[i]);
-	lc__set64(out + 8 * n, lc__hash64(out, 8 * n));
+	lc__set64(out + 8 * n, lc__row_sum(out, 8 * n, seed));
 }
 
 static bool
-decode(const unsigned char *bytes, size_t size, uint64_t *numbers, size_t n)
+decode(const unsigned char *bytes, size_t size, uint64_t seed, uint64_t *numbers,
+    size_t n)
 {
-	if (size != 8 * (n + 1) || lc__get64(bytes + 8 * n) !=
-	    lc__hash64(bytes, 8 * n))
+	if (size != 8 * (n + 1) || !lc__row_intact(bytes, size, seed))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = lc__get64(bytes + 8 * i);
@@ -33,7 +33,7 @@ decode(const unsigned char *bytes, size_t size, uint64_t *numbers, size_t n)
 }
 
 static void
-encode_order(const struct lc__order_row *row,
+encode_order(const struct lc__order_row *row, uint64_t key,
     unsigned char out[LC__ORDER_ROW])
 {
 	const uint64_t numbers[] = {
@@ -42,15 +42,16 @@ encode_order(const struct lc__order_row *row,
 		row->prefix_hash
 	};
 
-	encode(numbers, sizeof(numbers) / sizeof(*numbers), out);
+	encode(numbers, sizeof(numbers) / sizeof(*numbers), key, out);
 }
 
 bool
-lc__order_decode(const void *bytes, size_t size, struct lc__order_row *out)
+lc__order_decode(const void *bytes, size_t size, uint64_t key,
+    struct lc__order_row *out)
 {
 	uint64_t n[9];
 
-	if (!decode(bytes, size, n, 9) || n[1] >= LC__INPUTS_MAX ||
+	if (!decode(bytes, size, key, n, 9) || n[1] >= LC__INPUTS_MAX ||
 	    n[2] > LC__CHUNK_ID_MAX)
 		return false;
 	*out = (struct lc__order_row){
@@ -71,7 +72,8 @@ encode_fill(const struct lc__fill_row *row,
 		row->rounds.input
 	};
 
-	encode(numbers, sizeof(numbers) / sizeof(*numbers), out);
+	encode(numbers, sizeof(numbers) / sizeof(*numbers),
+	    lc__row_seed("fill"), out);
 }
 
 bool
@@ -79,7 +81,7 @@ lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out)
 {
 	uint64_t n[9];
 
-	if (!decode(bytes, size, n, 9) || n[0] == 0 || n[0] > LC__INPUTS_MAX ||
+	if (!decode(bytes, size, lc__row_seed("fill"), n, 9) || n[0] == 0 || n[0] > LC__INPUTS_MAX ||
 	    n[1] > n[0] || n[3] > n[2] || n[8] >= n[0])
 		return false;
 	*out = (struct lc__fill_row){
@@ -151,7 +153,7 @@ get_row(struct lc__snapshot *s, uint64_t key, struct lc__order_row *out)
 	struct lc__slice value;
 
 	return_if_error(lc__txn_get(s->txn, LC__ORDER, key, &value));
-	if (!lc__order_decode(value.data, value.size, out))
+	if (!lc__order_decode(value.data, value.size, key, out))
 		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is damaged",
 		    lc__env_dir(s->env), (unsigned long long)key);
 	return LC_OK;
@@ -178,7 +180,7 @@ put_row(struct lc__change *change, uint64_t key,
 {
 	unsigned char bytes[LC__ORDER_ROW];
 
-	encode_order(row, bytes);
+	encode_order(row, key, bytes);
 	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes,
 	    sizeof(bytes));
 }

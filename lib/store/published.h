@@ -22,7 +22,7 @@ struct lc__order_row {
 };
 
 #define LC__ORDER_ROW 80
-bool lc__order_decode(const void *bytes, size_t size,
+bool lc__order_decode(const void *bytes, size_t size, uint64_t key,
     struct lc__order_row *out);
 
 /** Keys of the table `order` from here on are of chunks that wait for their place. */

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #define SLOTS 1024
@@ -15,6 +16,34 @@ struct lc__schemas {
 	struct lc__known *slots[SLOTS];
 	_Atomic(struct lc__known *) tensors[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
 };
+
+/* ---- rows ----------------------------------------------------------------- */
+
+lc_status
+lc__schema_row_decode(const void *bytes, size_t size, uint32_t id,
+    struct lc__schema **out)
+{
+	if (!lc__row_intact(bytes, size, id))
+		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
+	return lc__schema_decode(bytes, size - LC__ROW_SUM, out);
+}
+
+lc_status
+lc__schema_row_put(struct lc__txn *txn, uint32_t id,
+    const struct lc__schema *schema)
+{
+	struct lc__buf row = { 0 };
+	lc_status status;
+
+	lc__buf_append(&row, schema->bytes, schema->size);
+	lc__buf_append64(&row, lc__row_sum(schema->bytes, schema->size, id));
+	status = row.failed ? lc__error(LC_NO_MEMORY, 0, "schema: out of memory") :
+	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size);
+	lc__buf_free(&row);
+	return status;
+}
+
+/* ---- the list ------------------------------------------------------------- */
 
 struct lc__schemas *
 lc__schemas_new(void)
@@ -186,7 +215,7 @@ lc__schemas_row(struct lc__schemas *schemas, uint32_t id, const void *bytes,
 	struct lc__schema *schema;
 	lc_status status;
 
-	return_if_error(lc__schema_decode(bytes, size, &schema));
+	return_if_error(lc__schema_row_decode(bytes, size, id, &schema));
 	pthread_mutex_lock(&schemas->lock);
 	status = keep(schemas, schema, out);
 	if (status == LC_OK)

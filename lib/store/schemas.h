@@ -11,11 +11,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "env/rows.h"
+#include "env/env.h"
 #include "value/schema.h"
 
 /** lc__known.id: not in the module yet, as far as this process knows. */
 #define LC__SCHEMA_NEW UINT32_MAX
+
+/* A row of the table schema is the bytes of a structure and the checksum of a row. */
+
+/**
+ * Read the row of schema @p id; free the structure with lc__schema_free().
+ * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__schema_row_decode(const void *bytes, size_t size,
+    uint32_t id, struct lc__schema **out);
+
+/** Store a structure as schema @p id, in the place of another one if there is one. */
+LC_CHECKED lc_status lc__schema_row_put(struct lc__txn *txn, uint32_t id,
+    const struct lc__schema *schema);
 
 /** A structure that was met. */
 struct lc__known {

@@ -5,7 +5,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "codec/codec.h"
 #include "store/length.h"
 
@@ -16,12 +15,12 @@ enum {
 	at_policy = 8,     /* u32 */
 	at_evict = 12,     /* u32 */
 	at_max_bytes = 16, /* u64 */
-	at_field = 24,     /* the length field, without a terminator; nothing for none */
-	checksum_size = 8  /* u64, XXH3-64 of what stands before */
+	at_field = 24      /* the length field, without a terminator; nothing for none;
+	                      then the checksum of a row */
 };
 
 /* The longest row. */
-#define ROW_ROOM (at_field + LC_LENGTH_FIELD_MAX + checksum_size)
+#define ROW_ROOM (at_field + LC_LENGTH_FIELD_MAX + LC__ROW_SUM)
 
 #define ROW_NAME "settings"
 
@@ -74,8 +73,9 @@ encode(const lc_settings *settings, unsigned char out[ROW_ROOM])
 	lc__set32(out + at_evict, (uint32_t)settings->evict);
 	lc__set64(out + at_max_bytes, settings->max_bytes);
 	memcpy(out + at_field, settings->length_field, field);
-	lc__set64(checksum, lc__hash64(out, at_field + field));
-	return at_field + field + checksum_size;
+	lc__set64(checksum, lc__row_sum(out, at_field + field,
+	    lc__row_seed(ROW_NAME)));
+	return at_field + field + LC__ROW_SUM;
 }
 
 static bool
@@ -89,18 +89,16 @@ decode_field(const unsigned char *bytes, size_t size, lc_settings *out)
 static bool
 decode(const struct lc__slice *row, lc_settings *out)
 {
-	const size_t content = row->size < checksum_size ? 0 :
-	    row->size - checksum_size;
-
-	if (row->size < at_field + checksum_size || row->size > ROW_ROOM ||
-	    lc__get64(row->data + content) != lc__hash64(row->data, content))
+	if (row->size < at_field + LC__ROW_SUM || row->size > ROW_ROOM ||
+	    !lc__row_intact(row->data, row->size, lc__row_seed(ROW_NAME)))
 		return false;
 	out->codec = (lc_codec)lc__get32(row->data + at_codec);
 	out->level = (int)lc__get32(row->data + at_level);
 	out->policy = (lc_policy)lc__get32(row->data + at_policy);
 	out->evict = (lc_evict)lc__get32(row->data + at_evict);
 	out->max_bytes = lc__get64(row->data + at_max_bytes);
-	return decode_field(row->data + at_field, content - at_field, out) &&
+	return decode_field(row->data + at_field,
+	    row->size - at_field - LC__ROW_SUM, out) &&
 	    lc__settings_check(out) == LC_OK;
 }
 

@@ -7,11 +7,10 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash.h"
 
 #define ROW_NAME "usage"
 /* The row holds the members of struct lc__schema_usage in their order as u64, one
- * schema behind the other, then the XXH3-64 of these bytes. */
+ * schema after the other, then its checksum. */
 #define NUMBERS (sizeof(struct lc__schema_usage) / sizeof(uint64_t))
 
 static lc_status
@@ -42,14 +41,14 @@ lc__usage_load(struct lc__usage *usage, struct lc__txn *txn)
 	if (status != LC_NOT_FOUND)
 		return_if_error(status);
 	usage->damaged = true;
-	if (status == LC_NOT_FOUND || row.size < 8 || (row.size - 8) % (NUMBERS * 8) != 0 ||
-	    (row.size - 8) / (NUMBERS * 8) > LC__SCHEMAS_MAX ||
-	    lc__get64(row.data + row.size - 8) !=
-	    lc__hash64(row.data, row.size - 8))
+	if (status == LC_NOT_FOUND ||
+	    !lc__row_intact(row.data, row.size, lc__row_seed(ROW_NAME)) ||
+	    (row.size - LC__ROW_SUM) % (NUMBERS * 8) != 0 ||
+	    (row.size - LC__ROW_SUM) / (NUMBERS * 8) > LC__SCHEMAS_MAX)
 		return LC_OK;
 	usage->damaged = false;
 	return_if_error(reserve(usage,
-	    (uint32_t)((row.size - 8) / (NUMBERS * 8))));
+	    (uint32_t)((row.size - LC__ROW_SUM) / (NUMBERS * 8))));
 	numbers = (uint64_t *)usage->schemas;
 	for (size_t i = 0; i < usage->count * NUMBERS; i++)
 		numbers[i] = lc__get64(row.data + i * 8);
@@ -151,13 +150,13 @@ lc__usage_store(struct lc__usage *usage, struct lc__txn *txn)
 
 	if (!usage->changed)
 		return LC_OK;
-	row = malloc(size + 8);
+	row = malloc(size + LC__ROW_SUM);
 	if (row == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "usage: out of memory");
 	for (size_t i = 0; i < usage->count * NUMBERS; i++)
 		lc__set64(row + i * 8, numbers[i]);
-	lc__set64(row + size, lc__hash64(row, size));
-	status = lc__txn_put_meta(txn, ROW_NAME, row, size + 8);
+	lc__set64(row + size, lc__row_sum(row, size, lc__row_seed(ROW_NAME)));
+	status = lc__txn_put_meta(txn, ROW_NAME, row, size + LC__ROW_SUM);
 	free(row);
 	return status;
 }

@@ -19,7 +19,7 @@ lc__module_ledger(struct lc__snapshot *snapshot, uint64_t chunk,
 	struct lc__slice value;
 
 	return_if_error(lc__txn_get(snapshot->txn, LC__LEDGER, chunk, &value));
-	if (!lc__ledger_decode(value.data, value.size, out))
+	if (!lc__ledger_decode(value.data, value.size, chunk, out))
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the ledger row of chunk %llu is damaged",
 		    lc__env_dir(snapshot->env), (unsigned long long)chunk);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
@@ -97,7 +96,7 @@ encode_tensor(const struct lc__schema_node *node, struct lc__buf *out)
 	lc__buf_append(out, bytes, (size_t)(p - bytes));
 }
 
-/* Nodes come before their children in the row as well. */
+/* Nodes come before their children in the bytes as well. */
 static void
 encode_node(const struct lc__schema_node *node, struct lc__buf *out)
 {
@@ -123,20 +122,17 @@ lc_status
 lc__schema_finish(struct lc__schema_build *build, struct lc__schema **out)
 {
 	struct lc__schema *schema = build->schema;
-	struct lc__buf row = { 0 };
-	unsigned char sum[8];
+	struct lc__buf bytes = { 0 };
 
 	for (uint32_t i = 0; i < schema->nodes; i++)
-		encode_node(&schema->node[i], &row);
-	lc__set64(sum, lc__hash64(row.data, row.size));
-	lc__buf_append(&row, sum, sizeof(sum));
-	schema->bytes = row.data;
-	schema->size = row.size;
-	if (row.failed) {
+		encode_node(&schema->node[i], &bytes);
+	schema->bytes = bytes.data;
+	schema->size = bytes.size;
+	if (bytes.failed) {
 		lc__schema_free(schema);
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	}
-	schema->hash = lc__hash64(row.data, row.size);
+	schema->hash = lc__hash64(bytes.data, bytes.size);
 	*out = schema;
 	return LC_OK;
 }

@@ -45,7 +45,7 @@ struct lc__schema {
 	uint32_t dims;      /* sum of their ranks, at most 65535 */
 	uint32_t plains;    /* leaves of plain data */
 	struct lc__schema_node *node;
-	const unsigned char *bytes; /* the row: MessagePack and its XXH3-64 */
+	const unsigned char *bytes; /* MessagePack; equal structures have equal bytes */
 	size_t size;        /* of bytes */
 	uint64_t hash;      /* XXH3-64 of bytes */
 };
@@ -60,7 +60,7 @@ LC_CHECKED lc_status lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim,
     struct lc__schema **out);
 
 /**
- * Read a row.
+ * Read the bytes of a structure.
  * @return LC_OK; LC_CORRUPT if it is anything else; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__schema_decode(const void *bytes, size_t size,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of the table schema: bytes that nobody vouches for. */
+/* Structures from the table schema: bytes that nobody vouches for. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "value/names.h"
 #include "value/schema_private.h"
 
@@ -178,7 +176,7 @@ decode_node(struct decoder *d, unsigned depth, const struct lc__token *name)
 }
 
 /* The very same bytes must follow from what was read, so that equal structures have
- * equal rows. */
+ * equal bytes. */
 static lc_status
 finish(struct decoder *d, const void *bytes, size_t size, struct lc__schema **out)
 {
@@ -200,14 +198,11 @@ lc__schema_decode(const void *bytes, size_t size, struct lc__schema **out)
 	lc_status status;
 	size_t nodes;
 
-	if (size < 8 ||
-	    lc__get64((const char *)bytes + size - 8) != lc__hash64(bytes, size - 8))
-		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
 	nodes = size / SHORTEST_NODE + 1;
 	return_if_error(lc__schema_begin(&d.build,
 	    nodes < LC__MAX_NODES ? (uint32_t)nodes : LC__MAX_NODES, size));
 	d.in.at = bytes;
-	d.in.end = d.in.at + size - 8;
+	d.in.end = d.in.at + size;
 	status = decode_node(&d, 1, NULL);
 	if (status == LC_OK && d.in.at != d.in.end)
 		status = corrupt();

@@ -29,7 +29,7 @@ struct lc__schema_node *lc__schema_add(struct lc__schema_build *build,
 bool lc__schema_count_tensor(struct lc__schema_build *build,
     struct lc__schema_node *node, lc_dtype dtype, uint32_t ndim);
 
-/** Make row and hash of the nodes; frees the schema if that fails. */
+/** Make bytes and hash of the nodes; frees the schema if that fails. */
 LC_CHECKED lc_status lc__schema_finish(struct lc__schema_build *build,
     struct lc__schema **out);
 
