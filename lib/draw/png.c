@@ -17,6 +17,7 @@ struct writer {
 	png_structp png;
 	png_infop info;
 	lc_status status; /* why libpng escaped */
+	bool no_memory;
 	struct lc__buf *out;
 };
 
@@ -25,8 +26,10 @@ on_error(png_structp png, png_const_charp text)
 {
 	struct writer *writer = png_get_error_ptr(png);
 
-	writer->status = lc__error(writer->out->failed ? LC_NO_MEMORY : LC_IO, 0,
-	    "PNG: %s", text);
+	if (writer->no_memory || writer->out->failed)
+		writer->status = lc__error(LC_NO_MEMORY, 0, "PNG: out of memory");
+	else
+		writer->status = lc__error(LC_IO, 0, "PNG: %s", text);
 	png_longjmp(png, 1);
 }
 
@@ -35,6 +38,24 @@ on_warning(png_structp png, png_const_charp text)
 {
 	(void)png;
 	(void)text;
+}
+
+/* libpng and zlib have several words for a lack of memory. */
+static png_voidp
+on_malloc(png_structp png, png_alloc_size_t size)
+{
+	struct writer *writer = png_get_mem_ptr(png);
+	void *p = malloc(size);
+
+	writer->no_memory |= p == NULL;
+	return p;
+}
+
+static void
+on_free(png_structp png, png_voidp p)
+{
+	(void)png;
+	free(p);
 }
 
 static void
@@ -82,8 +103,8 @@ lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out)
 	if (writer == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
 	writer->out = out;
-	writer->png = png_create_write_struct(PNG_LIBPNG_VER_STRING, writer, on_error,
-	    on_warning);
+	writer->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, writer, on_error,
+	    on_warning, writer, on_malloc, on_free);
 	if (writer->png != NULL)
 		writer->info = png_create_info_struct(writer->png);
 	if (writer->info != NULL)

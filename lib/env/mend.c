@@ -100,10 +100,17 @@ make_copy(struct lc__mend *m, const lc_progress *progress)
 static void
 remove_copy(const struct lc__mend *m)
 {
-	const int fd = lc__open(m->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	DIR *handle = fd != -1 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
+	DIR *handle;
+	int fd;
 
+	/* Mostly these are all, and reading a directory needs memory. */
+	(void)unlink(m->copy);
+	(void)unlink(m->lock);
+	if (rmdir(m->part) == 0)
+		return;
+	fd = lc__open(m->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	handle = fd != -1 ? fdopendir(fd) : NULL;
 	while (handle != NULL && (entry = readdir(handle)) != NULL)
 		(void)unlinkat(fd, entry->d_name, 0);
 	if (handle != NULL)
