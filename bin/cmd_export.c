@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -16,6 +17,7 @@ static uint64_t shard_records;
 static int by_bucket;
 static uint64_t bucket_scale = 1;
 static const char *bucket_field;
+static int missing;
 static int bits;
 static int shard_version;
 static int metadata = 1;
@@ -43,10 +45,14 @@ static struct opt options[] = {
 	    .help = "webdataset, mds: a series of shards for each aspect bucket" },
 	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
 	    .most = 65535,
-	    .help = "pixels for each element of a tensor's side, 8 for latents; default 1" },
+	    .help = "take the bucket from a tensor's sides, with so many pixels an element, 8 "
+	    "for latents" },
 	{ "", "bucket-field", OPT_TEXT, &bucket_field, .value = "PATH",
-	    .help = "the part that has the bucket, as \"1024x1024\"; default: the sides "
-	    "of the first tensor tell it" },
+	    .help = "the part that has the bucket, as \"1024x1024\"; default: "
+	    "aspect_bucket, or width and height, or the sides of the first tensor" },
+	{ "", "missing", OPT_CHOICE, &missing, .value = "refuse|drop",
+	    .help = "what becomes of records that lack a partner in a join: an error, or "
+	    "they are left out and counted" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
 	{ "", "metadata", OPT_FLAG, &metadata,
@@ -168,7 +174,8 @@ fill_choice(int chosen, struct export_choice *out)
 		.how = { .bits = bits, .force = force, .dry_run = dry_run,
 		    .shard_bytes = shard_size, .shard_records = shard_records },
 		.order = order ? LC_BY_KEY : LC_BY_COMMIT, .field = field,
-		.by_bucket = by_bucket, .bucket_scale = bucket_scale,
+		.by_bucket = by_bucket, .bucket_scale =
+		    source_of(&bucket_scale) == FROM_DEFAULT ? 0 : bucket_scale,
 		.bucket_field = bucket_field
 	};
 }
@@ -187,6 +194,34 @@ export(lc_cache *cache, char **argv, int chosen)
 	return export_records(cache, argv[1], &choice);
 }
 
+/* "a+b+c": records of several modules as one. */
+static int
+export_joined(char **argv, int chosen)
+{
+	struct streaming_source source = { .name = strdup(argv[0]) };
+	struct export_choice choice;
+	lc_source_options how;
+	int status;
+
+	if (source.name == NULL)
+		return report_errno("memory");
+	if (chosen == FORMAT_TWH1) {
+		free(source.name);
+		return report_usage("TWH1 shards have the records of one module; "
+		    "--format webdataset and others take joins");
+	}
+	lc_source_options_init(&how);
+	fill_choice(chosen, &choice);
+	status = streaming_open_join(&source, &how, (lc_missing)missing);
+	if (status == EXIT_DONE)
+		status = export_join_new(&source, (lc_missing)missing,
+		    &choice.join);
+	if (status == EXIT_DONE)
+		status = export_records(source.cache, argv[1], &choice);
+	export_join_free(choice.join);
+	return streaming_close_source(&source, status);
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -197,6 +232,8 @@ run(int argc, char **argv)
 	(void)argc;
 	if (status == EXIT_DONE)
 		status = check_fits(chosen);
+	if (status == EXIT_DONE && streaming_is_join(argv[0]))
+		return export_joined(argv, chosen);
 	if (status == EXIT_DONE)
 		status = module_open(argv[0], &cache);
 	if (status != EXIT_DONE)
@@ -217,6 +254,8 @@ const struct command cmd_export = {
 	    "takes any name. - is standard output, for npz and webdataset. "
 	    "cachex-export(1) tells what becomes what. What a format cannot hold is an "
 	    "error, and nothing is written.\n"
+	    "MODULE may be a join, a+b+c: each record of a with those of b and c that have "
+	    "its cache_id, as parts a, b and c of one; not as TWH1.\n"
 	    "TWH1: writes the records of MODULE, which must all have one dtype and "
 	    "shape, as TWH1 shards into the directory TARGET, and manifest.json last. The same "
 	    "records and options give the same bytes. An export that was "
@@ -228,6 +267,7 @@ const struct command cmd_export = {
 	    "cachex export faces shards --shard-version 1 --no-metadata --order key\n"
 	    "cachex shard verify shards\n"
 	    "cachex export faces faces.safetensors\n"
+	    "cachex export dinov3+vae_latents+t5_hidden shards --format mds\n"
 	    "cachex export latents shards --format webdataset --by-bucket --bucket-scale 8",
 	.completes = "md",
 	.least = 2,

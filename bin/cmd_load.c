@@ -10,19 +10,22 @@
 #include "command.h"
 #include "input.h"
 #include "interrupt.h"
-#include "jsonrecord.h"
+#include "jsonline.h"
 #include "module.h"
 #include "progress.h"
 #include "report.h"
 #include "settings.h"
 #include "size.h"
 
+static const char *id_field;
 static int skip_existing;
 static int codec;
 static int level;
 static int dry_run;
 
 static struct opt options[] = {
+	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
+	    .help = "take any JSON objects, each a record whose cache_id is this member" },
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
 	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
@@ -89,7 +92,8 @@ take_line(struct loading *loading, const char *line, size_t size, bool keep)
 	loading->line++;
 	if (size == 0 || (size == 1 && *line == '\n'))
 		return EXIT_DONE;
-	status = jsonrecord_read(line, size, &record);
+	status = id_field != NULL ? jsonline_read(line, size, id_field, &record) :
+	    jsonrecord_read(line, size, &record);
 	if (status != LC_OK)
 		return bad_line(loading, status);
 	if (keep)
@@ -219,10 +223,14 @@ const struct command cmd_load = {
 	    "Stores what cachex dump wrote, from FILE or standard input. A bad "
 	    "line ends it with exit status 3. A file is checked to its end "
 	    "before anything is stored; from a pipe, the records before the bad "
-	    "line are stored.",
+	    "line are stored.\n"
+	    "With --id-field the lines are anybody's JSON objects: each becomes a map, "
+	    "its lists of numbers become tensors (i64, or f64 with a fraction), and one "
+	    "member is the cache_id.",
 	.examples =
 	    "cachex load faces faces.jsonl\n"
-	    "xzcat faces.jsonl.xz | cachex load faces --skip-existing",
+	    "xzcat faces.jsonl.xz | cachex load faces --skip-existing\n"
+	    "cachex load captions dataset.jsonl --id-field image_id",
 	.completes = "mf",
 	.least = 1,
 	.most = 2,

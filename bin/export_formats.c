@@ -46,11 +46,39 @@ find_part(const struct exporting *exporting, lc_iter *iter, const lc_item *item,
 	lc_status status;
 
 	if (field == NULL && item->kind == LC_TENSOR) {
-		*out = *own = lc_value_tensor(&item->tensor);
+		*out = *own = export_join_tensor(&item->tensor);
 		return *own ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
 	}
 	status = lc_iter_value(iter, field, out);
 	if (status == LC_NOT_FOUND)
+		return lc__error(LC_UNSUPPORTED, 0, "%s has no part %s",
+		    lc__quote_id(item->id.data, item->id.size), field);
+	return status;
+}
+
+/* Of a join: the record with its partners, or the part of it. *out stays NULL for a
+ * record that is left out. */
+static lc_status
+find_joined(struct exporting *exporting, lc_iter *iter, const lc_item *item,
+    bool listed, lc_value **own, const lc_value **out)
+{
+	const char *field = exporting->choice->field;
+	lc_value *alone = NULL;
+	const lc_value *first;
+	lc_status status = LC_OK;
+
+	*own = NULL;
+	if (item->kind == LC_TENSOR)
+		first = alone = export_join_tensor(&item->tensor);
+	else
+		status = lc_iter_value(iter, NULL, &first);
+	if (status == LC_OK)
+		status = export_join_record(exporting->choice->join, item->id,
+		    first, listed, own);
+	lc_value_free(alone);
+	exporting->bucket.record = *own;
+	*out = field == NULL || *own == NULL ? *own : lc_value_find(*own, field);
+	if (status == LC_OK && *own != NULL && *out == NULL)
 		return lc__error(LC_UNSUPPORTED, 0, "%s has no part %s",
 		    lc__quote_id(item->id.data, item->id.size), field);
 	return status;
@@ -68,12 +96,16 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 	    NULL, 0, &iter));
 	exporting->bucket.iter = iter;
 	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
-		const lc_value *value;
+		const bool listed = (flags & LC_ITER_LISTED) != 0;
+		const lc_value *value = NULL;
 		lc_value *own = NULL;
-		count(walked, item.id);
-		status = find_part(exporting, iter, &item, &own, &value);
-		if (status == LC_OK)
+		status = exporting->choice->join != NULL ?
+		    find_joined(exporting, iter, &item, listed, &own, &value) :
+		    find_part(exporting, iter, &item, &own, &value);
+		if (status == LC_OK && value != NULL) {
+			count(walked, item.id);
 			status = put(exporting->file, item.id, value);
+		}
 		lc_value_free(own);
 		done += item.stored_size;
 		if (status == LC_OK && progress_step(NULL, flags & LC_ITER_LISTED ? 0 :

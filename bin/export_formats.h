@@ -4,6 +4,7 @@
 #define BIN_EXPORT_FORMATS_H
 
 #include "exchange/outgoing.h"
+#include "export_join.h"
 
 /** What is exported, and how. */
 struct export_choice {
@@ -11,10 +12,11 @@ struct export_choice {
 	struct lc__outgoing_how how; /* its group is set by whoever exports */
 	unsigned order;              /* LC_BY_KEY or LC_BY_COMMIT */
 	const char *field;           /* the part of each record; NULL for all of it */
+	struct export_join *join;    /* records of several modules; NULL: of one */
 	bool by_bucket;              /* a directory for each bucket */
-	uint64_t bucket_scale;       /* pixels for each element of a tensor's side */
-	const char *bucket_field;    /* the part that names the bucket; NULL: the tensor's
-	                                sides tell */
+	uint64_t bucket_scale;       /* pixels for each element of a tensor's side; 0: see
+	                                struct export_bucket */
+	const char *bucket_field;    /* the part that names the bucket; or NULL */
 };
 
 /** Reports and shows; an exit status. */

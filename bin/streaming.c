@@ -110,8 +110,8 @@ report_missing(void)
 	return EXIT_DATA;
 }
 
-static int
-open_join(struct streaming_source *s, const lc_source_options *how,
+int
+streaming_open_join(struct streaming_source *s, const lc_source_options *how,
     lc_missing missing)
 {
 	char *names = strdup(s->name);
@@ -154,7 +154,7 @@ open_source(struct streaming_source *s, const lc_source_options *how,
 	int status;
 
 	if (streaming_is_join(s->name))
-		return open_join(s, how, missing);
+		return streaming_open_join(s, how, missing);
 	status = look_up(s);
 	if (status != EXIT_DONE)
 		return status;
@@ -242,18 +242,23 @@ streaming_start(const struct streaming *streaming, lc_stream_options *how,
 }
 
 int
+streaming_close_source(struct streaming_source *s, int status)
+{
+	lc_source_close(s->source);
+	if (s->cache != NULL)
+		status = module_close(s->cache, status);
+	for (size_t k = 0; k < s->n_partners; k++)
+		status = module_close(s->partners[k], status);
+	free(s->partners);
+	free(s->name);
+	return status;
+}
+
+int
 streaming_close(struct streaming *streaming, int status)
 {
-	for (size_t i = 0; streaming->sources != NULL && i < streaming->n; i++) {
-		struct streaming_source *s = &streaming->sources[i];
-		lc_source_close(s->source);
-		if (s->cache != NULL)
-			status = module_close(s->cache, status);
-		for (size_t k = 0; k < s->n_partners; k++)
-			status = module_close(s->partners[k], status);
-		free(s->partners);
-		free(s->name);
-	}
+	for (size_t i = 0; streaming->sources != NULL && i < streaming->n; i++)
+		status = streaming_close_source(&streaming->sources[i], status);
 	free(streaming->sources);
 	free(streaming->weights);
 	memset(streaming, 0, sizeof(*streaming));

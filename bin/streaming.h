@@ -28,6 +28,14 @@ bool streaming_is_path(const char *name);
 /** Is it several modules, "a+b", and no file of that name? */
 bool streaming_is_join(const char *name);
 
+/** Open the modules of a join, s->name, as s->source. Says how many records are left
+ *  out; reports; an exit status. To be closed also if it fails. */
+int streaming_open_join(struct streaming_source *s, const lc_source_options *how,
+    lc_missing missing);
+
+/** Close it, its modules, and free its name; the worse exit status. */
+int streaming_close_source(struct streaming_source *s, int status);
+
 /**
  * Open the first source and those that --mix names. A name with a slash is a path,
  * of shards or of a directory of them; others are modules, and paths where there is
