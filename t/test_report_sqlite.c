@@ -53,6 +53,14 @@ write_database(const char *path, struct lc__facts *facts)
 	seen.sample = 4;
 	seen.cache_id = (lc_id){ "\xff\0x", 3 };
 	assert_ok(lc__sqlite_sample(db, &seen));
+	/* The two frames that are the first and the last without a positive integer. */
+	for (int i = 0; i < 2; i++) {
+		seen = made_observation(boxes, 0);
+		seen.sample = 5 + (uint64_t)i;
+		seen.origin.has_frame_id = 1;
+		seen.origin.frame_id = i ? UINT64_MAX : UINT64_C(1) << 63;
+		assert_ok(lc__sqlite_sample(db, &seen));
+	}
 	assert_ok(lc__sqlite_end(db, facts));
 }
 
@@ -122,7 +130,10 @@ static const struct {
 	    "(low IS NULL OR high IS NULL)", "-1|1\n32|2\n" },
 	{ "SELECT (SELECT sum(boxes) FROM classes) = (SELECT sum(count) FROM "
 	    "histograms WHERE name = 'box_x')", "1\n" },
-	{ "SELECT * FROM samples",
+	{ "SELECT typeof(frame_id), frame_id, printf('%u', frame_id) FROM samples "
+	    "WHERE sample > 4", "integer|-9223372036854775808|9223372036854775808\n"
+	    "integer|-1|18446744073709551615\n" },
+	{ "SELECT * FROM samples WHERE sample < 5",
 	    "3|0123456789ab/run-000/f1|run-000|12|1920|1080|2|5|1|NULL|NULL\n"
 	    "4|\xff|NULL|NULL|NULL|NULL|0|0|0|NULL|NULL\n" },
 	{ "SELECT typeof(cache_id), hex(cache_id) FROM samples WHERE sample = 4",

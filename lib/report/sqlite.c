@@ -44,12 +44,11 @@ put_row(struct lc__sqlite *db, enum lc__sqlite_insert which)
 	return status;
 }
 
-/* Numbers of 2^63 and more have no integer in SQLite. */
+/* SQLite's integers have a sign: from 2^63 on a number is stored as what it is less 2^64.
+ * As text it would become a REAL in a column of integers, which loses its last digits. */
 static int
 bind_count(sqlite3_stmt *insert, int at, uint64_t n)
 {
-	if (n > INT64_MAX)
-		return sqlite3_bind_double(insert, at, (double)n);
 	return sqlite3_bind_int64(insert, at, (sqlite3_int64)n);
 }
 
