@@ -37,6 +37,8 @@ take_sample(void *ctx, const struct lc__observation *observation,
 		status = lc__thumbnail_add(&facts->facts, observation, sample);
 	if (status == LC_OK && facts->db != NULL)
 		status = lc__sqlite_sample(facts->db, observation);
+	if (status == LC_OK && facts->tables != NULL)
+		status = lc__parquet_tables_sample(facts->tables, observation);
 	return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "lmdbcache.h"
 #include "report/facts.h"
+#include "report/parquet_tables.h"
 #include "report/sqlite.h"
 
 struct warehouse_facts {
@@ -12,6 +13,7 @@ struct warehouse_facts {
 	struct lc__facts facts;
 	uint64_t thumbnails;   /* how many to draw */
 	struct lc__sqlite *db; /* that gets every sample, or NULL; not owned */
+	struct lc__parquet_tables *tables; /* the same */
 };
 
 /**

@@ -9,7 +9,7 @@
 #include "warehouse_drift.h"
 #include "warehouse_facts.h"
 
-static const char *page, *csv, *sqlite;
+static const char *page, *csv, *sqlite, *parquet;
 static int spreadsheet;
 static int force;
 static int drift;
@@ -28,8 +28,11 @@ static struct opt options[] = {
 	    .help = "keep a spreadsheet from taking names in the CSV for formulas" },
 	{ "", "sqlite", OPT_FILE, &sqlite, .value = "FILE",
 	    .help = "write an SQLite database" },
+	{ "", "parquet", OPT_TEXT, &parquet, .value = "DIR",
+	    .help = "write runs, samples, boxes and rejected frames as Parquet files" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace files that exist; a database only if a report made it" },
+	    .help = "replace files that exist; a database or tables only if a report could "
+	    "have made them" },
 	{ "", "drift", OPT_FLAG, &drift,
 	    .help = "compare two warehouses; exit status 1 if they differ" },
 	{ "", "drift-threshold", OPT_RATIO, &compared.threshold, .value = "LIMIT",
@@ -87,6 +90,22 @@ open_database(struct output *output, struct lc__sqlite **db)
 	return found == LC_OK ? EXIT_DONE : report_status(found);
 }
 
+/* One that exists is refused like every other output. */
+static int
+report_tables(lc_status failed)
+{
+	return failed == LC_EXISTS ? report_usage("%s", lc_last_error()->text) :
+	    report_status(failed);
+}
+
+static int
+open_tables(struct lc__parquet_tables **tables)
+{
+	const lc_status begun = lc__parquet_tables_begin(parquet, force, tables);
+
+	return begun == LC_OK ? EXIT_DONE : report_tables(begun);
+}
+
 /* Look at the samples, if what is wanted needs them. */
 static int
 survey(struct warehouse_facts *facts)
@@ -97,8 +116,16 @@ survey(struct warehouse_facts *facts)
 
 	if (sqlite != NULL)
 		status = open_database(&output, &facts->db);
-	if (status == EXIT_DONE && (sqlite != NULL || page != NULL))
+	if (status == EXIT_DONE && parquet != NULL)
+		status = open_tables(&facts->tables);
+	if (status == EXIT_DONE && (sqlite != NULL || page != NULL || parquet != NULL))
 		status = warehouse_facts_survey(facts);
+	if (status == EXIT_DONE && facts->tables != NULL) {
+		written = lc__parquet_tables_end(facts->tables, &facts->facts);
+		facts->tables = NULL;
+		status = written == LC_OK ? EXIT_DONE : report_tables(written);
+	}
+	lc__parquet_tables_discard(facts->tables);
 	if (status == EXIT_DONE && facts->db != NULL) {
 		written = lc__sqlite_end(facts->db, &facts->facts);
 		facts->db = NULL;
@@ -131,21 +158,23 @@ run(int argc, char **argv)
 {
 	compared.output = page;
 	compared.force = force;
-	if (drift && (csv != NULL || sqlite != NULL))
-		return report_usage("--drift goes with neither --csv nor --sqlite");
+	if (drift && (csv != NULL || sqlite != NULL || parquet != NULL))
+		return report_usage("--drift goes with none of --csv, --sqlite, --parquet");
 	if (drift && argc != 2)
 		return report_usage("--drift needs two warehouses, OLD NEW");
 	if (drift)
 		return warehouse_drift(&compared, argv[0], argv[1]);
 	if (argc != 1)
 		return report_usage("one warehouse only; --drift compares two");
-	if (page == NULL && csv == NULL && sqlite == NULL)
-		return report_usage("what to write? -o FILE, --csv FILE or "
-		    "--sqlite FILE");
+	if (page == NULL && csv == NULL && sqlite == NULL && parquet == NULL)
+		return report_usage("what to write? -o FILE, --csv FILE, --sqlite FILE or "
+		    "--parquet DIR");
 	if (is_stdout(page) && is_stdout(csv))
 		return report_usage("-o and --csv cannot both go to standard output");
 	if (is_stdout(sqlite))
 		return report_usage("--sqlite needs the name of a file");
+	if (is_stdout(parquet))
+		return report_usage("--parquet needs the name of a directory");
 	return report_one(argv[0]);
 }
 
@@ -157,7 +186,8 @@ const struct command warehouse_report = {
 	    "-o writes one HTML page that needs nothing else: counts, limits, what "
 	    "was passed over and why, samples with their boxes, histograms, classes, "
 	    "runs, recipe and shards. --csv writes the counts of every run, "
-	    "--sqlite everything but the pixels as a database.\n"
+	    "--sqlite everything but the pixels as a database, --parquet runs, samples, "
+	    "boxes and rejected frames as Parquet files for DuckDB, Polars and others.\n"
 	    "A stale warehouse, or one whose limits are exceeded, is reported on "
 	    "all the same; checksums are not compared.\n"
 	    "--drift compares two warehouses: what became of their frames, and the "
@@ -168,6 +198,7 @@ const struct command warehouse_report = {
 	.examples =
 	    "cachex warehouse report warehouse -o report.html\n"
 	    "cachex warehouse report warehouse --csv runs.csv --sqlite report.db\n"
+	    "cachex warehouse report warehouse --parquet tables\n"
 	    "cachex warehouse report --drift warehouse/v20261101-0123456789ab "
 	    "warehouse --drift-limit brightness=0.3",
 	.completes = "d",

@@ -120,7 +120,7 @@ refuse_report "no limit" 2 "--drift-limit: not NAME=LIMIT: 'box_side'" \
 	report --drift house another --drift-limit box_side
 
 # What does not go together
-refuse_report "nothing to write" 2 "what to write? -o FILE, --csv FILE or --sqlite FILE" report house
+refuse_report "nothing to write" 2 "what to write? -o FILE, --csv FILE, --sqlite FILE or --parquet DIR" report house
 refuse_report "one to compare" 2 "--drift needs two warehouses, OLD NEW" report --drift house
 refuse_report "two to report on" 2 "one warehouse only; --drift compares two" \
 	report house another -o page.html
@@ -128,7 +128,7 @@ refuse_report "two to standard output" 2 "-o and --csv cannot both go to standar
 	report house -o - --csv -
 refuse_report "a database to standard output" 2 "--sqlite needs the name of a file" \
 	report house --sqlite -
-refuse_report "drift as CSV" 2 "--drift goes with neither --csv nor --sqlite" \
+refuse_report "drift as CSV" 2 "--drift goes with none of --csv, --sqlite, --parquet" \
 	report --drift house another --csv -
 
 # What is wrong with a warehouse does not keep its report away

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs, samples, boxes and rejected frames of a warehouse as Parquet files: their columns
+ * are in cachex-warehouse(1). */
+#ifndef LC_REPORT_PARQUET_TABLES_H
+#define LC_REPORT_PARQUET_TABLES_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+#include "report/facts.h"
+#include "report/observation.h"
+
+/** Four tables being written. */
+struct lc__parquet_tables;
+
+/**
+ * Begin runs.parquet, samples.parquet, boxes.parquet and rejected.parquet in a
+ * directory, which is made if it is missing.
+ * @param replace  files of these names that are Parquet files are replaced at the end
+ * @return LC_OK; LC_EXISTS for a file of such a name, LC_INVALID with @p replace for one
+ * that is something else; LC_IO, LC_PERMISSION, LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__parquet_tables_begin(const char *dir, bool replace,
+    struct lc__parquet_tables **out);
+/** Add a sample and its boxes. */
+LC_CHECKED lc_status lc__parquet_tables_sample(struct lc__parquet_tables *tables,
+    const struct lc__observation *observation);
+/** Add the others and put the files in their places. Frees @p tables, also after a
+ *  failure, which leaves the tables that were there before it, or are whole. */
+LC_CHECKED lc_status lc__parquet_tables_end(struct lc__parquet_tables *tables,
+    const struct lc__facts *facts);
+/** Give up. NULL is harmless. */
+void lc__parquet_tables_discard(struct lc__parquet_tables *tables);
+
+#endif
