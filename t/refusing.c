@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Preloaded by tool_refused.sh: a call about one file fails with EIO.
- * CACHEX_TEST_REFUSE has the call, "stat", "open", "readlink", "read" or "seek", a blank, and how the
- * file's path ends.
+ * CACHEX_TEST_REFUSE has the call, "stat", "open", "readlink", "read", "write" or
+ * "seek", a blank, and how the file's path ends; "pipe" is every pipe.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,6 +46,9 @@ refused_fd(const char *call, int fd)
 	if (n < 0)
 		return false;
 	path[n] = '\0';
+	/* "pipe:[number]" is every pipe. */
+	if (strncmp(path, "pipe:", 5) == 0)
+		path[4] = '\0';
 	return refused(call, path);
 }
 
@@ -100,6 +103,13 @@ read(int fd, void *data, size_t size)
 {
 	REAL(read);
 	return refused_fd("read", fd) ? -1 : real(fd, data, size);
+}
+
+ssize_t
+write(int fd, const void *data, size_t size)
+{
+	REAL(write);
+	return refused_fd("write", fd) ? -1 : real(fd, data, size);
 }
 
 int

@@ -122,6 +122,18 @@ check "buckets --keep-going" 4 refusing read f1.png buckets -k set/a/images/f1.p
 	set/a/images/f0.png --json
 is "counts the others" "$(sed 's/,"outside.*//' "$out")" '{"images":1,"bad":0,"unreadable":1'
 
+# fill: a producer's pipe that the system refuses is not the producer's failure
+printf 'a\nb\n' >ids
+export BAD_PRODUCER="$builddir/t/bad_producer"
+producer='unset CACHEX_TEST_REFUSE; exec "$BAD_PRODUCER" good'
+for call in read write; do
+	refuse "a pipe that fails to $call" 4 \
+		"cachex: fill: producer '$producer': pipe: Input/output error" \
+		refusing $call pipe fill -q filled --exec "$producer" --ids ids -j 1
+done
+check "the same without a fault" 0 cachex fill -q filled --exec "$producer" --ids ids -j 1
+is "stores all" "$(cachex ls -1 filled | tr '\n' ' ')" "a b "
+
 # modules
 refusing stat m/data.mdb ls -1 >listed
 is "a module that stat refuses is one" "$(grep -cx m listed)" 1

@@ -96,6 +96,8 @@ lc__child_send(struct lc__child *child)
 		if (n == -1 && errno == EAGAIN)
 			return;
 		if (n == -1) {
+			if (errno != EPIPE)
+				child->sys = errno;
 			child->broken = true;
 			return;
 		}
@@ -123,16 +125,28 @@ lc__child_next_frame(struct lc__child *child)
 	child->frame_size = 0;
 }
 
+lc_status
+lc__child_check(const struct lc__child *child)
+{
+	const char *command = child->how->command;
+
+	return child->sys == 0 ? LC_OK : lc__error_sys(child->sys, "producer %s: pipe",
+	    lc__quote_id(command, strlen(command)));
+}
+
 /* read(2) without a signal in between: -1 is EAGAIN, 0 the end or a failure. */
 static ssize_t
-read_some(int fd, void *data, size_t size)
+read_some(struct lc__child *child, int fd, void *data, size_t size)
 {
 	ssize_t n;
 
 	do {
 		n = read(fd, data, size);
 	} while (n == -1 && errno == EINTR);
-	return n == -1 && errno != EAGAIN ? 0 : n;
+	if (n != -1 || errno == EAGAIN)
+		return n;
+	child->sys = errno;
+	return 0;
 }
 
 /* Memory for an answer grows with what has come, not with what is claimed. */
@@ -156,8 +170,8 @@ grow_frame(struct lc__child *child)
 static enum lc__received
 receive_head(struct lc__child *child)
 {
-	const ssize_t n = read_some(child->process.out, child->head + child->head_size,
-	    sizeof(child->head) - child->head_size);
+	const ssize_t n = read_some(child, child->process.out,
+	    child->head + child->head_size, sizeof(child->head) - child->head_size);
 
 	if (n <= 0)
 		return n == 0 ? LC__END : LC__NOTHING;
@@ -180,7 +194,7 @@ receive_rest(struct lc__child *child)
 		ssize_t n;
 		if (frame->size == frame->room && !grow_frame(child))
 			return LC__NO_ROOM;
-		n = read_some(child->process.out, frame->data + frame->size,
+		n = read_some(child, child->process.out, frame->data + frame->size,
 		    frame->room - frame->size);
 		if (n <= 0)
 			return n == 0 ? LC__END : LC__NOTHING;
@@ -212,7 +226,7 @@ lc__child_listen(struct lc__child *child)
 	/* A producer that writes without an end must not keep us from the others. */
 	for (int pieces = 0; pieces < 32 && child->process.err != -1; pieces++) {
 		char piece[PIECE];
-		const ssize_t n = read_some(child->process.err, piece, sizeof(piece));
+		const ssize_t n = read_some(child, child->process.err, piece, sizeof(piece));
 		if (n < 0)
 			return;
 		if (n > 0)

@@ -29,6 +29,7 @@ struct lc__child {
 	struct lc__buf frame;        /* the answer so far */
 	uint32_t frame_size;         /* what its head claims */
 
+	int sys;                     /* errno of a pipe that the system refused, else 0 */
 	bool broken;                 /* nobody reads its standard input any more */
 	bool answered;               /* it has given an answer */
 	bool retiring;               /* it gets no more work */
@@ -41,7 +42,7 @@ enum lc__received {
 	LC__NOTHING, /* not yet */
 	LC__FRAME,   /* child->frame is an answer */
 	LC__TOO_LONG, /* child->frame_size is more than may be, or 0 */
-	LC__END,     /* there will be no more */
+	LC__END,     /* there will be no more, or child->sys says why it cannot be read */
 	LC__NO_ROOM  /* out of memory */
 };
 
@@ -69,6 +70,9 @@ LC_CHECKED lc_status lc__child_ask(struct lc__child *child,
 void lc__child_send(struct lc__child *child);
 /** Read what there is, up to the end of an answer. */
 enum lc__received lc__child_receive(struct lc__child *child);
+/** LC_OK, or why the system refused to read or write one of its pipes: that is no failure
+ *  of the producer's. */
+LC_CHECKED lc_status lc__child_check(const struct lc__child *child);
 /** Begin with the next answer; the frame was moved or is not needed. */
 void lc__child_next_frame(struct lc__child *child);
 /** Read what there is on its standard error. */

@@ -93,6 +93,7 @@ begin(struct lc__child *child)
 		.child = child->number
 	};
 	child->requests.size = child->sent = 0;
+	child->sys = 0;
 	child->broken = child->answered = child->retiring = child->leaving = false;
 	lc__child_next_frame(child);
 }

@@ -165,7 +165,7 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 			return lc__error(LC_NO_MEMORY, 0, "out of memory");
 		case LC__END:
 		case LC__NOTHING:
-			return LC_OK;
+			return lc__child_check(child);
 		}
 	} while (all && lc__child_runs(child));
 	return LC_OK;

@@ -79,6 +79,7 @@ serve(struct lc__producing *run, unsigned i, bool tick)
 		lc__child_listen(child);
 	if (poll[0].revents != 0)
 		lc__child_send(child);
+	return_if_error(lc__child_check(child));
 	if (poll[1].revents != 0)
 		return_if_error(lc__producing_read(run, child, false));
 	return lc__child_runs(child) ? lc__producing_look_after(run, child, tick) : LC_OK;

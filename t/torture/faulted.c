@@ -118,9 +118,9 @@ const struct faulted_command faulted_commands[] = {
 	{ "view", "warehouse", "view wh -o x.png", NULL, FAULTED_TIMES | FAULTED_MANY },
 	{ "view-tensor", "some m", "view m a -o x.png", NULL, FAULTED_TIMES },
 	{ "fill", "printf 'a\\nb\\n' >ids", "fill m --exec PRODUCER --ids ids -j 1", NULL,
-	    FAULTED_TIMES | FAULTED_KEEPS | FAULTED_FEEDS },
+	    FAULTED_TIMES | FAULTED_KEEPS },
 	{ "fill-pipe", "printf 'a\\nb\\n' >ids; u8 m b b", "fill m --exec PRODUCER --ids - -j 1",
-	    "ids", FAULTED_TIMES | FAULTED_KEEPS | FAULTED_FEEDS },
+	    "ids", FAULTED_TIMES | FAULTED_KEEPS },
 	{ "migrate", "plain=1 \"$T/mkrecords\" 3 1 >x.jsonl",
 	    "migrate stage2 x.jsonl --out out --shape 4", NULL, FAULTED_TIMES | FAULTED_KEEPS | FAULTED_ORDER },
 	{ "migrate-verify", "plain=1 \"$T/mkrecords\" 3 1 >x.jsonl;"
@@ -571,8 +571,7 @@ check_failed(struct round *r, const struct faulted_fault *fault, const struct fa
 	if (why != NULL)
 		complain(r, fault, run, why, "");
 	/* A configuration that cannot be read is 2, as one that is wrong. */
-	if (run->status != 4 && !(run->status == 2 && about_config(r)) &&
-	    !(run->status == 1 && (r->command->flags & FAULTED_FEEDS)))
+	if (run->status != 4 && !(run->status == 2 && about_config(r)))
 		complain(r, fault, run, "not the status of a failing system", "");
 	for (size_t i = 0; i < tree->n; i++) {
 		const char *line = tree->items[i];

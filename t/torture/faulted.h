@@ -24,8 +24,6 @@ struct faulted_command {
 #define FAULTED_KEEPS   4u /* what is done so far stays in files of its own, as documented */
 #define FAULTED_MANY    8u /* a line of messages for each of several modules */
 #define FAULTED_ARCHIVE 16u /* by libarchive, see ended_by_libarchive() */
-#define FAULTED_FEEDS  32u /* a producer, whose pipe ends for fill where it cannot be read:
-                              the producer failed then, status 1 */
 
 extern const struct faulted_command faulted_commands[];
 
