@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "command.h"
 #include "settings.h"
 #include "suggest.h"
@@ -160,7 +161,8 @@ apply_lines(FILE *file, const char *path, char *why, size_t room)
 			sys = ferror(file) || errno == ENOMEM ? errno : 0;
 			break;
 		}
-		good = apply(line, reason, sizeof(reason));
+		good = apply(line + (number == 1 ? lc__utf8_mark(line, strlen(line)) :
+		    0), reason, sizeof(reason));
 		if (!good)
 			snprintf(why, room, "%s:%u: %s", path, number, reason);
 	}

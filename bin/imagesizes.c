@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "etl/image.h"
@@ -103,6 +104,10 @@ next_line(struct imagesizes *sizes, struct lines *lines, char separator)
 		sizes->bytes += (uint64_t)size;
 		if (lines->text[size - 1] == separator)
 			lines->text[--size] = '\0';
+		if (lines->number == 1 && lc__utf8_mark(lines->text, (size_t)size)) {
+			size -= 3;
+			memmove(lines->text, lines->text + 3, (size_t)size + 1);
+		}
 	} while (lines->text[strspn(lines->text, " \t\r")] == '\0' &&
 	    strlen(lines->text) == (size_t)size);
 	return size;
@@ -187,6 +192,7 @@ static int
 read_open_file(struct imagesizes *sizes, const struct lc__infile *file)
 {
 	char text[BEGINNING + 1];
+	const char *start;
 	size_t got = 0;
 
 	if (lc__read_full(file->fd, text, BEGINNING, &got, file->path) != LC_OK)
@@ -194,7 +200,8 @@ read_open_file(struct imagesizes *sizes, const struct lc__infile *file)
 	text[got] = '\0';
 	if (lc__image_sniff(text, got) != LC__IMAGE_NONE)
 		return tell_image(sizes, file);
-	if (text[strspn(text, " \t\r\n")] == '{')
+	start = text + lc__utf8_mark(text, got);
+	if (start[strspn(start, " \t\r\n")] == '{')
 		return open_objects(sizes, file);
 	(void)lc__error(LC_INVALID, 0, "%s: neither an image nor JSON lines",
 	    file->path);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "input.h"
 #include "report.h"
 
@@ -64,7 +65,7 @@ split(struct list *list, char *text, size_t size, char separator)
 {
 	int status = EXIT_DONE;
 
-	for (size_t at = 0; at < size && status == EXIT_DONE;) {
+	for (size_t at = lc__utf8_mark(text, size); at < size && status == EXIT_DONE;) {
 		char *end = memchr(text + at, separator, size - at);
 		const size_t n = end ? (size_t)(end - (text + at)) : size - at;
 		text[at + n] = '\0';

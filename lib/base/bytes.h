@@ -9,6 +9,13 @@
 #include <stdint.h>
 #include <string.h>
 
+/** Bytes of the mark that some editors put before UTF-8 text, U+FEFF: 3, or 0. */
+static inline size_t
+lc__utf8_mark(const void *text, size_t size)
+{
+	return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 static inline uint16_t
 lc__get16(const void *p)
 {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "format/json_scan.h"
@@ -207,6 +208,11 @@ take_line(struct lc__shard *s, struct lc__line *out)
 	out->size = too_long ? 0 : size;
 	if (newline && out->size > 0 && out->data[size - 1] == '\r')
 		out->size--;
+	if (s->line == 0) {
+		const size_t mark = lc__utf8_mark(out->data, out->size);
+		out->data += mark;
+		out->size -= mark;
+	}
 	s->first += size + newline;
 	out->number = s->line++;
 	out->behind = (struct lc__line_place){ s->read - (s->end - s->first), s->line };

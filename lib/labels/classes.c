@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "format/utf8.h"
@@ -35,9 +36,6 @@ add_line(struct lc__dataset *dataset, const char *line, size_t size)
 static lc_status
 add_lines(struct lc__dataset *dataset, const char *text, size_t size)
 {
-	/* The mark that some editors put before UTF-8. */
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-		text += 3, size -= 3;
 	while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
 		size--;
 	while (size > 0) {
@@ -72,14 +70,16 @@ read_list(struct lc__dataset *dataset, size_t list, const char *path)
 	struct lc__buf text = { 0 };
 	lc_status status = lc__read_regular(path, MAX_BYTES, &text);
 	const size_t size = text.size;
+	size_t mark;
 
 	if (status == LC_OK && (!lc__utf8_valid(text.data, size) ||
 	    memchr(text.data, '\0', size) != NULL))
 		status = lc__error(LC_CORRUPT, 0, "%s: not UTF-8", path);
 	if (status == LC_OK && lc__buf_append(&text, "", 1) == NULL)
 		status = lc__label_no_memory(path);
+	mark = lc__utf8_mark(text.data, size);
 	if (status == LC_OK)
-		status = lists[list].add(dataset, (char *)text.data, size);
+		status = lists[list].add(dataset, (char *)text.data + mark, size - mark);
 	if (status == LC_OK)
 		status = lc__strings_add(&dataset->shared, lists[list].name);
 	lc__buf_free(&text);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "labels/coco.h"
@@ -26,7 +27,7 @@ begins_as_coco(const char *text)
 	static const char *const names[] = {
 		"info", "licenses", "images", "annotations", "categories", "type"
 	};
-	const char *p = skip_blanks(text);
+	const char *p = skip_blanks(text + lc__utf8_mark(text, strlen(text)));
 
 	if (*p++ != '{')
 		return false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "labels/label.h"
 #include "labels/names.h"
@@ -392,6 +393,8 @@ lc_status
 lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
+	size_t mark;
+
 	memset(out, 0, sizeof(*out));
 	if (dataset->classes.n > 0) {
 		out->classes = dataset->classes.items;
@@ -400,5 +403,7 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	if (size > LC__LABEL_MAX_BYTES)
 		return lc__label_reject(out, LC__REJECT_UNPARSABLE,
 		    frame->label_path, "larger than %llu bytes", LC__LABEL_MAX_BYTES);
-	return dataset->layout->read(dataset, frame, bytes, size, out);
+	mark = lc__utf8_mark(bytes, size);
+	return dataset->layout->read(dataset, frame,
+	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out);
 }

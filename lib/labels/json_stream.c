@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 
@@ -347,6 +348,9 @@ take_member(struct stream *s)
 static lc_status
 take_object(struct stream *s)
 {
+	/* The whole of the mark is in the first window, for a file that has more. */
+	if (peek(s) != -1)
+		s->at += lc__utf8_mark(s->window, s->have);
 	if (!accept(s, '{'))
 		return malformed(s, "not an object");
 	if (!accept(s, '}')) {
