@@ -109,6 +109,9 @@ tell_untold(const struct lc__ingest_result *result)
 	if (result->version_dir != NULL)
 		report_note("and %llu more: see %s/rejected.jsonl",
 		    (unsigned long long)watch.untold, result->version_dir);
+	else if (result->rejected_list != NULL)
+		report_note("and %llu more: see %s",
+		    (unsigned long long)watch.untold, result->rejected_list);
 	else
 		report_note("and %llu more", (unsigned long long)watch.untold);
 }

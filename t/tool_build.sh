@@ -126,6 +126,17 @@ limit "--max-invalid 8" 0 --max-invalid 8
 limit "--max-invalid 7" 1 --max-invalid 7
 is "names the limit" "$(tail -n 1 "$err")" \
 	"cachex: build: bad: invalid 8 of 20 frames, limit 7"
+is "leaves the list of all" "$(jq -r .reason bad-wh/rejected.jsonl | sort | uniq -c | tr -s ' ')" \
+" 8 no_box
+ 7 no_file
+ 4 no_labels"
+check "and names it" 1 cachex build bad bad-wh --size 16 --max-invalid 7
+is "where not all are told" "$(sed -n '/more/p' "$err")" \
+	"cachex: build: and 5 more: see bad-wh/rejected.jsonl"
+check "a build that makes a version" 0 cachex build bad bad-wh --size 16 -q
+also "removes the list" test ! -e bad-wh/rejected.jsonl
+check "a new warehouse" 1 cachex build bad bad-new --size 16 -q --max-missing 0
+is "has the list" "$(wc -l <bad-new/rejected.jsonl | tr -d ' ')" 19
 limit "--max-missing 35%" 0 --max-missing 35%
 limit "--max-missing 34.9%" 1 --max-missing 34.9%
 limit "--max-missing 8,34.9%" 1 --max-missing 8,34.9%

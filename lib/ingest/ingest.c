@@ -13,6 +13,7 @@
 #include "ingest/ingesting.h"
 #include "ingest/lock.h"
 #include "ingest/rebuild.h"
+#include "ingest/rejected.h"
 #include "ingest/tree.h"
 
 #define MAX_THREADS 256
@@ -184,19 +185,51 @@ check_limits(struct lc__ingesting *b)
 	return LC_OK;
 }
 
-static lc_status
-run(struct lc__ingesting *b)
+/* Without a version the list of rejected frames is left in the warehouse itself, until a
+ * build makes one. The error of the build is the one that counts. */
+static void
+leave_rejected(struct lc__ingesting *b, lc_status status)
 {
-	return_if_error(open_warehouse(b));
-	return_if_error(lc__ingesting_scan(b));
-	return_if_error(open_store(b));
-	return_if_error(lc__ingesting_frames(b));
+	const lc_error error = *lc_last_error();
+	char *path = lc__path_join(b->ingest->warehouse, LC__WAREHOUSE_REJECTED);
+	char sha256[65];
+
+	if (status == LC_OK && path != NULL)
+		(void)unlink(path);
+	if (status == LC_FAILED && path != NULL &&
+	    lc__rejected_write(&b->samples, path, sha256) == LC_OK) {
+		b->out->rejected_list = path;
+		path = NULL;
+	}
+	free(path);
+	if (status != LC_OK)
+		(void)lc__error_raise(&error);
+}
+
+static lc_status
+make_version(struct lc__ingesting *b)
+{
 	return_if_error(check_limits(b));
 	/* Not before: a dataset of which half is not mounted exceeds a limit, and its
 	 * samples are still good. */
 	return_if_error(lc__ingesting_forget(b));
-	return_if_error(lc__ingesting_export(b));
-	return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
+	return lc__ingesting_export(b);
+}
+
+static lc_status
+run(struct lc__ingesting *b)
+{
+	lc_status status;
+
+	return_if_error(open_warehouse(b));
+	return_if_error(lc__ingesting_scan(b));
+	return_if_error(open_store(b));
+	return_if_error(lc__ingesting_frames(b));
+	status = make_version(b);
+	if (b->store.cache == NULL)
+		return status;
+	leave_rejected(b, status);
+	return status == LC_OK ? lc__store_tidy(&b->store) : status;
 }
 
 /* What is stored so far is good, however the build ended. */
@@ -240,6 +273,7 @@ void
 lc__ingest_result_free(struct lc__ingest_result *result)
 {
 	free(result->version_dir);
+	free(result->rejected_list);
 	lc__summary_free(&result->summary);
 	*result = (struct lc__ingest_result){ .up_to_date = false };
 }

@@ -82,6 +82,8 @@ struct lc__ingest_result {
 	bool limits_changed;     /* the same but for the manifest's thresholds, or the
 	                            place of the sources */
 	char *version_dir;       /* malloc'ed: WAREHOUSE/v… */
+	char *rejected_list;     /* malloc'ed: where the rejected frames are listed after
+	                            LC_FAILED; NULL if nowhere */
 	char version[65], fingerprint[65];
 	uint64_t shards, shards_reused, bytes;
 	uint64_t forgotten;      /* frames that were stored and are gone from the dataset */
