@@ -207,6 +207,10 @@ check "a trace that cannot be" 4 cachex build set wh --size 16 --trace nowhere/t
 check "metrics that cannot be" 4 cachex build set wh --size 16 --metrics nowhere/m
 
 # What is refused
+mkdir none
+echo '{"images":{}}' >none/coco.json
+check "a file that is no COCO" 3 cachex build none wh --layout coco
+is "says why" "$(cat "$err")" "cachex: build: none/coco.json: byte 10: images is not a list"
 refuse "no such dataset" 4 "cachex: build: gone: No such file or directory" \
 	cachex build gone wh
 mkdir empty

@@ -161,11 +161,15 @@ scan(struct lc__ingesting *b)
 {
 	const struct lc__ingest *in = b->ingest;
 	struct lc__recipe *recipe = b->recipe;
+	lc_status status;
 
 	b->sources.since_ns = before_now();
 	return_if_error(open_root(b));
-	return_if_error(lc__dataset_open(in->dataset, recipe->layout, in->labels,
-	    &b->dataset));
+	status = lc__dataset_open(in->dataset, recipe->layout, in->labels, &b->dataset);
+	/* Damage is of what the warehouse has; a dataset is not what it must be. */
+	if (status == LC_CORRUPT)
+		status = lc__error_as(LC_INVALID);
+	return_if_error(status);
 	recipe->layout = lc__dataset_layout(b->dataset);
 	/* Where nothing has labels, nothing lacks them. */
 	if (recipe->layout == LC__LAYOUT_UNLABELLED)

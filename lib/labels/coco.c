@@ -25,48 +25,140 @@ struct scan {
 
 /* ---- annotations to their images ----------------------------------------------- */
 
+/* Why an annotation belongs to no image. */
 static lc_status
-unknown_image(const struct scan *s, const struct lc__coco_annotation *row)
+add_stray(struct scan *s, const struct lc__coco_annotation *row)
 {
+	struct lc__coco *coco = s->coco;
+	struct lc__coco_stray *stray = &coco->strays[coco->n_strays];
 	struct lc__buf text = { 0 };
+	char why[256] = "image_id is no integer", id[32] = "", name[40];
+	struct lc__frame frame = { .run = "", .name = name,
+		.label_hash = row->hash != 0 ? row->hash : 1,
+		.number = coco->n_images + coco->n_strays };
 	json_t *json = NULL;
-	char why[256], id[32] = "";
-	const json_t *number;
-	lc_status status = lc__coco_part(s->coco, &row->place, &text);
+	lc_status status = LC_OK;
 
-	if (status == LC_OK)
-		status = lc__json_load(text.data, text.size, &json, why);
-	number = json_object_get(json, "id");
-	if (json_is_integer(number))
-		snprintf(id, sizeof(id), " %lld",
-		    (long long)json_integer_value(number));
+	if (row->has_image) {
+		snprintf(why, sizeof(why), "there is no image %lld",
+		    (long long)row->image);
+	} else if (row->place.bad) {
+		status = lc__coco_part(coco, &row->place, &text);
+		if (status == LC_OK)
+			status = lc__json_load(text.data, text.size, &json, why);
+		if (status == LC_OK && json != NULL)
+			snprintf(why, sizeof(why), "not an object");
+	}
 	json_decref(json);
 	lc__buf_free(&text);
-	if (status != LC_OK)
-		return status;
-	return lc__error(LC_CORRUPT, 0, "%s: annotation%s at byte %llu: there is no "
-	    "image %lld", s->coco->path, id, (unsigned long long)row->place.offset,
-	    (long long)row->image);
+	return_if_error(status);
+	if (row->has_id)
+		snprintf(id, sizeof(id), " %lld", (long long)row->id);
+	stray->reason = row->has_image ? LC__REJECT_BLANK_IMAGE :
+	    LC__REJECT_UNPARSABLE;
+	snprintf(stray->detail, sizeof(stray->detail), "annotation%s at byte %llu: "
+	    "%.120s", id, (unsigned long long)row->place.offset, why);
+	snprintf(name, sizeof(name), "annotation@%llu",
+	    (unsigned long long)row->place.offset);
+	coco->n_strays++;
+	return lc__dataset_add(s->dataset, &frame);
 }
 
-/* Let every annotation's image be its number among the images. */
+/* Let every annotation's image be its number among the images; strays get none. */
 static lc_status
 count_annotations(struct scan *s)
 {
 	struct lc__coco_annotation *rows = s->elements.annotations.rows;
 	const struct lc__coco_image_row *images = s->elements.images.rows;
+	size_t strays = 0, n = 0;
 
+	for (size_t i = 0; i < s->elements.annotations.n; i++)
+		strays += !rows[i].has_image ||
+		    lc__coco_elements_image(&s->elements, rows[i].image) == NULL;
+	s->coco->strays = calloc(strays + 1, sizeof(*s->coco->strays));
+	if (s->coco->strays == NULL)
+		return lc__label_no_memory(s->coco->path);
 	for (size_t i = 0; i < s->elements.annotations.n; i++) {
-		const struct lc__coco_image_row *image =
-		    lc__coco_elements_image(&s->elements, rows[i].image);
-		if (image == NULL)
-			return unknown_image(s, &rows[i]);
-		rows[i].image = image - images;
+		const struct lc__coco_image_row *image = rows[i].has_image ?
+		    lc__coco_elements_image(&s->elements, rows[i].image) : NULL;
+		if (image == NULL) {
+			return_if_error(add_stray(s, &rows[i]));
+			continue;
+		}
+		rows[n] = rows[i];
+		rows[n++].image = image - images;
 		if (s->coco->images[image - images].n++ == UINT32_MAX)
 			return lc__error(LC_CORRUPT, 0, "%s: too many annotations",
 			    s->coco->path);
 	}
+	s->elements.annotations.n = n;
 	return LC_OK;
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* Ids of annotations have no meaning here, but two of one are a sign of files that were
+ * put together, and other programs keep one of them only. */
+static lc_status
+note_repeated_ids(struct scan *s)
+{
+	const struct lc__coco_annotation *rows = s->elements.annotations.rows;
+	const size_t all = s->elements.annotations.n;
+	int64_t *ids = malloc((all + 1) * sizeof(*ids)), first = 0;
+	size_t n = 0, repeated = 0;
+	char *text = NULL;
+	lc_status status = LC_OK;
+
+	if (ids == NULL)
+		return lc__label_no_memory(s->coco->path);
+	for (size_t i = 0; i < all; i++)
+		if (rows[i].has_id)
+			ids[n++] = rows[i].id;
+	qsort(ids, n, sizeof(*ids), compare_ids);
+	for (size_t i = 1; i < n; i++) {
+		if (ids[i] != ids[i - 1] || (i > 1 && ids[i] == ids[i - 2]))
+			continue;
+		if (repeated++ == 0)
+			first = ids[i];
+	}
+	free(ids);
+	if (repeated == 0)
+		return LC_OK;
+	if (asprintf(&text, "%s: %zu id%s of annotations %s there more than once, such "
+	    "as %lld", s->coco->name, repeated, repeated == 1 ? "" : "s",
+	    repeated == 1 ? "is" : "are", (long long)first) < 0)
+		return lc__label_no_memory(s->coco->path);
+	status = lc__strings_add(&s->dataset->notes, text);
+	free(text);
+	return status;
+}
+
+static lc_status
+keep_categories(struct scan *s)
+{
+	const struct lc__coco_category *rows = s->elements.categories.rows;
+	struct lc__coco *coco = s->coco;
+
+	coco->categories = calloc(s->elements.categories.n + 1,
+	    sizeof(*coco->categories));
+	if (coco->categories == NULL)
+		return lc__label_no_memory(coco->path);
+	for (; coco->n_categories < s->elements.categories.n; coco->n_categories++)
+		coco->categories[coco->n_categories] = rows[coco->n_categories].id;
+	return LC_OK;
+}
+
+bool
+lc__coco_has_category(const struct lc__coco *coco, int64_t id)
+{
+	return coco->n_categories == 0 || bsearch(&id, coco->categories,
+	    coco->n_categories, sizeof(id), compare_ids) != NULL;
 }
 
 /* In the order of the file, image by image; and into the hashes of the images. */
@@ -107,6 +199,8 @@ join(struct scan *s)
 		return lc__label_no_memory(coco->path);
 	for (size_t i = 0; i < s->elements.images.n; i++)
 		coco->images[i].place = images[i].place;
+	return_if_error(note_repeated_ids(s));
+	return_if_error(keep_categories(s));
 	return_if_error(count_annotations(s));
 	place_annotations(s);
 	return LC_OK;
@@ -242,6 +336,8 @@ close_coco(struct lc__dataset *dataset)
 		close(coco->fd);
 	free(coco->images);
 	free(coco->annotations);
+	free(coco->strays);
+	free(coco->categories);
 	free(coco->path);
 	free(coco);
 }

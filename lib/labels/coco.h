@@ -15,6 +15,14 @@
 struct lc__coco_place {
 	uint64_t offset;
 	uint32_t length;
+	bool bad;        /* it could not be parsed when the file was listed */
+};
+
+/** An annotation that belongs to no image of the file: a frame of its own, which is
+ *  rejected. */
+struct lc__coco_stray {
+	enum lc__reject reason;
+	char detail[200];
 };
 
 /** An image: its row, and its annotations in the order of the file. */
@@ -32,6 +40,10 @@ struct lc__coco {
 	struct lc__coco_image *images;
 	size_t n_images;
 	struct lc__coco_place *annotations; /* image by image */
+	struct lc__coco_stray *strays; /* their frames' numbers are those after images */
+	size_t n_strays;
+	int64_t *categories; /* ids, sorted */
+	size_t n_categories;
 };
 
 /**
@@ -58,6 +70,9 @@ LC_CHECKED lc_status lc__coco_base(struct lc__dataset *dataset,
 /** Read a part of the file; false if it is not there any more. */
 LC_CHECKED lc_status lc__coco_part(const struct lc__coco *coco,
     const struct lc__coco_place *place, struct lc__buf *out);
+
+/** Whether the file has this category, or none at all. */
+bool lc__coco_has_category(const struct lc__coco *coco, int64_t id);
 
 /** lc__label_read() of the layout; @p out is zeroed but for its classes. */
 LC_CHECKED lc_status lc__coco_read(const struct lc__dataset *dataset,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "labels/coco_elements.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,25 @@ add_image(struct lc__coco_elements *e, const struct lc__json_element *element,
 	return e->names.failed ? lc__label_no_memory(e->coco->path) : LC_OK;
 }
 
+/* The image of an annotation that is not JSON, such as one with a NaN: as its text has it
+ * without blanks. */
+static bool
+find_image_id(const struct lc__json_element *element, int64_t *out)
+{
+	static const char name[] = "\"image_id\":";
+	char *text = strndup(element->text, element->size), *end = NULL;
+	const char *at = text != NULL ? strstr(text, name) : NULL;
+
+	if (at != NULL) {
+		errno = 0;
+		*out = strtoll(at + strlen(name), &end, 10);
+	}
+	const bool found = at != NULL && end != at + strlen(name) && errno == 0 &&
+	    (*end == ',' || *end == '}');
+	free(text);
+	return found;
+}
+
 static lc_status
 add_annotation(struct lc__coco_elements *e, const struct lc__json_element *element,
     const json_t *json)
@@ -84,9 +104,13 @@ add_annotation(struct lc__coco_elements *e, const struct lc__json_element *eleme
 	if (row == NULL)
 		return lc__label_no_memory(e->coco->path);
 	memset(row, 0, sizeof(*row));
-	if (!get_id(json, "image_id", &row->image))
-		return bad(e, element, "image_id is no integer");
+	/* Without an image it is a stray, which coco.c makes a frame. */
+	row->has_image = get_id(json, "image_id", &row->image);
+	row->has_id = get_id(json, "id", &row->id);
 	(void)get_id(json, "category_id", &row->category);
+	row->place.bad = !json_is_object(json);
+	if (row->place.bad)
+		row->has_image = find_image_id(element, &row->image);
 	row->place.offset = element->offset;
 	row->place.length = element->length;
 	row->hash = lc__hash64(element->text, element->size);
@@ -154,7 +178,9 @@ found(void *ctx, const struct lc__json_element *element)
 
 	if (status != LC_OK)
 		return status;
-	if (json == NULL)
+	if (element->member == ANNOTATIONS)
+		status = add_annotation(ctx, element, json);
+	else if (json == NULL)
 		status = bad(ctx, element, why);
 	else if (!json_is_object(json))
 		status = bad(ctx, element, "not an object");
@@ -241,5 +267,5 @@ lc__coco_elements_category(const struct lc__coco_elements *e, int64_t id)
 	if (e->categories.n > 0)
 		row = bsearch(&key, e->categories.rows, e->categories.n,
 		    sizeof(*row), compare_rows);
-	return row != NULL ? row->hash : 0;
+	return row != NULL ? row->hash : e->categories.n > 0;
 }

@@ -20,6 +20,8 @@ struct lc__coco_image_row {
 
 struct lc__coco_annotation {
 	int64_t image, category; /* their ids */
+	int64_t id;
+	bool has_id, has_image;
 	struct lc__coco_place place;
 	uint64_t hash;
 };
@@ -54,7 +56,8 @@ void lc__coco_elements_free(struct lc__coco_elements *elements);
 /** The image of this id, NULL if there is none. */
 const struct lc__coco_image_row *lc__coco_elements_image(
     const struct lc__coco_elements *elements, int64_t id);
-/** The hash of a category's name, 0 if there is none. */
+/** The hash of a category's name; 1 if the file has others but not this one, 0 if it has
+ *  none. */
 uint64_t lc__coco_elements_category(const struct lc__coco_elements *elements,
     int64_t id);
 

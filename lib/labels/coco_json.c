@@ -107,9 +107,17 @@ load(struct reader *r, const struct lc__coco_place *place, bool slim,
 		    lc_last_error()->text);
 	if (status != LC_OK || json_is_object(*out))
 		return status;
+	if (place->bad)
+		status = reject(r, LC__REJECT_UNPARSABLE, "image %lld: annotation at "
+		    "byte %llu: %s", (long long)r->image,
+		    (unsigned long long)place->offset,
+		    *out != NULL ? "not an object" : why);
+	else
+		status = reject(r, LC__REJECT_UNPARSABLE,
+		    "was changed since it was listed");
 	json_decref(*out);
 	*out = NULL;
-	return reject(r, LC__REJECT_UNPARSABLE, "was changed since it was listed");
+	return status;
 }
 
 /* ---- metadata ------------------------------------------------------------------ */
@@ -194,6 +202,15 @@ bad_object(const struct reader *r, enum lc__reject reason, const json_t *object,
 }
 
 static lc_status
+unknown_category(const struct reader *r, const json_t *object, int64_t id)
+{
+	char what[60];
+
+	snprintf(what, sizeof(what), "there is no category %lld", (long long)id);
+	return bad_object(r, LC__REJECT_UNKNOWN_CLASS, object, what);
+}
+
+static lc_status
 read_object(struct reader *r, const json_t *object)
 {
 	struct lc__label_box *box = lc__label_add(r->label);
@@ -216,6 +233,9 @@ read_object(struct reader *r, const json_t *object)
 	}
 	box->has_px = true;
 	box->tolerance_px = TOLERANCE_PX;
+	if (json_is_integer(class) &&
+	    !lc__coco_has_category(r->coco, json_integer_value(class)))
+		return unknown_category(r, object, json_integer_value(class));
 	if (json_is_integer(class) && json_integer_value(class) >= 0)
 		box->class_id = json_integer_value(class);
 	r->any_object |= n > 0;
@@ -243,6 +263,37 @@ read_annotation(struct reader *r, const struct lc__coco_place *place)
 		status = read_object(r, object);
 	json_decref(object);
 	return status;
+}
+
+/* All of them: the first that is bad is the frame's reason, and others are counted. */
+static lc_status
+read_annotations(struct reader *r, const struct lc__coco_image *image)
+{
+	struct lc__label *label = r->label;
+	enum lc__reject reason = LC__REJECT_NONE;
+	char detail[sizeof(label->detail)];
+	uint32_t bad = 0;
+
+	for (uint32_t i = 0; i < image->n; i++) {
+		return_if_error(read_annotation(r,
+		    &r->coco->annotations[image->first + i]));
+		if (!is_rejected(r))
+			continue;
+		if (bad++ == 0) {
+			reason = label->reason;
+			strcpy(detail, label->detail);
+		}
+		label->reason = LC__REJECT_NONE;
+	}
+	if (bad == 0)
+		return LC_OK;
+	if (bad > 1)
+		snprintf(detail + strlen(detail), sizeof(detail) - strlen(detail),
+		    " (and %u more of its annotations)", bad - 1);
+	lc__label_free_boxes(label);
+	label->reason = reason;
+	strcpy(label->detail, detail);
+	return LC_OK;
 }
 
 /* ---- the image ----------------------------------------------------------------- */
@@ -290,9 +341,8 @@ read_image(struct reader *r, const struct lc__frame *frame,
 		status = read_side(r, image, "width", &r->label->width);
 	if (status == LC_OK && !is_rejected(r))
 		status = read_side(r, image, "height", &r->label->height);
-	for (uint32_t i = 0; status == LC_OK && !is_rejected(r) && i < place->n; i++)
-		status = read_annotation(r,
-		    &r->coco->annotations[place->first + i]);
+	if (status == LC_OK && !is_rejected(r))
+		status = read_annotations(r, place);
 	if (status == LC_OK && !is_rejected(r))
 		status = read_extra(r, image);
 	if (r->image >= 0) {
@@ -307,13 +357,20 @@ lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
 	const struct lc__coco *coco = dataset->own;
-	const struct lc__coco_image *place = &coco->images[frame->number];
+	const struct lc__coco_image *place;
 	struct reader r = { .coco = coco, .label = out };
 	json_t *image;
-	lc_status status = load(&r, &place->place, false, &image);
+	lc_status status;
 
 	(void)bytes;
 	(void)size;
+	if (frame->number >= coco->n_images) {
+		const struct lc__coco_stray *stray =
+		    &coco->strays[frame->number - coco->n_images];
+		return reject(&r, stray->reason, "%s", stray->detail);
+	}
+	place = &coco->images[frame->number];
+	status = load(&r, &place->place, false, &image);
 	if (status == LC_OK && !is_rejected(&r)) {
 		r.image = json_integer_value(json_object_get(image, "id"));
 		status = read_image(&r, frame, place, image);

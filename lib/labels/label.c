@@ -10,8 +10,8 @@
 #include "labels/names.h"
 #include "labels/printable.h"
 
-static void
-drop_boxes(struct lc__label *label)
+void
+lc__label_free_boxes(struct lc__label *label)
 {
 	free(label->boxes);
 	label->boxes = NULL;
@@ -52,7 +52,7 @@ lc__label_reject(struct lc__label *label, enum lc__reject reason,
 	va_end(args);
 	lc__printable(text, label->detail + n, sizeof(label->detail) - n);
 	label->reason = reason;
-	drop_boxes(label);
+	lc__label_free_boxes(label);
 	return LC_OK;
 }
 

@@ -14,6 +14,9 @@ lc_status lc__label_reject(struct lc__label *label, enum lc__reject reason,
     const char *file, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/** Forget the boxes and the metadata. */
+void lc__label_free_boxes(struct lc__label *label);
+
 /** A new box at the end, zero but for class_id -1; NULL without memory. */
 struct lc__label_box *lc__label_add(struct lc__label *label);
 

@@ -17,6 +17,7 @@ static const char *const names[LC__REJECTS] = {
 	[LC__REJECT_MIN_MAX] = "min_max",
 	[LC__REJECT_UNDECODABLE] = "undecodable",
 	[LC__REJECT_SIZE_MISMATCH] = "size_mismatch",
+	[LC__REJECT_UNKNOWN_CLASS] = "unknown_class",
 };
 
 const char *

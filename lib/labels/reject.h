@@ -19,6 +19,7 @@ enum lc__reject {
 	LC__REJECT_MIN_MAX,       /* a box whose minimum is not below its maximum */
 	LC__REJECT_UNDECODABLE,   /* the image is damaged, too large or of no known kind */
 	LC__REJECT_SIZE_MISMATCH, /* the label is of an image of another size */
+	LC__REJECT_UNKNOWN_CLASS, /* a class that is not among those of the dataset */
 	LC__REJECTS
 };
 
