@@ -45,6 +45,7 @@ static struct opt options[] = {
 	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
 	STREAMOPTS_ORDER(order),
 	STREAMOPTS_MIX(order),
+	STREAMOPTS_WAREHOUSE(order),
 	{ .kind = OPT_END }
 };
 

@@ -22,6 +22,7 @@ static struct opt options[] = {
 	STREAMOPTS_ORDER(order),
 	STREAMOPTS_JOIN(order),
 	STREAMOPTS_MIX(order),
+	STREAMOPTS_WAREHOUSE(order),
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
 	    .help = "only these batches, counted from 0, or so many at most" },
 	READOPTS_FORM(opts),

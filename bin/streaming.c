@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "module.h"
+#include "progress.h"
 #include "report.h"
 #include "settings.h"
 #include "size.h"
@@ -44,6 +45,27 @@ look_up(struct streaming_source *s)
 	report_error("there is no module %s in %s, and no file or directory of that "
 	    "name", s->name, settings.root);
 	return EXIT_NO;
+}
+
+/* A warehouse that is refused may be read all the same: say how. */
+static int
+open_shards(struct streaming_source *s, const lc_source_options *how)
+{
+	const lc_error *error = lc_last_error();
+	lc_status opened;
+
+	progress_begin("sources");
+	opened = lc_source_open_shards(s->name, how, &s->source);
+	progress_end();
+	if (opened == LC_OK)
+		return EXIT_DONE;
+	if (opened == LC_STALE)
+		(void)lc__error(opened, 0, "%s; --sources ignore reads it as it is",
+		    strdupa(error->text));
+	else if (opened == LC_FAILED)
+		(void)lc__error(opened, 0, "%s; --ignore-thresholds reads it all the "
+		    "same", strdupa(error->text));
+	return report_file(opened);
 }
 
 /* ---- modules joined by cache_id ---------------------------------------------------- */
@@ -158,10 +180,8 @@ open_source(struct streaming_source *s, const lc_source_options *how,
 	status = look_up(s);
 	if (status != EXIT_DONE)
 		return status;
-	if (s->cache == NULL) {
-		opened = lc_source_open_shards(s->name, how, &s->source);
-		return opened == LC_OK ? EXIT_DONE : report_file(opened);
-	}
+	if (s->cache == NULL)
+		return open_shards(s, how);
 	opened = lc_source_open_module(s->cache, how, &s->source);
 	return opened == LC_OK ? EXIT_DONE : report_argument(opened);
 }
@@ -215,6 +235,10 @@ streaming_open(struct streaming *out, const char *first,
 	lc_source_options_init(&how);
 	how.verify = verify;
 	how.length_field = opts->length;
+	how.sources = (lc_warehouse_sources)opts->sources;
+	how.dataset = opts->dataset;
+	how.ignore_thresholds = opts->ignore_thresholds;
+	how.progress.step = progress_step;
 	status = read_names(out, first, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
 		status = open_source(&out->sources[i], &how,

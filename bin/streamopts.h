@@ -5,6 +5,7 @@
 
 #include "lmdbcache.h"
 #include "opt.h"
+#include "warehouse_sources.h"
 
 struct streamopts {
 	uint64_t batch;         /* examples a batch, over all readers */
@@ -22,6 +23,9 @@ struct streamopts {
 	struct opt_list mix;    /* "SOURCE[=WEIGHT]" behind the first source */
 	uint64_t weight;        /* of the first source */
 	uint64_t mixture_block; /* examples in which the shares are exact */
+	int sources;            /* lc_warehouse_sources: what a warehouse was made of */
+	const char *dataset;    /* where that stands now; NULL: where it stood */
+	int ignore_thresholds;  /* read a warehouse that exceeds its limits */
 };
 
 /** What they are where nobody has decided, @p b examples a batch. */
@@ -78,6 +82,16 @@ struct streamopts {
 	    .help = "weight of SOURCE in a mixture" }, \
 	{ "", "mixture-block", OPT_COUNT, &(o).mixture_block, .value = "N", \
 	    .least = 1, .help = "examples in which the shares of a mixture are exact" }
+
+/** Which warehouses are read. */
+#define STREAMOPTS_WAREHOUSE(o) \
+	{ "", "sources", OPT_CHOICE, &(o).sources, .value = WAREHOUSE_SOURCES, \
+	    .help = "of a warehouse: compare sizes and times of what it was made of, or " \
+	    "read it all, or do not look at it" }, \
+	{ "", "dataset", OPT_DIR, &(o).dataset, .value = "DIR", \
+	    .help = "where that stands now" }, \
+	{ "", "ignore-thresholds", OPT_FLAG, &(o).ignore_thresholds, \
+	    .help = "read a warehouse although it exceeds its validation limits" }
 
 /**
  * Fill @p out with the order that is asked for; weights and follow are the caller's.

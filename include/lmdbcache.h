@@ -1607,6 +1607,14 @@ typedef struct lc_source_options {
 	uint64_t directory_bytes; /**< memory for the places of records within chunks;
 	                               default 64 MiB */
 	int verify;               /**< compare checksums; default 1 */
+	lc_warehouse_sources sources; /**< of the shards of a warehouse, as in
+	                               lc_warehouse_options; default LC_SOURCES_STAT */
+	const char *dataset;      /**< where its sources stand now; NULL, the default: where
+	                               they stood when it was built */
+	int ignore_thresholds;    /**< read a warehouse although it exceeds its validation
+	                               limits; default 0 */
+	lc_progress progress;     /**< bytes read while a warehouse is opened; damage names
+	                               what is stale or damaged, a line each; default none */
 } lc_source_options;
 
 LC_API void lc_source_options_init(lc_source_options *options);
@@ -1646,9 +1654,14 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
  * warehouse, in the manifest's order; or one shard file. A shard is a chunk. The
  * images must be of one shape and dtype. A record has the fields "image", "boxes"
  * and "mask", the latter two if there are boxes.
- * @return as lc_warehouse_open(); sources that a warehouse was made of are not
- * looked at. Also LC_INVALID for images of several shapes or dtypes and for a length
- * field that they have not, and LC_NOT_FOUND if options->generation is not reached.
+ *
+ * A warehouse, or one series of it, is refused for the same reasons as by
+ * lc_warehouse_open(), unless the options say otherwise: LC_STALE if its sources
+ * changed since the build, LC_FAILED if it exceeds its thresholds. A shard that is
+ * opened alone is not compared with anything.
+ * @return as lc_warehouse_open(). Also LC_INVALID for images of several shapes or
+ * dtypes and for a length field that they have not, and LC_NOT_FOUND if
+ * options->generation is not reached.
  */
 LC_API LC_CHECKED lc_status lc_source_open_shards(const char *path,
     const lc_source_options *options, lc_source **out);

@@ -113,18 +113,90 @@ START_TEST(several_series_are_refused_by_name)
 }
 END_TEST
 
-/* Whatever became of the dataset: streams read what was built. */
-START_TEST(sources_are_not_looked_at)
+static void
+count_damage(void *ctx, const char *line)
 {
-	const struct made made = made_warehouse(&plain);
-	char *path = outdir_join(made.version, "32x24");
+	ck_assert_ptr_nonnull(line);
+	++*(int *)ctx;
+}
+
+/* What a warehouse is refused for when it is opened, and what its streams are. */
+static const struct {
+	const char *thresholds;       /* NULL: none */
+	bool changed, moved;          /* of the dataset */
+	lc_warehouse_sources sources;
+	int ignore_thresholds;
+	lc_status status;
+	int told;                     /* lines */
+} contracts[] = {
+	{ NULL, false, false, LC_SOURCES_STAT, 0, LC_OK, 0 },
+	{ NULL, true, false, LC_SOURCES_STAT, 0, LC_STALE, 1 },
+	{ NULL, true, false, LC_SOURCES_CONTENT, 0, LC_STALE, 1 },
+	{ NULL, true, false, LC_SOURCES_IGNORE, 0, LC_OK, 0 },
+	{ NULL, false, true, LC_SOURCES_STAT, 0, LC_OK, 0 },
+	{ NULL, false, true, LC_SOURCES_CONTENT, 0, LC_OK, 0 },
+	{ NULL, true, true, LC_SOURCES_STAT, 0, LC_STALE, 1 },
+	{ "{\"max_invalid\":0}", false, false, LC_SOURCES_STAT, 0, LC_FAILED, 1 },
+	{ "{\"max_invalid\":0}", false, false, LC_SOURCES_IGNORE, 0, LC_FAILED, 1 },
+	{ "{\"max_invalid\":0}", false, false, LC_SOURCES_STAT, 1, LC_OK, 0 },
+	{ "{\"max_invalid\":0}", true, false, LC_SOURCES_STAT, 1, LC_STALE, 1 },
+	{ "{\"max_invalid\":0}", true, false, LC_SOURCES_IGNORE, 1, LC_OK, 0 },
+};
+
+START_TEST(stale_and_refused_warehouses)
+{
+	const struct made_variant variant = { .thresholds = contracts[_i].thresholds };
+	struct made made = made_warehouse(&variant);
+	char *path = outdir_join(made.version, "32x24"), *moved;
+	lc_warehouse_options whole;
+	lc_source_options o;
+	lc_warehouse *warehouse;
+	lc_source *source;
+	int told = 0;
+
+	if (contracts[_i].changed)
+		outdir_put_file(made.dataset, "run-0/labels/1.json", "{\"changed\":1}");
+	lc_source_options_init(&o);
+	ck_assert_int_eq(o.sources, LC_SOURCES_STAT);
+	o.sources = contracts[_i].sources;
+	o.ignore_thresholds = contracts[_i].ignore_thresholds;
+	o.progress = (lc_progress){ .damage = count_damage, .ctx = &told };
+	if (contracts[_i].moved) {
+		moved = outdir_join(made.warehouse, "moved");
+		need(rename(made.dataset, moved) == 0);
+		o.dataset = moved;
+	}
+	if (contracts[_i].status == LC_OK) {
+		source = open_shards(path, &o);
+		expect_made(source, 0, MADE_FIRST);
+		lc_source_close(source);
+	} else {
+		assert_status(lc_source_open_shards(path, &o, &source),
+		    contracts[_i].status);
+	}
+	ck_assert_int_eq(told, contracts[_i].told);
+	/* The other interface says the same. */
+	lc_warehouse_options_init(&whole);
+	whole.sources = o.sources;
+	whole.dataset = o.dataset;
+	whole.ignore_thresholds = o.ignore_thresholds;
+	assert_status(lc_warehouse_open(made.version, &whole, &warehouse),
+	    contracts[_i].status);
+	if (contracts[_i].status == LC_OK)
+		lc_warehouse_close(warehouse);
+	free(path);
+}
+END_TEST
+
+START_TEST(sources_that_are_none_are_refused)
+{
+	lc_source_options o;
 	lc_source *source;
 
-	outdir_put_file(made.dataset, "run-0/labels/1.json", "{\"changed\":1}");
-	source = open_shards(path, NULL);
-	expect_made(source, 0, MADE_FIRST);
-	lc_source_close(source);
-	free(path);
+	lc_source_options_init(&o);
+	o.sources = (lc_warehouse_sources)3;
+	assert_status(lc_source_open_shards(".", &o, &source), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "source: no sources 3");
 }
 END_TEST
 
@@ -388,7 +460,8 @@ suite(void)
 	tcase_add_loop_test(t, a_series_of_a_warehouse, 0, COUNT(variants));
 	tcase_add_loop_test(t, several_series_are_refused_by_name, 0,
 	    COUNT(variants));
-	tcase_add_test(t, sources_are_not_looked_at);
+	tcase_add_loop_test(t, stale_and_refused_warehouses, 0, COUNT(contracts));
+	tcase_add_test(t, sources_that_are_none_are_refused);
 	tcase_add_loop_test(t, what_is_no_shards_is_refused, 0, COUNT(refused));
 	tcase_add_test(t, damage_is_seen_unless_verifying_is_off);
 	tcase_add_loop_test(t, a_shard_alone, 0, COUNT(alone));

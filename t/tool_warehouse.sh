@@ -186,6 +186,32 @@ also "told" grep -q "manifest.json: is that of .*$(echo "$first" | cut -c11-), n
 check "limits that are exceeded" 1 sh -c \
 	'"$1" build -q data limited --max-missing 0 --thresholds fail' sh "$CACHEX"
 
+# streams: the same contract
+cp -r data moved
+build moved streamed
+was=$(cksum <"streamed/current/manifest.json")
+check "a stream of a warehouse" 0 cachex read streamed/ -1
+cp "$out" built
+frame run-1 2 0.5
+mv moved away
+check "sources that are not here" 0 cachex read streamed/ -1
+cp -r away moved
+printf ' ' >>moved/run-1/labels/2.json
+for command in "read -1" "read --mix ./streamed/=2" plan "plan --show 0"; do
+	refuse "cachex $command of a stale one" 1 \
+		"cachex: ${command%% *}: ./streamed/$(readlink streamed/current): run-1/labels/2.json: changed; --sources ignore reads it as it is" \
+		cachex $command ./streamed/
+	check "that is not looked at" 0 cachex $command ./streamed/ --sources ignore --limit 2
+done
+check "it is as it was built" 0 cachex read ./streamed/ --sources ignore -1
+also "every record" cmp "$out" built
+check "sources that stand elsewhere" 0 cachex read streamed/ --dataset away --sources content -1
+check "all content" 1 cachex read streamed/ --sources content
+check "a variable" 0 env CACHEX_READ_SOURCES=ignore "$CACHEX" read streamed/ -1
+wrong "no such way" 2 "cachex: read: --sources: 'never' is none of stat|content|ignore" \
+	cachex read streamed/ --sources never
+is "the warehouse is as it was" "$(cksum <streamed/current/manifest.json)" "$was"
+
 # plain exports
 printf xxxxxxxxxxxx | cachex put m a --dtype u8 --shape 3,2,2
 cachex export -q m plain

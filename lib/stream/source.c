@@ -37,6 +37,9 @@ lc__source_options_of(const lc_source_options *given, lc_source_options *out)
 	if (given->struct_size != sizeof(*given))
 		return lc__error(LC_INVALID, 0, "source: options were not made by "
 		    "lc_source_options_init()");
+	if ((unsigned)given->sources > LC_SOURCES_IGNORE)
+		return lc__error(LC_INVALID, 0, "source: no sources %d",
+		    (int)given->sources);
 	if (given->length_field != NULL &&
 	    strlen(given->length_field) > LC_LENGTH_FIELD_MAX)
 		return lc__error(LC_INVALID, 0, "source: the length field is longer "

@@ -194,7 +194,7 @@ start(struct lc__shards_source *s, const char *path,
     const lc_source_options *options)
 {
 	return_if_error(lc__source_begin(&s->source, &shards_kind, path, options));
-	return_if_error(lc__shards_find(s, path));
+	return_if_error(lc__shards_find(s, path, options));
 	return_if_error(choose_length(s));
 	return lc__source_start(&s->source, options);
 }

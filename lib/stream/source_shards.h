@@ -29,9 +29,10 @@ LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source,
 /**
  * Open what stands at a path: a manifest's directory, that of one series of a
  * warehouse, or a shard. Sets what the struct has from `warehouse` to `n`.
+ * @param options  whether a warehouse that is stale or exceeds its thresholds is read
  */
 LC_CHECKED lc_status lc__shards_find(struct lc__shards_source *source,
-    const char *path);
+    const char *path, const lc_source_options *options);
 void lc__shards_close(struct lc__shards_source *source);
 
 #endif

@@ -11,13 +11,17 @@
 /* ---- of a manifest ---------------------------------------------------------------- */
 
 static lc_status
-open_warehouse(struct lc__shards_source *s, const char *path)
+open_warehouse(struct lc__shards_source *s, const char *path,
+    const lc_source_options *how)
 {
 	lc_warehouse_options options;
 
 	lc_warehouse_options_init(&options);
-	options.sources = LC_SOURCES_IGNORE;
 	options.verify = s->source.verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
+	options.sources = how->sources;
+	options.dataset = how->dataset;
+	options.ignore_thresholds = how->ignore_thresholds;
+	options.progress = how->progress;
 	return_if_error(lc_warehouse_open(path, &options, &s->warehouse));
 	s->set = &s->warehouse->set;
 	s->said = s->warehouse->manifest.shards;
@@ -134,13 +138,14 @@ take_series(struct lc__shards_source *s, const char *name)
 }
 
 static lc_status
-find_series(struct lc__shards_source *s, const char *path)
+find_series(struct lc__shards_source *s, const char *path,
+    const lc_source_options *how)
 {
 	char *parent = NULL, *name = NULL;
 	lc_status status;
 
 	return_if_error(split(path, &parent, &name));
-	status = open_warehouse(s, parent);
+	status = open_warehouse(s, parent, how);
 	if (status == LC_OK && !take_series(s, name))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: is no series of %s", path,
 		    parent);
@@ -216,16 +221,17 @@ find_alone(struct lc__shards_source *s, const char *path)
 /* ---- any of them ---------------------------------------------------------------------- */
 
 lc_status
-lc__shards_find(struct lc__shards_source *s, const char *path)
+lc__shards_find(struct lc__shards_source *s, const char *path,
+    const lc_source_options *how)
 {
 	struct stat st;
 	lc_status status;
 
 	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
 		return find_alone(s, path);
-	status = open_warehouse(s, path);
+	status = open_warehouse(s, path, how);
 	if (status == LC_NOT_MODULE)
-		return find_series(s, path);
+		return find_series(s, path, how);
 	return status != LC_OK ? status : take_all(s);
 }
 
