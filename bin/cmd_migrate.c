@@ -24,7 +24,10 @@ static uint64_t children = 1;
 static uint64_t batch = 4;
 static uint64_t timeout = 600;
 static uint64_t start_timeout = 600;
+static uint64_t limit;
 static int verify;
+static int repair;
+static int rollback;
 static int force;
 static int dry_run;
 
@@ -62,6 +65,12 @@ static struct opt options[] = {
 	{ "", "verify", OPT_FLAG, &verify,
 	    .help = "change nothing: list what is missing, of another shape, not finite, "
 	    "damaged or bad" },
+	{ "", "repair", OPT_FLAG, &repair,
+	    .help = "migrate, make anew what --verify finds, and verify" },
+	{ "", "rollback", OPT_FLAG, &rollback,
+	    .help = "put the arrays back into the lines" },
+	{ "", "limit", OPT_COUNT, &limit, .value = "N", .least = 1, .most = UINT64_MAX,
+	    .help = "migrate N records, and leave the others to later runs" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace tensors that differ, and image_ids of others; go on with "
 	    "another file" },
@@ -132,7 +141,8 @@ take_encoders(struct lc__stage2 *how)
 	return true;
 }
 
-/* What is asked for, else all that can be done; a verification looks for everything. */
+/* What is asked for, else all that can be done; a verification, which --repair ends with,
+ * chooses itself. */
 static bool
 take_passes(struct lc__stage2 *how)
 {
@@ -144,7 +154,7 @@ take_passes(struct lc__stage2 *how)
 			    passes.items[i]);
 			return false;
 		}
-		if ((pass == LC__PASS_VAE || pass == LC__PASS_T5) && !verify &&
+		if ((pass == LC__PASS_VAE || pass == LC__PASS_T5) && !verify && !repair &&
 		    how->encoder[pass] == NULL) {
 			report_usage("--pass %s needs --encoder %s=COMMAND", passes.items[i],
 			    passes.items[i]);
@@ -152,6 +162,7 @@ take_passes(struct lc__stage2 *how)
 		}
 		how->pass[pass] = true;
 	}
+	how->named = passes.count > 0;
 	for (int p = 0; p < LC__PASSES && passes.count == 0; p++)
 		how->pass[p] = verify || p == LC__PASS_DINOV3 || p == LC__PASS_MIGRATE ||
 		    how->encoder[p] != NULL;
@@ -229,6 +240,7 @@ make_how(const char *file)
 	return (struct lc__stage2){
 		.file = file, .dir = out_dir, .field = field, .images = images,
 		.backup = backup, .batch = batch, .force = force, .dry_run = dry_run,
+		.repair = repair, .limit = limit,
 		.producers = {
 			.children = (unsigned)children, .ahead = 1, .retries = 1,
 			.give_up = 10, .timeout_ms = timeout * 1000,
@@ -288,6 +300,50 @@ run_migrate(const struct lc__stage2 *how)
 	return result;
 }
 
+/* What is left afterwards is told by a verification. */
+static int
+run_repair(struct lc__stage2 *how)
+{
+	const int result = run_migrate(how);
+
+	if (result != EXIT_DONE && result != EXIT_NO && result != EXIT_DATA)
+		return result;
+	for (int p = 0; p < LC__PASSES && !how->named; p++)
+		how->pass[p] = true;
+	migrating_begin(how);
+	return report_worse(result, run_verify(how));
+}
+
+static int
+run_rollback(const struct lc__stage2 *how)
+{
+	struct lc__stage2_rolled rolled;
+	const lc_status status = lc__stage2_rollback(how, &rolled);
+
+	migrating_end();
+	if (status != LC_OK)
+		return stopped(status);
+	migrating_show_rolled(&rolled);
+	return rolled.without > 0 || rolled.kept > 0 ? EXIT_NO : EXIT_DONE;
+}
+
+/* At most one of these, and --limit with none. */
+static bool
+take_modes(void)
+{
+	const int modes = verify + repair + rollback;
+
+	if (modes > 1)
+		report_usage("--verify, --repair and --rollback exclude one another");
+	else if (modes > 0 && limit > 0)
+		report_usage("--limit is for migrating alone");
+	else if (repair && dry_run)
+		report_usage("--repair has no --dry-run; --verify shows what is wrong");
+	else
+		return true;
+	return false;
+}
+
 static int
 run_stage2(int argc, char **argv)
 {
@@ -297,11 +353,15 @@ run_stage2(int argc, char **argv)
 	(void)argc;
 	if (out_dir == NULL)
 		return report_usage("stage2 needs --out DIR");
-	if (!take_modules(&how) || !take_encoders(&how) || !take_passes(&how) ||
+	if (!take_modes() || !take_modules(&how) || !take_encoders(&how) || !take_passes(&how) ||
 	    !take_array(&how, dims) || !take_expects(&how))
 		return EXIT_USAGE;
 	migrating_begin(&how);
-	return verify ? run_verify(&how) : run_migrate(&how);
+	if (verify)
+		return run_verify(&how);
+	if (repair)
+		return run_repair(&how);
+	return rollback ? run_rollback(&how) : run_migrate(&how);
 }
 
 static const struct command migrate_stage2 = {
@@ -318,7 +378,7 @@ static const struct command migrate_stage2 = {
 	    "vae_latents and t5_hidden, or dinov3, lack.\n"
 	    "A run that was killed is gone on with by the next one. Lines that are bad stay "
 	    "as they are; the exit status is 3 then, and 1 if encoders failed on records, "
-	    "or --verify found something.",
+	    "or --verify found something. --rollback puts the arrays back.",
 	.examples =
 	    "cachex migrate stage2 records.jsonl --out derived -n\n"
 	    "cachex migrate stage2 records.jsonl --out derived\n"

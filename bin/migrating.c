@@ -13,6 +13,7 @@
 #include "size.h"
 
 #define SECOND 1000000000ull
+#define LISTED 10 /* lines and findings, unless the output is JSON */
 
 static struct {
 	const struct lc__stage2 *how;
@@ -20,6 +21,7 @@ static struct {
 	uint64_t start, next;  /* ns: begun, time of the next line */
 	uint64_t before;       /* records of interrupted runs */
 	bool begun;            /* before is known */
+	uint64_t bad, findings; /* so many were listed, or would have been */
 } line;
 
 static uint64_t
@@ -34,6 +36,7 @@ void
 migrating_begin(const struct lc__stage2 *how)
 {
 	line.how = how;
+	line.bad = line.findings = 0;
 	line.terminal = isatty(STDERR_FILENO);
 	line.start = lc__clock_ns();
 	line.next = line.start + SECOND;
@@ -129,6 +132,9 @@ migrating_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 
 	(void)ctx;
 	clear();
+	line.bad++;
+	if (!settings.json && line.bad > LISTED)
+		return;
 	if (!settings.json) {
 		report_error("%s:%" PRIu64 ":%" PRIu64 ": %s", line.how->file, number, column,
 		    why);
@@ -140,6 +146,17 @@ migrating_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 	jw_count(&json, "column", column);
 	jw_text(&json, "bad", why);
 	jw_end_line(&json);
+}
+
+/* What a list of ten does not have. */
+static void
+show_more(uint64_t listed, const char *noun)
+{
+	char text[SIZE_TEXT];
+
+	if (!settings.json && listed > LISTED)
+		printf("... and %s more; --json lists all\n", count_human(listed - LISTED, noun,
+		    text, sizeof(text)));
 }
 
 void
@@ -157,6 +174,9 @@ migrating_finding(void *ctx, uint64_t number, const char *id, const char *what)
 
 	(void)ctx;
 	clear();
+	line.findings++;
+	if (!settings.json && line.findings > LISTED)
+		return;
 	if (!settings.json) {
 		printf("%s:%" PRIu64 ": %s%s%s\n", line.how->file, number, id,
 		    *id != '\0' ? ": " : "", what);
@@ -218,7 +238,10 @@ show_text(const struct lc__stage2_done *done)
 
 	print_counts(stdout, counts);
 	putchar('\n');
-	show_count(counts->bad, "bad line", "unchanged");
+	show_count(counts->bad, "bad line", line.bad > LISTED ?
+	    "unchanged, the first ten of them listed; --json lists all" : "unchanged");
+	show_count(counts->left, "line", "left to later runs, as --limit is reached");
+	show_count(done->restored, "tensor", "restored from the original lines");
 	show_count(counts->newer, "record", "of a newer version, unchanged");
 	show_count(counts->foreign, "record", line.how->force ?
 	    "with an image_id that was not of their image_path, replaced" :
@@ -281,6 +304,8 @@ show_json(const struct lc__stage2_done *done)
 	jw_count(&json, "blank", counts->blank);
 	jw_count(&json, "newer", counts->newer);
 	jw_count(&json, "foreign_ids", counts->foreign);
+	jw_count(&json, "left", counts->left);
+	jw_count(&json, "restored", done->restored);
 	jw_count(&json, "longer_ids", counts->shared);
 	jw_count(&json, "extreme_ratios", counts->extreme);
 	jw_flag(&json, "resumed", done->resumed);
@@ -309,11 +334,12 @@ migrating_show_verified(const struct lc__stage2_verified *v)
 	char text[SIZE_TEXT];
 
 	clear();
+	show_more(line.findings, "finding");
 	if (!settings.json) {
 		printf("%s: %s", line.how->file, count_human(v->records, "record", text,
 		    sizeof(text)));
 		for (int p = 0; p < LC__PASS_MODULES; p++)
-			if (line.how->pass[p])
+			if (v->asked[p])
 				printf(", %" PRIu64 " good in %s", v->tensors[p],
 				    line.how->module[p]);
 		printf("; %s", count_human(v->bad, "bad line", text, sizeof(text)));
@@ -325,9 +351,41 @@ migrating_show_verified(const struct lc__stage2_verified *v)
 	jw_count(&json, "records", v->records);
 	jw_count(&json, "bad", v->bad);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
-		if (line.how->pass[p])
+		if (v->asked[p])
 			jw_count(&json, lc__stage2_passes[p], v->tensors[p]);
 	jw_count(&json, "findings", v->findings);
 	jw_flag(&json, "ok", v->findings == 0);
+	jw_end_line(&json);
+}
+
+void
+migrating_show_rolled(const struct lc__stage2_rolled *r)
+{
+	struct json json = { stdout, false };
+	char text[SIZE_TEXT];
+
+	clear();
+	show_more(line.findings, "finding");
+	if (settings.quiet && !settings.json)
+		return;
+	if (!settings.json) {
+		printf("%s: %s rolled back", line.how->file, count_human(r->back, "line", text,
+		    sizeof(text)));
+		printf(", %" PRIu64 " without an array, %" PRIu64 " left as they are, %" PRIu64
+		    " not of version 2\n", r->without, r->kept, r->other);
+		if (r->rewritten)
+			printf("the file as it was is %s\n", r->backup);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", line.how->file);
+	jw_count(&json, "rolled_back", r->back);
+	jw_count(&json, "without_array", r->without);
+	jw_count(&json, "kept", r->kept);
+	jw_count(&json, "other", r->other);
+	jw_count(&json, "blank", r->blank);
+	jw_flag(&json, "rewritten", r->rewritten);
+	if (*r->backup != '\0')
+		jw_text(&json, "backup", r->backup);
 	jw_end_line(&json);
 }

@@ -20,6 +20,7 @@ int migrating_filling(void *ctx, enum lc__stage2_pass pass,
 
 /** What came of it, on standard output. */
 void migrating_show(const struct lc__stage2_done *done);
+void migrating_show_rolled(const struct lc__stage2_rolled *rolled);
 void migrating_show_verified(const struct lc__stage2_verified *verified);
 
 #endif

@@ -749,6 +749,8 @@ START_TEST(verify_latents)
 
 	make_five(&m);
 	m.how.pass[LC__PASS_VAE] = true;
+	ck_assert_uint_eq(verify(&m), 0);
+	m.how.named = true;
 	ck_assert_uint_eq(verify(&m), 5);
 	ck_assert_ptr_nonnull(strstr(findings, "3 c: vae_latents: missing\n"));
 	cache = sample_open(m.dir, "vae_latents", NULL);

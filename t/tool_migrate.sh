@@ -73,9 +73,14 @@ is "without a word" "$(cat "$out" "$err")" ""
 check "verify" 0 migrate --verify --pass dinov3 --pass migrate
 is "finds nothing" "$(cat "$out")" \
 	"records.jsonl: 50 records, 50 good in dinov3; 0 bad lines, 0 findings"
-check "verify all" 1 migrate --verify
-is "two missing a record" "$(grep -c ': missing$' "$out")" 100
-check "verify in JSON" 1 migrate --verify --json
+check "verify all that there is" 0 migrate --verify
+is "finds nothing, as no other pass was asked for" "$(cat "$out")" \
+	"records.jsonl: 50 records, 50 good in dinov3; 0 bad lines, 0 findings"
+check "verify the others" 1 migrate --verify --pass vae --pass t5
+is "ten are listed" "$(grep -c ': missing$' "$out")" 10
+is "then they are counted" "$(tail -n 2 "$out")" "... and 90 findings more; --json lists all
+records.jsonl: 50 records, 0 good in vae_latents, 0 good in t5_hidden; 0 bad lines, 100 findings"
+check "verify in JSON" 1 migrate --verify --pass vae --pass t5 --json
 is "an object each" "$(grep -c '"finding":"vae_latents: missing"' "$out")" 50
 also "and one at the end" grep -q '"findings":100,"ok":false}' "$out"
 check "verify where nothing is" 1 cachex migrate stage2 records.jsonl --out nowhere --verify
@@ -139,7 +144,7 @@ holds "the lines" cmp records.jsonl wanted.jsonl
 check "verify" 0 migrate --verify --pass dinov3 --pass vae --module feature --module vae=v
 cachex rm -qf --root out feature "$(cachex ls --root out feature | sed -n '1s/ .*//p')"
 check "another dtype is other data" 1 migrate --verify --pass dinov3 --module feature --dtype f16
-is "in each" "$(grep -c 'is f32\[4\], not f16\[4\]' "$out")" 11
+is "in each" "$(grep -c 'is f32\[4\], not f16\[4\]' "$out"), $(sed -n '$s/.*, //p' "$out")" "9, 12 findings"
 
 # Lines that are bad
 cat >records.jsonl <<'end'
@@ -270,6 +275,155 @@ check "images" 3 migrate --images .
 also "one is not" grep -q "records.jsonl:2:1: no height and width, and ./x/dog.png: open: " "$err"
 also "nor is a pipe" grep -q "records.jsonl:3:1: no height and width, and ./pipe: no image" "$err"
 holds "one is there" grep -q '"image_id": "cat", "aspect_bucket": "1216x832"' records.jsonl
+
+# At most so many at a time
+make_records 25
+check "--limit" 0 migrate --limit 10
+is "migrates so many" "$(grep -v ratio "$out" | sed 's/ rate=.*//; s|is /.*/|is |')" "$(progress 10 0 0 0 10)
+15 lines, left to later runs, as --limit is reached
+the original is records.jsonl.stage1.backup"
+is "lines" "$(sed 10q records.jsonl)" "$(sed 10q wanted.jsonl)"
+is "tensors" "$(cachex ls --root out dinov3 | wc -l | tr -d ' ')" 10
+check "and again, with an encoder" 0 migrate --limit 10 --encoder "t5=$encoder t5"
+is "the same records" "$(counts)" "$(progress 0 10 0 0 10)"
+is "the encoder has no others" "$(cachex ls --root out t5_hidden | wc -l | tr -d ' ')" 10
+check "and again" 0 migrate --limit 10 --encoder "t5=$encoder t5"
+is "the next ones" "$(counts)" "$(progress 10 0 0 10 20)"
+check "all" 0 migrate --encoder "t5=$encoder t5"
+is "the rest" "$(counts)" "$(progress 5 0 0 20 25)"
+holds "the same lines as at once" cmp records.jsonl wanted.jsonl
+check "verify knows the passes that were run" 0 migrate --verify
+is "all of them" "$(cat "$out")" \
+	"records.jsonl: 25 records, 25 good in dinov3, 25 good in t5_hidden; 0 bad lines, 0 findings"
+
+# What --verify finds is made anew
+damage() {
+	cachex ls --root out -1 "$1" | sed -n "$2p"
+}
+vae() { migrate --encoder "vae=$encoder vae" --encoder "t5=$encoder t5" "$@"; }
+make_records 12
+cp records.jsonl before.jsonl
+check "before it is harmed" 0 vae
+cachex rm -qf --root out dinov3 "$(damage dinov3 2)"
+printf '\223NUMPY\001\000\166\000%-117s\n\0\0\0\0' \
+	"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" >short.npy
+printf '\223NUMPY\001\000\166\000%-117s\n\0\0\300\177\0\0\0\0\0\0\0\0\0\0\0\0' \
+	"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }" >nan.npy
+cachex put -q --root out dinov3 "$(damage dinov3 3)" short.npy
+cachex put -q --root out dinov3 "$(damage dinov3 4)" nan.npy
+cachex put -q --root out t5_hidden "$(damage t5_hidden 5)" short.npy
+cachex rm -qf --root out vae_latents "$(damage vae_latents 6)"
+sed -i '7s/"aspect_bucket": *"[0-9x]*"/"aspect_bucket": "wide"/' records.jsonl
+sed '7s/"aspect_bucket": *"[0-9x]*"/"aspect_bucket": "wide"/' wanted.jsonl >harmed.jsonl
+holds "a line is another" cmp records.jsonl harmed.jsonl
+check "verify" 1 migrate --verify
+is "finds each" "$(tail -n 1 "$out")" \
+	"records.jsonl: 12 records, 9 good in dinov3, 11 good in vae_latents, 11 good in t5_hidden; 0 bad lines, 6 findings"
+check "--repair without encoders" 1 migrate --repair
+is "restores arrays" "$(grep restored "$out")" "3 tensors, restored from the original lines"
+is "and says what is left" "$(tail -n 1 "$out")" \
+	"records.jsonl: 12 records, 12 good in dinov3, 11 good in vae_latents, 11 good in t5_hidden; 0 bad lines, 2 findings"
+check "--repair with encoders" 0 vae --repair
+is "leaves nothing" "$(tail -n 1 "$out")" \
+	"records.jsonl: 12 records, 12 good in dinov3, 12 good in vae_latents, 12 good in t5_hidden; 0 bad lines, 0 findings"
+bucket='s/"aspect_bucket": *"[0-9x]*"/BUCKET/'
+is "the bucket as it was" "$(sed "$bucket" records.jsonl)" "$(sed "$bucket" wanted.jsonl)"
+is "the same sizes" "$(grep -o '[0-9]*x[0-9]*' records.jsonl)" "$(grep -o '[0-9]*x[0-9]*' wanted.jsonl)"
+cp -r out good
+rm -rf out records.jsonl*; cp before.jsonl records.jsonl
+migrate -q
+for id in $(cachex ls --root out -1 dinov3); do
+	cachex get --root out dinov3 "$id" --format raw >want.bytes
+	cachex get --root good dinov3 "$id" --format raw >got.bytes
+	cmp -s want.bytes got.bytes || echo "$id"
+done >differs
+is "each tensor is the one of its line" "$(cat differs)" ""
+is "nothing is left of damage with a NaN" "$(migrate --verify | tail -n 1)" \
+	"records.jsonl: 12 records, 12 good in dinov3; 0 bad lines, 0 findings"
+for wrong in "--verify --repair" "--repair --rollback" "--limit 3 --verify" "--limit 3 --rollback" \
+	"--repair -n" "--limit 0"; do
+	# shellcheck disable=SC2086
+	check "$wrong is refused" 2 migrate $wrong
+done
+
+# Paths that are there twice: which original line is whose is known by its number
+printf '{"image_path": "a.jpg", "dinov3_embedding": [%s, 0, 0, 0], "width": 64, "height": 64}\n' \
+	1 2 3 >records.jsonl
+rm -rf out good records.jsonl.*
+migrate -q
+is "three ids of one path" "$(cachex ls --root out -1 dinov3 | tr '\n' ' ')" "a a.jpg a.jpg#2 "
+cachex rm -qf --root out dinov3 a a.jpg 'a.jpg#2'
+check "--repair" 0 migrate --repair
+is "each has its own" "$(for id in a a.jpg 'a.jpg#2'; do
+	cachex get --root out dinov3 "$id" --format raw | od -An -tf4 -N4; done | tr -d ' \n')" 123
+sed -i 1d records.jsonl
+migrate -q
+cachex rm -qf --root out dinov3 a a.jpg 'a.jpg#2'
+check "lines have moved since" 1 migrate --repair
+is "nothing is guessed" "$(grep restored "$out")" ""
+
+# Back to lines with arrays, and forth
+make_records 30
+migrate -q
+cp records.jsonl second.jsonl
+check "--rollback -n" 0 migrate --rollback -n
+is "counts" "$(cat "$out")" \
+	"records.jsonl: 30 lines rolled back, 0 without an array, 0 left as they are, 0 not of version 2"
+holds "and changes nothing" cmp records.jsonl second.jsonl
+check "--rollback" 0 migrate --rollback
+is "says where the lines are" "$(sed 's|is /.*/|is |' "$out")" \
+	"records.jsonl: 30 lines rolled back, 0 without an array, 0 left as they are, 0 not of version 2
+the file as it was is records.jsonl.stage2.backup"
+holds "as they were" cmp records.jsonl.stage2.backup second.jsonl
+is "each line has an array" "$(grep -c '"dinov3_embedding": *\[[^],]*,[^],]*,[^],]*,[^],]*\]' records.jsonl)" 30
+is "and nothing of version 2" "$(grep -c 'image_id\|aspect_bucket\|format_version' records.jsonl)" 0
+cp -r out before
+rm -rf out
+check "migrate in another place" 0 migrate
+holds "the same lines" cmp records.jsonl second.jsonl
+for id in $(cachex ls --root before -1 dinov3); do
+	cachex get --root before dinov3 "$id" --format raw >want.bytes
+	cachex get --root out dinov3 "$id" --format raw >got.bytes
+	cmp -s want.bytes got.bytes || echo "$id"
+done >differs
+is "the same tensors, bit for bit" "$(cat differs)" ""
+rm -rf before
+check "roll back and migrate in the same place" 0 sh -c "
+	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4 --rollback &&
+	'$CACHEX' migrate stage2 records.jsonl --out out --shape 4"
+holds "the same lines" cmp records.jsonl second.jsonl
+is "no other tensors" "$(cachex ls --root out dinov3 | wc -l | tr -d ' ')" 30
+check "another directory" 4 cachex migrate stage2 records.jsonl --out elsewhere --rollback
+is "is not made" "$(ls -d elsewhere 2>&1 | grep -c 'No such')" 1
+cat >records.jsonl <<'end'
+{"image_id":"x","format_version":2,"image_path":"a/x.jpg","aspect_bucket":"1x1","n":1}
+{"image_path":"a/y.jpg","image_id":"other","format_version":2,"aspect_bucket":"1x1"}
+{"image_path": "a/z.jpg" , "image_id": "z", "format_version": 2, "aspect_bucket": "1x1" }
+
+{"image_path": "a/w.jpg", "image_id": "w", "format_version": 2, "aspect_bucket": "1x1"}
+{"image_path": "a/v.jpg", "width": 1, "height": 1}
+{bad
+end
+rm -rf out records.jsonl.*
+printf '\223NUMPY\001\000\166\000%-117s\n\0\0\200\277\0\0\0\200\315\314\314\075\377\377\177\177' \
+	"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }" >four.npy
+cachex put -q --root out dinov3 x four.npy
+cachex put -q --root out dinov3 other four.npy
+cachex put -q --root out dinov3 w short.npy
+check "--rollback of odd lines" 1 migrate --rollback
+is "writes each" "$(cat records.jsonl)" \
+'{"image_path":"a/x.jpg","n":1,"dinov3_embedding":[-1,-0,0.10000000149011612,3.4028234663852886e+38]}
+{"image_path":"a/y.jpg","image_id":"other","dinov3_embedding":[-1,-0,0.10000000149011612,3.4028234663852886e+38]}
+{"image_path": "a/z.jpg"  }
+
+{"image_path": "a/w.jpg", "image_id": "w", "format_version": 2, "aspect_bucket": "1x1"}
+{"image_path": "a/v.jpg", "width": 1, "height": 1}
+{bad'
+is "and says why" "$(sed 's|is /.*/|is |' "$out")" \
+"records.jsonl:3: z: dinov3: missing: the line has no array
+records.jsonl:5: w: dinov3: is f32[1], not f32[4]: the line stays as it is
+records.jsonl: 2 lines rolled back, 1 without an array, 1 left as they are, 2 not of version 2
+the file as it was is records.jsonl.stage2.backup"
 
 # Where the backup goes, and whose directory it is
 make_records 3

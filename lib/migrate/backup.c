@@ -80,23 +80,34 @@ lc__backup_check(const char *wanted, const char *file, const char *temporary)
 	return check_name(wanted, temporary);
 }
 
-lc_status
-lc__backup_choose(const char *file, const char *wanted, char *out, size_t room)
+bool
+lc__backup_name(const char *file, unsigned stage, unsigned n, char *out, size_t room)
 {
-	int n = wanted != NULL ? snprintf(out, room, "%s", wanted) :
-	    snprintf(out, room, "%s.stage1.backup", file);
-	enum found found;
+	const int size = n == 1 ? snprintf(out, room, "%s.stage%u.backup", file, stage) :
+	    snprintf(out, room, "%s.stage%u.backup.%u", file, stage, n);
 
-	for (unsigned i = 2; n >= 0 && (size_t)n < room; i++) {
+	return size >= 0 && (size_t)size < room;
+}
+
+lc_status
+lc__backup_choose(const char *file, unsigned stage, const char *wanted, char *out,
+    size_t room)
+{
+	enum found found;
+	bool fits;
+
+	for (unsigned n = 1;; n++) {
+		fits = wanted == NULL ? lc__backup_name(file, stage, n, out, room) :
+		    (size_t)snprintf(out, room, "%s", wanted) < room;
+		if (!fits)
+			return lc__error(LC_INVALID, 0, "%s: the backup's name is too long", file);
 		return_if_error(look(file, out, &found));
 		if (found != ANOTHER)
 			return LC_OK;
 		if (wanted != NULL)
 			return lc__error(LC_EXISTS, 0, "%s: it is there, and is no backup of "
 			    "this migration", wanted);
-		n = snprintf(out, room, "%s.stage1.backup.%u", file, i);
 	}
-	return lc__error(LC_INVALID, 0, "%s: the backup's name is too long", file);
 }
 
 /* Without an offset to seek to: the caller goes on reading elsewhere. */

@@ -3,6 +3,7 @@
 #ifndef LC_MIGRATE_BACKUP_H
 #define LC_MIGRATE_BACKUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,11 +14,13 @@
  *  where that cannot be seen. */
 LC_CHECKED lc_status lc__backup_check(const char *wanted, const char *file,
     const char *temporary);
-/** A name for it: @p wanted, or FILE.stage1.backup, or the first of FILE.stage1.backup.2
- *  and on under which nothing is or this very file. LC_EXISTS if something else is under
- *  @p wanted. */
-LC_CHECKED lc_status lc__backup_choose(const char *file, const char *wanted, char *out,
-    size_t room);
+/** The n-th name for the original of a file of stage 1 or 2, from 1: FILE.stage1.backup,
+ *  FILE.stage1.backup.2 and on. False if it does not fit. */
+bool lc__backup_name(const char *file, unsigned stage, unsigned n, char *out, size_t room);
+/** A name for it: @p wanted, or the first of those above under which nothing is or this
+ *  very file. LC_EXISTS if something else is under @p wanted. */
+LC_CHECKED lc_status lc__backup_choose(const char *file, unsigned stage,
+    const char *wanted, char *out, size_t room);
 /** Make the file appear there, as another link to it or as a copy, durable. Nothing is
  *  done if it is there. */
 LC_CHECKED lc_status lc__backup_make(const char *file, const char *backup);

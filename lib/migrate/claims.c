@@ -281,6 +281,44 @@ lc__claims_find(const struct lc__claimant *who, struct lc__buf *id)
 }
 
 static lc_status
+match(const struct lc__claimant *who, bool exact, struct lc__buf *id,
+    struct lc__buf *key, struct lc__buf *turned)
+{
+	const lc_id name = file_name(who->path);
+	struct claim claim = { .there = true };
+	uint64_t claims = 0, found = 0;
+
+	for (uint64_t turn = 0; claim.there; turn++) {
+		/* Without an extension, or a directory, two are the same. */
+		if ((turn == 1 && is_same(name, without_extension(name))) ||
+		    (turn == 2 && is_same(name, who->path)))
+			continue;
+		return_if_error(candidate(who->path, turn, turned));
+		return_if_error(make_key((lc_id){ turned->data, turned->size }, key));
+		return_if_error(look(who, key, &claim));
+		claims += claim.there && claim.same_path;
+		if (is_sure(who, &claim)) {
+			return_if_error(set_id(id, (lc_id){ turned->data, turned->size }));
+			found++;
+		}
+		claim.there |= turn < 3;
+	}
+	return found == 1 && (exact || claims == 1) ? LC_OK : LC_NOT_FOUND;
+}
+
+lc_status
+lc__claims_match(const struct lc__claimant *who, bool exact, struct lc__buf *id)
+{
+	struct lc__buf key = { 0 }, turned = { 0 };
+	const lc_status status = file_name(who->path).size == 0 ? LC_NOT_FOUND :
+	    match(who, exact, id, &key, &turned);
+
+	lc__buf_free(&key);
+	lc__buf_free(&turned);
+	return status;
+}
+
+static lc_status
 check(const struct lc__claimant *who, lc_id id, struct lc__buf *key)
 {
 	struct claim claim;

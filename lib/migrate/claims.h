@@ -56,6 +56,13 @@ LC_CHECKED lc_status lc__claims_keep(const struct lc__claimant *who, lc_id id,
 /** The id that this line has been given. LC_NOT_FOUND if it has none. */
 LC_CHECKED lc_status lc__claims_find(const struct lc__claimant *who, struct lc__buf *id);
 
+/** The id of the record that this line of an older copy of the file was: the one of its
+ *  path's ids that is claimed for this line. Unless the copy is known to have the lines of
+ *  this generation (@p exact), no other id may be claimed for the path. LC_NOT_FOUND if
+ *  there is none. */
+LC_CHECKED lc_status lc__claims_match(const struct lc__claimant *who, bool exact,
+    struct lc__buf *id);
+
 /** LC_OK if the id is claimed for this path and line; else LC_INVALID with by whom. */
 LC_CHECKED lc_status lc__claims_check(const struct lc__claimant *who, lc_id id);
 

@@ -196,6 +196,24 @@ is_v2(const struct lc__line_entry *entry)
 	    entry->members[LC__ENTRY_BUCKET].kind == LC__JSON_STRING;
 }
 
+bool
+lc__entry_has_bucket(const struct lc__line_entry *entry)
+{
+	const struct lc__json_member *member = &entry->members[LC__ENTRY_BUCKET];
+	const struct lc__json_slice text = member->value;
+	unsigned width, height;
+	int size = 0;
+	char copy[32];
+
+	if (member->name.text == NULL || member->kind != LC__JSON_STRING || text.size < 2 ||
+	    text.size >= sizeof(copy))
+		return false;
+	memcpy(copy, text.text + 1, text.size - 2);
+	copy[text.size - 2] = '\0';
+	return sscanf(copy, "%5ux%5u%n", &width, &height, &size) == 2 &&
+	    (size_t)size == text.size - 2 && width > 0 && height > 0;
+}
+
 lc_status
 lc__entry_read(const char *line, size_t size, const char *array,
     struct lc__line_entry *out)
@@ -296,9 +314,8 @@ put_escaped(struct lc__buf *out, unsigned point)
 		lc__buf_printf(out, "\\u%04x", point);
 }
 
-/* UTF-8 as the inside of a JSON string. */
-static void
-put_text(struct lc__buf *out, lc_id text, bool ascii)
+void
+lc__entry_put_text(struct lc__buf *out, lc_id text, bool ascii)
 {
 	const unsigned char *at = text.data, *const end = at + text.size;
 
@@ -324,7 +341,7 @@ put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_n
 	}
 	put(out, "\"");
 	if (i == LC__ENTRY_ID)
-		put_text(out, news->id, ascii);
+		lc__entry_put_text(out, news->id, ascii);
 	else
 		put(out, news->bucket);
 	put(out, "\"");

@@ -49,6 +49,9 @@ LC_CHECKED lc_status lc__entry_read(const char *line, size_t size, const char *a
     struct lc__line_entry *out);
 void lc__entry_free(struct lc__line_entry *entry);
 
+/** Is its aspect_bucket WIDTHxHEIGHT? */
+bool lc__entry_has_bucket(const struct lc__line_entry *entry);
+
 /** LC_INVALID as lc__entry_read() returns it, of a place in the line. */
 lc_status lc__entry_error(const struct lc__line_entry *entry, const char *at,
     const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -61,6 +64,9 @@ struct lc__entry_news {
 	lc_id id;             /* image_id; UTF-8 */
 	const char *bucket;   /* aspect_bucket */
 };
+
+/** Append UTF-8 as the inside of a JSON string. */
+void lc__entry_put_text(struct lc__buf *out, lc_id text, bool ascii);
 
 /** Append the line. Of a line that is ASCII the new text is ASCII too. */
 LC_CHECKED lc_status lc__entry_write(const struct lc__line_entry *entry,

@@ -71,6 +71,9 @@ next(void *ctx, struct lc__item *out)
 
 	for (;;) {
 		return_if_error(lc__text_lines_next(&f->lines, &line));
+		if (f->run->how->limit > 0 && f->lines.number > f->run->state.limit_line)
+			return lc__error(LC_NOT_FOUND, 0, "%s: the limit is reached",
+			    f->run->how->file);
 		if (lc__text_line_is_blank(&line))
 			continue;
 		status = lc__entry_read(line.text, line.size, field, &f->entry);
@@ -118,7 +121,8 @@ run_encoder(struct filling *f, lc_cache *cache, struct lc__failures *failures)
 	struct lc__producers producers = how->producers;
 	const struct lc__fill fill = {
 		.cache = cache, .producers = &producers,
-		.demands = { .expect = &how->expect[f->pass], .n_expect = 1 },
+		.demands = { .expect = &how->expect[f->pass], .n_expect = 1,
+		    .deep = how->repair },
 		.next = next, .check = check, .idle = idle, .ctx = f,
 		.batch = how->batch, .batch_bytes = (uint64_t)4 << 20, .failures = failures
 	};

@@ -13,12 +13,21 @@ struct lc__migration {
 	struct lc__stage2_done *done;
 	char *temporary;       /* where the new file is written */
 	int in, out;           /* the file; the new one, or -1 */
+	int lock;              /* held while it runs, or -1 */
 	uint64_t size;         /* of the file */
 	lc_cache *state_cache; /* module "stage2"; NULL in a dry run without one */
 	lc_cache *modules[LC__PASS_MODULES]; /* what is stored there; NULL: nothing yet */
 	struct lc__stage2_counts before; /* state.counts as they were at in */
 	bool changed;          /* what the stored state does not tell */
 };
+
+/** Open the file and the module "stage2" and lock both; LC_BUSY. A dry run locks nothing. */
+LC_CHECKED lc_status lc__migration_open(struct lc__migration *run);
+/** Load the state. LC_INVALID if it is that of another file, unless forced. */
+LC_CHECKED lc_status lc__migration_same_file(struct lc__migration *run);
+/** Close what lc__migration_open() opened. After a failure nothing that is pending is
+ *  stored. Returns @p status, or if that is LC_OK that of closing. */
+lc_status lc__migration_close(struct lc__migration *run, lc_status status);
 
 /** Modules as they are needed: for putting arrays, and for looking at what is there. */
 LC_CHECKED lc_status lc__migration_open_modules(struct lc__migration *run);
@@ -29,6 +38,8 @@ LC_CHECKED lc_status lc__migration_close_modules(struct lc__migration *run);
 LC_CHECKED lc_status lc__migration_lines(struct lc__migration *run);
 /** Have the new file take the old one's place. */
 LC_CHECKED lc_status lc__migration_swap(struct lc__migration *run);
+/** Put tensors that are not as they should be anew, from the originals that were kept. */
+LC_CHECKED lc_status lc__migration_restore(struct lc__migration *run);
 /** Run the encoders. */
 LC_CHECKED lc_status lc__migration_fill(struct lc__migration *run);
 
@@ -39,6 +50,19 @@ LC_CHECKED lc_status lc__migration_begin_file(struct lc__migration *run, uint64_
  *  as lc__entry_read() returns it if they are not known. */
 LC_CHECKED lc_status lc__migration_sides(const struct lc__stage2 *how,
     struct lc__line_entry *entry);
+
+/** LC_SCHEMA, LC_INVALID ... if what is stored of a record is not as it should be. */
+LC_CHECKED lc_status lc__migration_check_value(const struct lc__stage2 *how,
+    enum lc__stage2_pass p, struct lc__line_entry *entry, const lc_view *view);
+
+/** LC_CHANGED if the file under this name is not the one that was read any more.
+ *  @param stamp  gets what tells it from others */
+LC_CHECKED lc_status lc__migration_check_unchanged(const struct lc__migration *run,
+    char stamp[LC__STAMP_ROOM]);
+
+/** Whoever could read and write the file can do so with the new one. */
+LC_CHECKED lc_status lc__migration_take_mode(const struct lc__migration *run, int fd,
+    const char *path);
 
 /** Has the record an image_id that is not one of those that its path gives, and is not of
  *  version 2? */

@@ -14,19 +14,18 @@
 #include "migrate/backup.h"
 #include "migrate/migration.h"
 
-/* Whoever could read and write the old one can do so with the new one. */
-static lc_status
-take_mode(const struct lc__migration *run)
+lc_status
+lc__migration_take_mode(const struct lc__migration *run, int fd, const char *path)
 {
 	struct stat st;
 
 	if (fstat(run->in, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", run->how->file);
-	if (fchmod(run->out, st.st_mode & 07777) == -1)
-		return lc__error_sys(errno, "%s: mode", run->temporary);
+	if (fchmod(fd, st.st_mode & 07777) == -1)
+		return lc__error_sys(errno, "%s: mode", path);
 	/* Only root may give a file away. */
-	if (fchown(run->out, st.st_uid, st.st_gid) == -1 && errno != EPERM)
-		return lc__error_sys(errno, "%s: owner", run->temporary);
+	if (fchown(fd, st.st_uid, st.st_gid) == -1 && errno != EPERM)
+		return lc__error_sys(errno, "%s: owner", path);
 	return LC_OK;
 }
 
@@ -39,7 +38,7 @@ name_backup(struct lc__migration *run)
 	const struct lc__stage2_counts counts = state->counts;
 	lc_status status;
 
-	return_if_error(lc__backup_choose(state->file, run->how->backup, state->backup,
+	return_if_error(lc__backup_choose(state->file, 1, run->how->backup, state->backup,
 	    sizeof(state->backup)));
 	state->counts = run->before;
 	status = lc__stage2_store(run->state_cache, state);
@@ -64,14 +63,13 @@ lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 	run->out = lc__open(run->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (run->out == -1)
 		return lc__error_sys(errno, "%s: create", run->temporary);
-	return_if_error(take_mode(run));
+	return_if_error(lc__migration_take_mode(run, run->out, run->temporary));
 	return_if_error(lc__sync_parent(run->temporary));
 	return lc__backup_copy(run->in, run->how->file, size, run->out, run->temporary);
 }
 
-/* Is the file under this name still the one that was read? */
-static lc_status
-check_unchanged(const struct lc__migration *run, char stamp[LC__STAMP_ROOM])
+lc_status
+lc__migration_check_unchanged(const struct lc__migration *run, char stamp[LC__STAMP_ROOM])
 {
 	lc_status status;
 	int fd;
@@ -100,7 +98,7 @@ swap(struct lc__migration *run)
 {
 	char stamp[LC__STAMP_ROOM];
 
-	return_if_error(check_unchanged(run, stamp));
+	return_if_error(lc__migration_check_unchanged(run, stamp));
 	if (rename(run->temporary, run->state.file) == -1)
 		return lc__error_sys(errno, "%s: rename to %s", run->temporary,
 		    run->how->file);
@@ -120,6 +118,8 @@ lc__migration_swap(struct lc__migration *run)
 			return_if_error(swap(run));
 		strcpy(state->stamp, state->renewed);
 		*state->renewed = '\0';
+		memcpy(state->original, state->backup, sizeof(state->original));
+		state->original_generation = state->generation;
 		state->rewriting = 0;
 		run->done->rewritten = true;
 		run->changed = true;

@@ -16,10 +16,13 @@
 
 /* ---- a record's tensor ------------------------------------------------------- */
 
-/* *there if something undamaged is stored under the id, *same if it is the tensor. */
+/* *there if something undamaged is stored under the id, and nothing that is to be
+ * repaired; *same if it is the tensor. */
 static lc_status
-compare(lc_cache *cache, lc_id id, const lc_tensor *tensor, bool *there, bool *same)
+compare(struct lc__pass *pass, lc_id id, bool *there, bool *same)
 {
+	lc_cache *const cache = pass->run->modules[LC__PASS_DINOV3];
+	const lc_tensor *const tensor = &pass->tensor;
 	lc_view view;
 	const lc_status status = lc_get(cache, id.data, id.size, &view);
 	const lc_tensor *old = &view.tensor;
@@ -29,6 +32,9 @@ compare(lc_cache *cache, lc_id id, const lc_tensor *tensor, bool *there, bool *s
 	    old->ndim == tensor->ndim && memcmp(old->shape, tensor->shape,
 	    tensor->ndim * sizeof(old->shape[0])) == 0 &&
 	    memcmp(old->data, tensor->data, tensor->nbytes) == 0;
+	if (*there && pass->run->how->repair)
+		*there = lc__migration_check_value(pass->run->how, LC__PASS_DINOV3,
+		    &pass->entry, &view) == LC_OK;
 	lc_view_release(&view);
 	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
 }
@@ -44,8 +50,7 @@ may_have(void *ctx, lc_id id, bool *out)
 	*out = true;
 	if (pass->tensor.data == NULL || pass->run->how->force)
 		return LC_OK;
-	return_if_error(compare(pass->run->modules[LC__PASS_DINOV3], id, &pass->tensor,
-	    &there, &pass->same));
+	return_if_error(compare(pass, id, &there, &pass->same));
 	pass->compared = true;
 	*out = !there || pass->same;
 	return LC_OK;
@@ -60,7 +65,7 @@ store(struct lc__pass *pass, lc_id id)
 	bool there;
 
 	if (!pass->compared)
-		return_if_error(compare(cache, id, &pass->tensor, &there, &pass->same));
+		return_if_error(compare(pass, id, &there, &pass->same));
 	if (pass->same)
 		return LC_OK;
 	pass->put = true;
@@ -311,8 +316,7 @@ count_entry(struct lc__pass *pass, bool upgrade, bool extract)
 		return_if_error(status);
 		return_if_error(lacks(pass, id, &lacking));
 		if (extract && pass->run->modules[LC__PASS_DINOV3] != NULL)
-			return_if_error(compare(pass->run->modules[LC__PASS_DINOV3], id,
-			    &pass->tensor, &there, &same));
+			return_if_error(compare(pass, id, &there, &same));
 	}
 	count(pass, upgrade, extract && (!same || pass->run->how->pass[LC__PASS_MIGRATE]),
 	    lacking);
@@ -324,7 +328,8 @@ static lc_status
 do_entry(struct lc__pass *pass)
 {
 	const struct lc__stage2 *how = pass->run->how;
-	const bool upgrade = how->pass[LC__PASS_MIGRATE] && !pass->entry.v2;
+	const bool upgrade = how->pass[LC__PASS_MIGRATE] && (!pass->entry.v2 ||
+	    (how->repair && !lc__entry_has_bucket(&pass->entry)));
 	const bool extract = pass->extract && pass->entry.array;
 	struct lc__claimed claimed;
 	bool lacking;
@@ -387,6 +392,15 @@ reject(struct lc__pass *pass, const struct lc__text_line *line)
 	return lc__pass_keep(pass, line->text, line->size);
 }
 
+static bool
+is_after_limit(const struct lc__pass *pass)
+{
+	const struct lc__stage2_counts *counts = &pass->run->state.counts;
+	const uint64_t limit = pass->run->how->limit;
+
+	return limit > 0 && counts->migrated + counts->enriched + counts->extracted >= limit;
+}
+
 lc_status
 lc__pass_line(struct lc__pass *pass, const struct lc__text_line *line)
 {
@@ -398,6 +412,11 @@ lc__pass_line(struct lc__pass *pass, const struct lc__text_line *line)
 		pass->run->state.counts.blank++;
 		return lc__pass_keep(pass, line->text, line->size);
 	}
+	if (is_after_limit(pass)) {
+		pass->run->state.counts.left++;
+		return lc__pass_keep(pass, line->text, line->size);
+	}
+	pass->run->state.limit_line = pass->lines.number;
 	status = lc__entry_read(line->text, line->size, pass->run->how->field, &pass->entry);
 	bad = status == LC_INVALID || status == LC_CORRUPT;
 	if (status == LC_OK) {

@@ -86,6 +86,10 @@ make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 			    p < LC__PASS_MODULES && how->encoder[p] ? "+" : "");
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		lc__buf_printf(&text, " %s", how->module[p]);
+	if (how->repair)
+		lc__buf_printf(&text, " repair");
+	if (how->limit > 0)
+		lc__buf_printf(&text, " limit %" PRIu64, how->limit);
 	lc__buf_append(&text, "", 1);
 	if (text.failed)
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
@@ -120,7 +124,7 @@ begin_anew(struct lc__stage2_state *state)
 	memset(&state->counts, 0, sizeof(state->counts));
 	state->phase = LC__STAGE2_LINES;
 	state->rewriting = 0;
-	state->in = state->out = state->line = 0;
+	state->in = state->out = state->line = state->limit_line = 0;
 	*state->backup = *state->renewed = '\0';
 }
 
@@ -150,11 +154,19 @@ renew_generation(struct lc__migration *run, const char *stamp)
 	snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
 }
 
-static lc_status
-same_file(struct lc__migration *run, const char *path)
+lc_status
+lc__migration_same_file(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
+	char path[LC__STATE_TEXT];
+	lc_status status;
 
+	return_if_error(real_path(run->how->file, path, sizeof(path)));
+	if (run->state_cache != NULL) {
+		status = lc__stage2_load(run->state_cache, state);
+		if (status != LC_OK && status != LC_NOT_FOUND)
+			return status;
+	}
 	if (*state->file != '\0' && strcmp(state->file, path) != 0 && !run->how->force)
 		return lc__error(LC_INVALID, 0, "%s/stage2 tells of %s; -f goes on with %s",
 		    run->how->dir, state->file, run->how->file);
@@ -215,18 +227,15 @@ find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 static lc_status
 load(struct lc__migration *run)
 {
-	char stamp[LC__STAMP_ROOM], path[LC__STATE_TEXT], recipe[LC__STATE_TEXT];
-	lc_status status;
+	char stamp[LC__STAMP_ROOM], recipe[LC__STATE_TEXT];
 
-	return_if_error(real_path(run->how->file, path, sizeof(path)));
 	return_if_error(make_recipe(run->how, recipe, sizeof(recipe)));
 	return_if_error(lc__stage2_stamp(run->in, run->how->file, stamp));
-	if (run->state_cache != NULL) {
-		status = lc__stage2_load(run->state_cache, &run->state);
-		if (status != LC_OK && status != LC_NOT_FOUND)
-			return status;
-	}
-	return_if_error(same_file(run, path));
+	return_if_error(lc__migration_same_file(run));
+	for (int p = 0; p < LC__PASSES; p++)
+		if (run->how->pass[p] && (p >= LC__PASS_MODULES || p == LC__PASS_DINOV3 ||
+		    run->how->encoder[p] != NULL))
+			run->state.passes |= UINT64_C(1) << p;
 	if (asprintf(&run->temporary, "%s.stage2.tmp", run->state.file) < 0)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", run->how->file);
 	return_if_error(lc__backup_check(run->how->backup, run->state.file, run->temporary));
@@ -332,6 +341,8 @@ migrate(struct lc__migration *run)
 		return_if_error(lines_phase(run));
 	return_if_error(open_file(run));
 	run->done->counts = state->counts;
+	if (run->how->repair)
+		return_if_error(lc__migration_restore(run));
 	return_if_error(lc__migration_fill(run));
 	state->phase = LC__STAGE2_DONE;
 	return run->changed ? lc__stage2_store(run->state_cache, state) : LC_OK;
@@ -380,47 +391,51 @@ lock_file(const struct lc__migration *run)
 	return lc__error(LC_BUSY, 0, "%s: another migration is running", run->how->file);
 }
 
-static lc_status
-run_open(struct lc__migration *run)
+lc_status
+lc__migration_open(struct lc__migration *run)
 {
-	int lock_fd = -1;
-	lc_status status = open_file(run);
+	return_if_error(open_file(run));
+	return_if_error(lock_file(run));
+	return open_state(run, &run->lock);
+}
 
-	if (status == LC_OK)
-		status = lock_file(run);
-	if (status == LC_OK)
-		status = open_state(run, &lock_fd);
-	if (status == LC_OK)
-		status = load(run);
-	if (status == LC_OK)
-		status = run->how->dry_run ? count_only(run) : migrate(run);
+lc_status
+lc__migration_close(struct lc__migration *run, lc_status status)
+{
 	/* What was not stored is not to be stored without its state. */
 	if (status != LC_OK)
 		lc_discard(run->state_cache);
 	else
 		status = lc_close(run->state_cache);
-	if (lock_fd != -1)
-		close(lock_fd);
+	if (run->lock != -1)
+		close(run->lock);
+	if (run->in != -1)
+		close(run->in);
+	if (run->out != -1)
+		close(run->out);
+	free(run->temporary);
 	return status;
 }
 
 lc_status
 lc__stage2_run(const struct lc__stage2 *how, struct lc__stage2_done *out)
 {
-	struct lc__migration run = { .how = how, .done = out, .in = -1, .out = -1 };
+	struct lc__migration run = {
+		.how = how, .done = out, .in = -1, .out = -1, .lock = -1
+	};
 	const struct lc__stage2_counts *counts = &run.state.counts;
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
-	status = run_open(&run);
+	status = lc__migration_open(&run);
+	if (status == LC_OK)
+		status = load(&run);
+	if (status == LC_OK)
+		status = how->dry_run ? count_only(&run) : migrate(&run);
+	status = lc__migration_close(&run, status);
 	out->counts = *counts;
 	out->total = counts->migrated + counts->enriched + counts->extracted +
 	    counts->skipped;
 	snprintf(out->backup, sizeof(out->backup), "%s", run.state.backup);
-	if (run.in != -1)
-		close(run.in);
-	if (run.out != -1)
-		close(run.out);
-	free(run.temporary);
 	return status;
 }

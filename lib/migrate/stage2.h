@@ -42,6 +42,8 @@ struct lc__stage2 {
 	const char *backup;    /* NULL: FILE.stage1.backup, or the first of FILE.stage1.backup.2
 	                          and on that is free */
 	bool pass[LC__PASSES];
+	bool named;            /* the passes were named; else a verification leaves out modules
+	                          that nothing was to fill */
 	const char *module[LC__PASS_MODULES];
 	const char *encoder[LC__PASS_MODULES]; /* commands; NULL for none */
 	struct lc__expect expect[LC__PASS_MODULES]; /* of what is stored there */
@@ -50,6 +52,11 @@ struct lc__stage2 {
 	uint64_t step_lines;   /* a step has so many lines at most; 0: LC__STEP_LINES */
 	bool force;            /* replace tensors that differ; take over another file's state */
 	bool dry_run;          /* change nothing */
+	bool repair;           /* tensors that are damaged, not finite or of another form are
+	                          made anew as well: from arrays in the lines, from those in
+	                          the originals that were kept, by encoders */
+	uint64_t limit;        /* leave the lines alone after so many records that needed
+	                          something; 0: none */
 
 	/** A line that stays as it is, and why: "FILE:LINE:COLUMN: why". */
 	void (*bad)(void *ctx, uint64_t line, uint64_t column, const char *why);
@@ -80,6 +87,8 @@ struct lc__stage2_done {
 	struct lc__stage2_needs needs;
 	struct lc__filled filled[LC__PASS_MODULES]; /* of this run */
 	bool resumed;                      /* an interrupted run went before */
+	uint64_t restored;                 /* tensors that were taken from kept originals, by
+	                                      this run */
 	bool rewritten;                    /* the file was replaced, by this run */
 	char backup[LC__STATE_TEXT];       /* where the original is, if this migration changed
 	                                      it; else "" */
@@ -101,11 +110,35 @@ struct lc__stage2_verified {
 	uint64_t bad;                       /* other lines that are not blank */
 	uint64_t tensors[LC__PASS_MODULES]; /* that are as they should be */
 	uint64_t findings;                  /* all that is wrong; each was told */
+	bool asked[LC__PASS_MODULES];       /* the module was looked at */
 };
 
 /** Read the lines and all that belongs to them. LC_OK, also with findings; LC_CANCELLED,
  *  LC_IO ... */
 LC_CHECKED lc_status lc__stage2_verify(const struct lc__stage2 *how,
     struct lc__stage2_verified *out);
+
+/** What a rollback counted; each line that is not blank once in the first four. */
+struct lc__stage2_rolled {
+	uint64_t back;      /* lines that have their array again */
+	uint64_t without;   /* lines that are rolled back, to a record without an array: the
+	                       module has no tensor for them */
+	uint64_t kept;      /* lines of version 2 that stay: their tensor is damaged, or not
+	                       what it should be */
+	uint64_t other;     /* all other lines, which stay */
+	uint64_t blank;
+	bool rewritten;     /* the file was replaced */
+	char backup[LC__STATE_TEXT]; /* where the file is as it was; "" if it is not replaced */
+};
+
+/**
+ * Write the lines as they were before they were migrated: with their arrays, from the
+ * module, and without the members of version 2. Modules stay as they are. The file is
+ * replaced in one step, or not at all.
+ * @return LC_OK, also with lines that stay; LC_BUSY, LC_CHANGED, LC_CANCELLED, LC_EXISTS,
+ * LC_NO_SPACE, LC_IO ... as lc__stage2_run() does.
+ */
+LC_CHECKED lc_status lc__stage2_rollback(const struct lc__stage2 *how,
+    struct lc__stage2_rolled *out);
 
 #endif

@@ -26,10 +26,11 @@ static const struct field {
 	size_t offset, room; /* room 0: a number */
 } fields[] = {
 	TEXT(file), NUMBER(generation), NUMBER(phase), NUMBER(rewriting), NUMBER(in),
-	NUMBER(out), NUMBER(line), COUNT(migrated), COUNT(enriched), COUNT(extracted),
+	NUMBER(out), NUMBER(line), NUMBER(limit_line), NUMBER(passes),
+	NUMBER(original_generation), COUNT(migrated), COUNT(enriched), COUNT(extracted),
 	COUNT(skipped), COUNT(bad), COUNT(blank), COUNT(newer),
-	COUNT(foreign), COUNT(shared), COUNT(extreme), TEXT(recipe),
-	TEXT(backup), TEXT(stamp), TEXT(renewed),
+	COUNT(foreign), COUNT(left), COUNT(shared), COUNT(extreme), TEXT(recipe),
+	TEXT(backup), TEXT(original), TEXT(stamp), TEXT(renewed),
 };
 
 lc_status

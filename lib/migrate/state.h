@@ -44,6 +44,7 @@ struct lc__stage2_counts {
 	uint64_t foreign;   /* lines of records with an image_id that is not of their path:
 	                       they stay as they are, likewise, or if tensors are replaced
 	                       (-f) get another id and are counted above as well */
+	uint64_t left;      /* lines after the limit of a run; likewise */
 	uint64_t shared;    /* records whose simplest image_id was another's */
 	uint64_t extreme;   /* records with a ratio outside of 0.4 to 2.5 */
 };
@@ -58,10 +59,14 @@ struct lc__stage2_state {
 	uint64_t in, out;     /* bytes of the old file that are done, of the new one that are
 	                         durable */
 	uint64_t line;        /* lines that are done */
+	uint64_t limit_line;  /* the last one that was looked at, before a limit was reached */
+	uint64_t passes;      /* 1 << pass of those that were ever run */
+	uint64_t original_generation; /* of the file that `original` is */
 	struct lc__stage2_counts counts;
 	char file[LC__STATE_TEXT];    /* its absolute path */
 	char recipe[LC__STATE_TEXT];  /* the options that decide what becomes of a line */
 	char backup[LC__STATE_TEXT];  /* where the original is kept, or will be; "" */
+	char original[LC__STATE_TEXT]; /* the backup that was made last; "" */
 	char stamp[LC__STAMP_ROOM];   /* of the file that the offsets are of */
 	char renewed[LC__STAMP_ROOM]; /* of the new one, once it is whole; "" */
 };

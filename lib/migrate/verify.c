@@ -43,17 +43,18 @@ found(struct verifying *v, const char *format, ...)
 
 /* ---- a tensor ---------------------------------------------------------------- */
 
-static lc_status
-check_value(struct verifying *v, enum lc__stage2_pass p, const lc_view *view)
+lc_status
+lc__migration_check_value(const struct lc__stage2 *how, enum lc__stage2_pass p,
+    struct lc__line_entry *entry, const lc_view *view)
 {
 	static const struct lc__finite nothing_else = { false, false };
 
 	if (view->kind != LC_TENSOR)
 		return lc__error(LC_SCHEMA, 0, "is no tensor");
-	return_if_error(lc__expect_tensor(&v->how->expect[p], &view->tensor));
-	if (p == LC__PASS_VAE && lc__migration_sides(v->how, &v->entry) == LC_OK)
-		return_if_error(lc__migration_check_latents(&view->tensor, v->entry.width,
-		    v->entry.height));
+	return_if_error(lc__expect_tensor(&how->expect[p], &view->tensor));
+	if (p == LC__PASS_VAE && lc__migration_sides(how, entry) == LC_OK)
+		return_if_error(lc__migration_check_latents(&view->tensor, entry->width,
+		    entry->height));
 	return lc__finite_tensor(&view->tensor, nothing_else);
 }
 
@@ -67,7 +68,7 @@ check_tensor(struct verifying *v, enum lc__stage2_pass p)
 	if (v->modules[p] != NULL)
 		status = lc_get(v->modules[p], v->id.data, v->id.size, &view);
 	if (status == LC_OK) {
-		status = check_value(v, p, &view);
+		status = lc__migration_check_value(v->how, p, &v->entry, &view);
 		lc_view_release(&view);
 	}
 	if (status == LC_OK)
@@ -83,22 +84,6 @@ check_tensor(struct verifying *v, enum lc__stage2_pass p)
 
 /* ---- a line ------------------------------------------------------------------ */
 
-/* "1024x768" */
-static bool
-is_bucket(const struct lc__json_slice text)
-{
-	unsigned width, height;
-	int size = 0;
-	char copy[32];
-
-	if (text.size < 2 || text.size >= sizeof(copy))
-		return false;
-	memcpy(copy, text.text + 1, text.size - 2);
-	copy[text.size - 2] = '\0';
-	return sscanf(copy, "%5ux%5u%n", &width, &height, &size) == 2 &&
-	    (size_t)size == text.size - 2 && width > 0 && height > 0;
-}
-
 static void
 check_form(struct verifying *v)
 {
@@ -108,7 +93,7 @@ check_form(struct verifying *v)
 		return;
 	if (!entry->v2)
 		found(v, "the record is not of version 2");
-	else if (!is_bucket(entry->members[LC__ENTRY_BUCKET].value))
+	else if (!lc__entry_has_bucket(entry))
 		found(v, "aspect_bucket is no WIDTHxHEIGHT");
 	if (entry->v2 && entry->array)
 		found(v, "%s is still in the line", v->how->field);
@@ -174,7 +159,7 @@ check_entry(struct verifying *v)
 		return LC_OK;
 	}
 	for (int p = 0; p < LC__PASS_MODULES && status == LC_OK; p++)
-		if (v->how->pass[p])
+		if (v->out->asked[p])
 			status = check_tensor(v, (enum lc__stage2_pass)p);
 	return status;
 }
@@ -248,6 +233,17 @@ open_modules(struct verifying *v)
 	return lc_open(v->how->dir, "stage2", &options, &v->state_cache);
 }
 
+/* Those that were named; else the modules that there are, and those that a run or an
+ * encoder was to fill. */
+static void
+choose_modules(struct verifying *v)
+{
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		v->out->asked[p] = v->how->pass[p] && (v->how->named ||
+		    p == LC__PASS_DINOV3 || v->how->encoder[p] != NULL ||
+		    v->modules[p] != NULL || (v->state.passes >> p & 1));
+}
+
 static lc_status
 verify(struct verifying *v)
 {
@@ -264,6 +260,7 @@ verify(struct verifying *v)
 		found(v, "its migration has not ended");
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
+	choose_modules(v);
 	return check_lines(v, (uint64_t)st.st_size);
 }
 
