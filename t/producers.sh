@@ -43,8 +43,10 @@ if [ -n "$python" ]; then
 	    sh -c '"$1" "$2" <requests >got' - "$python" "$in_python"
 	{ answer; printf '\254float32[256]\244data\305\004\0'
 	    head -c 416 /dev/zero; printf '\0\0\200?\0\0\200?'; head -c 600 /dev/zero
-	    printf '\202\242id\304\001\377\245error\260KeyError(\047text\047)'; } >expected
-	{ printf '\131\004\0\0'; cat expected; } >answer
+	    printf '\202\242id\304\001\377\245value\202\247$tensor\254float32[256]'
+	    printf '\244data\305\004\0'
+	    head -c 1020 /dev/zero; printf '\0\0\200?'; } >expected
+	{ printf '\146\010\0\0'; cat expected; } >answer
 	cat answer answer >answers
 	is "and answers them" "$(hex <got)" "$(hex <answers)"
 	check "cachex fill runs it" 0 cachex fill -q --root root bytes --from lines.txt \
@@ -54,6 +56,44 @@ if [ -n "$python" ]; then
 	is "the bytes of a line are counted" "$(cat counts)" "$(
 	    { printf '42 lines of text, for instance' | fold -w 1 | sort | uniq -c |
 		awk '{ print $1 }'; yes 0 | head -n 240; } | sort | uniq -c | tr -s ' ')"
+
+	# Each kind of item that there is: COUNT BYTE of what a record was made of.
+	counted() {
+		cachex get --root root "$1" "$2" --format npy | tail -c 1024 |
+		    od -An -v -w4 -tf4 | awk '$1 > 0 { printf "%d %d\n", $1, NR - 1 }'
+	}
+	bytes_of() { od -An -v -w1 -tu1 | sort -n | uniq -c | awk '{ print $1, $2 }'; }
+	take() { # MODULE ARGUMENT...
+		module=$1; shift
+		check "items: $module" 0 cachex fill -q --root root "$module" \
+		    --expect 'f32[256]' --exec "exec $python $in_python" "$@"
+	}
+	printf 'one\n\n\377\376 not UTF-8\n' >texts.txt
+	take text --from texts.txt
+	is "a line" "$(counted text texts.txt:0)" "$(printf one | bytes_of)"
+	is "an empty one" "$(counted text texts.txt:1)" ""
+	is "one that is not UTF-8" "$(counted text texts.txt:2)" \
+	    "$(printf '\377\376 not UTF-8' | bytes_of)"
+	printf '%s\n' '{"id": "a", "caption": "caf\u00e9", "n": [1, 2]}' '{"id": 7}' >records.jsonl
+	take json --from records.jsonl --id-field id
+	is "a line of JSON" "$(counted json a)" "$(sed 1q records.jsonl | tr -d '\n' | bytes_of)"
+	is "another one" "$(counted json 7)" "$(printf '{"id": 7}' | bytes_of)"
+	printf '\0\001\002\377' >one.bin
+	: >empty.bin
+	mkdir sub; printf 'three' >"sub/t wo.bin"
+	printf '%s\n' one.bin empty.bin "sub/t wo.bin" >files.list
+	take files --from files.list --kind files --id '{stem}'
+	is "a file" "$(counted files one)" "$(bytes_of <one.bin)"
+	is "an empty file" "$(counted files empty)" ""
+	is "one in a directory" "$(counted files 't wo')" "$(bytes_of <"sub/t wo.bin")"
+	printf 'id-1\0\377\0' >ids.list
+	take ids --ids ids.list -z
+	is "a cache_id" "$(counted ids id-1)" "$(printf id-1 | bytes_of)"
+	is "all of these" "$(cachex ls --root root -1 ids | wc -l | tr -d ' ')" 2
+	printf '{"image_path": "x.jpg", "width": 8, "height": 8, "dinov3_embedding": null}\n' >m.jsonl
+	check "items: migrate" 0 cachex migrate -q stage2 m.jsonl --out root --shape 256 \
+	    --encoder "dinov3=exec $python $in_python"
+	is "a record" "$(cachex ls --root root dinov3)" "x  f32[256]  1.00 KiB"
 else
 	skip "the producer in Python" "no python3 with msgpack and numpy"
 fi
