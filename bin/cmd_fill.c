@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -98,6 +100,7 @@ static struct opt options[] = {
 	    .help = "write what happens to FILE, a JSON object a line" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "count what is missing, run nothing" },
+	MODULE_NO_CREATE,
 	{ .kind = OPT_END }
 };
 
@@ -276,6 +279,26 @@ open_failures(const char *module, struct lc__failures **out)
 	return status == LC_OK ? EXIT_DONE : report_file(status);
 }
 
+static bool
+is_missing(const char *module)
+{
+	char path[4096];
+
+	return snprintf(path, sizeof(path), "%s/%s/data.mdb", settings.root, module) <
+	    (int)sizeof(path) && access(path, F_OK) == -1 && errno == ENOENT;
+}
+
+/* No records and, beside them, no list of failures: nothing to keep. */
+static bool
+holds_nothing(lc_cache *cache)
+{
+	uint64_t records = 1;
+	struct stat st;
+
+	return lc_count(cache, &records) == LC_OK && records == 0 &&
+	    (failures_path == NULL || stat(failures_path, &st) == -1 || st.st_size == 0);
+}
+
 static int
 fill_module(const char *module, const struct lc__expect *expect,
     const struct lc__inputs_shard *shards, size_t n)
@@ -283,6 +306,8 @@ fill_module(const char *module, const struct lc__expect *expect,
 	struct lc__failures *failures = NULL;
 	lc_cache *cache = NULL;
 	lc_status closed;
+	const bool made = is_missing(module);
+	bool empty;
 	int status = dry_run ? module_open_if_there(module, &cache) :
 	    module_create(module, &cache);
 
@@ -296,7 +321,15 @@ fill_module(const char *module, const struct lc__expect *expect,
 	closed = lc__failures_close(failures);
 	if (closed != LC_OK)
 		status = report_worse(status, report_status(closed));
-	return cache != NULL ? module_close(cache, status) : status;
+	if (cache == NULL)
+		return status;
+	empty = holds_nothing(cache);
+	status = module_close(cache, status);
+	/* Nothing was made, as by a program that does not exist. */
+	if (made && empty && status != EXIT_DONE && status < 128 &&
+	    lc_drop(settings.root, module) != LC_OK && settings.verbose)
+		report_note("%s", lc_last_error()->text);
+	return status;
 }
 
 /* ---- the command ---------------------------------------------------------------------- */

@@ -79,6 +79,7 @@ static struct opt options[] = {
 	    .help = "decode with N threads; default the number of processors, 8 at most" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, store nothing" },
+	MODULE_NO_CREATE,
 	{ .kind = OPT_END }
 };
 

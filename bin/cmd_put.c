@@ -47,6 +47,7 @@ static struct opt options[] = {
 	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "check the input, store nothing" },
+	MODULE_NO_CREATE,
 	{ .kind = OPT_END }
 };
 

@@ -31,6 +31,7 @@ struct opt copying_options[] = {
 	    "both are the same, or fail" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be copied, write nothing" },
+	MODULE_NO_CREATE,
 	{ .kind = OPT_END }
 };
 
@@ -127,7 +128,8 @@ int
 copying_open(const struct copying *copying, const char *to, lc_cache **out)
 {
 	if (!copying->dry_run)
-		return module_open_in(copying->to_root, to, LC_CREATE, out);
+		return module_open_in(copying->to_root, to,
+		    module_makes ? LC_CREATE : 0, out);
 	return module_open_if_there_in(copying->to_root, to, out);
 }
 

@@ -7,7 +7,14 @@
 
 /** Open to read; reports; an exit status. */
 int module_open(const char *module_id, lc_cache **out);
-/** Open to write, made if it is missing; reports; an exit status. */
+/** The row of --no-create, for the options of commands that write. */
+extern int module_makes;
+#define MODULE_NO_CREATE \
+	{ "", "create", OPT_FLAG, &module_makes, \
+	    .help = "do not make the module: it must be there" }
+
+/** Open to write, made if it is missing unless --no-create is given; reports; an exit
+ *  status. */
 int module_create(const char *module_id, lc_cache **out);
 /** Open to change records that must be there; reports; an exit status. */
 int module_change(const char *module_id, lc_cache **out);

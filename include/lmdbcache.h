@@ -975,6 +975,22 @@ LC_API LC_CHECKED lc_status lc_shrink(const char *root, const char *module_id,
     uint64_t *bytes_before, uint64_t *bytes_after);
 
 /**
+ * Remove a module: its directory with all files in it, also where it is damaged. Other
+ * processes see all of it or nothing. Nobody may have it open, this process included.
+ * @return LC_OK; LC_NOT_FOUND; LC_BUSY if somebody has it open or is opening it;
+ * LC_NOT_MODULE if it is none, or holds directories; LC_INVALID; LC_PERMISSION, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_drop(const char *root, const char *module_id);
+
+/**
+ * Give a module another name in its root, atomically; on disk on LC_OK. Its uuid stays.
+ * @return as lc_drop(); LC_EXISTS if something in the root has the new name, which is
+ * never replaced.
+ */
+LC_API LC_CHECKED lc_status lc_rename(const char *root, const char *module_id,
+    const char *new_id);
+
+/**
  * Delete every record in one commit, with the inputs and their order; schemas,
  * settings and counters stay. Pending writes of the handle are dropped, and so are the
  * files fill.N.part in which cachex fill keeps what is on its way into chunks.

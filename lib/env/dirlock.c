@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -33,8 +34,18 @@ lock_alone(const char *dir, int fd)
 	return lc__error_sys(errno, "%s: lock", dir);
 }
 
-lc_status
-lc__dir_lock(const char *dir, bool alone, int *out)
+/* Does the name still lead to what was locked? */
+static bool
+is_still(const char *dir, int fd)
+{
+	struct stat named, locked;
+
+	return fd == -1 || (stat(dir, &named) == 0 && fstat(fd, &locked) == 0 &&
+	    named.st_dev == locked.st_dev && named.st_ino == locked.st_ino);
+}
+
+static lc_status
+lock_once(const char *dir, bool alone, int *out)
 {
 	int fd = lc__open(dir, O_RDONLY | O_DIRECTORY);
 
@@ -51,6 +62,19 @@ lc__dir_lock(const char *dir, bool alone, int *out)
 	}
 	*out = fd;
 	return LC_OK;
+}
+
+lc_status
+lc__dir_lock(const char *dir, bool alone, int *out)
+{
+	/* While this waited, the directory may have been dropped or renamed. */
+	for (int i = 0; i < 100; i++) {
+		return_if_error(lock_once(dir, alone, out));
+		if (is_still(dir, *out))
+			return LC_OK;
+		lc__dir_unlock(*out);
+	}
+	return lc__error(LC_BUSY, 0, "%s: is dropped and made again all the time", dir);
 }
 
 void

@@ -13,7 +13,7 @@
 #include "lmdbcache.h"
 
 /**
- * Lock a directory; *out is a descriptor for lc__dir_unlock().
+ * Lock the directory that has this name once it is locked; *out is a descriptor for lc__dir_unlock().
  * @p alone does not wait: LC_BUSY. Shared waits; where directories cannot be
  * locked or not be read, *out is -1 and that is no failure.
  */

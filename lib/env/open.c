@@ -433,6 +433,12 @@ open_how(const char *dir, const struct how *how, struct lc__env **out)
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, how->options, &making));
 	return_if_error(lc__dir_lock(dir, false, &lock));
+	/* Whoever drops a module may have been between the two. */
+	for (int i = 0; i < 100 && lock == -1 && creates(how) &&
+	    access(dir, F_OK) == -1 && errno == ENOENT; i++) {
+		return_if_error(prepare_directory(dir, how->options, &making));
+		return_if_error(lc__dir_lock(dir, false, &lock));
+	}
 	pthread_mutex_lock(&registry_lock);
 	status = open_locked(dir, how, out);
 	pthread_mutex_unlock(&registry_lock);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Whoever opens a module holds the lock of its directory shared for that moment, and
+ * LMDB holds a lock on lock.mdb for as long as it has it open. So whoever has the
+ * directory's lock alone, and then finds lock.mdb free, knows that nobody has the module
+ * open and that nobody can open it before the lock goes. An opener that waited for that
+ * lock finds that its name leads elsewhere, and begins anew: see lc__dir_lock().
+ */
+#include "env/remove.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "base/newfile.h"
+#include "env/dirlock.h"
+#include "env/env.h"
+
+/* Files alone: a directory in it was not made by the engine. */
+static lc_status
+check_files(const char *dir)
+{
+	DIR *entries = lc__opendir(dir);
+	const struct dirent *entry = NULL;
+	lc_status status;
+	struct stat st;
+
+	if (entries == NULL)
+		return lc__error_sys(errno, "%s: open", dir);
+	while ((status = lc__next_entry(entries, dir, &entry)) == LC_OK &&
+	    entry != NULL)
+		if (fstatat(dirfd(entries), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(st.st_mode)) {
+			status = lc__error(LC_NOT_MODULE, 0, "%s: holds the directory %s, "
+			    "which is not of a module", dir, entry->d_name);
+			break;
+		}
+	closedir(entries);
+	return status;
+}
+
+/* The lock of a module's directory, once it is sure that nobody has the module open. */
+static lc_status
+take_alone(const char *dir, int *lock)
+{
+	struct stat st;
+	char *path;
+	int fd;
+	lc_status status;
+
+	if (lstat(dir, &st) == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	if (!S_ISDIR(st.st_mode))
+		return lc__error(LC_NOT_MODULE, 0, "%s: not a directory", dir);
+	return_if_error(lc__dir_lock(dir, true, lock));
+	path = lc__path_join(dir, "data.mdb");
+	if (path == NULL)
+		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	else if (lstat(path, &st) == -1)
+		status = errno == ENOENT ? lc__error(LC_NOT_MODULE, 0,
+		    "%s: has no data.mdb, so it is not a module", dir) :
+		    lc__error_sys(errno, "%s: stat", path);
+	else
+		status = lc__env_check_idle(dir, &st);
+	free(path);
+	path = lc__path_join(dir, "lock.mdb");
+	/* Without it nobody can be asked. */
+	if (status == LC_OK && path != NULL) {
+		fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		if (fd == -1 && errno != ENOENT)
+			status = lc__error_sys(errno, "%s: open", path);
+		if (fd != -1)
+			close(fd);
+	}
+	free(path);
+	if (status == LC_OK)
+		return LC_OK;
+	lc__dir_unlock(*lock);
+	return status;
+}
+
+static lc_status
+remove_files(const char *dir)
+{
+	DIR *entries = lc__opendir(dir);
+	const struct dirent *entry = NULL;
+	lc_status status;
+
+	if (entries == NULL)
+		return lc__error_sys(errno, "%s: open", dir);
+	while ((status = lc__next_entry(entries, dir, &entry)) == LC_OK &&
+	    entry != NULL)
+		if (unlinkat(dirfd(entries), entry->d_name, 0) == -1) {
+			status = lc__error_sys(errno, "%s/%s: remove", dir, entry->d_name);
+			break;
+		}
+	closedir(entries);
+	if (status == LC_OK && rmdir(dir) == -1)
+		status = lc__error_sys(errno, "%s: remove", dir);
+	return status;
+}
+
+/* ".NAME.dropped.XXXXXX" beside it: names with a dot in front are no modules. */
+static lc_status
+hide(const char *dir, char **hidden)
+{
+	const char *slash = strrchr(dir, '/');
+	const char *name = slash != NULL ? slash + 1 : dir;
+	int rc;
+
+	if (asprintf(hidden, "%.*s.%s.dropped.XXXXXX", (int)(name - dir), dir, name) < 0) {
+		*hidden = NULL;
+		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+	}
+	do {
+		lc__random_name(*hidden);
+		rc = renameat2(AT_FDCWD, dir, AT_FDCWD, *hidden, RENAME_NOREPLACE);
+	} while (rc == -1 && errno == EEXIST);
+	return rc == 0 ? lc__sync_parent(dir) : lc__error_sys(errno, "%s: rename", dir);
+}
+
+lc_status
+lc__env_remove(const char *dir)
+{
+	char *hidden = NULL;
+	lc_status status;
+	int lock;
+
+	return_if_error(take_alone(dir, &lock));
+	status = check_files(dir);
+	if (status == LC_OK)
+		status = hide(dir, &hidden);
+	if (status == LC_OK)
+		status = remove_files(hidden);
+	lc__dir_unlock(lock);
+	free(hidden);
+	return status;
+}
+
+lc_status
+lc__env_rename(const char *dir, const char *to)
+{
+	lc_status status;
+	int lock;
+
+	return_if_error(take_alone(dir, &lock));
+	if (renameat2(AT_FDCWD, dir, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		status = lc__sync_parent(to);
+	else if (errno == EEXIST || errno == ENOTEMPTY)
+		status = lc__error(LC_EXISTS, 0, "%s: exists", to);
+	else
+		status = lc__error_sys(errno, "%s: rename", dir);
+	lc__dir_unlock(lock);
+	return status;
+}
