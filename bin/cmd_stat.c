@@ -14,7 +14,7 @@
 static struct opt options[] = { { .kind = OPT_END } };
 
 /* What a row of the table is, and so how it prints. */
-enum unit { NUMBER, BYTES, MICROSECONDS };
+enum unit { NUMBER, BYTES, AT_MOST };
 
 struct row {
 	const char *label;
@@ -34,8 +34,10 @@ show_rows(const struct row *rows, size_t n, struct json *json)
 		else if (rows[i].unit == BYTES)
 			printf("  %-16s %12s\n", rows[i].label, size_human(
 			    (double)rows[i].value, size, sizeof(size)));
-		else if (rows[i].unit == MICROSECONDS)
-			printf("  %-16s %9.3f ms\n", rows[i].label,
+		else if (rows[i].unit == AT_MOST && rows[i].value == 0)
+			printf("  %-16s %12s\n", rows[i].label, "-");
+		else if (rows[i].unit == AT_MOST)
+			printf("  %-13s <= %9.3f ms\n", rows[i].label,
 			    (double)rows[i].value / 1000);
 		else
 			printf("  %-16s %12llu\n", rows[i].label,
@@ -81,16 +83,16 @@ static void
 show_counters(const lc_counters *counters, struct json *json)
 {
 	const struct row rows[] = {
-		{ "hits", "hits", NUMBER, counters->hits },
-		{ "misses", "misses", NUMBER, counters->misses },
+		{ "writers' hits", "hits", NUMBER, counters->hits },
+		{ "writers' misses", "misses", NUMBER, counters->misses },
 		{ "puts", "puts", NUMBER, counters->puts },
 		{ "deletes", "deletes", NUMBER, counters->deletes },
 		{ "put data", "put_bytes", BYTES, counters->put_bytes },
 		{ "commits of data", "commits", NUMBER, counters->commits },
-		{ "commit p50", "flush_us_p50", MICROSECONDS, counters->flush_us[0] },
-		{ "commit p90", "flush_us_p90", MICROSECONDS, counters->flush_us[1] },
-		{ "commit p99", "flush_us_p99", MICROSECONDS, counters->flush_us[2] },
-		{ "commit longest", "flush_us_max", MICROSECONDS, counters->flush_us[3] },
+		{ "commit p50", "flush_us_p50", AT_MOST, counters->flush_us[0] },
+		{ "commit p90", "flush_us_p90", AT_MOST, counters->flush_us[1] },
+		{ "commit p99", "flush_us_p99", AT_MOST, counters->flush_us[2] },
+		{ "commit max", "flush_us_max", AT_MOST, counters->flush_us[3] },
 		{ "evicted", "evicted_records", NUMBER, counters->evicted_records },
 		{ "evicted data", "evicted_bytes", BYTES, counters->evicted_bytes },
 	};

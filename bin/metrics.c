@@ -67,7 +67,9 @@ put_seconds(FILE *out, const char *name, const char *label, const char *value,
     uint64_t ns)
 {
 	put_name(out, name, label, value);
-	fprintf(out, "%.9g\n", (double)ns / SECOND);
+	/* A double would round seconds since 1970 in these digits. */
+	fprintf(out, "%llu.%09llu\n", (unsigned long long)(ns / SECOND),
+	    (unsigned long long)(ns % SECOND));
 }
 
 static void
