@@ -70,8 +70,6 @@ lc__open_regular(const char *path, int *fd)
 		return lc__error_sys(errno, "%s: open", path);
 	if (fstat(opened, &st) == -1)
 		status = lc__error_sys(errno, "%s: stat", path);
-	else if (S_ISDIR(st.st_mode))
-		status = lc__error_sys(EISDIR, "%s: read", path);
 	else if (!S_ISREG(st.st_mode))
 		status = lc__error(LC_INVALID, 0, "%s: not a regular file", path);
 	if (status == LC_OK)
