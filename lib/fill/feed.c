@@ -151,7 +151,13 @@ lc__feed_open(struct lc__feed *feed)
 		lc__stash_remove(feed->feeding->dir,
 		    lc_writer_info(feed->writer)->index);
 		found_finished(feed);
-	} else if (open_shard(feed) != LC_OK)
+		return LC_OK;
+	}
+	status = open_shard(feed);
+	/* Without descriptors, memory or space the next input would be no better. */
+	if (status == LC_IO || status == LC_NO_MEMORY || status == LC_NO_SPACE)
+		return status;
+	if (status != LC_OK)
 		stop(feed, true);
 	return LC_OK;
 }
