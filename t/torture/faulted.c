@@ -36,6 +36,8 @@ static const char prelude[] =
     "ZGBo4GJgoByxMAgwUAWMGjRq0KhBI9UgAPK6ApRUkkqeAAAAAElFTkSuQmCC\n"
     "END\n}\n"
     "labelled() { \"$T/mkdataset\" make set 2; }\n"
+    "final() { printf 'a\\nb\\n' >s.txt; cachex fill -q m --from s.txt -j 1 \\\n"
+    "  --exec \"exec '$T/bad_producer' good\"; }\n"
     "warehouse() { labelled; cachex build -q --size 16x16 -j 1 set wh; }\n";
 
 const struct faulted_command faulted_commands[] = {
@@ -131,6 +133,10 @@ const struct faulted_command faulted_commands[] = {
 	{ "read-shards", "warehouse", "read wh -b 2 -j 1 --sum", NULL, 0 },
 	{ "plan", "u8 m a abcd; u8 m b bcde; u8 m c cdef", "plan m -b 2 --shuffle full", NULL, 0 },
 	{ "follow", "some m", "follow m --status", NULL, 0 },
+	{ "follow-final", "final", "follow m --sum -q --token-file token", NULL,
+	    FAULTED_KEEPS },
+	{ "read-follow", "final", "read m --follow -q -b 1 -j 1 --npy x --token-file token", NULL,
+	    FAULTED_KEEPS },
 	{ "config", ":", "config", NULL, 0 },
 	{ NULL, NULL, NULL, NULL, 0 }
 };

@@ -49,7 +49,8 @@ set_environment(const char *dir)
 
 /* Output goes to the file `said` beside the working directory. */
 static void
-exec_words(const char *dir, const char *program, const char *command)
+exec_words(const char *dir, const char *program, const char *command,
+    const struct job_run *run)
 {
 	char *words[WORDS_MAX + 1] = { (char *)(uintptr_t)program };
 	char text[2000], said[PATH_MAX], *rest = text, *word;
@@ -66,6 +67,8 @@ exec_words(const char *dir, const char *program, const char *command)
 	need(fd != -1 && dup2(fd, 1) == 1 && dup2(fd, 2) == 2);
 	fd = open("/dev/null", O_RDONLY);
 	need(fd != -1 && dup2(fd, 0) == 0);
+	if (run != NULL && run->begin != NULL)
+		run->begin(run->ctx);
 	execvp(program, words);
 	_exit(127);
 }
@@ -95,7 +98,7 @@ exec_program(void *ctx)
 	const struct program *program = ctx;
 
 	set_environment(".");
-	exec_words(".", program->name, program->words);
+	exec_words(".", program->name, program->words, NULL);
 }
 
 static void
@@ -330,6 +333,32 @@ make_shards(const char *dir, uint64_t seed)
 }
 
 static void
+set_producer(void)
+{
+	char producer[PATH_MAX + 200];
+
+	snprintf(producer, sizeof(producer), "%s good", torture_built("t/bad_producer"));
+	need(setenv("PRODUCER", producer, 1) == 0);
+}
+
+/* A module that is final: what follows it ends. */
+static void
+make_final(const char *dir, uint64_t seed)
+{
+	make_shards(dir, seed);
+	set_producer();
+	cachex("--root in fill -q m --exec $PRODUCER --from in/s0.txt --from in/s1.txt "
+	    "--from in/s2.txt --chunk 16 -b 5");
+}
+
+static void
+make_exported(const char *dir, uint64_t seed)
+{
+	make_plain(dir, seed);
+	cachex("--root in export m in/out");
+}
+
+static void
 make_dataset(const char *dir, uint64_t seed)
 {
 	(void)dir, (void)seed;
@@ -352,6 +381,23 @@ static void
 make_versions(const char *dir, uint64_t seed)
 {
 	make_dataset_changed(dir, seed);
+	need(chdir("state") == 0);
+	cachex("build ../in/set wh --size 48x32 --shard-size 16K -q");
+	need(chdir("..") == 0);
+}
+
+/* The link in/old names the version that is not current. */
+static void
+make_older(const char *dir, uint64_t seed)
+{
+	char target[200];
+	ssize_t size;
+
+	make_dataset_changed(dir, seed);
+	size = readlink("state/wh/current", target, sizeof(target) - 1);
+	need(size > 0);
+	target[size] = '\0';
+	need(symlink(target, "in/old") == 0);
 	need(chdir("state") == 0);
 	cachex("build ../in/set wh --size 48x32 --shard-size 16K -q");
 	need(chdir("..") == 0);
@@ -382,6 +428,10 @@ const struct job jobs[] = {
 	{ "fill", make_ids, "fill m --exec $PRODUCER --ids ../in/ids -j 2 -b 5", 0, NULL, NULL },
 	{ "fill-from", make_shards, "fill m --exec $PRODUCER --from ../in/s0.txt "
 	    "--from ../in/s1.txt --from ../in/s2.txt --chunk 16 -j 2 -b 5", 0, NULL, NULL },
+	{ "extract", make_exported, "shard extract ../in/out/shard-000000.twh1 --output out -f",
+	    JOB_LATE, NULL, NULL },
+	{ "follow", make_final, "--root ../in follow m --sum -b 4 --token-file token", 0, NULL,
+	    "token" },
 	{ "get", make_put, "get m r3 -o r3.npy", 0, NULL, NULL },
 	{ "import-mds", make_import_mds, "import m ../in/files", 0, NULL, NULL },
 	{ "import-npy", make_import_npy, "import m ../in/files", 0, NULL, NULL },
@@ -393,12 +443,16 @@ const struct job jobs[] = {
 	    NULL, NULL },
 	{ "prune", make_versions, "warehouse prune -f wh --keep 1", 0, NULL, NULL },
 	{ "put", make_put, "put m r3 ../in/r3.npy", 0, NULL, NULL },
+	{ "read-follow", make_final,
+	    "--root ../in read m --follow --npy out -f -b 4 -j 2 --token-file token", 0, NULL,
+	    "token" },
 	{ "recode", make_module, "compact --live-ratio 1 --recode lz4 m", 0, NULL, NULL },
 	{ "recover", make_damaged, "recover m", 0, "m", NULL },
 	{ "rm", make_put, "rm -f m r1 r2 r7", JOB_ONCE, NULL, NULL },
 	{ "shrink", make_module, "compact --live-ratio 1 --shrink m", 0, NULL, NULL },
 	{ "token", make_plain, "--root ../in read m --sum -b 4 --token-file token", 0, NULL,
 	    "token" },
+	{ "use", make_older, "warehouse use wh $OLD", 0, NULL, NULL },
 	{ NULL, NULL, NULL, 0, NULL, NULL }
 };
 
@@ -439,14 +493,27 @@ preload(const struct job_run *run, const char *log, uint64_t kill_at, bool halfw
 		need(setenv("RECORD_IO_HALFWAY", "1", 1) == 0);
 }
 
+/* $OLD is the version that the link `old` of `in` names. */
+static void
+name_old(char *words, size_t room)
+{
+	char *at = strstr(words, "$OLD"), target[200];
+	ssize_t size;
+
+	if (at == NULL)
+		return;
+	size = readlink("../in/old", target, sizeof(target));
+	need(size > 0 && (size_t)size < sizeof(target) && at[4] == '\0');
+	snprintf(at, room - (size_t)(at - words), "%.*s", (int)size, target);
+}
+
 static void
 exec_command(const struct job_run *run, const char *log, uint64_t kill_at, bool halfway)
 {
-	char state[PATH_MAX], words[2000], producer[PATH_MAX + 200];
+	char state[PATH_MAX], words[2000];
 
 	set_environment(run->dir);
-	snprintf(producer, sizeof(producer), "%s good", torture_built("t/bad_producer"));
-	need(setenv("PRODUCER", producer, 1) == 0);
+	set_producer();
 	if (log != NULL)
 		preload(run, log, kill_at, halfway);
 	snprintf(state, sizeof(state), "%s/state", run->dir);
@@ -454,7 +521,8 @@ exec_command(const struct job_run *run, const char *log, uint64_t kill_at, bool 
 	    strncmp(run->job->command, "build", 5) == 0 ? "" : "--root . ",
 	    run->job->command);
 	need(chdir(state) == 0);
-	exec_words(run->dir, torture_built("cachex"), words);
+	name_old(words, sizeof(words));
+	exec_words(run->dir, torture_built("cachex"), words, run);
 }
 
 void
@@ -521,10 +589,11 @@ job_start(struct job_run *run, const struct job *job, const char *dir, uint64_t 
 	job_copy("state", "before");
 	snprintf(own, sizeof(own), "%s/log", dir);
 	run->status = child_run(run_in_child, &command);
-	/* 1: what was damaged is lost. */
-	if (run->status > (job->damaged != NULL))
+	/* 3: what was damaged is lost. */
+	if (run->status != 0 && !(run->status == 3 && job->damaged != NULL)) {
 		print_said(dir);
-	need(run->status <= (job->damaged != NULL));
+		need(!"a status of success");
+	}
 	run->steps = end_log(own);
 	job_copy("state", "look");
 	tree_read("look", NULL, &run->after);
@@ -582,6 +651,20 @@ is_left_over(const char *path)
 		"*.lock", "*/.current.*",
 		/* The time of records.jsonl, which tells it from another, is not replayed. */
 		"*.stage1.backup.2"
+	};
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
+		if (fnmatch(patterns[i], path, 0) == 0)
+			return true;
+	return false;
+}
+
+/* What a command that fails removes; it keeps other files for the next run. */
+static bool
+is_rubbish(const char *path)
+{
+	static const char *const patterns[] = {
+		"*.tmp.??????", "*.cachex-*.tmp", "*.part", "*.part.new", "*/.current.*"
 	};
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
@@ -713,6 +796,9 @@ job_check(const struct job_run *run, const char *state, enum job_moment moment)
 	for (size_t i = 0; i < now.n; i++)
 		if (moment != JOB_CUT || !(run->job->flags & JOB_LATE))
 			check_entry(run, state, &now.entries[i]);
+	for (size_t i = 0; i < now.n && moment == JOB_FAILED; i++)
+		if (is_rubbish(now.entries[i].path))
+			wrong(run, state, now.entries[i].path, "is left");
 	for (size_t i = 0; i < now.n; i++)
 		if (now.entries[i].kind == TREE_LINK && !is_temporary(now.entries[i].path))
 			check_link(run, state, &now, &now.entries[i]);
@@ -740,6 +826,22 @@ is_after(const struct job_run *run, const struct tree *now, const char **path)
 		    !is_left_over(*path))
 			return false;
 	return true;
+}
+
+bool
+job_has_message(const struct job_run *run)
+{
+	char path[PATH_MAX], line[500];
+	bool has = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/said", run->dir);
+	file = fopen(path, "r");
+	need(file != NULL);
+	while (!has && fgets(line, sizeof(line), file) != NULL)
+		has = strncmp(line, "cachex: ", 8) == 0 && strchr(line, '\n') != NULL;
+	fclose(file);
+	return has;
 }
 
 void

@@ -37,6 +37,9 @@ struct job_run {
 	const char *dir;      /* absolute */
 	struct tree before, after;
 	uint64_t steps;       /* records of record_io */
+	/* Called in the command's process, last of all; NULL unless set after job_start(). */
+	void (*begin)(void *ctx);
+	void *ctx;
 	int status;           /* of the command */
 };
 
@@ -58,8 +61,12 @@ int job_command(const struct job_run *run, uint64_t kill_at, bool halfway);
 enum job_moment {
 	JOB_KILLED, /* while it ran */
 	JOB_CUT,    /* while it ran, by a loss of power */
+	JOB_FAILED, /* it ended with an error, and has cleaned up */
 	JOB_DONE    /* after it had ended */
 };
+
+/** Does what the command said last, messages and output, have a message? */
+bool job_has_message(const struct job_run *run);
 
 /** What is in the directory @p state may be there when the command was cut off at this
  *  moment. Ends the process if not. */

@@ -167,7 +167,7 @@ kill_job(struct job_run *run, uint64_t *random)
 		status = job_command(run, step, dice % 2 == 0);
 	}
 	/* Killed before, it may have done everything: see JOB_ONCE. */
-	need(status < 2 || status == 128 + SIGKILL || run->job->flags & JOB_ONCE);
+	need(status < 2 || status == run->status || status == 128 + SIGKILL || run->job->flags & JOB_ONCE);
 	torture_count(KILLS, status == 128 + SIGKILL);
 	return status == 128 + SIGKILL;
 }

@@ -16,6 +16,13 @@ torture_jobs = t/torture/jobs.c t/torture/jobs.h t/torture/tree.c t/torture/tree
 torture_writers = t/torture/writers.c t/torture/writers.h
 torture_tools = cachex record_io.la t/bad_producer t/mkdataset t/mkrecords
 
+# ---- fds: descriptors that are closed, taken or few
+
+torture_programs += t/torture/fds
+t_torture_fds_SOURCES = t/torture/fds.c $(torture_jobs)
+t_torture_fds_LDADD = $(torture_ldadd)
+EXTRA_t_torture_fds_DEPENDENCIES = $(torture_tools)
+
 # ---- flips: faults in data.mdb, and all that reads and mends it
 
 torture_programs += t/torture/flips
