@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "filling.h"
 #include "need.h"
 #include "rawdb.h"
@@ -188,6 +191,114 @@ START_TEST(made_anew)
 }
 END_TEST
 
+/* ---- the fill row ------------------------------------------------------------- */
+
+/* Change one number of it, under a right checksum. */
+static void
+set_fill(const char *root, unsigned field, uint64_t number)
+{
+	MDB_val key = { 4, (void *)(uintptr_t)"fill" }, value;
+	unsigned char bytes[80];
+	char dir[4096];
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi dbi;
+
+	snprintf(dir, sizeof(dir), "%s/m", root);
+	env = rawdb_open_env(dir, 0);
+	txn = rawdb_begin(env, 0);
+	dbi = rawdb_table(txn, "meta", 0);
+	rawdb_must(mdb_get(txn, dbi, &key, &value));
+	ck_assert_uint_eq(value.mv_size, sizeof(bytes));
+	memcpy(bytes, value.mv_data, sizeof(bytes));
+	ck_assert_uint_ne(lc__get64(bytes + 8 * (size_t)field), number);
+	lc__set64(bytes + 8 * (size_t)field, number);
+	lc__set64(bytes + 72, lc__hash64_seed(bytes, 72, lc__hash64("fill", 4)));
+	value.mv_data = bytes;
+	rawdb_must(mdb_put(txn, dbi, &key, &value, 0));
+	rawdb_must(mdb_txn_commit(txn));
+	mdb_env_close(env);
+}
+
+static void
+keep_line(void *ctx, const char *line)
+{
+	struct lc__buf *lines = ctx;
+
+	lc__buf_append(lines, line, strlen(line));
+	lc__buf_append(lines, "\n", 1);
+}
+
+static const struct {
+	unsigned field;
+	uint64_t number;
+	const char *line; /* of verify, among others */
+} numbers[] = {
+	{ 0, 2, "fill row: damaged\n" }, /* it is the third one's turn */
+	{ 1, 2, "fill row: finished is 2, found 1\n" },
+	{ 2, 11, "fill row: committed is 11, found 10\n" },
+	{ 3, 8, "fill row: published is 8, found 9\n" },
+	{ 3, 10, "fill row: published is 10, found 9\n" },
+	{ 4, 1000, "fill row: records is 1000, found " },
+	{ 5, 1000, "fill row: length is 1000, found 0\n" },
+	{ 6, 0, "fill row: hash is 0, found " },
+	{ 7, 2, "fill row: ordinal whose turn it is is 2, found 3\n" },
+	{ 8, 0, "fill row: input whose turn it is is 0, found 2\n" },
+};
+
+/* Every number of it follows from other rows: verify compares, recover counts anew. */
+START_TEST(wrong_number)
+{
+	const char *root = run_scratch();
+	struct lc__buf lines = { 0 };
+	const lc_progress progress = { .damage = keep_line, .ctx = &lines };
+	lc_fill before, after;
+	lc_verify_result result;
+	lc_cache *cache;
+
+	make(root);
+	before = filling_state_of(root);
+	set_fill(root, numbers[_i].field, numbers[_i].number);
+	cache = sample_open(root, "m", NULL);
+	assert_status(lc_verify(cache, &progress, &result), LC_CORRUPT);
+	assert_ok(lc_close(cache));
+	lc__buf_append(&lines, "", 1);
+	ck_assert_msg(strstr((const char *)lines.data, numbers[_i].line) != NULL, "%s",
+	    (const char *)lines.data);
+	lc__buf_free(&lines);
+	ck_assert_uint_gt(recover(root).rows, 0);
+	after = filling_state_of(root);
+	assert_same(&after, &before);
+	go_on(root, "in0");
+}
+END_TEST
+
+/* A stream seeks records in chunks: without any there is nowhere to begin. */
+START_TEST(records_in_no_chunk)
+{
+	const char *root = run_scratch();
+	lc_source *source = NULL;
+	lc_cache *cache = sample_open(root, "m", NULL);
+	lc_writer *writer;
+
+	/* The first input's turn never comes to an end. */
+	assert_ok(filling_declare(cache, 2));
+	assert_ok(filling_open(cache, 1, &writer));
+	assert_ok(filling_commit(writer, 0));
+	lc_writer_close(writer);
+	ck_assert_uint_eq(filling_state(cache).published, 0);
+	assert_ok(lc_close(cache));
+	set_fill(root, 4, 7);
+	cache = sample_open(root, "m", NULL);
+	assert_status(lc_source_open_module(cache, NULL, &source), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "the fill row counts 7 records in no published chunk"));
+	assert_ok(lc_close(cache));
+	assert_status(verify(root), LC_CORRUPT);
+	recover(root);
+}
+END_TEST
+
 /* ---- what is lost ---------------------------------------------------------- */
 
 START_TEST(input_lost)
@@ -265,6 +376,8 @@ main(void)
 
 	tcase_set_timeout(tcase, 300);
 	tcase_add_loop_test(tcase, made_anew, 0, sizeof(rows) / sizeof(*rows));
+	tcase_add_loop_test(tcase, wrong_number, 0, sizeof(numbers) / sizeof(*numbers));
+	tcase_add_test(tcase, records_in_no_chunk);
 	tcase_add_loop_test(tcase, input_lost, 0, INPUTS);
 	tcase_add_test(tcase, chunk_lost);
 	tcase_add_test(tcase, record_lost);

@@ -17,6 +17,7 @@ struct check {
 	struct lc__round_input *turns; /* of the inputs; malloc'ed */
 	uint64_t *left;               /* chunks not published, by input; malloc'ed */
 	uint64_t rows;                /* of the table `order` that should be there */
+	enum lc__turn turn;           /* how the order ends */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -172,13 +173,14 @@ check_place(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
 static lc_status
 check_published(struct check *c)
 {
-	struct lc__rounds rounds = { 0 };
+	struct lc__rounds *rounds = &c->found.rounds;
 	uint64_t ordinal = 0;
 	uint32_t input = 0;
 	bool missing = false, lost = false;
 
-	while (!missing && lc__rounds_next(&rounds, (uint32_t)c->fill.inputs,
-	    turn_of, c, &input, &ordinal) == LC__TURN_CHUNK) {
+	while (!missing && (c->turn = lc__rounds_next(rounds,
+	    (uint32_t)c->fill.inputs, turn_of, c, &input, &ordinal)) ==
+	    LC__TURN_CHUNK) {
 		return_if_error(is_lost(c, input, ordinal, &lost));
 		if (!lost)
 			return_if_error(check_place(c, input, ordinal, &missing));
@@ -278,6 +280,13 @@ check_filled(struct check *c)
 	compare(c, "records", c->fill.records, c->found.records);
 	compare(c, "length", c->fill.length, c->found.length);
 	compare(c, "hash", c->fill.prefix_hash, c->found.prefix_hash);
+	/* At the end of all inputs nobody's turn comes any more. */
+	if (c->turn == LC__TURN_WAIT) {
+		compare(c, "ordinal whose turn it is", c->fill.rounds.round,
+		    c->found.rounds.round);
+		compare(c, "input whose turn it is", c->fill.rounds.input,
+		    c->found.rounds.input);
+	}
 	return check_counts(c);
 }
 
