@@ -145,23 +145,16 @@ remove_salvaged(const char *root)
 	}
 }
 
-/* Every row is whole and says by its checksum, or by its header, which one it is: all
- * records are found again, and nobody is given one for another. */
 static void
-suffer_exchange(void *ctx)
+exchange_rows_of_table(const struct exchange *x)
 {
-	const struct exchange *x = ctx;
-	const struct victim *v = x->victim;
-	const uint64_t whole = x->tally->whole, refused = x->tally->refused;
 	const bool meta = strcmp(x->a->table, "meta") == 0;
-	lc_salvage_result result;
 	char dir[4200];
 	MDB_env *env;
 	MDB_txn *txn;
 	MDB_dbi dbi;
 
-	alarm(120);
-	victim_write(x->root, v->bytes, v->size);
+	victim_write(x->root, x->victim->bytes, x->victim->size);
 	snprintf(dir, sizeof(dir), "%s/m", x->root);
 	env = rawdb_open_env(dir, MDB_NOLOCK);
 	txn = rawdb_begin(env, 0);
@@ -170,11 +163,56 @@ suffer_exchange(void *ctx)
 	put_row(txn, dbi, x, x->b, x->a);
 	rawdb_must(mdb_txn_commit(txn));
 	mdb_env_close(env);
+}
+
+/* Two tables get each other's names. LMDB does not write the records of tables. */
+static void
+exchange_tables(const struct exchange *x)
+{
+	const struct victim *v = x->victim;
+	unsigned char *bytes = malloc(v->size);
+
+	need(bytes != NULL && x->a->value_size == x->b->value_size);
+	memcpy(bytes, v->bytes, v->size);
+	memcpy(bytes + x->a->value, v->bytes + x->b->value, x->a->value_size);
+	memcpy(bytes + x->b->value, v->bytes + x->a->value, x->a->value_size);
+	victim_write(x->root, bytes, v->size);
+	free(bytes);
+}
+
+static bool
+is_named(const struct victim *v, const struct victim_row *row, const char *name)
+{
+	return row->key_size == strlen(name) &&
+	    memcmp(v->bytes + row->key, name, row->key_size) == 0;
+}
+
+/* Every row is whole and says by its checksum, or by its header, which one it is: all
+ * records are found again, and nobody is given one for another. */
+static void
+suffer_exchange(void *ctx)
+{
+	const struct exchange *x = ctx;
+	const struct victim *v = x->victim;
+	const uint64_t whole = x->tally->whole, refused = x->tally->refused;
+	bool may_refuse = false;
+	lc_salvage_result result;
+
+	alarm(120);
+	if (strcmp(x->a->table, "main") == 0) {
+		exchange_tables(x);
+		/* The keys are of another kind: LMDB cannot look for them. */
+		may_refuse = is_named(v, x->a, "meta") || is_named(v, x->b, "meta") ||
+		    is_named(v, x->a, "schema") || is_named(v, x->b, "schema");
+	} else {
+		exchange_rows_of_table(x);
+	}
 	need_ok(victim_salvage(v, x->root, false, &result));
 	need(result.records == v->nlive && result.undecided == 0);
 	remove_salvaged(x->root);
 	victim_round(v, x->root, false, x->tally);
-	need(x->tally->whole == whole + 1 && x->tally->refused == refused);
+	need(x->tally->whole == whole + 1 ||
+	    (may_refuse && x->tally->refused == refused + 1));
 }
 
 static void
@@ -200,8 +238,8 @@ START_TEST(exchanged)
 	for (size_t i = 0; i < v.nrows; i++)
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(v.rows[i].table, v.rows[k].table) == 0 &&
-			    strcmp(v.rows[i].table, "main") != 0 &&
 			    (strcmp(v.rows[i].table, "schema") == 0 ||
+			    strcmp(v.rows[i].table, "main") == 0 ||
 			    run_random(&random) % one_in == 0))
 				exchange_rows(&v, root, &v.rows[i], &v.rows[k], tally);
 	print_tally("exchanged rows", tally);

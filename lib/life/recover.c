@@ -73,6 +73,7 @@ recover(struct lc__recovery *r, enum lc__mended module)
 	tell_module(r, module);
 	return_if_error(lc__recovery_put_back_meta(r));
 	return_if_error(lc__recovery_read_state(r));
+	return_if_error(lc__recovery_put_back_tables(r));
 	return_if_error(lc__recovery_put_back_values(r));
 	return_if_error(lc__recovery_make_up_state(r));
 	return_if_error(lc__recovery_put_back_rows(r));

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/inputs.h"
 #include "store/meta.h"
+#include "store/published.h"
 #include "life/recover_inputs.h"
 
 /* ---- rows of a table ------------------------------------------------------ */
@@ -128,6 +130,133 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 	else
 		lc__recovery_tell(r, "%s under the key %llu: dropped, it is not known "
 		    "which one it is", what, (unsigned long long)row->key);
+}
+
+/* ---- tables in the place of others ------------------------------------------- */
+
+/* The tables whose keys look alike. */
+static const enum lc__table alike[] = {
+	LC__CHUNK, LC__LEDGER, LC__INDEX, LC__INPUT, LC__ORDER
+};
+#define ALIKE (sizeof(alike) / sizeof(*alike))
+
+/* Can a row be one of a table? Its header or its checksum says so. */
+static bool
+is_of(enum lc__table table, const struct row *row)
+{
+	const unsigned char *data = row->value.data;
+	const size_t size = row->value.size;
+	struct lc__ledger_row ledger;
+	struct lc__order_row order;
+	struct lc__input_row input;
+	uint64_t id;
+
+	switch (table) {
+	case LC__CHUNK:
+		return lc__chunk_says(data, size, &id);
+	case LC__INDEX:
+		return lc__run_says(data, size, &id);
+	case LC__LEDGER:
+		return lc__ledger_decode(data, size, row->key, &ledger);
+	case LC__ORDER:
+		return lc__order_decode(data, size, row->key, &order);
+	default:
+		return row->key <= UINT32_MAX && lc__input_decode(data, size,
+		    (uint32_t)row->key, &input);
+	}
+}
+
+static bool
+has_any_of(enum lc__table table, const struct rows *rows)
+{
+	for (uint64_t i = 0; i < rows->n; i++)
+		if (is_of(table, &rows->rows[i]))
+			return true;
+	return false;
+}
+
+/* The table that rows belong to: another one than they are in if some are of that one,
+ * and none of any other. */
+static size_t
+find_table(const struct rows *rows, size_t in)
+{
+	size_t found = in;
+
+	if (has_any_of(alike[in], rows))
+		return in;
+	for (size_t t = 0; t < ALIKE; t++) {
+		if (t == in || !has_any_of(alike[t], rows))
+			continue;
+		if (found != in)
+			return in;
+		found = t;
+	}
+	return found;
+}
+
+/* Do rows move, and no table gets those of two? */
+static bool
+is_exchange(const struct rows tables[ALIKE], const size_t to[ALIKE])
+{
+	bool taken[ALIKE] = { false }, moves = false;
+
+	for (size_t t = 0; t < ALIKE; t++) {
+		if (tables[t].n == 0)
+			continue;
+		if (taken[to[t]])
+			return false;
+		taken[to[t]] = true;
+		moves |= to[t] != t;
+	}
+	return moves;
+}
+
+static lc_status
+exchange_tables(struct lc__recovery *r, const struct rows tables[ALIKE],
+    const size_t to[ALIKE])
+{
+	static const char *const names[ALIKE] = {
+		"chunk", "ledger", "index", "input", "order"
+	};
+	struct lc__txn *txn = r->change->snapshot.txn;
+	unsigned char *bytes;
+
+	for (size_t t = 0; t < ALIKE; t++)
+		if (to[t] != t)
+			return_if_error(lc__txn_clear(txn, alike[t]));
+	for (size_t t = 0; t < ALIKE; t++) {
+		if (to[t] == t)
+			continue;
+		r->result.rows++;
+		lc__recovery_tell(r, "table %s: holds the rows of the table %s",
+		    names[t], names[to[t]]);
+		for (uint64_t i = 0; i < tables[t].n; i++) {
+			const struct row *row = &tables[t].rows[i];
+
+			return_if_error(lc__txn_insert(txn, alike[to[t]], row->key,
+			    row->value.size, &bytes));
+			memcpy(bytes, row->value.data, row->value.size);
+		}
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__recovery_put_back_tables(struct lc__recovery *r)
+{
+	struct rows tables[ALIKE] = { { .rows = NULL } };
+	size_t to[ALIKE];
+	lc_status status = LC_OK;
+
+	for (size_t t = 0; t < ALIKE && status == LC_OK; t++) {
+		status = list_rows(r, alike[t], &tables[t]);
+		to[t] = find_table(&tables[t], t);
+	}
+	if (status == LC_OK && is_exchange(tables, to))
+		status = exchange_tables(r, tables, to);
+	for (size_t t = 0; t < ALIKE; t++)
+		free(tables[t].rows);
+	return status;
 }
 
 /* ---- which row is it, by its checksum --------------------------------------- */

@@ -13,6 +13,9 @@
 /** Rows of meta; those that nobody knows go. */
 LC_CHECKED lc_status lc__recovery_put_back_meta(struct lc__recovery *r);
 
+/** Tables that hold each other's rows, as these say themselves. */
+LC_CHECKED lc_status lc__recovery_put_back_tables(struct lc__recovery *r);
+
 /** Chunks and index runs, whose headers say their ids. With state_lost, or a state that
  *  was read. A chunk without a header keeps its key only if that may have been given
  *  out. */

@@ -50,8 +50,8 @@ change_row(const struct victim *v, unsigned char *bytes, uint64_t *random)
 }
 
 /* Two rows of a table get each other's values: those on overflow pages by the numbers
- * of their pages, others by their bytes if they are as long. Not those of LMDB's main
- * table. */
+ * of their pages, others by their bytes if they are as long. In LMDB's main table, two
+ * tables get each other's names. */
 static void
 exchange_rows(const struct victim *v, unsigned char *bytes, uint64_t *random)
 {
@@ -65,8 +65,7 @@ exchange_rows(const struct victim *v, unsigned char *bytes, uint64_t *random)
 		size_t size = a->value_size;
 		unsigned char kept[PAGE];
 
-		if (a == b || strcmp(a->table, b->table) != 0 ||
-		    strcmp(a->table, "main") == 0 || a_big != b_big ||
+		if (a == b || strcmp(a->table, b->table) != 0 || a_big != b_big ||
 		    (!a_big && a->value_size != b->value_size))
 			continue;
 		if (a_big) {
