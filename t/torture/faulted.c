@@ -116,6 +116,7 @@ const struct faulted_command faulted_commands[] = {
 	{ "warehouse-csv", "warehouse", "warehouse report wh --csv x", NULL, 0 },
 	{ "warehouse-sqlite", "warehouse", "warehouse report wh --sqlite x.db", NULL,
 	    FAULTED_ORDER },
+	{ "warehouse-parquet", "warehouse", "warehouse report wh --parquet x", NULL, 0 },
 	{ "buckets", "labelled", "buckets set/a/images/f1.png set/a/images/f0.png", NULL, 0 },
 	{ "view", "warehouse", "view wh -o x.png", NULL, FAULTED_TIMES | FAULTED_MANY },
 	{ "view-tensor", "some m", "view m a -o x.png", NULL, FAULTED_TIMES },
