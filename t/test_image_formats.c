@@ -292,6 +292,17 @@ START_TEST(tiff_pages)
 }
 END_TEST
 
+/* A directory without fields makes libtiff complain of memory, which is not lacking. */
+START_TEST(tiff_without_directory)
+{
+	struct lc__buf file = { .data = (unsigned char *)"II*\0\5\0\0\0", .size = 8 };
+
+	if (lc__image_formats[LC__IMAGE_TIFF].built)
+		check_refused(&file, NULL, LC_CORRUPT, "x: TIFF: Failed to allocate memory for "
+		    "to read TIFF directory (0 elements of 12 bytes each)");
+}
+END_TEST
+
 START_TEST(tiff_refused)
 {
 	static const struct {
@@ -578,6 +589,7 @@ main(void)
 	tcase_add_loop_test(tc, tiff_orientation, 1, 9);
 	tcase_add_test(tc, tiff_of_jpeg);
 	tcase_add_test(tc, tiff_pages);
+	tcase_add_test(tc, tiff_without_directory);
 	tcase_add_test(tc, tiff_refused);
 	tcase_add_test(tc, tiff_limits);
 	tcase_add_loop_test(tc, changed_tiff, 0, TIFF_ROWS);

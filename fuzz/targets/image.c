@@ -52,6 +52,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_require(tensor.nbytes <= (uint64_t)MAX_PIXELS * 4 * 4);
 		fuzz_touch_tensor(&tensor);
 		lc_tensor_free(&tensor);
+	} else {
+		/* A file that is taken for a lack of memory would end a whole build. */
+		fuzz_require(lc_last_error()->status != LC_NO_MEMORY);
 	}
 	if (choice & 8)
 		transform(choice, file, left);

@@ -130,14 +130,19 @@ on_warning(TIFF *tiff, void *context, const char *module, const char *format,
 	return on_error(tiff, context, module, format, arguments);
 }
 
-/* What libtiff's text says of memory is the only word of it. */
+/* That memory is lacking only libtiff's text says, in several ways; other texts say that
+ * the file wants more than most_memory(), more than its own size can fill, or nothing. */
 static lc_status
 failure(const struct reader *reader)
 {
-	const bool memory = strcasestr(reader->text, "out of memory") != NULL ||
-	    strcasestr(reader->text, "no space") != NULL ||
-	    strcasestr(reader->text, "failed to allocate") != NULL;
+	static const char *const words[] = { "memory", "no space", "malloc", "insertion in" };
+	static const char *const others[] = { "is beyond the", "than filesize", "(0 elements" };
+	bool memory = false;
 
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		memory |= strcasestr(reader->text, words[i]) != NULL;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		memory &= strstr(reader->text, others[i]) == NULL;
 	if (memory)
 		return lc__error(LC_NO_MEMORY, 0, "TIFF: out of memory");
 	return lc__error(LC_CORRUPT, 0, "TIFF: %s", reader->failed ? reader->text :

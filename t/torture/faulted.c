@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
 #include "faulted.h"
 
 #include <dirent.h>
@@ -77,6 +79,11 @@ const struct faulted_command faulted_commands[] = {
 	    "import n d -j 1", NULL, FAULTED_TIMES },
 	{ "import-jpeg", "mkdir d; \"$T/mkdataset\" image d/p.jpg 20 10 1",
 	    "import n d -j 2", NULL, FAULTED_TIMES },
+#ifdef HAVE_LIBTIFF
+	{ "import-tiff", "mkdir d; base64 -d >d/t.tif <<END\n"
+	    "SUkqAAgAAAAKAAABBAABAAAAAgAAAAEBBAABAAAAAQAAAAIBAwADAAAAhgAAAAMBAwABAAAAAQAAAAYBAwABAAAAAgAAABEBBAABAAAAjAAAABUBAwABAAAAAwAAABYBBAABAAAAAQAAABcBBAABAAAABgAAABwBAwABAAAAAQAAAAAAAAAIAAgACAABAgMEBQY=\n"
+	    "END\n", "import n d -j 1", NULL, FAULTED_TIMES },
+#endif
 	{ "import-npz", "plain m; cachex export -q m x.npz", "import n x.npz", NULL, FAULTED_TIMES | FAULTED_ARCHIVE },
 	{ "import-safetensors", "plain m; cachex export -q m x.safetensors",
 	    "import n x.safetensors", NULL, FAULTED_TIMES },
