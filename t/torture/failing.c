@@ -24,8 +24,9 @@ void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t unit, size_t size);
 
 static bool
-fails(size_t size)
+fails(size_t size, const void *caller)
 {
+	Dl_info by;
 	uint64_t now;
 
 	if (state == NULL)
@@ -33,8 +34,11 @@ fails(size_t size)
 	now = atomic_fetch_add(&state->points, 1) + 1;
 	if (state->at == 0 || now < state->at || (now > state->at && !state->and_on))
 		return false;
-	if (atomic_fetch_add(&state->hits, 1) == 0)
+	if (atomic_fetch_add(&state->hits, 1) == 0) {
 		state->size = size;
+		state->by_archive = dladdr(caller, &by) != 0 && by.dli_fname != NULL &&
+		    strstr(by.dli_fname, "libarchive") != NULL;
+	}
 	if (getenv("FAULT_ABORT") != NULL)
 		abort();
 	errno = ENOMEM;
@@ -68,19 +72,19 @@ sigaction(int number, const struct sigaction *action, struct sigaction *old)
 void *
 malloc(size_t size)
 {
-	return fails(size) ? NULL : __libc_malloc(size);
+	return fails(size, __builtin_return_address(0)) ? NULL : __libc_malloc(size);
 }
 
 void *
 calloc(size_t n, size_t size)
 {
-	return fails(n * size) ? NULL : __libc_calloc(n, size);
+	return fails(n * size, __builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
 }
 
 void *
 realloc(void *old, size_t size)
 {
-	return fails(size) ? NULL : __libc_realloc(old, size);
+	return fails(size, __builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
 }
 
 void *
@@ -98,7 +102,7 @@ reallocarray(void *old, size_t n, size_t size)
 void *
 memalign(size_t unit, size_t size)
 {
-	return fails(size) ? NULL : __libc_memalign(unit, size);
+	return fails(size, __builtin_return_address(0)) ? NULL : __libc_memalign(unit, size);
 }
 
 void *

@@ -17,6 +17,7 @@ struct failing {
 	_Atomic uint64_t points;  /* allocations so far */
 	_Atomic uint64_t hits;    /* that have failed */
 	size_t size;              /* of the first one that did */
+	bool by_archive;          /* libarchive itself asked for that one */
 };
 
 #endif

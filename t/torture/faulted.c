@@ -664,7 +664,8 @@ run_once(struct round *r, const struct faulted_fault *fault, struct faulted_run 
 
 /* libarchive ends the process where it has no memory for a name, by exit(), or by SIGSEGV
  * where it has none for an entry of a zip file: nobody can keep it from that, and what is
- * left then is what a kill leaves. */
+ * left then is what a kill leaves. Only where an allocation that fails is its own: the
+ * one that does, or one of all after it. */
 static bool
 ended_by_libarchive(const struct round *r, const struct faulted_run *run)
 {
@@ -689,7 +690,8 @@ try_fault(struct round *r, const struct faulted_fault *fault)
 	if (run.fault[0] == '\0')
 		return;
 	torture_count(1, 1);
-	if (r->engine->memory && (r->command->flags & FAULTED_ARCHIVE) &&
+	if ((run.by_archive || fault->and_on) && r->engine->memory &&
+	    (r->command->flags & FAULTED_ARCHIVE) &&
 	    ended_by_libarchive(r, &run))
 		return;
 	if (run.status == -1 || run.status >= 128) {

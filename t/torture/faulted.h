@@ -31,6 +31,7 @@ extern const struct faulted_command faulted_commands[];
 struct faulted_run {
 	int status;          /* exit status, 128 + signal, -1: hangs */
 	uint64_t points;     /* at which something could fail */
+	bool by_archive;     /* an allocation of libarchive's own */
 	char fault[160];     /* what failed, for people; empty if nothing did */
 };
 
