@@ -339,6 +339,9 @@ check_options(int argc)
 {
 	char why[OPT_TEXT_ROOM];
 
+	/* The list may be called @FILE, as where other commands take operands or a list. */
+	if (ids != NULL && ids[0] == '@')
+		ids++;
 	if (ids == NULL && from.count == 0)
 		return report_usage("--ids or --from says what to make");
 	if (ids != NULL && from.count > 0)

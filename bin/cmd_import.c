@@ -29,6 +29,7 @@ static uint64_t max_pixels = LC__IMAGE_MAX_PIXELS;
 static const char *files_from;
 static int null;
 static int skip_existing;
+static struct opt_list skip_keys;
 static int strict;
 static int keep_going;
 static uint64_t threads = 0;
@@ -69,6 +70,9 @@ static struct opt options[] = {
 	    .help = "read paths from FILE too, one a line; - is standard input" },
 	{ "z0", "null", OPT_FLAG, &null,
 	    .help = "lists of paths end their items with a NUL byte" },
+	{ "", "skip-key", OPT_LIST, &skip_keys, .value = "KEY",
+	    .help = "leave out this record of a container, as a count of an LMDB "
+	    "environment" },
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
 	{ "", "strict", OPT_FLAG, &strict,
@@ -285,7 +289,8 @@ static int
 run(int argc, char **argv)
 {
 	struct importing import = { .module = argv[0],
-	    .strict = strict, .keep_going = keep_going, .dry_run = dry_run };
+	    .strict = strict, .keep_going = keep_going, .dry_run = dry_run,
+	    .skip_keys = &skip_keys };
 	struct operands operands = { 0 };
 	int status = check_options(argc - 1);
 

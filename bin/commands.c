@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of commands, and finding one in it. */
 #include <string.h>
+#include <strings.h>
 
 #include "command.h"
 #include "report.h"
@@ -56,11 +57,43 @@ command_in(const struct command *const *list, const char *word)
 	return NULL;
 }
 
-/* The nearest word of a list, in a suggest of the caller's. */
+/* Words of other programs for what a command here does. */
+static const struct {
+	const char *word;
+	const char *command;
+} synonyms[] = {
+	{ "add", "put" }, { "cat", "get" }, { "check", "verify" }, { "cp", "copy" },
+	{ "del", "rm" }, { "delete", "rm" }, { "destroy", "drop" }, { "df", "stat" },
+	{ "diff", "compare" }, { "dir", "ls" }, { "du", "stat" }, { "exists", "has" },
+	{ "fsck", "verify" }, { "info", "stat" },
+	{ "join", "merge" }, { "list", "ls" }, { "man", "help" }, { "move", "rename" },
+	{ "mv", "rename" }, { "remove", "rm" }, { "repair", "recover" },
+	{ "restore", "load" }, { "rmdir", "drop" }, { "save", "backup" },
+	{ "show", "stat" }, { "stats", "stat" },
+	{ "store", "put" }, { "tail", "follow" }, { "truncate", "clear" },
+	{ "vacuum", "compact" }, { "watch", "follow" }
+};
+
+/* The command that another program calls so, where this list has it. */
+static const char *
+synonym(const struct command *const *list, const char *word)
+{
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (strcasecmp(synonyms[i].word, word) == 0 &&
+		    command_in(list, synonyms[i].command) != NULL)
+			return synonyms[i].command;
+	return NULL;
+}
+
+/* What a word of a list was meant, in a suggest of the caller's. */
 static const char *
 nearest(struct suggest *suggest, const struct command *const *list,
     const char *word)
 {
+	const char *meant = synonym(list, word);
+
+	if (meant != NULL)
+		return meant;
 	suggest_start(suggest, word);
 	for (; *list != NULL; list++)
 		suggest_word(suggest, command_word(*list));

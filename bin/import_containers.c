@@ -103,12 +103,27 @@ store_record(struct importing *import, struct taken *taken, size_t number, void 
 	return result;
 }
 
+static bool
+is_left_out(const struct importing *import, lc_id id)
+{
+	for (size_t i = 0; i < import->skip_keys->count; i++)
+		if (strlen(import->skip_keys->items[i]) == id.size &&
+		    memcmp(import->skip_keys->items[i], id.data, id.size) == 0)
+			return true;
+	return false;
+}
+
 static int
 take_record(struct importing *import, struct taken *taken, size_t number, void *file,
     lc_id id)
 {
-	lc_status status = check_id(taken->containers->items[number].path, id);
+	lc_status status;
 
+	if (is_left_out(import, id)) {
+		import->skipped++;
+		return EXIT_DONE;
+	}
+	status = check_id(taken->containers->items[number].path, id);
 	if (status == LC_OK && !importing_passes(import, id))
 		return store_record(import, taken, number, file, id);
 	if (status == LC_OK)

@@ -4,6 +4,7 @@
 #define BIN_IMPORTING_H
 
 #include "exchange/incoming.h"
+#include "opt.h"
 
 struct importing {
 	const char *module;
@@ -11,6 +12,7 @@ struct importing {
 	bool strict;              /* stop at the first bad file or record */
 	bool keep_going;          /* go on after files that cannot be read */
 	bool dry_run;             /* store nothing */
+	const struct opt_list *skip_keys; /* records of containers that are left out */
 	lc_cache *cache;          /* NULL until the first good record comes */
 	lc_cache *there;          /* the module as it stands, to look into; NULL if it
 	                             does not exist or nothing is passed over */

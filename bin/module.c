@@ -7,6 +7,7 @@
 
 #include "report.h"
 #include "settings.h"
+#include "suggest.h"
 
 /* The library's unusual events, on any thread; -q silences them. */
 static void
@@ -45,16 +46,36 @@ open_with(const char *root, const char *module_id, unsigned flags, lc_cache **ou
 	return lc_open(root, module_id, &options, out);
 }
 
+static int
+offer_module(void *suggest, const char *module_id)
+{
+	suggest_word(suggest, module_id);
+	return 0;
+}
+
+static int
+no_module(const char *root, const char *module_id)
+{
+	struct suggest suggest;
+
+	suggest_start(&suggest, module_id);
+	if (lc_modules(root, offer_module, &suggest) == LC_OK &&
+	    suggest_best(&suggest) != NULL)
+		report_error("there is no module %s in %s; did you mean %s?", module_id,
+		    root, suggest_best(&suggest));
+	else
+		report_error("there is no module %s in %s", module_id, root);
+	return EXIT_NO;
+}
+
 int
 module_open_in(const char *root, const char *module_id, unsigned flags,
     lc_cache **out)
 {
 	const lc_status status = open_with(root, module_id, flags, out);
 
-	if (status == LC_NOT_FOUND && !(flags & LC_CREATE)) {
-		report_error("there is no module %s in %s", module_id, root);
-		return EXIT_NO;
-	}
+	if (status == LC_NOT_FOUND && !(flags & LC_CREATE))
+		return no_module(root, module_id);
 	/* Where a module was to be made, its root cannot be. */
 	if (status == LC_NOT_FOUND)
 		return report_file(status);

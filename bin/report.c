@@ -212,8 +212,11 @@ report_finish(int status)
 	errno = output_errno;
 	if (!report_output_failed() && fflush(stdout) == 0)
 		return status;
+	/* Why an earlier write failed may be forgotten: what is left fails for the same. */
+	if (output_errno == 0 && (errno != 0 || fflush(stdout) != 0))
+		output_errno = errno;
 	if (output_errno == 0)
-		output_errno = errno ? errno : EIO;
+		output_errno = EIO;
 	if (!reported)
 		report_error("standard output: %s", strerror(output_errno));
 	reported = true;

@@ -139,6 +139,8 @@ name_source(struct source *source, const char *pattern)
 	return EXIT_DATA;
 }
 
+#define MOST_SAME 10 /* files with the cache_id of another that are named */
+
 static int
 by_id(const void *a, const void *b)
 {
@@ -155,7 +157,7 @@ check_duplicates(const struct sources *sources)
 {
 	const struct source **sorted = calloc(sources->count + 1,
 	    sizeof(const struct source *));
-	int status = EXIT_DONE;
+	size_t same = 0;
 
 	if (sorted == NULL)
 		return no_memory();
@@ -165,13 +167,18 @@ check_duplicates(const struct sources *sources)
 	for (size_t i = 1; i < sources->count; i++) {
 		if (strcmp(sorted[i]->id, sorted[i - 1]->id) != 0)
 			continue;
-		report_error("%s: same cache_id %s as %s; --id makes others",
+		if (++same > MOST_SAME)
+			continue;
+		report_error("%s: same cache_id %s as %s",
 		    sorted[i]->path, lc__quote_id(sorted[i]->id,
 		    sorted[i]->id_size), sorted[i - 1]->path);
-		status = EXIT_DATA;
 	}
 	free(sorted);
-	return status;
+	if (same > 0)
+		report_error("%zu %s a cache_id that another one has%s; --id '{path}' makes "
+		    "it of the whole path", same, same == 1 ? "file has" : "files have",
+		    same > MOST_SAME ? ", of which ten are named" : "");
+	return same > 0 ? EXIT_DATA : EXIT_DONE;
 }
 
 int

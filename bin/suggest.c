@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "suggest.h"
 
+#include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define LONGEST 63 /* longer words are never suggested */
 
@@ -13,6 +16,13 @@ least(unsigned a, unsigned b, unsigned c)
 	const unsigned ab = a < b ? a : b;
 
 	return ab < c ? ab : c;
+}
+
+/* A capital letter is the same letter. */
+static bool
+same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Insertions, deletions, replacements and swaps of neighbours from a to b. */
@@ -30,9 +40,9 @@ distance(const char *a, const char *b)
 		row[0] = i;
 		for (unsigned j = 1; j <= m; j++) {
 			row[j] = least(above[j] + 1, row[j - 1] + 1,
-			    above[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
+			    above[j - 1] + !same(a[i - 1], b[j - 1]));
+			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
+			    same(a[i - 2], b[j - 1]) && before[j - 2] + 1 < row[j])
 				row[j] = before[j - 2] + 1;
 		}
 		before = above;
@@ -60,7 +70,7 @@ suggest_word(struct suggest *suggest, const char *word)
 	d = distance(suggest->typed, word);
 	/* The beginning of a word is as good as one slip. */
 	if (d > 1 && strlen(suggest->typed) > 1 &&
-	    strncmp(word, suggest->typed, strlen(suggest->typed)) == 0)
+	    strncasecmp(word, suggest->typed, strlen(suggest->typed)) == 0)
 		d = 1;
 	if (d < suggest->distance) {
 		suggest->distance = d;

@@ -109,6 +109,11 @@ else
 	skip "CMake" "no cmake"
 fi
 
+# A page of section 3 has the names of its functions.
+man3=$(dirname "$(find "$dest" -name lmdbcache.3)")
+is "a page for every function" \
+    "$(for name in $(cat declared); do [ -s "$man3/$name.3" ] || echo "$name"; done)" ""
+
 holds "make uninstall" in_build uninstall DESTDIR="$dest"
 is "nothing is left behind" "$(find "$dest" ! -type d)" ""
 finish

@@ -95,7 +95,8 @@ refuse "a lone closing brace" 2 "cachex: import: --id: a lone } (a brace itself 
 mkdir -p twice/1 twice/2
 npy twice/1/same.npy new; npy twice/2/same.npy newer; npy twice/1/b.npy new
 refuse "duplicates" 3 \
-	"cachex: import: twice/2/same.npy: same cache_id 'same' as twice/1/same.npy; --id makes others" \
+	"cachex: import: twice/2/same.npy: same cache_id 'same' as twice/1/same.npy
+cachex: import: 1 file has a cache_id that another one has; --id '{path}' makes it of the whole path" \
 	cachex import m twice
 is "nothing was stored" "$(cachex get m b --format raw)" bee
 check "another pattern" 0 cachex import twice twice --id '{path}'
