@@ -77,6 +77,12 @@ write_note(uint64_t sample, const struct lc__observation *seen, bool boxed, char
 		    seen->origin.original_width, seen->origin.original_height);
 }
 
+static const char *
+class_name(const void *warehouse, int64_t class_id)
+{
+	return lc_warehouse_class(warehouse, class_id);
+}
+
 /* ---- cells ---------------------------------------------------------------------- */
 
 /* An image, or else a small heat map. */
@@ -229,6 +235,9 @@ make_sheet(struct making *making, const char *path, uint64_t columns, uint32_t c
 	    cell, &making->sheet);
 	if (status != LC_OK)
 		return report_argument(status);
+	if (making->samples->warehouse != NULL)
+		making->sheet.names = (struct lc__class_names){ class_name,
+			making->samples->warehouse };
 	jw_text(making->json, "kind", "sheet");
 	jw_text(making->json, "source", path);
 	jw_count(making->json, "samples", making->samples->count);

@@ -1362,6 +1362,7 @@ typedef struct lc_warehouse_info {
 	lc_dtype boxes_dtype;     /**< of boxes and mask */
 	int sources_seen;         /**< 1 if the sources were compared, 0 if they are not here
 	                               or were not to be looked at */
+	uint64_t classes;         /**< names of classes; 0 if they are not known */
 } lc_warehouse_info;
 
 /** Samples of one size; those of a series follow each other. */
@@ -1405,6 +1406,12 @@ LC_API const lc_warehouse_info *lc_warehouse_info_of(const lc_warehouse *warehou
 /** Series @p s. LC_NOT_FOUND if there are not so many. */
 LC_API LC_CHECKED lc_status lc_warehouse_series(const lc_warehouse *warehouse,
     uint32_t s, lc_series_info *out);
+
+/**
+ * The name of a class, which the manifest has of the dataset; NULL if it has none, or the
+ * id is none. Valid until lc_warehouse_close(). Ids below info->classes may have names.
+ */
+LC_API const char *lc_warehouse_class(const lc_warehouse *warehouse, int64_t class_id);
 
 /**
  * Sample @p i of all series, without a copy: image [channels, height, width] with

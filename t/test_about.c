@@ -18,7 +18,7 @@ static const char text[] =
     "\"/srv/\xc3\xb6 \\\"x\\\"\",\"sources_sha256\":\"" B64 "\",\"rejected_sha256\":"
     "\"" C64 "\",\"series\":[{\"path\":\"\",\"width\":640,\"height\":480,"
     "\"samples\":9223372036854775800},{\"path\":\"832x1216\",\"width\":832,"
-    "\"height\":1216,\"samples\":0}]}";
+    "\"height\":1216,\"samples\":0}],\"classes\":[\"c\\\"at\",null,\"\xc3\xb6\"]}";
 
 START_TEST(round_trip)
 {
@@ -37,6 +37,10 @@ START_TEST(round_trip)
 	ck_assert_uint_eq(about.series[0].height, 480);
 	ck_assert_uint_eq(about.series[0].samples, 9223372036854775800u);
 	ck_assert_str_eq(about.series[1].path, "832x1216");
+	ck_assert_uint_eq(about.n_classes, 3);
+	ck_assert_str_eq(about.classes[0], "c\"at");
+	ck_assert_ptr_null(about.classes[1]);
+	ck_assert_str_eq(about.classes[2], "\xc3\xb6");
 	assert_ok(lc__warehouse_about_format(&about, &out));
 	lc__buf_append(&out, "", 1);
 	ck_assert_str_eq((const char *)out.data, text);

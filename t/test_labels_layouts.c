@@ -427,7 +427,7 @@ static const struct {
 	  "  <pose>Left</pose><truncated>1</truncated><score>0.5</score><id>007</id>\n"
 	  "  <difficult>0</difficult>" BOX "\n  <part><name>head</name>" BOX "</part>\n"
 	  " </object>\n</annotation>\n",
-	  "JPEGImages/a.jpg [10 0 20.5 50] {\"folder\":\"VOC2007\",\"source\":"
+	  "JPEGImages/a.jpg [10 0 20.5 50 #2] {\"folder\":\"VOC2007\",\"source\":"
 	  "{\"database\":\"The <VOC> \xc3\xa4\"},\"size\":{\"depth\":3},\"segmented\":0,"
 	  "\"labels\":[{\"name\":\"7\",\"pose\":\"Left\",\"truncated\":1,\"score\":"
 	  "\"0.5\",\"id\":\"007\",\"difficult\":0}]}" },
@@ -436,6 +436,9 @@ static const struct {
 	  BOX "</object></annotation>",
 	  "JPEGImages/a.jpg [10 0 20.5 50 #1] [10 0 20.5 50] {\"x\":[1,2],\"y\":\"\","
 	  "\"labels\":[{\"name\":\"dog\",\"a\":{\"b\":[1,2]}},{}]}" },
+	{ "<annotation><filename>a.jpg</filename><object><name>bird</name>" BOX
+	  "</object></annotation>", "unknown_class: Annotations/a.xml: label 1: 'bird' is not "
+	  "among the 3 names of classes" },
 	/* Counted from 0, as some do. */
 	{ "<annotation><filename>a.jpg</filename><object><bndbox><ymax>51</ymax><xmin>0"
 	  "</xmin><ymin>0</ymin><xmax>101</xmax></bndbox></object></annotation>",
@@ -496,7 +499,7 @@ static const struct {
 START_TEST(voc_annotations)
 {
 	const struct label_file files[] = { { "JPEGImages", NULL },
-		{ "labels.txt", "cat\ndog" }, { "Annotations/a.xml",
+		{ "labels.txt", "cat\ndog\n7" }, { "Annotations/a.xml",
 		annotations[_i].xml }, { 0 } };
 	char *text = only_label(label_root(files), LC__LAYOUT_AUTO,
 	    "Annotations/a.xml");

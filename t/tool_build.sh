@@ -178,6 +178,35 @@ for name in a b c; do echo RIFF >jxl/$name.jxl; done
 refuse "only images that are not read" 3 "cachex: build: jxl: no frames of the layout 'unlabelled'; ignored 3 images of kinds that are not read: 3 .jxl" \
 	cachex build jxl jxl-wh --unlabelled -q
 
+# Names of classes
+mkdir -p named/images named/labels
+"$mkdataset" image named/images/a.png 100 100 1
+"$mkdataset" image named/images/b.png 100 100 2
+printf '0 0.5 0.5 0.5 0.5\n2 0.25 0.25 0.25 0.25\n' >named/labels/a.txt
+echo 3 0.5 0.5 0.5 0.5 >named/labels/b.txt
+"$mkdataset" settle named
+check "without names" 0 cachex build named named-wh --size 64 --json
+is "all ids are good" "$(value '[.samples,.boxes]|tojson')$(manifest named-wh .warehouse.classes)" '[2,3]null'
+printf 'cat\n\nd<o>g\n' >named/classes.txt
+check "with names" 0 cachex build named named-wh --size 64 --json
+is "an id outside is a reason" "$(value '[.samples,.rejected.unknown_class]|tojson') $(cat "$err")" \
+	"[1,1] cachex: build: unknown_class: labels/b.txt: label 1: there is no name for class 3 among 3"
+is "they are in the manifest" "$(manifest named-wh '.warehouse.classes|tojson')" '["cat",null,"d<o>g"]'
+check "a report" 0 cachex warehouse report named-wh -o named.html --sqlite named.db
+also "names them" grep -q 'd&lt;o&gt;g' named.html
+if command -v sqlite3 >/dev/null; then
+	is "also as a database" "$(sqlite3 named.db 'SELECT class_id, boxes, name FROM classes' | tr '\n' ' ')" \
+		"0|1|cat 2|1|d<o>g "
+else
+	skip "also as a database" "no sqlite3"
+fi
+mv named-wh named-ids
+cachex build named named-wh --size 64 -q 2>/dev/null
+cachex view named-wh --sheet -o with.png >/dev/null 2>&1
+rm named/classes.txt
+cachex build named named-wh --size 64 -q
+is "without them again" "$(manifest named-wh .warehouse.classes)" null
+
 # Trace and metrics
 check "--trace and --metrics" 0 cachex build bad traced --size 16 -q --trace t.jsonl \
 	--metrics 'm.prom'

@@ -71,16 +71,25 @@ is_finite(const struct lc__box *box)
 	    isfinite(box->y1);
 }
 
+static int64_t
+tag_width(const char *text)
+{
+	return (int64_t)lc__text_width(lc__text_length(lc_id_of(text)), 1) + 4;
+}
+
 static void
 draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
-    int64_t class_id)
+    int64_t class_id, const struct lc__class_names *names)
 {
 	const struct lc__pen pen = { SHADE, 1 };
-	char text[24];
+	const char *text = names != NULL ? names->find(names->ctx, class_id) : NULL;
+	char number[24];
 	struct lc__area tag = { box.x, box.y - TAG_HEIGHT, 0, TAG_HEIGHT };
 
-	snprintf(text, sizeof(text), "%lld", (long long)class_id);
-	tag.width = (int64_t)lc__text_width(strlen(text), 1) + 4;
+	snprintf(number, sizeof(number), "%lld", (long long)class_id);
+	if (text == NULL || tag_width(text) > area.width)
+		text = number;
+	tag.width = tag_width(text);
 	if (tag.y < area.y)
 		tag.y = box.y + box.height + TAG_HEIGHT <= area.y + area.height ?
 		    box.y + box.height : box.y;
@@ -114,6 +123,14 @@ void
 lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
     const struct lc__box *boxes, size_t n, uint32_t line)
 {
+	lc__boxes_draw_named(canvas, area, boxes, n, line, NULL);
+}
+
+void
+lc__boxes_draw_named(struct lc__canvas *canvas, struct lc__area area,
+    const struct lc__box *boxes, size_t n, uint32_t line,
+    const struct lc__class_names *names)
+{
 	for (size_t i = 0; i < n; i++)
 		if (is_finite(&boxes[i]))
 			draw_shade(canvas, area, &boxes[i], line);
@@ -124,5 +141,5 @@ lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
 	for (size_t i = 0; i < n && has_tags(area); i++)
 		if (is_finite(&boxes[i]) && boxes[i].class_id != -1)
 			draw_tag(canvas, area, lc__box_area(&boxes[i], area),
-			    boxes[i].class_id);
+			    boxes[i].class_id, names);
 }

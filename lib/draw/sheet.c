@@ -111,8 +111,9 @@ lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
 	lc__canvas_fill(&sheet->canvas, lc__sheet_cell(sheet, i), LC__WASH);
 	lc__canvas_frame(&sheet->canvas, around, 1, LC__RULE);
 	lc__canvas_blit(&sheet->canvas, place, picture);
-	lc__boxes_draw(&sheet->canvas, place, boxes, n,
-	    sheet->cell >= THICK_CELL ? 2 : 1);
+	lc__boxes_draw_named(&sheet->canvas, place, boxes, n,
+	    sheet->cell >= THICK_CELL ? 2 : 1,
+	    sheet->names.find != NULL ? &sheet->names : NULL);
 	draw_caption(sheet, i, caption, LC__DIM_INK);
 }
 

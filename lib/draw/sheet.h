@@ -11,6 +11,7 @@ struct lc__sheet {
 	struct lc__canvas canvas;
 	uint32_t columns; /* cells beside each other */
 	uint32_t cell;    /* pixels of a cell's side */
+	struct lc__class_names names; /* set by the caller; zeroed: boxes have their ids */
 };
 
 /** The two lines below a cell; what does not fit is cut. */

@@ -47,6 +47,28 @@ end_text(struct lc__buf *text)
 	return text->failed ? no_memory() : LC_OK;
 }
 
+/* Names of classes that are not there are NULL. */
+static lc_status
+copy_classes(const struct lc__dataset *dataset, struct lc__warehouse_about *about)
+{
+	const char *const *names;
+	const size_t n = lc__dataset_classes(dataset, &names);
+
+	about->classes = calloc(n + 1, sizeof(*about->classes));
+	if (about->classes == NULL)
+		return no_memory();
+	for (; about->n_classes < n; about->n_classes++) {
+		const char *name = names[about->n_classes];
+		/* A line of a list that is empty names nothing. */
+		if (name == NULL || *name == '\0')
+			continue;
+		about->classes[about->n_classes] = strdup(name);
+		if (about->classes[about->n_classes] == NULL)
+			return no_memory();
+	}
+	return LC_OK;
+}
+
 static lc_status
 make_about(struct lc__ingesting *b, struct texts *t)
 {
@@ -59,6 +81,7 @@ make_about(struct lc__ingesting *b, struct texts *t)
 	if (about->layout == NULL || about->sources_root == NULL ||
 	    about->series == NULL)
 		return no_memory();
+	return_if_error(copy_classes(b->dataset, about));
 	memcpy(about->fingerprint, b->edition.fingerprint, 65);
 	memcpy(about->rejected_sha256, b->edition.rejected_sha256, 65);
 	for (; about->n_series < samples->n_series; about->n_series++) {
@@ -117,8 +140,8 @@ note_result(struct lc__ingesting *b, const struct lc__standing *standing)
 	return b->out->version_dir != NULL ? LC_OK : no_memory();
 }
 
-/* Limits and the place of the sources may be others than they were: they change no
- * sample. */
+/* Limits, the place of the sources and what is known of names of classes may be others
+ * than they were: they change no sample. */
 static lc_status
 refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
     const struct texts *t, bool *changed)
@@ -126,15 +149,17 @@ refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
 	struct lc__manifest manifest = standing->manifest;
 	struct lc__buf old = { 0 }, text = { 0 };
 	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
-	char *root = standing->about.sources_root;
+	const struct lc__warehouse_about kept = standing->about;
 	struct lc__buf about = { 0 };
 	lc_status status = path != NULL ? LC_OK : no_memory();
 
 	manifest.thresholds = t->manifest.thresholds;
 	standing->about.sources_root = b->root_path;
+	standing->about.classes = t->about.classes;
+	standing->about.n_classes = t->about.n_classes;
 	if (status == LC_OK)
 		status = lc__warehouse_about_format(&standing->about, &about);
-	standing->about.sources_root = root;
+	standing->about = kept;
 	if (status == LC_OK)
 		status = end_text(&about);
 	manifest.warehouse = (char *)about.data;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
+#include "labels/classes.h"
 #include "labels/dataset_private.h"
 #include "labels/label.h"
 #include "labels/names.h"
@@ -48,6 +50,7 @@ static lc_status
 list(struct lc__dataset *dataset, const char *labels)
 {
 	(void)labels;
+	return_if_error(lc__classes_read(dataset));
 	return lc__dataset_runs(dataset, "labels", add_labels);
 }
 

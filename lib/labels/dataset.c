@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "labels/label.h"
 #include "labels/names.h"
 #include "labels/order.h"
@@ -278,6 +279,24 @@ note_ignored(struct lc__dataset *dataset)
 	return status;
 }
 
+/* Which ids have names is a part of what labels say: another list may reject others. VOC
+ * and COCO have it in their hashes. */
+static void
+mix_classes(struct lc__dataset *dataset)
+{
+	const enum lc__layout layout = dataset->layout->layout;
+	uint64_t hash = dataset->classes.n;
+
+	if (hash == 0 || (layout != LC__LAYOUT_YOLO && layout != LC__LAYOUT_CAPTURE))
+		return;
+	for (size_t i = 0; i < dataset->classes.n; i++)
+		if (dataset->classes.items[i] == NULL)
+			hash = lc__hash64_seed(&i, sizeof(i), hash);
+	for (size_t i = 0; i < dataset->n; i++)
+		if (dataset->rows[i].label != 0)
+			dataset->rows[i].hash = hash;
+}
+
 static lc_status
 fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 {
@@ -298,6 +317,7 @@ fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 		return no_frames(dataset);
 	lc__strings_sort(&dataset->dirs);
 	return_if_error(order_frames(dataset));
+	mix_classes(dataset);
 	shrink(dataset);
 	return note_ignored(dataset);
 }
@@ -383,10 +403,42 @@ lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out)
 }
 
 size_t
+lc__dataset_classes(const struct lc__dataset *dataset, const char *const **out)
+{
+	*out = (const char *const *)dataset->classes.items;
+	return dataset->classes.n;
+}
+
+size_t
 lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out)
 {
 	*out = (const char *const *)dataset->notes.items;
 	return dataset->notes.n;
+}
+
+static bool
+is_named(const struct lc__dataset *dataset, int64_t id)
+{
+	return id < 0 || ((uint64_t)id < dataset->classes.n &&
+	    dataset->classes.items[id] != NULL);
+}
+
+/* Where names of classes are known, an id without one is a mistake of one or the other.
+ * COCO's own reader compares with all ids, also those too large to be in the list. */
+static lc_status
+check_classes(const struct lc__dataset *dataset, const struct lc__frame *frame,
+    struct lc__label *label)
+{
+	if (dataset->classes.n == 0 || dataset->layout->layout == LC__LAYOUT_COCO)
+		return LC_OK;
+	for (size_t i = 0; i < label->n; i++)
+		if (!is_named(dataset, label->boxes[i].class_id))
+			return lc__label_reject(label, LC__REJECT_UNKNOWN_CLASS,
+			    frame->label_path, "label %zu: there is no name for class "
+			    "%lld among %zu", i + 1,
+			    (long long)label->boxes[i].class_id,
+			    dataset->classes.n);
+	return LC_OK;
 }
 
 lc_status
@@ -404,6 +456,8 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		return lc__label_reject(out, LC__REJECT_UNPARSABLE,
 		    frame->label_path, "larger than %llu bytes", LC__LABEL_MAX_BYTES);
 	mark = lc__utf8_mark(bytes, size);
-	return dataset->layout->read(dataset, frame,
-	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out);
+	return_if_error(dataset->layout->read(dataset, frame,
+	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out));
+	return out->reason == LC__REJECT_NONE ? check_classes(dataset, frame, out) :
+	    LC_OK;
 }

@@ -100,6 +100,10 @@ size_t lc__dataset_dirs(const struct lc__dataset *dataset,
 size_t lc__dataset_shared(const struct lc__dataset *dataset,
     const char *const **out);
 
+/** Names of classes by id, NULL for an id without one; 0 if no names are known. */
+size_t lc__dataset_classes(const struct lc__dataset *dataset,
+    const char *const **out);
+
 /** What a user should know of the dataset that is not a reason to refuse it, a line
  *  each, such as how many images of kinds that are not read were ignored. */
 size_t lc__dataset_notes(const struct lc__dataset *dataset,

@@ -124,6 +124,11 @@ read_object(const struct reader *r, size_t object)
 	if (name != LC__XML_NONE)
 		box->class_id = lc__classes_find(r->dataset,
 		    lc__xml_text(r->xml, name));
+	if (name != LC__XML_NONE && r->dataset->classes.n > 0 && box->class_id == -1)
+		return lc__label_reject(r->label, LC__REJECT_UNKNOWN_CLASS,
+		    r->frame->label_path, "label %zu: '%.60s' is not among the %zu "
+		    "names of classes", r->label->n, lc__xml_text(r->xml, name),
+		    r->dataset->classes.n);
 	return read_box(r, bndbox, box);
 }
 

@@ -60,6 +60,7 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 {
 	memset(out, 0, sizeof(*out));
 	lc__distributions_init(&out->seen);
+	out->warehouse = warehouse;
 	out->info = lc_warehouse_info_of(warehouse);
 	return_if_error(read_manifest(out->info->path, &out->manifest));
 	return_if_error(lc__summary_parse(out->info->summary, out->info->path,
@@ -75,6 +76,13 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 		lc__distributions_add_run(&out->seen,
 		    out->summary.runs[i].counts.total);
 	return read_rejects(out);
+}
+
+const char *
+lc__facts_class(const struct lc__facts *facts, int64_t class_id)
+{
+	return facts->warehouse != NULL ?
+	    lc_warehouse_class(facts->warehouse, class_id) : NULL;
 }
 
 void

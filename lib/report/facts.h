@@ -28,7 +28,8 @@ struct lc__thumbnail {
 };
 
 struct lc__facts {
-	const lc_warehouse_info *info; /* borrowed from the warehouse */
+	const lc_warehouse *warehouse; /* borrowed: has the names of classes */
+	const lc_warehouse_info *info; /* borrowed from it */
 	lc_series_info *series;        /* info->series of them */
 	struct lc__manifest manifest;
 	struct lc__summary summary;
@@ -48,6 +49,8 @@ struct lc__facts {
  */
 LC_CHECKED lc_status lc__facts_read(const lc_warehouse *warehouse,
     struct lc__facts *out);
+/** The name of a class in the warehouse, NULL if it has none. */
+const char *lc__facts_class(const struct lc__facts *facts, int64_t class_id);
 void lc__facts_free(struct lc__facts *facts);
 
 #endif

@@ -211,12 +211,16 @@ by_boxes(const void *a, const void *b)
 
 static void
 write_class(FILE *out, const struct lc__class_count *row,
-    const struct lc__classes *classes, uint64_t most)
+    const struct lc__facts *facts, uint64_t most)
 {
+	const struct lc__classes *classes = &facts->seen.classes;
+	const char *name = lc__facts_class(facts, row->id);
+
 	if (row->id == -1)
 		fputs("<tr><td class=\"n dim\">none</td>", out);
 	else
 		fprintf(out, "<tr><td class=\"n\">%lld</td>", (long long)row->id);
+	lc__page_cell_str(out, name != NULL ? name : "");
 	lc__page_cell_count(out, row->boxes);
 	lc__page_cell_share(out, row->boxes, classes->boxes);
 	fprintf(out, "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i>"
@@ -224,8 +228,9 @@ write_class(FILE *out, const struct lc__class_count *row,
 }
 
 static lc_status
-write_classes(FILE *out, const struct lc__classes *classes)
+write_classes(FILE *out, const struct lc__facts *facts)
 {
+	const struct lc__classes *classes = &facts->seen.classes;
 	const size_t shown = classes->n < LC__HTML_CLASSES ? classes->n :
 	    LC__HTML_CLASSES;
 	struct lc__class_count *rows;
@@ -238,9 +243,9 @@ write_classes(FILE *out, const struct lc__classes *classes)
 	memcpy(rows, classes->rows, classes->n * sizeof(*rows));
 	qsort(rows, classes->n, sizeof(*rows), by_boxes);
 	lc__page_section(out, "Classes");
-	lc__page_table(out, "#Class id|#Boxes|#Share|");
+	lc__page_table(out, "#Class id|Name|#Boxes|#Share|");
 	for (size_t i = 0; i < shown; i++)
-		write_class(out, &rows[i], classes, rows[0].boxes);
+		write_class(out, &rows[i], facts, rows[0].boxes);
 	lc__page_table_end(out);
 	lc__page_more(out, shown, classes->n, "classes");
 	lc__page_more(out, classes->boxes - classes->others.boxes, classes->boxes,
@@ -331,7 +336,7 @@ lc__html_write(FILE *out, const struct lc__facts *facts)
 	lc__html_frames(out, facts);
 	write_thumbnails(out, facts);
 	write_plots(out, &facts->seen);
-	return_if_error(write_classes(out, &facts->seen.classes));
+	return_if_error(write_classes(out, facts));
 	write_reasons(out, facts);
 	write_runs(out, &facts->summary);
 	write_series(out, facts);

@@ -200,10 +200,29 @@ gather(const struct lc__classes *old, const struct lc__classes *new,
 	return n;
 }
 
-static lc_status
-write_classes(FILE *out, const struct lc__classes *old,
-    const struct lc__classes *new)
+/* That of the new version, or of the old one if it has another. */
+static void
+write_class_name(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
+    int64_t id)
 {
+	const char *was = lc__facts_class(old, id), *is = lc__facts_class(new, id);
+
+	fputs("<td>", out);
+	if (was != NULL && (is == NULL || strcmp(was, is) != 0)) {
+		lc__page_str(out, was);
+		fputs(is != NULL ? " \xe2\x86\x92 " : "", out);
+	}
+	if (is != NULL)
+		lc__page_str(out, is);
+	fputs("</td>", out);
+}
+
+static lc_status
+write_classes(FILE *out, const struct lc__facts *old_facts,
+    const struct lc__facts *new_facts)
+{
+	const struct lc__classes *old = &old_facts->seen.classes;
+	const struct lc__classes *new = &new_facts->seen.classes;
 	struct change *rows;
 	size_t n, shown;
 
@@ -216,13 +235,14 @@ write_classes(FILE *out, const struct lc__classes *old,
 	shown = n < LC__HTML_CLASSES ? n : LC__HTML_CLASSES;
 	qsort(rows, n, sizeof(*rows), by_change);
 	lc__page_section(out, "Classes");
-	lc__page_table(out, "#Class id|#Old boxes|#Share|#New boxes|#Share");
+	lc__page_table(out, "#Class id|Name|#Old boxes|#Share|#New boxes|#Share");
 	for (size_t i = 0; i < shown; i++) {
 		if (rows[i].id == -1)
 			fputs("<tr><td class=\"n dim\">none</td>", out);
 		else
 			fprintf(out, "<tr><td class=\"n\">%lld</td>",
 			    (long long)rows[i].id);
+		write_class_name(out, old_facts, new_facts, rows[i].id);
 		lc__page_cell_count(out, rows[i].old);
 		lc__page_cell_share(out, rows[i].old, old->boxes);
 		lc__page_cell_count(out, rows[i].new);
@@ -270,8 +290,7 @@ lc__html_drift(FILE *out, const struct lc__facts *old,
 	write_distances(out, drift);
 	write_counts(out, old, new);
 	write_plots(out, old, new, drift);
-	return_if_error(write_classes(out, &old->seen.classes,
-	    &new->seen.classes));
+	return_if_error(write_classes(out, old, new));
 	write_recipes(out, &old->recipe, &new->recipe);
 	lc__page_end(out);
 	return LC_OK;

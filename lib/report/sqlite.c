@@ -280,10 +280,36 @@ put_distributions(struct lc__sqlite *db, const struct lc__distributions *seen)
 		return_if_error(put_bin(db, histogram, histogram->bins,
 		    histogram->above));
 	}
-	for (size_t i = 0; i < seen->classes.n; i++)
-		return_if_error(put_numbers(db, LC__INSERT_CLASSES,
-		    sqlite3_bind_int64(db->insert[LC__INSERT_CLASSES], 1,
-		    seen->classes.rows[i].id), 2, &seen->classes.rows[i].boxes, 1));
+	return LC_OK;
+}
+
+static lc_status
+put_class(struct lc__sqlite *db, int64_t id, uint64_t boxes, const char *name)
+{
+	sqlite3_stmt *insert = db->insert[LC__INSERT_CLASSES];
+	int code = sqlite3_bind_int64(insert, 1, id);
+
+	code |= bind_count(insert, 2, boxes);
+	code |= bind_str(insert, 3, name);
+	return_if_error(bound(db, code));
+	return put_row(db, LC__INSERT_CLASSES);
+}
+
+/* Those that have boxes, and those that have a name. */
+static lc_status
+put_classes(struct lc__sqlite *db, const struct lc__facts *facts)
+{
+	const struct lc__classes *classes = &facts->seen.classes;
+
+	for (size_t i = 0; i < classes->n; i++)
+		return_if_error(put_class(db, classes->rows[i].id,
+		    classes->rows[i].boxes, lc__facts_class(facts,
+		    classes->rows[i].id)));
+	for (int64_t id = 0; (uint64_t)id < facts->info->classes; id++) {
+		const char *name = lc__facts_class(facts, id);
+		if (name != NULL && lc__classes_count(classes, id) == 0)
+			return_if_error(put_class(db, id, 0, name));
+	}
 	return LC_OK;
 }
 
@@ -368,6 +394,8 @@ lc__sqlite_end(struct lc__sqlite *db, const struct lc__facts *facts)
 		status = put_parts(db, facts);
 	if (status == LC_OK)
 		status = put_distributions(db, &facts->seen);
+	if (status == LC_OK)
+		status = put_classes(db, facts);
 	if (status == LC_OK)
 		status = put_all_rejected(db, facts->info->path);
 	if (status == LC_OK &&

@@ -25,7 +25,7 @@ const char lc__sqlite_schema[] =
     " low REAL, high REAL, count INTEGER NOT NULL,"
     " PRIMARY KEY(name, bin)) WITHOUT ROWID;"
     "CREATE TABLE classes(class_id INTEGER PRIMARY KEY,"
-    " boxes INTEGER NOT NULL);"
+    " boxes INTEGER NOT NULL, name TEXT);"
     "CREATE TABLE samples(sample INTEGER PRIMARY KEY, cache_id, run_id TEXT,"
     " frame_id INTEGER, width INTEGER, height INTEGER,"
     " boxes INTEGER NOT NULL, boxes_total INTEGER NOT NULL,"
@@ -43,7 +43,7 @@ const char *const lc__sqlite_inserts[LC__INSERTS] = {
 	[LC__INSERT_SERIES] = "INSERT INTO series VALUES(?,?,?,?,?,?)",
 	[LC__INSERT_SHARDS] = "INSERT INTO shards VALUES(?,?,?,?,?,?)",
 	[LC__INSERT_HISTOGRAMS] = "INSERT INTO histograms VALUES(?,?,?,?,?)",
-	[LC__INSERT_CLASSES] = "INSERT INTO classes VALUES(?,?)",
+	[LC__INSERT_CLASSES] = "INSERT INTO classes VALUES(?,?,?)",
 	[LC__INSERT_SAMPLES] = "INSERT INTO samples VALUES(?,?,?,?,?,?,?,?,?,?,?)",
 	[LC__INSERT_BOXES] = "INSERT INTO boxes VALUES(?,?,?,?,?,?,?)",
 };

@@ -27,10 +27,17 @@ shrink(const struct lc__canvas *picture, uint32_t *width, uint32_t *height)
 	*height += *height == 0;
 }
 
+static const char *
+class_name(const void *facts, int64_t class_id)
+{
+	return lc__facts_class(facts, class_id);
+}
+
 static lc_status
-draw_small(const struct lc__canvas *picture,
+draw_small(const struct lc__facts *facts, const struct lc__canvas *picture,
     const struct lc__observation *observation, struct lc__thumbnail *out)
 {
+	const struct lc__class_names names = { class_name, facts };
 	struct lc__canvas small;
 	struct lc__area area = { 0 };
 	lc_status status;
@@ -40,14 +47,15 @@ draw_small(const struct lc__canvas *picture,
 	area.width = out->width;
 	area.height = out->height;
 	lc__canvas_blit(&small, area, picture);
-	lc__boxes_draw(&small, area, observation->boxes, observation->n, LINE);
+	lc__boxes_draw_named(&small, area, observation->boxes, observation->n, LINE,
+	    &names);
 	status = lc__canvas_png(&small, &out->png);
 	lc__canvas_free(&small);
 	return status;
 }
 
 static lc_status
-draw(const struct lc__image_form *form, const lc_sample *sample,
+draw(const struct lc__facts *facts, const struct lc__image_form *form, const lc_sample *sample,
     const struct lc__observation *observation, struct lc__thumbnail *out)
 {
 	struct lc__canvas picture;
@@ -55,7 +63,7 @@ draw(const struct lc__image_form *form, const lc_sample *sample,
 	lc_status status;
 
 	return_if_error(lc__image_pixels(&sample->image, form, &picture, &range));
-	status = draw_small(&picture, observation, out);
+	status = draw_small(facts, &picture, observation, out);
 	lc__canvas_free(&picture);
 	return status;
 }
@@ -80,5 +88,5 @@ lc__thumbnail_add(struct lc__facts *facts,
 		memcpy(out->id, sample->id.data, sample->id.size);
 		out->id_size = sample->id.size;
 	}
-	return draw(&form, sample, observation, out);
+	return draw(facts, &form, sample, observation, out);
 }

@@ -27,6 +27,25 @@ put_series(const struct lc__series_about *s, struct lc__buf *out)
 	return LC_OK;
 }
 
+/* Left out where no names are known. */
+static lc_status
+put_classes(const struct lc__warehouse_about *about, struct lc__buf *out)
+{
+	if (about->n_classes == 0)
+		return LC_OK;
+	lc__buf_printf(out, ",\"classes\":[");
+	for (size_t i = 0; i < about->n_classes; i++) {
+		if (i > 0)
+			lc__buf_append(out, ",", 1);
+		if (about->classes[i] == NULL)
+			lc__buf_printf(out, "null");
+		else
+			return_if_error(lc__manifest_quote(about->classes[i], out));
+	}
+	lc__buf_printf(out, "]");
+	return LC_OK;
+}
+
 lc_status
 lc__warehouse_about_format(const struct lc__warehouse_about *about,
     struct lc__buf *out)
@@ -43,7 +62,9 @@ lc__warehouse_about_format(const struct lc__warehouse_about *about,
 			lc__buf_append(out, ",", 1);
 		return_if_error(put_series(&about->series[i], out));
 	}
-	lc__buf_printf(out, "]}");
+	lc__buf_printf(out, "]");
+	return_if_error(put_classes(about, out));
+	lc__buf_printf(out, "}");
 	return out->failed ? no_memory("warehouse") : LC_OK;
 }
 
@@ -132,6 +153,39 @@ get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 	return check_series(top, about);
 }
 
+/* More than any list of classes that a build reads. */
+#define CLASSES_MAX ((size_t)1 << 24)
+
+/* They need not be there. */
+static lc_status
+get_classes(const struct lc__members *top, struct lc__warehouse_about *about)
+{
+	const json_t *list = NULL;
+	size_t n;
+
+	if (!lc__member_has(top, "classes"))
+		return LC_OK;
+	return_if_error(lc__member_array(top, "classes", &list));
+	n = json_array_size(list);
+	if (n > CLASSES_MAX)
+		return lc__member_bad(top, "classes", "is too long");
+	about->classes = calloc(n + 1, sizeof(*about->classes));
+	if (about->classes == NULL)
+		return no_memory(top->name);
+	for (; about->n_classes < n; about->n_classes++) {
+		const json_t *name = json_array_get(list, about->n_classes);
+		if (json_is_null(name))
+			continue;
+		if (!json_is_string(name))
+			return lc__member_bad(top, "classes",
+			    "has a name that is not a string");
+		about->classes[about->n_classes] = strdup(json_string_value(name));
+		if (about->classes[about->n_classes] == NULL)
+			return no_memory(top->name);
+	}
+	return LC_OK;
+}
+
 static lc_status
 get_about(const struct lc__members *top, struct lc__warehouse_about *about)
 {
@@ -146,6 +200,7 @@ get_about(const struct lc__members *top, struct lc__warehouse_about *about)
 	    about->sources_sha256));
 	return_if_error(lc__member_sha256(top, "rejected_sha256",
 	    about->rejected_sha256));
+	return_if_error(get_classes(top, about));
 	return get_series(top, about);
 }
 
@@ -179,6 +234,9 @@ lc__warehouse_about_free(struct lc__warehouse_about *about)
 	for (size_t i = 0; i < about->n_series; i++)
 		free(about->series[i].path);
 	free(about->series);
+	for (size_t i = 0; i < about->n_classes; i++)
+		free(about->classes[i]);
+	free(about->classes);
 	free(about->layout);
 	free(about->sources_root);
 	memset(about, 0, sizeof(*about));

@@ -27,6 +27,8 @@ struct lc__warehouse_about {
 	char rejected_sha256[65]; /* of rejected.jsonl */
 	struct lc__series_about *series;
 	size_t n_series;
+	char **classes;        /* names by class id; NULL for an id without one */
+	size_t n_classes;      /* 0: names are not known */
 };
 
 LC_CHECKED lc_status lc__warehouse_about_format(

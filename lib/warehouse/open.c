@@ -231,6 +231,14 @@ lc_warehouse_series(const lc_warehouse *w, uint32_t s, lc_series_info *out)
 	return LC_OK;
 }
 
+const char *
+lc_warehouse_class(const lc_warehouse *w, int64_t class_id)
+{
+	if (class_id < 0 || (uint64_t)class_id >= w->about.n_classes)
+		return NULL;
+	return w->about.classes[class_id];
+}
+
 lc_status
 lc_warehouse_stat(const lc_warehouse *w, lc_warehouse_stats *out)
 {

@@ -88,6 +88,7 @@ fill_info(struct lc_warehouse *w)
 	info->version = m->version;
 	info->recipe = m->version_recipe;
 	info->fingerprint = w->has_about ? w->about.fingerprint : "";
+	info->classes = w->about.n_classes;
 	info->dataset_root = m->dataset_root;
 	info->summary = m->summary;
 	info->thresholds = m->thresholds;
