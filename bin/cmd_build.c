@@ -7,6 +7,7 @@
 #include "ingest/ingest.h"
 #include "limits.h"
 #include "metrics.h"
+#include "order/parts.h"
 #include "picture.h"
 #include "progress.h"
 #include "report.h"
@@ -37,6 +38,9 @@ static int metadata = 1;
 static uint64_t threads;
 static const char *max_invalid, *max_missing, *max_empty;
 static int thresholds;
+static const char *split;
+static int split_by;
+static uint64_t split_seed;
 static int clear;
 static int rehash;
 static int keep_going;
@@ -90,6 +94,12 @@ static struct opt options[] = {
 	    .help = "leave out cache_ids, origins and block checksums" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
 	    .help = "threads that decode; 0 for the number of processors" },
+	{ "", "split", OPT_TEXT, &split, .value = "NAME=SHARE,...",
+	    .help = "note a split for readers (--part): train=0.9,val=0.1" },
+	{ "", "split-by", OPT_CHOICE, &split_by, .value = "id|run",
+	    .help = "by a hash of the cache_id, or of the run" },
+	{ "", "split-seed", OPT_COUNT, &split_seed, .value = "N",
+	    .help = "of the hash" },
 	{ "", "max-invalid", OPT_TEXT, &max_invalid, .value = "N|P%",
 	    .help = "limit on invalid frames: 12, 5% or 12,5%" },
 	{ "", "max-missing", OPT_TEXT, &max_missing, .value = "N|P%",
@@ -284,6 +294,19 @@ fill_recipe(struct lc__recipe *recipe)
 	recipe->min_visible = min_visible;
 	recipe->boxes_stored = boxes_stored;
 	recipe->shard_bytes = shard_size;
+	if (split != NULL) {
+		struct lc__parts parts;
+
+		if (lc__parts_parse(split, &parts) != LC_OK)
+			return report_usage("%s", lc_last_error()->text);
+		if (!recipe->metadata)
+			return report_usage("--split needs the metadata of samples");
+		recipe->split = split;
+		recipe->split_by_run = split_by;
+		recipe->split_seed = split_seed;
+		if (split_seed > INT64_MAX)
+			return report_usage("--split-seed: at most 2^63 - 1");
+	}
 	return fill_transform(&recipe->transform);
 }
 

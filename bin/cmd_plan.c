@@ -15,7 +15,7 @@
 
 static struct streamopts order = STREAMOPTS_DEFAULT(256);
 static uint64_t readers = 1;
-static int split;
+static int share;
 static const char *show;
 static uint64_t over = OPT_UNSET;
 static uint64_t within = 16;
@@ -33,7 +33,7 @@ static struct opt options[] = {
 	    .help = "look at so many batches; up to 1000 unless said otherwise" },
 	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1,
 	    .most = 65536, .help = "how many share a batch" },
-	{ "", "split", OPT_CHOICE, &split, .value = "strided|contiguous",
+	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
 	{ "", "within", OPT_COUNT, &within, .value = "K", .least = 1,
 	    .help = "count chunks that come again within K batches" },
@@ -233,7 +233,7 @@ plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
 	struct plan_chunks chunks;
 	const struct plan plan = {
 		.streaming = streaming, .chunks = &chunks,
-		.readers = (uint32_t)readers, .split = (lc_split)split,
+		.readers = (uint32_t)readers, .split = (lc_split)share,
 		.batch = order.batch, .within = within, .kept = kept,
 		.over = over != OPT_UNSET ? over : most < 8 ? 8 : most < 1000 ? most :
 		    1000

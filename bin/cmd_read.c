@@ -9,7 +9,7 @@
 static struct streamopts order = STREAMOPTS_DEFAULT(256);
 static struct readopts opts = READOPTS_DEFAULT(2);
 static const char *reader;
-static int split;
+static int share;
 static const char *batches;
 static int follow;
 
@@ -17,10 +17,11 @@ static struct opt options[] = {
 	{ "r", "reader", OPT_TEXT, &reader, .value = "r/R",
 	    .help = "read the share of reader r of R, counted from 0; 0/1 unless said "
 	    "otherwise" },
-	{ "", "split", OPT_CHOICE, &split, .value = "strided|contiguous",
+	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
 	STREAMOPTS_ORDER(order),
 	STREAMOPTS_JOIN(order),
+	STREAMOPTS_PART(order),
 	STREAMOPTS_MIX(order),
 	STREAMOPTS_WAREHOUSE(order),
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
@@ -89,7 +90,7 @@ run(int argc, char **argv)
 {
 	struct reading reading = {
 		.source = argv[0], .opts = &opts, .order = &order,
-		.readers = 1, .split = (lc_split)split, .follow = follow,
+		.readers = 1, .split = (lc_split)share, .follow = follow,
 		.first = UINT64_MAX, .last = UINT64_MAX, .count = UINT64_MAX
 	};
 	struct streaming streaming;

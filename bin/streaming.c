@@ -239,6 +239,13 @@ streaming_open(struct streaming *out, const char *first,
 	how.dataset = opts->dataset;
 	how.ignore_thresholds = opts->ignore_thresholds;
 	how.progress.step = progress_step;
+	how.part = opts->part;
+	how.split = opts->split;
+	how.split_by_run = opts->split_by;
+	how.split_seed = opts->split_seed;
+	if (opts->split != NULL && opts->part == NULL)
+		return report_usage("--split needs --part, the part to be read; --share "
+		    "says how readers share a batch");
 	status = read_names(out, first, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
 		status = open_source(&out->sources[i], &how,

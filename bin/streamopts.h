@@ -20,6 +20,9 @@ struct streamopts {
 	uint64_t limit;         /* examples in all, 0 for no limit */
 	const char *length;     /* path of the length field; NULL: the module's own */
 	int missing;            /* lc_missing, of joins */
+	const char *split, *part; /* a split, and the part of it that is read; or NULL */
+	int split_by;           /* 1: by run */
+	uint64_t split_seed;
 	struct opt_list mix;    /* "SOURCE[=WEIGHT]" behind the first source */
 	uint64_t weight;        /* of the first source */
 	uint64_t mixture_block; /* examples in which the shares are exact */
@@ -73,6 +76,18 @@ struct streamopts {
 	{ "", "missing", OPT_CHOICE, &(o).missing, .value = "refuse|drop", \
 	    .help = "what becomes of records that lack a partner in a join: an error, or " \
 	    "they are left out and counted" }
+
+/** One part of a split. */
+#define STREAMOPTS_PART(o) \
+	{ "", "part", OPT_TEXT, &(o).part, .value = "NAME", \
+	    .help = "only this part of the split" }, \
+	{ "", "split", OPT_TEXT, &(o).split, .value = "NAME=SHARE,...", \
+	    .help = "parts by a hash of the cache_id, train=0.9,val=0.1; default: those " \
+	    "that the warehouse was built with" }, \
+	{ "", "split-by", OPT_CHOICE, &(o).split_by, .value = "id|run", \
+	    .help = "what is hashed: the cache_id, or of shards the sample's run" }, \
+	{ "", "split-seed", OPT_COUNT, &(o).split_seed, .value = "N", \
+	    .help = "of the hash" }
 
 /** Mixtures of several sources. */
 #define STREAMOPTS_MIX(o) \

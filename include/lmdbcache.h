@@ -1638,9 +1638,33 @@ typedef struct lc_source_options {
 	                               limits; default 0 */
 	lc_progress progress;     /**< bytes read while a warehouse is opened; damage names
 	                               what is stale or damaged, a line each; default none */
+	const char *part;         /**< read only this part of a split; NULL, the default, for
+	                               all. Takes one look at all cache_ids when the source is
+	                               opened, and the source does not grow */
+	const char *split;        /**< the split, "train=0.9,val=0.1", see lc_split_part(); NULL
+	                               for the one that a warehouse was built with */
+	uint64_t split_seed;      /**< of split; default 0 */
+	int split_by_run;         /**< by the run of a sample, so that frames of one run stay
+	                               together, not by its cache_id; shards only; default 0 */
 } lc_source_options;
 
 LC_API void lc_source_options_init(lc_source_options *options);
+
+/**
+ * Which part of a split has a record.
+ *
+ * With h = XXH3-64 of the key's bytes with the seed, the shares s as integers and their
+ * sum W, it is the first part k with h W / 2^64 < s_0 + ... + s_k, computed exactly. So
+ * parts are disjoint, and a record stays in its part when others come or go.
+ *
+ * @param split  names and shares, "train=0.9,val=0.1"; shares sum to 1 or are whole
+ *               numbers, up to 64 of them
+ * @param key    the cache_id, or with split_by_run the name of the run
+ * @param out    gets the number of the part, from 0
+ * @return LC_OK; LC_INVALID for a split that is none.
+ */
+LC_API LC_CHECKED lc_status lc_split_part(const char *split, uint64_t seed,
+    const void *key, size_t size, size_t *out);
 
 /** What is known of a source. */
 typedef struct lc_source_info {

@@ -27,7 +27,7 @@ is "a line an example" "$(cat "$out")" \
 check "the last batch" 0 cachex plan m --batch 32 --show 1-9 --readers 2
 is "has no padding" "$(awk 'NR > 1 { print $2, $3 }' "$out" | tr '\n' ' ')" \
 	"0 32 0 34 0 36 0 38 1 33 1 35 1 37 1 39 "
-check "contiguous" 0 cachex plan m --batch 5 --show 0 --readers 2 --split contiguous
+check "contiguous" 0 cachex plan m --batch 5 --show 0 --readers 2 --share contiguous
 is "a part each" "$(awk 'NR > 1 { print $2, $3 }' "$out" | tr '\n' ' ')" "0 0 0 1 0 2 1 3 1 4 "
 check "windows" 0 cachex plan m --batch 2 --window 7 --show 1 --json
 is "cross chunks" "$(cat "$out")" \
@@ -47,7 +47,7 @@ is "forty of them" "$(wc -l <one | tr -d ' ')" 40
 for readers in 2 3 4 5; do
 	for split in strided contiguous; do
 		cachex plan m --shuffle block --block 2 --spread 3 --seed 5 --batch 7 \
-			--show 0-5 --readers $readers --split $split |
+			--show 0-5 --readers $readers --share $split |
 			awk 'NR > 1 { print $1, $3, $5, $7 }' | sort >many
 		holds "$readers readers, $split" cmp one many
 	done

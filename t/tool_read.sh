@@ -77,7 +77,7 @@ many() { # NAME OPTION...: lines of all R for R = 1..5, and of both splits
 		for split in strided contiguous; do
 			r=0
 			while [ $r -lt $readers ]; do
-				cachex read m --json --reader $r/$readers --split $split "$@"
+				cachex read m --json --reader $r/$readers --share $split "$@"
 				r=$((r + 1))
 			done | sed 's/"row":[0-9]*,//; s/.*"example":\([0-9]*\),.*/\1 &/' |
 				sort -n | sed 's/[0-9]* //' >all

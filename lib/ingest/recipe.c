@@ -129,6 +129,11 @@ put_form_changes(struct lc__buf *out, const struct lc__recipe *r)
 		    (unsigned long long)r->shard_bytes);
 	if (r->n_buckets > 0)
 		put_sizes(out, r->buckets, r->n_buckets);
+	/* Letters, digits and signs that need no escapes. */
+	if (r->split != NULL)
+		lc__buf_printf(out, ",\"split\":\"%s\",\"split_by\":\"%s\","
+		    "\"split_seed\":%llu", r->split, r->split_by_run ? "run" : "id",
+		    (unsigned long long)r->split_seed);
 }
 
 static lc_status

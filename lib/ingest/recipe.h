@@ -30,6 +30,10 @@ struct lc__recipe {
 	uint32_t shard_version;  /* 2 */
 	bool metadata;           /* true */
 	uint64_t shard_bytes;    /* 192 MiB */
+	const char *split;       /* parts that readers take by default, as in
+	                            lc_source_options; NULL for none */
+	bool split_by_run;
+	uint64_t split_seed;
 	lc_bucket buckets[LC_BUCKETS_MAX];
 	size_t n_buckets;        /* 0: one size */
 };
@@ -40,7 +44,7 @@ void lc__recipe_init(struct lc__recipe *recipe);
  * Append the compact JSON: dataset_root, target_size [width, height],
  * resize_mode, max_boxes, skip_empty, code_version, then in this order what is
  * not at its default: dtype, layout (default capture), pad, alpha, orientation, dct_scale,
- * max_pixels, min_visible, boxes, shard_version, metadata, shard_bytes, buckets.
+ * max_pixels, min_visible, boxes, shard_version, metadata, shard_bytes, buckets, split.
  */
 LC_CHECKED lc_status lc__recipe_format(const struct lc__recipe *recipe,
     struct lc__buf *out);

@@ -102,9 +102,9 @@ lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
 }
 
 lc_status
-lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id)
+lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 {
-	return cursor->kind->name(cursor, record, id);
+	return cursor->kind->name(cursor, record, id, run);
 }
 
 void

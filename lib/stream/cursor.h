@@ -72,10 +72,10 @@ LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor,
     uint64_t record, const char *const *fields, size_t n, lc_tensor *tensors,
     lc_id *id);
 
-/** The cache_id of a record, empty if there is none, as it is stored: nothing is
- *  verified and no tensor is touched. LC_CORRUPT if there is no record. */
+/** The cache_id and the run of a record, empty if there is none, as they are stored:
+ *  nothing is verified and no tensor is touched. LC_CORRUPT if there is no record. */
 LC_CHECKED lc_status lc__cursor_name(struct lc__cursor *cursor, uint64_t record,
-    lc_id *id);
+    lc_id *id, lc_id *run);
 
 /** What was read so far is not needed any more: memory that it takes, of decoded
  *  tensors, is freed. */

@@ -208,11 +208,11 @@ stored(const struct lc__cursor *cursor, uint64_t record)
 }
 
 static lc_status
-name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id)
+name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 {
 	struct join_cursor *c = of(cursor);
 
-	return lc__cursor_name(c->first, number_of(c, record), id);
+	return lc__cursor_name(c->first, number_of(c, record), id, run);
 }
 
 /* ---- which module has a field --------------------------------------------------------- */
@@ -378,9 +378,8 @@ free_names(char **names, size_t n)
 	free(names);
 }
 
-/* Takes the names of a module's fields over, and gives them the module's. */
 static lc_status
-add_names(struct naming *all, const char *module, char **names, size_t n)
+add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 {
 	char **more = realloc(all->names, (all->n + n + 1) * sizeof(*more));
 	lc_status status = LC_OK;
@@ -407,6 +406,18 @@ add_names(struct naming *all, const char *module, char **names, size_t n)
 	return status;
 }
 
+/* Takes the names of a module's fields over, and gives them the module's. */
+static lc_status
+add_names(struct naming *all, const char *module, char **names, size_t n)
+{
+	if (module == NULL) {
+		all->names = names;
+		all->n = n;
+		return LC_OK;
+	}
+	return add_prefixed(all, module, names, n);
+}
+
 static lc_status
 partner_fields(struct join_cursor *c, size_t i, lc_id id, char ***names, size_t *n)
 {
@@ -428,11 +439,11 @@ all_fields(struct join_cursor *c, uint64_t number, struct naming *all)
 {
 	char **names;
 	size_t n;
-	lc_id id;
+	lc_id id, run;
 
 	return_if_error(lc__cursor_fields(c->first, number, &names, &n));
 	return_if_error(add_names(all, c->join->name, names, n));
-	return_if_error(lc__cursor_name(c->first, number, &id));
+	return_if_error(lc__cursor_name(c->first, number, &id, &run));
 	for (size_t i = 0; i < c->join->n; i++) {
 		return_if_error(partner_fields(c, i, id, &names, &n));
 		return_if_error(add_names(all, c->join->partners[i].name, names, n));

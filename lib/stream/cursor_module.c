@@ -459,12 +459,13 @@ fields_of(struct lc__cursor *cursor, uint64_t number, char ***names, size_t *n)
 }
 
 static lc_status
-name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id)
+name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 {
 	struct lc__record record;
 
 	return_if_error(parse(of(cursor), number, &record));
 	*id = record.id;
+	*run = (lc_id){ NULL, 0 };
 	return LC_OK;
 }
 

@@ -209,23 +209,27 @@ fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 
 /* In the sample's metadata row. */
 static lc_status
-name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id)
+name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 {
 	const struct shards_cursor *c = of(cursor);
 	const struct lc__twh1 *t = &c->shard->twh1;
 	struct lc__twh1_row row = { .ndim = 0 };
+	lc_sample_origin origin;
+	bool has_total;
 	lc_id bytes;
 
-	*id = (lc_id){ NULL, 0 };
+	*id = *run = (lc_id){ NULL, 0 };
 	if (record >= c->row.records)
 		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
 		    c->shard->path, (unsigned long long)record);
 	if (t->rows == NULL)
 		return LC_OK;
 	if (!lc__twh1_row_at(t, record, &bytes) ||
-	    !lc__twh1_row_decode(bytes, &row))
+	    !lc__twh1_row_decode(bytes, &row) ||
+	    !lc__twh1_row_origin(bytes, &origin, &has_total, NULL, 0))
 		return lc__wshard_bad_row(c->shard, record);
 	*id = row.cache_id;
+	*run = origin.run_id;
 	return LC_OK;
 }
 

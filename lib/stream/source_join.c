@@ -40,8 +40,10 @@ escape(const char *name)
 const char *
 lc__join_field(const char *name, const char *field)
 {
-	const size_t size = strlen(name);
+	const size_t size = name == NULL ? 0 : strlen(name);
 
+	if (name == NULL)
+		return field;
 	if (strncmp(field, name, size) != 0)
 		return NULL;
 	if (field[size] == '\0')
@@ -92,14 +94,34 @@ match(struct matching *m, lc_id id, bool *all)
 	return LC_OK;
 }
 
+/* Is it in the part of the split that is read? */
+static lc_status
+is_wanted(const struct lc__join_source *join, lc_id id, lc_id run, bool *out)
+{
+	const struct lc__parts *parts = &join->parts;
+	const lc_id key = parts->by_run ? run : id;
+
+	*out = true;
+	if (parts->n == 0)
+		return LC_OK;
+	if (key.size == 0)
+		return lc__error(LC_INVALID, 0, "%s: a record has no %s to split by",
+		    join->source.name, parts->by_run ? "run" : "cache_id");
+	*out = lc__parts_of(parts, key.data, key.size) == join->part;
+	return LC_OK;
+}
+
 static lc_status
 match_record(struct matching *m, uint64_t record)
 {
 	const size_t before = m->found.size;
-	lc_id id;
-	bool all;
+	lc_id id, run;
+	bool all, wanted;
 
-	return_if_error(lc__cursor_name(m->cursor, record, &id));
+	return_if_error(lc__cursor_name(m->cursor, record, &id, &run));
+	return_if_error(is_wanted(m->join, id, run, &wanted));
+	if (!wanted)
+		return LC_OK;
 	return_if_error(match(m, id, &all));
 	if (!all) {
 		m->found.size = before;
@@ -209,6 +231,21 @@ refuse(const struct matching *m)
 
 /* ---- what it is ------------------------------------------------------------------ */
 
+/* Another part, or another split, is another source. */
+static void
+add_parts(const struct lc__join_source *join, struct lc__buf *text)
+{
+	const struct lc__parts *parts = &join->parts;
+
+	if (parts->n == 0)
+		return;
+	lc__buf_append64(text, parts->seed);
+	lc__buf_append64(text, parts->by_run);
+	lc__buf_append64(text, join->part > 0 ? parts->ends[join->part - 1] : 0);
+	lc__buf_append64(text, parts->ends[join->part]);
+	lc__buf_append64(text, parts->ends[parts->n - 1]);
+}
+
 /* Of all modules in their order, with the names that their fields have. */
 static lc_status
 make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
@@ -218,7 +255,9 @@ make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 	bool failed;
 
 	lc__buf_append(&text, lc__layout_info(join->all)->uuid, 16);
-	lc__buf_append(&text, join->name, strlen(join->name) + 1);
+	if (join->name != NULL)
+		lc__buf_append(&text, join->name, strlen(join->name) + 1);
+	add_parts(join, &text);
 	for (size_t i = 0; i < join->n; i++) {
 		const struct lc__join_partner *partner = &join->partners[i];
 
@@ -405,6 +444,7 @@ open_first(struct lc__join_source *join, const lc_join *module,
 	const char *field;
 	int size;
 
+	own.part = own.split = NULL;
 	if (own.length_field != NULL && *own.length_field != '\0') {
 		own.length_field = lc__join_field(join->name, own.length_field);
 		if (own.length_field == NULL)
@@ -424,6 +464,57 @@ open_first(struct lc__join_source *join, const lc_join *module,
 	return LC_OK;
 }
 
+/* ---- one part of a split -------------------------------------------------------------- */
+
+static lc_status
+take_parts(struct lc__join_source *join, const lc_source_options *options)
+{
+	if (options->part == NULL)
+		return LC_OK;
+	if (options->split == NULL)
+		return lc__error(LC_INVALID, 0, "%s: part '%.100s' of which split?",
+		    join->source.name, options->part);
+	return_if_error(lc__parts_parse(options->split, &join->parts));
+	join->parts.seed = options->split_seed;
+	join->parts.by_run = options->split_by_run != 0;
+	return lc__parts_named(&join->parts, options->part, &join->part);
+}
+
+lc_status
+lc__source_take_part(lc_source *source, const lc_source_options *options,
+    lc_source **out)
+{
+	struct lc__join_source *join;
+	lc_source_options plain = *options;
+	lc_status status;
+
+	if (options->part == NULL) {
+		*out = source;
+		return LC_OK;
+	}
+	join = calloc(1, sizeof(*join));
+	if (join == NULL) {
+		lc_source_close(source);
+		return no_memory();
+	}
+	plain.length_field = source->length_field;
+	join->first = source;
+	status = lc__source_begin(&join->source, &join_kind, source->name, &plain);
+	join->source.pinned = true;
+	if (status == LC_OK)
+		status = take_parts(join, options);
+	if (status == LC_OK)
+		status = match_modules(join, LC_MISSING_REFUSE);
+	if (status != LC_OK) {
+		lc_source_close(&join->source);
+		return status;
+	}
+	*out = &join->source;
+	return LC_OK;
+}
+
+/* ---- several modules ------------------------------------------------------------------- */
+
 static lc_status
 open_modules(struct lc__join_source *join, const lc_join *modules, size_t n,
     lc_missing missing, const lc_source_options *options)
@@ -432,6 +523,7 @@ open_modules(struct lc__join_source *join, const lc_join *modules, size_t n,
 	join->partners = calloc(n, sizeof(*join->partners));
 	if (join->name == NULL || join->partners == NULL)
 		return no_memory();
+	return_if_error(take_parts(join, options));
 	return_if_error(open_first(join, &modules[0], options));
 	for (size_t i = 1; i < n; i++) {
 		struct lc__join_partner *partner = &join->partners[join->n++];

@@ -18,11 +18,14 @@
  * 6. The hash of a chunk covers which records are left and where the partners' records
  *    are: a token is refused when a record of any of the modules has been replaced,
  *    and is good when the modules only grew.
- * 7. Checksums are compared when a record is read, not when cache_ids are.
+ * 7. A part of a split is a join without partners, which leaves out the other parts; or
+ *    a join does so as well.
+ * 8. Checksums are compared when a record is read, not when cache_ids are.
  */
 #ifndef LC_STREAM_SOURCE_JOIN_H
 #define LC_STREAM_SOURCE_JOIN_H
 
+#include "order/parts.h"
 #include "stream/selection.h"
 #include "stream/source_private.h"
 #include "store/cache.h"
@@ -40,12 +43,15 @@ struct lc__join_partner {
 struct lc__join_source {
 	lc_source source;
 	lc_source *first;              /* owned */
-	char *name;                    /* as the fields of the first begin; malloc'ed */
+	char *name;                    /* as the fields of the first begin; malloc'ed; NULL:
+	                                  one source alone, whose fields keep their names */
 	struct lc__layout *all;        /* of the first source, held */
 	struct lc__join_partner *partners;
 	size_t n;                      /* of them; that are begun */
 	struct lc__selection **kept;   /* of each chunk; NULL: all of its records */
 	uint64_t chunks;
+	struct lc__parts parts;        /* a split, of which only one part is read */
+	size_t part;                   /* which */
 	uint64_t dropped;              /* records that are left out */
 };
 
@@ -54,6 +60,13 @@ lc__join_source_of(lc_source *source)
 {
 	return (struct lc__join_source *)source;
 }
+
+/**
+ * Where options ask for one part of a split: a source that has that alone. Takes the
+ * source over, also if this fails.
+ */
+LC_CHECKED lc_status lc__source_take_part(lc_source *source,
+    const lc_source_options *options, lc_source **out);
 
 LC_CHECKED lc_status lc__join_cursor_new(lc_source *source,
     struct lc__cursor **out);

@@ -9,6 +9,7 @@
 #include "store/flush.h"
 #include "store/published.h"
 #include "store/settings.h"
+#include "stream/source_join.h"
 
 /* ---- places ------------------------------------------------------------------ */
 
@@ -209,6 +210,5 @@ lc_source_open_module(lc_cache *cache, const lc_source_options *given,
 		lc_source_close(&m->source);
 		return status;
 	}
-	*out = &m->source;
-	return LC_OK;
+	return lc__source_take_part(&m->source, &options, out);
 }

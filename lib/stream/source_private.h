@@ -74,7 +74,8 @@ struct lc__cursor_kind {
 	    char ***names, size_t *n);
 	void (*forget)(struct lc__cursor *cursor);
 	void (*free)(struct lc__cursor *cursor);
-	lc_status (*name)(struct lc__cursor *cursor, uint64_t record, lc_id *id);
+	lc_status (*name)(struct lc__cursor *cursor, uint64_t record, lc_id *id,
+	    lc_id *run);
 };
 
 struct lc__cursor {

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/sha256.h"
+#include "format/json_parse.h"
+#include "stream/source_join.h"
 
 /* ---- what they are -------------------------------------------------------------- */
 
@@ -199,12 +201,41 @@ start(struct lc__shards_source *s, const char *path,
 	return lc__source_start(&s->source, options);
 }
 
+/* The split that a warehouse was built with, where a part is asked for without one. */
+static lc_status
+own_split(const struct lc__shards_source *s, lc_source_options *options,
+    struct lc__buf *text)
+{
+	const char *recipe = s->warehouse == NULL ? NULL :
+	    s->warehouse->manifest.version_recipe;
+	const char *split;
+	json_error_t error;
+	json_t *json;
+
+	if (options->part == NULL || options->split != NULL || recipe == NULL)
+		return LC_OK;
+	json = lc__json_parse(recipe, strlen(recipe), 0, &error);
+	split = json_string_value(json_object_get(json, "split"));
+	if (split != NULL) {
+		const char *by = json_string_value(json_object_get(json, "split_by"));
+
+		lc__buf_append(text, split, strlen(split) + 1);
+		options->split = (const char *)text->data;
+		options->split_by_run = by != NULL && strcmp(by, "run") == 0;
+		options->split_seed = (uint64_t)json_integer_value(json_object_get(json,
+		    "split_seed"));
+	}
+	json_decref(json);
+	return text->failed ? no_memory() : LC_OK;
+}
+
 lc_status
 lc_source_open_shards(const char *path, const lc_source_options *given,
     lc_source **out)
 {
 	struct lc__shards_source *s;
 	lc_source_options options;
+	struct lc__buf split = { 0 };
 	lc_status status;
 
 	return_if_error(lc__source_options_of(given, &options));
@@ -216,6 +247,12 @@ lc_source_open_shards(const char *path, const lc_source_options *given,
 		lc_source_close(&s->source);
 		return status;
 	}
-	*out = &s->source;
-	return LC_OK;
+	status = own_split(s, &options, &split);
+	if (status == LC_OK) {
+		status = lc__source_take_part(&s->source, &options, out);
+	} else {
+		lc_source_close(&s->source);
+	}
+	lc__buf_free(&split);
+	return status;
 }

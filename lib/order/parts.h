@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A split of records into parts by a hash of their cache_id, or of their run:
+ *
+ *	h = XXH3-64 of the bytes of the cache_id, or of the run's name, with the seed
+ *	record is in part k, the first with  h W / 2^64 < s_0 + ... + s_k
+ *
+ * where s are the shares as integers and W is their sum; all of it exact. So parts are
+ * disjoint, and a record stays in its part whatever is added, deleted or reordered.
+ */
+#ifndef LC_ORDER_PARTS_H
+#define LC_ORDER_PARTS_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+
+/* Parts of a split, and bytes of a name. */
+#define LC__PARTS_MAX 64
+#define LC__PART_NAME 32
+
+struct lc__parts {
+	size_t n;
+	char names[LC__PARTS_MAX][LC__PART_NAME + 1];
+	uint64_t ends[LC__PARTS_MAX]; /* shares up to each part, without a common divisor;
+	                                 the last one is W */
+	bool by_run;
+	uint64_t seed;
+};
+
+/**
+ * Read "train=0.9,val=0.1": names of letters, digits, '.', '_' and '-', and shares that
+ * sum to 1 or are whole numbers. by_run and seed are left to the caller.
+ * @return LC_OK; LC_INVALID with what is wrong.
+ */
+LC_CHECKED lc_status lc__parts_parse(const char *text, struct lc__parts *out);
+
+/** The part of a name; LC_INVALID, with those that there are. */
+LC_CHECKED lc_status lc__parts_named(const struct lc__parts *parts,
+    const char *name, size_t *out);
+
+/** The part that a cache_id or run is in. */
+size_t lc__parts_of(const struct lc__parts *parts, const void *key, size_t size);
+
+#endif
