@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "date.h"
@@ -10,8 +14,25 @@
 #include "schemas.h"
 #include "settings.h"
 #include "size.h"
+#include "stat_values.h"
 
-static struct opt options[] = { { .kind = OPT_END } };
+static int values;
+static const char *field;
+static const char *axis;
+static uint64_t threads;
+
+static struct opt options[] = {
+	{ "", "values", OPT_FLAG, &values,
+	    .help = "mean, deviation and extremes of all values, by channel" },
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "with --values: a part of each record; of samples image or boxes" },
+	{ "", "axis", OPT_TEXT, &axis, .value = "N|none",
+	    .help = "with --values: the dimension of the channels, from the end below 0; "
+	    "default the first of three" },
+	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .most = 1024,
+	    .help = "with --values: run so many threads; default the number of processors" },
+	{ .kind = OPT_END }
+};
 
 /* What a row of the table is, and so how it prints. */
 enum unit { NUMBER, BYTES, AT_MOST };
@@ -216,11 +237,63 @@ show_module(const char *module)
 	return module_close(cache, status);
 }
 
+/* A number of a dimension, counted from the end below 0, or none. */
+static bool
+take_axis(struct stat_values *how)
+{
+	char *end;
+	long n;
+
+	how->whole = axis != NULL && strcmp(axis, "none") == 0;
+	if (axis == NULL || how->whole)
+		return true;
+	errno = 0;
+	n = strtol(axis, &end, 10);
+	if (errno != 0 || end == axis || *end != '\0' || n < -LC_MAX_NDIM ||
+	    n >= LC_MAX_NDIM) {
+		report_usage("--axis %s: not the number of a dimension, or none", axis);
+		return false;
+	}
+	how->has_axis = true;
+	how->axis = n;
+	return true;
+}
+
+static int
+run_values(int argc, char **argv)
+{
+	const long online = sysconf(_SC_NPROCESSORS_ONLN);
+	struct stat_values how = {
+		.field = field, .threads = threads > 0 ? (unsigned)threads :
+		    online > 0 ? (unsigned)online : 1
+	};
+	struct list modules = { 0 };
+	int status = EXIT_DONE;
+
+	if (!take_axis(&how))
+		return EXIT_USAGE;
+	for (int i = 0; i < argc; i++)
+		status = report_worse(status, stat_values(argv[i], &how));
+	if (argc > 0)
+		return status;
+	status = module_list(&modules, argc, argv);
+	for (size_t i = 0; i < modules.count; i++)
+		status = report_worse(status, stat_values(modules.items[i].data, &how));
+	list_free(&modules);
+	return status;
+}
+
 static int
 run(int argc, char **argv)
 {
 	struct list modules = { 0 };
-	int status = module_list(&modules, argc, argv);
+	int status;
+
+	if (values)
+		return run_values(argc, argv);
+	if (field != NULL || axis != NULL || threads > 0)
+		return report_usage("--field, --axis and --threads belong to --values");
+	status = module_list(&modules, argc, argv);
 
 	for (size_t i = 0; i < modules.count; i++)
 		status = report_worse(status, show_module(modules.items[i].data));
@@ -236,10 +309,13 @@ const struct command cmd_stat = {
 	    "Shows what a module holds and what it takes on disk, what has been "
 	    "read and written since it was made, its settings, and the sizes and "
 	    "codecs of every structure; without MODULE, of every module. With --json it writes one object a line "
-	    "for each module.",
+	    "for each module.\n"
+	    "--values reads all tensors and shows mean, deviation, least and largest value of each "
+	    "channel; of a module, or of a path of a warehouse, a directory of shards or a shard.",
 	.examples =
 	    "cachex stat faces\n"
-	    "cachex stat --json | jq '[.module, .records]'",
+	    "cachex stat --json | jq '[.module, .records]'\n"
+	    "cachex stat --values vae_latents",
 	.completes = "m",
 	.least = 0,
 	.most = -1,
