@@ -590,7 +590,9 @@ victim_round(const struct victim *v, const char *root, bool moved,
 	after = look_at(v, root, "m");
 	need(after.opens && after.good);
 	need(after.right >= before.right);
-	/* With a part of the index, deletes are lost that nobody can count. */
+	/* With a part of the index, the entry that says that a record was deleted may be
+	 * lost. An older run still names the record: it comes back, and is not counted as
+	 * rescued. */
 	need(moved || result.runs > 0 || after.old <= result.rescued);
 	need(result.records == after.right + after.old);
 	need(after.right + after.old + result.lost + result.unknown >= v->nlive);
