@@ -96,7 +96,7 @@ on_size(thandle_t handle)
 }
 
 /* The first error says what is wrong; those after it are its consequences. */
-static int
+__attribute__((format(printf, 4, 0))) static int
 on_error(TIFF *tiff, void *context, const char *module, const char *format,
     va_list arguments)
 {
@@ -117,7 +117,7 @@ on_error(TIFF *tiff, void *context, const char *module, const char *format,
 /* Of the header libtiff warns whenever it does not know a field; only one that the file is
  * too short for is damage. Of pixels it warns where it goes on with invented ones, save
  * for the two named here. */
-static int
+__attribute__((format(printf, 4, 0))) static int
 on_warning(TIFF *tiff, void *context, const char *module, const char *format,
     va_list arguments)
 {
