@@ -1698,16 +1698,15 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
 
 /**
  * Open the shards of a directory with a manifest, an export or a version of a
- * warehouse, in the manifest's order; or one shard file. A shard is a chunk. The
- * images must be of one shape and dtype. A record has the fields "image", "boxes"
- * and "mask", the latter two if there are boxes.
+ * warehouse, in the manifest's order; or one shard file. A shard is a chunk. Images
+ * may be of several sizes, which lc_stream_open() reads in batches of one size each.
+ * A record has the fields "image", "boxes" and "mask", the latter two if there are boxes.
  *
  * A warehouse, or one series of it, is refused for the same reasons as by
  * lc_warehouse_open(), unless the options say otherwise: LC_STALE if its sources
  * changed since the build, LC_FAILED if it exceeds its thresholds. A shard that is
  * opened alone is not compared with anything.
- * @return as lc_warehouse_open(). Also LC_INVALID for images of several shapes or
- * dtypes and for a length field that they have not, and LC_NOT_FOUND if
+ * @return as lc_warehouse_open(). Also LC_INVALID for a length field that they have not, and LC_NOT_FOUND if
  * options->generation is not reached.
  */
 LC_API LC_CHECKED lc_status lc_source_open_shards(const char *path,
@@ -1853,6 +1852,12 @@ typedef struct lc_stream lc_stream;
  *
  * Example x of batch b is number bB + x; examples of all epochs are numbered on, so
  * that only the very last batch is padded.
+ *
+ * Of a source with images of several sizes each batch is of one size, the same on all
+ * readers; the last one of each size in an epoch may have padding, which takes numbers
+ * too. Without a shuffle the sizes follow one another, with one their batches are
+ * interleaved at random. No windows, mixtures or R*, which are LC_INVALID; a token is of
+ * this size of batches only, or else LC_OTHER_ORDER; a limit counts padding.
  *
  * @return LC_OK; LC_INVALID for options that contradict one another, for an order
  * without examples (a source, or one of the R* streams, that has no data), and for

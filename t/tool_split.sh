@@ -60,4 +60,14 @@ wrong "a part that no run is in" 2 "cachex: read: ./runs/current/: has no exampl
 is "each run is in one part" "$(cachex read ./runs/current/ --part b -1 | wc -l) $(cachex read ./runs/current/ --part c -1 | wc -l)" "8 8"
 is "and all are" "$({ cachex read ./runs/current/ --part b -1; cachex read ./runs/current/ --part c -1; } | sort)" "$(cat all)"
 wrong "version 1 has no ids" 2 "cachex: build: --split needs the metadata of samples" cachex build set none --size 48x32 --shard-version 1 --split a=1
+
+# Several sizes: a batch is of one
+check "build with buckets" 0 cachex build set sizes --size 48x32 --buckets 48x32,32x48,16x16 --shard-version 2 -q
+check "a stream of all" 0 cachex read ./sizes/current/ --batch 3 --shuffle full --npy npy
+# A cache_id begins with a hash of how the sample was made.
+sed 's|[^/]*/||' all >names
+is "has each sample once" "$(cachex read ./sizes/current/ --batch 3 --shuffle full -1 | sed 's|[^/]*/||' | sort)" "$(cat names)"
+is "two readers see them too" "$(for r in 0/2 1/2; do
+	cachex read ./sizes/current/ --batch 3 --shuffle full --reader $r -1; done | sed 's|[^/]*/||' | sort)" "$(cat names)"
+check "plan takes it" 0 cachex plan ./sizes/current/ --batch 3 --shuffle full
 finish

@@ -189,7 +189,8 @@ want_example(struct lc__job *job, uint64_t example, size_t row,
 	batch->mask[row] = 1;
 	batch->examples[row] = example;
 	batch->epochs[row] = spot->epoch;
-	batch->sources[row] = source;
+	/* The sizes of one source are one. */
+	batch->sources[row] = job->standing->series != NULL ? 0 : source;
 	batch->lengths[row] = spot->left;
 	return want(job, source, row);
 }

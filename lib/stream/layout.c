@@ -11,6 +11,7 @@ struct lc__layout {
 	lc_source_info info;
 	struct lc__rows *rows; /* held */
 	uint64_t commit;       /* that it was made from, or 0 */
+	uint32_t series;       /* sizes of image */
 };
 
 /* ---- rows ------------------------------------------------------------------ */
@@ -178,6 +179,7 @@ lc__layout_new(const lc_source_info *info, struct lc__rows *rows,
 	layout->info.struct_size = sizeof(layout->info);
 	layout->rows = lc__rows_hold(rows);
 	layout->commit = commit;
+	layout->series = 1;
 	*out = layout;
 	return LC_OK;
 }
@@ -223,6 +225,56 @@ lc__layout_set_final(struct lc__layout *layout)
 	layout->info.final = 1;
 }
 
+uint32_t
+lc__layout_series(const struct lc__layout *layout)
+{
+	return layout->series;
+}
+
+void
+lc__layout_set_series(struct lc__layout *layout, uint32_t series)
+{
+	layout->series = series;
+}
+
+/* Rows of one series, which are few: shards are large. */
+static lc_status
+take_series(struct lc__layout *layout, uint32_t series, uint64_t *before,
+    struct lc__row_array *array, uint64_t *prefix_hash)
+{
+	struct lc__layout_row row;
+
+	*before = 0;
+	for (uint64_t i = 0; i < layout->info.chunks; i++) {
+		return_if_error(lc__layout_row(layout, i, &row));
+		if (row.series < series)
+			*before = i + 1;
+		if (row.series != series)
+			continue;
+		return_if_error(lc__row_array_add(array, &row));
+		*prefix_hash = row.prefix_hash;
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__layout_of_series(struct lc__layout *layout, uint32_t series,
+    uint64_t *before, struct lc__layout **out)
+{
+	struct lc__row_array *array = lc__row_array_new();
+	lc_source_info info = layout->info;
+	lc_status status;
+
+	if (array == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+	status = take_series(layout, series, before, array, &info.prefix_hash);
+	lc__row_array_sum(array, &info);
+	if (status == LC_OK)
+		status = lc__layout_new(&info, &array->rows, 0, out);
+	lc__rows_drop(&array->rows);
+	return status;
+}
+
 lc_status
 lc__layout_row(struct lc__layout *layout, uint64_t position,
     struct lc__layout_row *out)
@@ -263,7 +315,9 @@ lc__layout_cut(struct lc__layout *layout, uint64_t chunks, uint64_t generation,
 	info.records = lc__row_end(&last, false);
 	info.length = lc__row_end(&last, true);
 	info.prefix_hash = last.prefix_hash;
-	return lc__layout_new(&info, layout->rows, 0, out);
+	return_if_error(lc__layout_new(&info, layout->rows, 0, out));
+	(*out)->series = layout->series;
+	return LC_OK;
 }
 
 lc_status

@@ -19,6 +19,7 @@ struct lc__layout_row {
 	uint64_t first_unit;   /* units before it */
 	uint64_t units;        /* in it; without a length field, records */
 	uint64_t prefix_hash;  /* of the order up to it, included */
+	uint32_t series;       /* of shards: which size of image, from 0 */
 	uint64_t ordinal;      /* of a module, as its ledger row has it: as long as it is the
 	                          same, so are the records */
 };
@@ -33,6 +34,14 @@ const lc_source_info *lc__layout_info(const struct lc__layout *layout);
 /** Row @p position, below info->chunks. May read the module. */
 LC_CHECKED lc_status lc__layout_row(struct lc__layout *layout,
     uint64_t position, struct lc__layout_row *out);
+
+/** Sizes of image that its chunks have, 1 where there are no images; those of one size
+ *  follow one another. */
+uint32_t lc__layout_series(const struct lc__layout *layout);
+
+/** The chunks of one size of image alone, and how many chunks are before them. */
+LC_CHECKED lc_status lc__layout_of_series(struct lc__layout *layout,
+    uint32_t series, uint64_t *before, struct lc__layout **out);
 
 /** The chunk that has record or unit @p i, below info->records or info->length;
  *  O(log chunks). */

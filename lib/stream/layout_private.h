@@ -83,6 +83,9 @@ uint64_t lc__layout_commit(const struct lc__layout *layout);
 LC_CHECKED lc_status lc__layout_cut(struct lc__layout *layout, uint64_t chunks,
     uint64_t generation, struct lc__layout **out);
 
+/** Say how many sizes of image its chunks have; before it is shared. */
+void lc__layout_set_series(struct lc__layout *layout, uint32_t series);
+
 /** Say that nothing will come behind it; before it is shared. */
 void lc__layout_set_final(struct lc__layout *layout);
 

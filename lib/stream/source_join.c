@@ -287,7 +287,9 @@ make_layout(struct matching *m, lc_missing missing, struct lc__layout **out)
 	info.prefix_hash = m->prefix_hash;
 	info.dropped = m->lost;
 	info.final = 1;
-	return lc__layout_new(&info, &m->array->rows, 0, out);
+	return_if_error(lc__layout_new(&info, &m->array->rows, 0, out));
+	lc__layout_set_series(*out, lc__layout_series(m->join->all));
+	return LC_OK;
 }
 
 static lc_status

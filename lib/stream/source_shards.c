@@ -67,11 +67,27 @@ struct listing {
 	uint64_t prefix_hash;
 };
 
+/* Which size of image a shard has, among those that are read. */
+static uint32_t
+series_of(const struct lc__shards_source *s, size_t i)
+{
+	const uint64_t first = s->set->shards[i].first;
+	uint32_t series = 0;
+
+	if (!lc__shards_mixed(s))
+		return 0;
+	while (series + 1 < s->warehouse->info.series &&
+	    s->warehouse->series[series + 1].first <= first)
+		series++;
+	return series;
+}
+
 static lc_status
 list_shard(struct listing *list, size_t i)
 {
 	const uint64_t samples = list->s->set->shards[i].twh1.info.samples;
-	struct lc__layout_row row = { .id = i, .records = samples };
+	struct lc__layout_row row = { .id = i, .records = samples,
+		.series = series_of(list->s, i) };
 	const size_t before = list->text.size;
 	unsigned char link[32];
 
@@ -107,7 +123,10 @@ list_shards(struct listing *list, struct lc__layout **out)
 	info.prefix_hash = list->prefix_hash;
 	info.final = 1;
 	info.has_lengths = s->length != 0;
-	return lc__layout_new(&info, &list->array->rows, 0, out);
+	return_if_error(lc__layout_new(&info, &list->array->rows, 0, out));
+	if (lc__shards_mixed(s))
+		lc__layout_set_series(*out, s->warehouse->info.series);
+	return LC_OK;
 }
 
 static lc_status
@@ -178,6 +197,9 @@ choose_length(struct lc__shards_source *s)
 
 	if (*s->source.length_field == '\0' || s->n == 0)
 		return LC_OK;
+	if (lc__shards_mixed(s))
+		return lc__error(LC_INVALID, 0, "%s: images of %u sizes have no "
+		    "length", s->source.name, s->warehouse->info.series);
 	info = &s->set->shards[s->first].twh1.info;
 	if (strcmp(s->source.length_field, ".") != 0)
 		return lc__error(LC_INVALID, 0, "%s: the length field of shards can "

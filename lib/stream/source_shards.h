@@ -23,6 +23,14 @@ lc__shards_source_of(lc_source *source)
 	return (struct lc__shards_source *)source;
 }
 
+/** Are its images of several sizes? */
+static inline bool
+lc__shards_mixed(const struct lc__shards_source *s)
+{
+	return s->warehouse != NULL && s->n == s->set->n &&
+	    s->warehouse->info.series > 1;
+}
+
 LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source,
     struct lc__cursor **out);
 

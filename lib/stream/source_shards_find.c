@@ -37,46 +37,9 @@ dir_size(const struct lc__manifest_shard *said)
 	return slash == NULL ? 0 : (size_t)(slash - said->relative_path);
 }
 
-/* Each shape with its first shard. */
-static void
-list_shapes(const struct lc__shards_source *s, struct lc__buf *out)
-{
-	const lc_warehouse *w = s->warehouse;
-	size_t k = 0;
-
-	for (uint32_t i = 0; i < w->info.series && i < 16; i++) {
-		const lc_series_info *series = &w->series[i];
-
-		while (k + 1 < s->set->n && s->set->shards[k].first < series->first)
-			k++;
-		lc__buf_printf(out, "%s%ux%ux%u from %s on", i > 0 ? ", " : "",
-		    series->channels, series->height, series->width,
-		    s->said[k].relative_path);
-	}
-	lc__buf_append(out, "", 1);
-}
-
-/* Images of several shapes are no batch. Say what can be opened instead. */
-static lc_status
-several(const struct lc__shards_source *s)
-{
-	struct lc__buf text = { 0 };
-	lc_status status;
-
-	list_shapes(s, &text);
-	status = lc__error(LC_INVALID, 0, "%s: has images of %u shapes (%s): open "
-	    "the directory of one of them, or a shard", s->source.name,
-	    s->warehouse->info.series,
-	    text.failed ? "…" : (const char *)text.data);
-	lc__buf_free(&text);
-	return status;
-}
-
 static lc_status
 take_all(struct lc__shards_source *s)
 {
-	if (s->warehouse->info.series > 1)
-		return several(s);
 	s->first = 0;
 	s->n = s->set->n;
 	return LC_OK;

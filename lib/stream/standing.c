@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "order/mix.h"
 #include "stream/source.h"
@@ -14,7 +15,8 @@ rule_of(const struct lc__standing_rule *rule, uint32_t source)
 	struct lc__sequence_rule own = rule->sequence;
 	const uint64_t words[] = { own.shuffle.seed, 0, LC__TAG_SOURCE, source };
 
-	if (rule->mixture != NULL)
+	own.may_be_empty = own.may_be_empty || rule->series;
+	if (rule->n > 1)
 		own.shuffle.seed = lc__key(words, 4);
 	return own;
 }
@@ -31,6 +33,46 @@ make_sequences(const struct lc__standing_rule *rule,
 		return_if_error(lc__sequence_new(&own, layouts[i], complete,
 		    lc__source_name(rule->sources[i]), &standing->sequences[i]));
 	}
+	return LC_OK;
+}
+
+/* Batches of one size each: every size has its own, in an order of its own. */
+static lc_status
+make_series(const struct lc__standing_rule *rule, struct lc__standing *standing)
+{
+	const bool in_order = rule->sequence.shuffle.kind == LC_SHUFFLE_NONE;
+	uint64_t *examples = calloc(rule->n, sizeof(*examples));
+	lc_status status;
+
+	if (examples == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+	for (uint32_t i = 0; i < rule->n; i++)
+		examples[i] = standing->sequences[i]->n;
+	status = lc__series_new(examples, rule->n, rule->batch, in_order,
+	    rule->sequence.shuffle.seed, &standing->series);
+	free(examples);
+	if (status == LC_INVALID)
+		lc__error_prefix("%s", lc__source_name(rule->sources[0]));
+	return status;
+}
+
+/* Numbers that batches of all epochs take. */
+static lc_status
+count_series(const struct lc__standing_rule *rule, struct lc__standing *standing)
+{
+	uint64_t places = UINT64_MAX;
+
+	if (rule->sequence.epochs > 0 &&
+	    (!lc__mul64(lc__series_batches(standing->series), rule->batch,
+	        &places) || !lc__mul64(places, rule->sequence.epochs, &places)))
+		return lc__error(LC_INVALID, 0, "%s: %llu epochs have more examples "
+		    "than can be numbered", lc__source_name(rule->sources[0]),
+		    (unsigned long long)rule->sequence.epochs);
+	standing->batch = rule->batch;
+	standing->complete = true;
+	standing->total = standing->known = places;
+	if (rule->limit > 0 && rule->limit < places)
+		standing->total = standing->known = rule->limit;
 	return LC_OK;
 }
 
@@ -71,9 +113,18 @@ lc__standing_new(const struct lc__standing_rule *rule,
 		lc__standing_drop(standing);
 		return status;
 	}
-	count(rule, standing);
-	*out = standing;
-	return LC_OK;
+	if (rule->series) {
+		status = make_series(rule, standing);
+		if (status == LC_OK)
+			status = count_series(rule, standing);
+	} else {
+		count(rule, standing);
+	}
+	if (status == LC_OK)
+		*out = standing;
+	else
+		lc__standing_drop(standing);
+	return status;
 }
 
 struct lc__standing *
@@ -91,5 +142,6 @@ lc__standing_drop(struct lc__standing *standing)
 		return;
 	for (uint32_t i = 0; i < standing->n; i++)
 		lc__sequence_free(standing->sequences[i]);
+	lc__series_free(standing->series);
 	free(standing);
 }

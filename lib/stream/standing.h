@@ -9,13 +9,16 @@
 #include <stdatomic.h>
 
 #include "order/mixture.h"
+#include "order/series.h"
 #include "stream/walk.h"
 
 struct lc__standing {
 	atomic_uint refs;
 	const struct lc__mixture *mixture; /* borrowed from the stream; NULL: one source */
+	struct lc__series *series; /* batches of one each; NULL: there is one */
+	uint64_t batch;  /* of them, places a batch */
 	uint64_t total;  /* examples in all; UINT64_MAX for ever or not known */
-	uint64_t known;  /* that can be read now */
+	uint64_t known;  /* that can be read now; of several series, places of examples */
 	bool complete;   /* total is known */
 	uint32_t n;      /* sources */
 	struct lc__sequence *sequences[]; /* of each */
@@ -27,6 +30,8 @@ struct lc__standing_rule {
 	const struct lc__mixture *mixture;
 	uint64_t limit;                    /* examples in all, 0 for no limit */
 	bool follow;
+	bool series;                       /* all sequences are of one source */
+	uint64_t batch;                    /* examples a batch, for series */
 	lc_source *const *sources;
 	uint32_t n;
 };
@@ -40,12 +45,27 @@ struct lc__standing *lc__standing_hold(struct lc__standing *standing);
 /** NULL is harmless. */
 void lc__standing_drop(struct lc__standing *standing);
 
+/** How many examples the first @p places numbers are. Fewer than these where batches
+ *  are of one series each, which may be short. */
+static inline uint64_t
+lc__standing_examples(const struct lc__standing *standing, uint64_t places)
+{
+	return standing->series == NULL || places == UINT64_MAX ? places :
+	    lc__series_count(standing->series, places);
+}
+
 /** Which example of which source is number @p example. */
 static inline void
 lc__standing_find(const struct lc__standing *standing, uint64_t example,
     uint32_t *source, uint64_t *index)
 {
-	if (standing->mixture != NULL) {
+	if (standing->series != NULL) {
+		uint64_t n;
+
+		lc__series_at(standing->series, example / standing->batch, source,
+		    index, &n);
+		*index += example % standing->batch;
+	} else if (standing->mixture != NULL) {
 		lc__mixture_at(standing->mixture, example, source, index);
 	} else {
 		*source = 0;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "order/mix.h"
 #include "stream/source.h"
 #include "stream/stream_options.h"
 
@@ -37,12 +38,52 @@ take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	return LC_OK;
 }
 
+/* A source with images of several sizes: one of each size, of which batches are made
+ * apart. */
+static lc_status
+take_series(lc_stream *stream, lc_source *const *sources, size_t n)
+{
+	lc_stream_options *o = &stream->options;
+	lc_source *mixed = NULL;
+	uint32_t series = 1;
+
+	for (size_t i = 0; i < n && series == 1 && sources[i] != NULL; i++) {
+		struct lc__layout *layout = lc__source_layout(sources[i]);
+
+		series = lc__layout_series(layout);
+		mixed = sources[i];
+		lc__layout_drop(layout);
+	}
+	if (series == 1)
+		return take_sources(stream, sources, n);
+	if (n > 1 || o->window > 0 || o->idealised > 0)
+		return lc__error(LC_INVALID, 0, "%s: has images of %u sizes, and a "
+		    "batch is of one size: no %s; open the directory of one size",
+		    lc__source_name(mixed), series, n > 1 ? "mixtures" :
+		    o->window > 0 ? "windows" : "idealised readers");
+	stream->series = true;
+	stream->sources = calloc(series, sizeof(lc_source *));
+	stream->weights = calloc(series, sizeof(stream->weights[0]));
+	stream->first_chunk = calloc(series, sizeof(stream->first_chunk[0]));
+	if (stream->sources == NULL || stream->weights == NULL ||
+	    stream->first_chunk == NULL)
+		return out_of_memory();
+	for (uint32_t i = 0; i < series; i++) {
+		stream->sources[i] = mixed;
+		stream->weights[i] = 1;
+	}
+	stream->n = series;
+	o->weights = stream->weights;
+	o->follow = 0; /* shards are final */
+	return LC_OK;
+}
+
 static lc_status
 make_mixture(lc_stream *stream)
 {
 	const lc_stream_options *o = &stream->options;
 
-	if (stream->n == 1)
+	if (stream->n == 1 || stream->series)
 		return LC_OK;
 	return lc__mixture_new(o->weights, stream->n, o->mixture_block, o->seed,
 	    &stream->mixture);
@@ -64,6 +105,8 @@ make_rule(lc_stream *stream)
 		.mixture = stream->mixture,
 		.limit = o->limit,
 		.follow = o->follow != 0,
+		.series = stream->series,
+		.batch = o->batch,
 		.sources = stream->sources,
 		.n = stream->n
 	};
@@ -84,6 +127,13 @@ hash_order(lc_stream *stream)
 	status = lc__stream_order_hash(&stream->options, stream->n, fields,
 	    &stream->order_hash);
 	free(fields);
+	/* Which examples are in a batch together depends on how many are. */
+	if (status == LC_OK && stream->series) {
+		const uint64_t words[] = { stream->order_hash,
+			stream->options.batch };
+
+		stream->order_hash = lc__key(words, 2);
+	}
 	return status;
 }
 
@@ -129,7 +179,7 @@ make(lc_stream *stream, lc_source *const *sources, size_t n,
 
 	if (token_bytes != NULL)
 		return_if_error(lc__token_decode(token_bytes, &token));
-	return_if_error(take_sources(stream, sources, n));
+	return_if_error(take_series(stream, sources, n));
 	return_if_error(make_mixture(stream));
 	make_rule(stream);
 	return_if_error(hash_order(stream));
@@ -170,6 +220,7 @@ lc_stream_close(lc_stream *stream)
 	lc__mixture_free(stream->mixture);
 	pthread_mutex_destroy(&stream->lock);
 	pthread_mutex_destroy(&stream->replacing);
+	free(stream->first_chunk);
 	free(stream->weights);
 	free(stream->sources);
 	free(stream);
@@ -259,10 +310,14 @@ lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 	/* The lock is not what a const stream is about. */
 	standing = lc__stream_standing((lc_stream *)stream);
 	first = standing->sequences[0];
-	out->examples = standing->complete ? standing->total : UINT64_MAX;
-	out->batches = batches_of(stream, out->examples);
-	out->epoch_examples = stream->n == 1 && first->complete ? first->n : 0;
-	out->known = standing->complete ? standing->total : standing->known;
+	out->batches = batches_of(stream, standing->complete ? standing->total :
+	    UINT64_MAX);
+	out->examples = standing->complete ?
+	    lc__standing_examples(standing, standing->total) : UINT64_MAX;
+	out->epoch_examples = stream->series ?
+	    lc__series_examples(standing->series) :
+	    stream->n == 1 && first->complete ? first->n : 0;
+	out->known = standing->complete ? out->examples : standing->known;
 	out->first_batch = stream->first_batch;
 	out->batch = stream->options.batch;
 	out->order_hash = stream->order_hash;
@@ -282,7 +337,8 @@ lc__stream_lacks(const lc_stream *stream, const struct lc__standing *standing,
 	if (never || standing->complete)
 		return lc__error(LC_NOT_FOUND, 0, "stream: there is no %s %llu: it "
 		    "has %llu examples", what, (unsigned long long)number,
-		    (unsigned long long)standing->known);
+		    (unsigned long long)lc__standing_examples(standing,
+		    standing->known));
 	return lc__error(LC_TIMEOUT, 0, "stream: %s %llu is not there yet, %llu "
 	    "examples are", what, (unsigned long long)number,
 	    (unsigned long long)standing->known);
@@ -301,6 +357,14 @@ lc__stream_batch(const lc_stream *stream, const struct lc__standing *standing,
 	*end = *first + size;
 	if (limit > 0 && *end > limit)
 		*end = limit;
+	if (standing->series != NULL && *first < standing->known) {
+		uint64_t at, n;
+		uint32_t which;
+
+		lc__series_at(standing->series, batch, &which, &at, &n);
+		if (*end > *first + n)
+			*end = *first + n;
+	}
 	if (*end <= standing->known)
 		return LC_OK;
 	if (!standing->complete)
@@ -375,7 +439,7 @@ lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 
 static lc_status
 list_parts(struct lc__walk *walk, struct lc__spot spot, uint32_t source,
-    lc_piece *pieces, size_t room, size_t *n)
+    uint64_t before, lc_piece *pieces, size_t room, size_t *n)
 {
 	struct lc__part part;
 
@@ -383,17 +447,33 @@ list_parts(struct lc__walk *walk, struct lc__spot spot, uint32_t source,
 	while (spot.left > 0) {
 		return_if_error(lc__walk_part(walk, &spot, &part));
 		if (*n < room)
-			pieces[*n] = (lc_piece){ source, part.epoch, part.position,
+			pieces[*n] = (lc_piece){ source, part.epoch,
+			    before + part.position,
 			    part.chunk_id, part.first, part.units };
 		++*n;
 	}
 	return LC_OK;
 }
 
-static lc_status
-locate(const struct lc__standing *standing, uint64_t example, lc_piece *pieces,
-    size_t room, size_t *n)
+/* Numbers behind a short batch are no examples. */
+static bool
+has_example(const lc_stream *stream, const struct lc__standing *standing,
+    uint64_t example)
 {
+	const uint64_t batch = example / stream->options.batch;
+	uint64_t first, end;
+
+	if (example >= standing->known || standing->series == NULL)
+		return example < standing->known;
+	return lc__stream_batch(stream, standing, batch, &first, &end) == LC_OK &&
+	    example < end;
+}
+
+static lc_status
+locate(const lc_stream *stream, const struct lc__standing *standing,
+    uint64_t example, lc_piece *pieces, size_t room, size_t *n)
+{
+	uint64_t before = 0;
 	struct lc__walk walk;
 	struct lc__spot spot;
 	uint32_t source;
@@ -402,11 +482,16 @@ locate(const struct lc__standing *standing, uint64_t example, lc_piece *pieces,
 	lc__standing_find(standing, example, &source, &index);
 	lc__walk_init(&walk, standing->sequences[source]);
 	lc__walk_example(&walk, index, &spot);
-	return_if_error(list_parts(&walk, spot, source, NULL, 0, n));
+	/* The sizes are parts of one source. */
+	if (stream->series) {
+		before = stream->first_chunk[source];
+		source = 0;
+	}
+	return_if_error(list_parts(&walk, spot, source, before, NULL, 0, n));
 	if (*n > room)
 		return lc__error(LC_INVALID, 0, "stream: example %llu has %zu parts, "
 		    "there is room for %zu", (unsigned long long)example, *n, room);
-	return list_parts(&walk, spot, source, pieces, room, n);
+	return list_parts(&walk, spot, source, before, pieces, room, n);
 }
 
 lc_status
@@ -414,8 +499,8 @@ lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces,
     size_t room, size_t *n)
 {
 	struct lc__standing *standing = lc__stream_standing(stream);
-	const lc_status status = example < standing->known ?
-	    locate(standing, example, pieces, room, n) :
+	const lc_status status = has_example(stream, standing, example) ?
+	    locate(stream, standing, example, pieces, room, n) :
 	    lacks_example(stream, standing, example);
 
 	lc__standing_drop(standing);

@@ -13,6 +13,10 @@ struct lc_stream {
 	uint64_t *weights;            /* one a source; options.weights */
 	lc_source **sources;
 	uint32_t n;                   /* of them */
+	bool series;                  /* all are the same one, of which each has the images
+	                                 of one size */
+	uint64_t *first_chunk;        /* of each: chunks of the source before its own; else
+	                                 NULL */
 	struct lc__mixture *mixture;  /* NULL with one source */
 	struct lc__standing_rule rule;
 	uint64_t order_hash;

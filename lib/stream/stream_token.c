@@ -76,7 +76,10 @@ check_mixture(const lc_stream *stream, const struct lc__token *token,
 
 	return_if_error(mix_sources(layouts, stream->n, &now));
 	if (memcmp(token->uuid, now.uuid, sizeof(now.uuid)) != 0)
-		return lc__error(LC_OTHER_CACHE, 0, "token: of other sources than "
+		return stream->series ?
+		    lc__error(LC_OTHER_CACHE, 0, "token: not of %s",
+		    lc__source_name(stream->sources[0])) :
+		    lc__error(LC_OTHER_CACHE, 0, "token: of other sources than "
 		    "this mixture's");
 	return_if_error(check_order(stream, token));
 	if (token->prefix_hash == now.prefix_hash)
@@ -148,8 +151,19 @@ lc_status
 lc__stream_layouts(const lc_stream *stream, const struct lc__token *token,
     struct lc__layout **layouts)
 {
-	for (uint32_t i = 0; i < stream->n; i++)
-		layouts[i] = lc__source_layout(stream->sources[i]);
+	for (uint32_t i = 0; i < stream->n; i++) {
+		struct lc__layout *all = lc__source_layout(stream->sources[i]);
+		lc_status status;
+
+		if (!stream->series) {
+			layouts[i] = all;
+			continue;
+		}
+		status = lc__layout_of_series(all, i, &stream->first_chunk[i],
+		    &layouts[i]);
+		lc__layout_drop(all);
+		return_if_error(status);
+	}
 	if (token == NULL)
 		return LC_OK;
 	if (stream->n > 1)
