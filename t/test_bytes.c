@@ -887,6 +887,21 @@ START_TEST(module_row_members)
 }
 END_TEST
 
+/* Modules of before the checksums were seeded are not damaged: nobody shall recover them. */
+START_TEST(module_row_of_before)
+{
+	struct lc__module_row out = { 0 };
+	struct lc__buf row = { 0 };
+
+	lc__buf_append(&row, module_rows[0].bytes, module_rows[0].size);
+	lc__buf_append64(&row, lc__hash64(row.data, row.size));
+	ck_assert_int_eq(lc__module_decode(row.data, row.size, &out), LC_VERSION);
+	ck_assert_str_eq(lc_last_error()->text, "a development version before 0.1.0 wrote it, "
+	    "whose modules are not read");
+	lc__buf_free(&row);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -899,6 +914,7 @@ main(void)
 	tcase_add_test(tc, eight_runs_merge);
 	tcase_add_loop_test(tc, engine_reads_the_format, 0, 4);
 	tcase_add_loop_test(tc, newer_format, 0, 3);
+	tcase_add_test(tc, module_row_of_before);
 	tcase_add_loop_test(tc, module_row_members, 0,
 	    sizeof(module_rows) / sizeof(module_rows[0]));
 	tcase_add_loop_test(tc, somebody_elses_environment, 0, 2);

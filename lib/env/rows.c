@@ -265,6 +265,9 @@ lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 {
 	const unsigned char *p = bytes;
 
+	if (lc__row_intact(p, size, 0))
+		return lc__error(LC_VERSION, 0, "a development version before 0.1.0 wrote "
+		    "it, whose modules are not read");
 	if (!lc__row_intact(p, size, lc__row_seed("module")))
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
 	if (!read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out))

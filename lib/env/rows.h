@@ -113,7 +113,7 @@ struct lc__module_row {
 };
 
 void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);
-/** @return LC_OK; LC_CORRUPT. */
+/** @return LC_OK; LC_CORRUPT; LC_VERSION for a row whose checksum is not seeded. */
 LC_CHECKED lc_status lc__module_decode(const void *bytes, size_t size,
     struct lc__module_row *out);
 

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "format/base64.h"
 #include "format/utf8.h"
@@ -231,7 +232,7 @@ check_place(const char *path, bool replace)
 		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: stat", path);
 	if (!replace)
 		return lc__error(LC_EXISTS, 0, "%s: exists; -f replaces it", path);
-	fd = S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	fd = S_ISREG(st.st_mode) ? lc__open(path, O_RDONLY | O_NOFOLLOW) : -1;
 	if (S_ISREG(st.st_mode) && fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	got = fd != -1 ? pread(fd, magic, sizeof(magic), 0) : 0;
