@@ -138,7 +138,8 @@ epoch_batches(const struct plan *plan, const struct streamopts *opts)
 	const uint64_t stride = opts->window == 0 ? 1 : opts->stride ? opts->stride :
 	    opts->window;
 
-	return plan->chunks->units / (double)stride / (double)plan->batch;
+	return (opts->window == 0 ? plan->chunks->records : plan->chunks->units) /
+	    (double)stride / (double)plan->batch;
 }
 
 /* What is looked at: of an order that never ends one epoch at most. */
@@ -234,7 +235,8 @@ plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
 	const struct plan plan = {
 		.streaming = streaming, .chunks = &chunks,
 		.readers = (uint32_t)readers, .split = (lc_split)share,
-		.batch = order.batch, .within = within, .kept = kept,
+		.windows = order.window > 0, .batch = order.batch,
+		.within = within, .kept = kept,
 		.over = over != OPT_UNSET ? over : most < 8 ? 8 : most < 1000 ? most :
 		    1000
 	};
@@ -286,8 +288,8 @@ const struct command cmd_plan = {
 	    "--cache-chunks of them in memory. Of a long stream it looks at four parts. "
 	    "--compare does so for all shuffles and for R*, --show lists the parts of "
 	    "chunks that a batch asks of each reader.\n"
-	    "Bytes are those that records take in chunks, a chunk's alike for all of "
-	    "its units.",
+	    "Bytes are those that the records take in chunks, as cachex read --stats "
+	    "counts them.",
 	.examples =
 	    "cachex plan faces --shuffle block --batch 512\n"
 	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"

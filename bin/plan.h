@@ -3,6 +3,7 @@
 #ifndef BIN_PLAN_H
 #define BIN_PLAN_H
 
+#include "stream/cursor.h"
 #include "streaming.h"
 
 /** Every chunk of all sources, numbered on from one source to the next. */
@@ -10,11 +11,14 @@ struct plan_chunks {
 	uint64_t n;           /* how many */
 	uint64_t *first;      /* of each source, the number of its first chunk */
 	double *bytes;        /* of each chunk's records */
-	double *unit_bytes;   /* of a unit of it, on average */
 	double units;         /* of all chunks of all sources */
+	double records;       /* likewise */
+	struct lc__cursor **cursors; /* of each source: where records are in its chunks */
+	size_t n_sources;
 };
 
-/** Learn them from the ledgers; a shard's are alike. */
+/** Learn them from the ledgers; a shard's are alike. They stay as they were until
+ *  plan_chunks_free(): a snapshot of each module is held. */
 LC_CHECKED lc_status plan_chunks_load(const struct streaming *streaming,
     struct plan_chunks *out);
 void plan_chunks_free(struct plan_chunks *chunks);
@@ -25,6 +29,7 @@ struct plan {
 	const struct plan_chunks *chunks;
 	uint32_t readers;
 	lc_split split;
+	bool windows;          /* examples are windows, not records */
 	uint64_t batch;        /* examples, over all readers */
 	uint64_t over;         /* batches that are looked at, at most */
 	uint64_t within;       /* K: batches in which a chunk comes again */
@@ -43,7 +48,8 @@ struct plan_cost {
 	double chunks;         /* touched by a batch, over all readers */
 	uint64_t p50, p99, most; /* of the same */
 	double runs;           /* places gone to */
-	double bytes;          /* that examples ask for */
+	double bytes;          /* of the records that examples ask for */
+	double all_bytes;      /* the same of all batches looked at */
 	double visit;          /* examples a chunk that a batch touches */
 	double again;          /* share of the chunks that were touched within K batches */
 	double whole;          /* bytes read for a byte asked for, of whole chunks */

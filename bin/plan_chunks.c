@@ -121,16 +121,10 @@ static lc_status
 grow(struct plan_chunks *out, uint64_t n)
 {
 	double *bytes = reallocarray(out->bytes, out->n + n + 1, sizeof(*bytes));
-	double *unit_bytes;
 
-	if (bytes != NULL)
-		out->bytes = bytes;
-	unit_bytes = reallocarray(out->unit_bytes, out->n + n + 1,
-	    sizeof(*unit_bytes));
-	if (unit_bytes != NULL)
-		out->unit_bytes = unit_bytes;
-	if (bytes == NULL || unit_bytes == NULL)
+	if (bytes == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	out->bytes = bytes;
 	return LC_OK;
 }
 
@@ -144,13 +138,11 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 
 	return_if_error(grow(out, n));
 	for (uint64_t i = 0; i < n; i++) {
-		double *bytes = &out->bytes[out->n];
 		return_if_error(lc__layout_row(layout, i, &row));
-		*bytes = ledger != NULL ? ledger_bytes(ledger, row.id) :
-		    sample * (double)row.records;
-		out->unit_bytes[out->n++] = row.units ?
-		    *bytes / (double)row.units : 0;
+		out->bytes[out->n++] = ledger != NULL ?
+		    ledger_bytes(ledger, row.id) : sample * (double)row.records;
 		out->units += (double)row.units;
+		out->records += (double)row.records;
 	}
 	return LC_OK;
 }
@@ -167,6 +159,11 @@ take_source(struct plan_chunks *out, const struct streaming_source *s)
 	if (status == LC_OK) {
 		layout = lc__source_layout(s->source);
 		status = take_layout(out, layout, s->cache ? &ledger : NULL, sample);
+		if (status == LC_OK)
+			status = lc__cursor_new(s->source, layout,
+			    &out->cursors[out->n_sources]);
+		if (status == LC_OK)
+			status = lc__cursor_begin(out->cursors[out->n_sources++]);
 		lc__layout_drop(layout);
 	}
 	free(ledger.chunks);
@@ -176,9 +173,11 @@ take_source(struct plan_chunks *out, const struct streaming_source *s)
 lc_status
 plan_chunks_load(const struct streaming *streaming, struct plan_chunks *out)
 {
-	*out = (struct plan_chunks){ .first = calloc(streaming->n,
-	    sizeof(*out->first)) };
-	if (out->first == NULL)
+	*out = (struct plan_chunks){
+		.first = calloc(streaming->n, sizeof(*out->first)),
+		.cursors = calloc(streaming->n, sizeof(struct lc__cursor *))
+	};
+	if (out->first == NULL || out->cursors == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	for (size_t i = 0; i < streaming->n; i++) {
 		out->first[i] = out->n;
@@ -190,7 +189,9 @@ plan_chunks_load(const struct streaming *streaming, struct plan_chunks *out)
 void
 plan_chunks_free(struct plan_chunks *chunks)
 {
+	for (size_t i = 0; i < chunks->n_sources; i++)
+		lc__cursor_free(chunks->cursors[i]);
+	free(chunks->cursors);
 	free(chunks->first);
 	free(chunks->bytes);
-	free(chunks->unit_bytes);
 }

@@ -15,7 +15,9 @@
 struct touch {
 	uint64_t chunk;        /* its number among all */
 	uint64_t first, units;
-	uint32_t reader;
+	uint32_t source, reader;
+	uint64_t start_chunk, start_first; /* of the whole example */
+	size_t order;          /* in which they were located */
 };
 
 /* Chunks in memory, the one that was used last in front. */
@@ -99,9 +101,15 @@ add_touches(struct work *w, uint32_t reader)
 	}
 	for (size_t i = 0; i < pieces->count; i++) {
 		const lc_piece *piece = &pieces->items[i];
-		w->touches[w->n++] = (struct touch){
-			w->plan->chunks->first[piece->source] + piece->chunk,
-			piece->first, piece->units, reader };
+		w->touches[w->n] = (struct touch){
+			.chunk = w->plan->chunks->first[piece->source] +
+			    piece->chunk,
+			.first = piece->first, .units = piece->units,
+			.source = piece->source, .reader = reader,
+			.start_chunk = pieces->items[0].chunk,
+			.start_first = pieces->items[0].first, .order = w->n
+		};
+		w->n++;
 	}
 	return LC_OK;
 }
@@ -137,28 +145,87 @@ by_place(const void *a, const void *b)
 }
 
 static int
+compare(uint64_t x, uint64_t y)
+{
+	return (x > y) - (x < y);
+}
+
+/* The order in which a reader reads them. */
+static int
 by_reader(const void *a, const void *b)
 {
 	const struct touch *x = a, *y = b;
+	int order = compare(x->reader, y->reader);
 
-	if (x->reader != y->reader)
-		return x->reader < y->reader ? -1 : 1;
-	return by_place(a, b);
+	if (order == 0)
+		order = by_place(a, b);
+	if (order == 0)
+		order = compare(x->start_chunk, y->start_chunk);
+	if (order == 0)
+		order = compare(x->start_first, y->start_first);
+	return order != 0 ? order : compare(x->order, y->order);
 }
 
-static void
+/* A record that was read last for a window is not read again. */
+struct last {
+	const struct touch *touch;
+	uint64_t record;
+};
+
+static bool
+is_last(const struct last *last, const struct touch *touch, uint64_t record)
+{
+	return last->touch != NULL && last->touch->reader == touch->reader &&
+	    last->touch->chunk == touch->chunk && last->record == record;
+}
+
+/* Bytes of the records that a piece of a window is of. */
+static lc_status
+window_bytes(struct lc__cursor *cursor, const struct touch *t, struct last *last,
+    double *out)
+{
+	uint64_t record, before, from, left = t->units;
+
+	return_if_error(lc__cursor_find(cursor, t->first, &record, &before));
+	for (from = t->first - before; left > 0; record++, from = 0) {
+		const uint64_t here = lc__cursor_units(cursor, record) - from;
+
+		if (here == 0)
+			continue;
+		if (!is_last(last, t, record))
+			*out += (double)lc__cursor_stored(cursor, record);
+		*last = (struct last){ t, record };
+		left -= here < left ? here : left;
+	}
+	return LC_OK;
+}
+
+/* As many bytes as reading it counts. */
+static lc_status
 count_readers(struct work *w)
 {
-	const double *unit_bytes = w->plan->chunks->unit_bytes;
+	const struct plan_chunks *chunks = w->plan->chunks;
+	struct last last = { NULL, 0 };
 
 	qsort(w->touches, w->n, sizeof(*w->touches), by_reader);
 	for (size_t i = 0; i < w->n; i++) {
 		const struct touch *t = &w->touches[i];
 		struct plan_reader *reader = &w->cost->readers[t->reader];
+		struct lc__cursor *cursor = chunks->cursors[t->source];
+		double bytes = 0;
+
 		if (i == 0 || t[-1].reader != t->reader || t[-1].chunk != t->chunk)
 			reader->chunks++;
-		reader->bytes += (double)t->units * unit_bytes[t->chunk];
+		return_if_error(lc__cursor_go(cursor,
+		    t->chunk - chunks->first[t->source]));
+		if (w->plan->windows)
+			return_if_error(window_bytes(cursor, t, &last, &bytes));
+		else
+			bytes = (double)lc__cursor_stored(cursor, t->first);
+		reader->bytes += bytes;
+		w->used += bytes;
 	}
+	return LC_OK;
 }
 
 /* A chunk that the batch touches, once each. */
@@ -177,13 +244,13 @@ visit(struct work *w, uint64_t batch, uint64_t chunk)
 		w->cached += bytes;
 }
 
-static void
+static lc_status
 count_batch(struct work *w, uint64_t batch)
 {
 	uint64_t *count = &w->counts[w->cost->batches++];
 	uint64_t end = 0;
 
-	count_readers(w);
+	return_if_error(count_readers(w));
 	qsort(w->touches, w->n, sizeof(*w->touches), by_place);
 	for (size_t i = 0; i < w->n; i++) {
 		const struct touch *t = &w->touches[i];
@@ -196,9 +263,8 @@ count_batch(struct work *w, uint64_t batch)
 			w->runs++;
 		if (new || t->first + t->units > end)
 			end = t->first + t->units;
-		w->used += (double)t->units *
-		    w->plan->chunks->unit_bytes[t->chunk];
 	}
+	return LC_OK;
 }
 
 static lc_status
@@ -207,7 +273,7 @@ look_at(struct work *w, uint64_t batch)
 	w->n = 0;
 	for (uint32_t r = 0; r < w->plan->readers; r++)
 		return_if_error(locate_share(w, batch, r));
-	count_batch(w, batch);
+	return_if_error(count_batch(w, batch));
 	progress_items(w->cost->batches, w->plan->over);
 	return progress_step(NULL, (uint64_t)w->used, 0) ?
 	    lc__error(LC_CANCELLED, 0, "interrupted") : LC_OK;
@@ -260,6 +326,7 @@ sum_up(struct work *w)
 	cost->chunks = w->visits / n;
 	cost->runs = w->runs / n;
 	cost->bytes = w->used / n;
+	cost->all_bytes = w->used;
 	cost->visit = w->visits > 0 ? (double)cost->examples / w->visits : 0;
 	cost->again = w->visits > 0 ? w->again / w->visits : 0;
 	cost->whole = w->used > 0 ? w->whole / w->used : 0;

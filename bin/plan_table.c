@@ -87,6 +87,7 @@ show_json(const struct plan *plan, const struct plan_order *order,
 	jw_count(&json, "chunks_max", cost->most);
 	jw_real(&json, "runs", cost->runs);
 	jw_real(&json, "bytes", cost->bytes);
+	jw_count(&json, "stored_bytes", (uint64_t)cost->all_bytes);
 	jw_real(&json, "examples_a_visit", cost->visit);
 	jw_count(&json, "within", plan->within);
 	jw_real(&json, "again", cost->again);

@@ -67,7 +67,7 @@ is "all of it" "$(cat "$out")" \
   with 16    in memory 1.00 times the bytes"
 check "as JSON" 0 cachex plan m --batch 8 --json --readers 2
 is "the same" "$(cat "$out")" \
-'{"order":"none","batches":5,"examples":40,"chunks":2.4,"chunks_p50":2,"chunks_p99":3,"chunks_max":3,"runs":2.4,"bytes":1024,"examples_a_visit":3.33333,"within":16,"again":0.333333,"read_whole":1.5,"cache_chunks":16,"read_cached":1,"readers":[{"reader":0,"chunks":2.2,"bytes":512},{"reader":1,"chunks":2.2,"bytes":512}],"imbalance":1}'
+'{"order":"none","batches":5,"examples":40,"chunks":2.4,"chunks_p50":2,"chunks_p99":3,"chunks_max":3,"runs":2.4,"bytes":1024,"stored_bytes":5120,"examples_a_visit":3.33333,"within":16,"again":0.333333,"read_whole":1.5,"cache_chunks":16,"read_cached":1,"readers":[{"reader":0,"chunks":2.2,"bytes":512},{"reader":1,"chunks":2.2,"bytes":512}],"imbalance":1}'
 check "nothing in memory" 0 cachex plan m --batch 8 --cache-chunks 0 --json
 also "reads chunks again" grep -q '"read_whole":1.5,"cache_chunks":0,"read_cached":1.5' "$out"
 check "one chunk in memory" 0 cachex plan m --batch 8 --cache-chunks 1 --json
@@ -115,6 +115,61 @@ check "a directory without a slash" 0 cachex plan shards --show 0
 mkdir m
 check "a module comes before a directory" 0 cachex plan m --show 0
 also "of its name" grep -q ' m$' "$out"
+
+# Bytes are those that reading counts, in any order.
+seed=${T_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+echo "# seed $seed"
+random() { # random N: below N
+	seed=$(( (seed * 1103515245 + 12345) % 2147483648 ))
+	number=$(( seed / 65536 % $1 ))
+}
+records() { # records MODULE CHUNKS: of 1 to 40 or 1 to 4000 elements
+	for chunk in $(seq "$2"); do
+		set -- "$1" "$2"
+		for record in 1 2 3 4; do
+			random 5
+			test "$number" = 0 && random 4000 || random 40
+			head -c $((number + 1)) /dev/zero | "$CACHEX" put -q "$1" "$chunk.$record" \
+				--dtype u8 --shape $((number + 1)) || return
+		done
+	done
+}
+sums() { # sums OPTION...: of all readers, bytes of the records that were read
+	total=0
+	for r in $(seq 0 $((readers - 1))); do
+		"$CACHEX" read "$module" "$@" --reader $r/$readers $form --stats --json \
+			2>stats >/dev/null || sed "s/^/# /" stats >&2
+		total=$((total + $(sed -n 's/.*"stored_bytes":\([0-9]*\).*/\1/p' stats)))
+	done
+}
+records plain 8
+check "a module with lengths" 0 cachex set -c long length=.
+records long 8
+wrongs=0
+for round in $(seq 12); do
+	random 2; test $number = 0 && module=plain || module=long
+	random 3; readers=$((number + 1))
+	random 9; options="--batch $((number + 1)) --limit 60"
+	random 4; test $number -gt 0 && random 50 && options="$options --window $((number + 1))"
+	random 5
+	case $number in
+	0) options="$options --shuffle full --seed $round --epochs 2" ;;
+	1) options="$options --shuffle block --block 3 --spread 2 --epochs 3" ;;
+	2) options="$options --shuffle era --era-first 4" ;;
+	3) options="$options --idealised 3" ;;
+	esac
+	random 2; test $number = 0 && options="$options --share contiguous"
+	# Windows of tensors of many shapes are no arrays.
+	form=--sum
+	random 3; { test $number = 0 || test $module = plain; } && form=--ids
+	sums $options
+	planned=$("$CACHEX" plan "$module" $options --readers $readers --json |
+		sed -n 's/.*"stored_bytes":\([0-9]*\).*/\1/p')
+	test "$planned" = "$total" && continue
+	echo "#   $module of $readers readers, $options: planned $planned, read $total"
+	wrongs=$((wrongs + 1))
+done
+is "bytes are those that reading counts" "$wrongs" 0
 
 # Options
 wrong "no such source" 1 "cachex: plan: there is no module n in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
