@@ -56,7 +56,9 @@ static struct opt options[] = {
 	{ "", "bits", OPT_TEXT, &bits, .value = "DTYPE",
 	    .help = "dtype of raw bits (V2, V1) in .npy files: bf16, f8_e4m3, f8_e5m2" },
 	{ "", "max-record", OPT_SIZE, &max_record, .value = "SIZE", .least = 1,
-	    .help = "refuse records that inflate to more; default 2G" },
+	    .most = 2ull << 30,
+	    .help = "refuse records that inflate to more; default 2G, the most that a "
+	    "record can have" },
 	{ "", "layout", OPT_CHOICE, &layout, .value = "chw|hwc",
 	    .help = "shape of an image: channels first (what export wants) or last" },
 	{ "", "keep-alpha", OPT_FLAG, &keep_alpha,

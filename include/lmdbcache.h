@@ -561,8 +561,8 @@ LC_API LC_CHECKED lc_status lc_put(lc_cache *cache, const void *id,
 /**
  * Store a value under a cache_id, as lc_put() does a tensor. A root that is a
  * tensor is the same record as lc_put() makes. A module holds 4,096 structures at
- * most, each with 32 MiB of names at most; a record takes 2 GiB at most, and a
- * tensor that is coded 16 GiB before.
+ * most, each with 32 MiB of names at most; a record takes less than 2 GiB as it is
+ * stored, and a tensor that is coded may have 16 GiB before.
  * @return as lc_put(); LC_INVALID or LC_NO_MEMORY if building the value failed;
  * LC_SCHEMA if the module is strict and the structure is another one, or if it
  * holds as many as it may.

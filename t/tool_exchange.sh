@@ -201,6 +201,11 @@ refuse "--id-field for none that has fields" 2 "cachex: import: --id-field is fo
 check "--max-record" 3 cachex import max n.npz --max-record 132
 is "refuses the larger one" "$(cat "$err")" "cachex: import: n.npz: a.npy: larger than the limit"
 is "and stores the other" "$(ids max)" "d "
+for size in 4G 2049M 2147483649; do
+	wrong "--max-record $size" 2 "cachex: import: --max-record: '$size' is above 2G" \
+		cachex import max nothing.npz --max-record $size
+done
+check "the most" 4 cachex import max nothing.npz --max-record 2G
 
 # Damage
 size=$(wc -c <order.npz | tr -d ' ')

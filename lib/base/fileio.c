@@ -83,8 +83,14 @@ static lc_status
 read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
 {
 	const size_t start = out->size;
+	struct stat st;
 	size_t got;
 
+	/* A file that is too large is not read to find that out. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size > limit)
+		return lc__error(LC_INVALID, 0, "%s: larger than %llu bytes", path,
+		    (unsigned long long)limit);
 	do {
 		unsigned char *place = lc__buf_append(out, NULL, 65536);
 		if (place == NULL)

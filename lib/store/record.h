@@ -21,7 +21,9 @@
 #define LC__RECORD_ALIGN 64
 /* Bytes before the dims. */
 #define LC__RECORD_PREFIX 32
-/* LMDB cannot store values of 2 GiB; leave room for the chunk's header. */
+/* LMDB (mdb_page_flush() of 0.9.24) writes the pages of a value by one pwrite(), and
+ * Linux writes at most 2^31 - 4096 bytes by one: what is larger fails with EIO at the
+ * commit. Leave room for the chunk's header. */
 #define LC__RECORD_MAX (((uint64_t)1 << 31) - 8192)
 /* Decoded, a tensor may be larger than its record; this bounds what a damaged
  * shape makes us allocate. */
