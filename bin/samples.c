@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "samples.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,12 +13,18 @@
 #include "report.h"
 #include "warehouse/place.h"
 
-static bool
-is_directory(const char *path)
+/* What is not there, or not a directory, is for others to look at. Fails where the system
+ * refuses to say. */
+static lc_status
+find_directory(const char *path, bool *is)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	*is = stat(path, &st) == 0;
+	if (!*is && errno != ENOENT && errno != ENOTDIR)
+		return lc__error_sys(errno, "%s: stat", path);
+	*is = *is && S_ISDIR(st.st_mode);
+	return LC_OK;
 }
 
 static int
@@ -93,10 +100,17 @@ add_directory(struct samples *samples, const char *dir, bool below)
 		else if (is_shard_name(entries[i]->d_name))
 			status = add_shard(samples, path);
 		else {
-			if (below && is_directory(path))
+			bool directory = false;
+			lc_status found = LC_OK;
+
+			if (below)
+				found = find_directory(path, &directory);
+			if (below && found == LC_OK && !directory)
+				found = lc__no_lost_link(path);
+			if (found != LC_OK)
+				status = report_status(found);
+			else if (directory)
 				status = add_directory(samples, path, false);
-			else if (below && lc__no_lost_link(path) != LC_OK)
-				status = report_status(LC_IO);
 			free(path);
 		}
 		free(entries[i]);
@@ -184,9 +198,13 @@ int
 samples_open(const char *path, bool verify, struct samples *out)
 {
 	struct samples samples = { .verify = verify };
-	const int status = is_directory(path) ? open_directory(path, &samples) :
-	    open_shard(path, &samples);
+	bool directory;
+	const lc_status found = find_directory(path, &directory);
+	int status;
 
+	if (found != LC_OK)
+		return report_status(found);
+	status = directory ? open_directory(path, &samples) : open_shard(path, &samples);
 	if (status == EXIT_DONE)
 		*out = samples;
 	else
