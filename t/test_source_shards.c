@@ -143,7 +143,7 @@ START_TEST(stale_and_refused_warehouses)
 {
 	const struct made_variant variant = { .thresholds = contracts[_i].thresholds };
 	struct made made = made_warehouse(&variant);
-	char *path = outdir_join(made.version, "32x24"), *moved;
+	char *path = outdir_join(made.version, "32x24"), *moved = NULL;
 	lc_warehouse_options whole;
 	lc_source_options o;
 	lc_warehouse *warehouse;
@@ -180,6 +180,7 @@ START_TEST(stale_and_refused_warehouses)
 	    contracts[_i].status);
 	if (contracts[_i].status == LC_OK)
 		lc_warehouse_close(warehouse);
+	free(moved);
 	free(path);
 }
 END_TEST
