@@ -157,7 +157,7 @@ static void
 read_share(uint32_t number, int fd)
 {
 	lc_cache *cache;
-	lc_source *source;
+	lc_source *source = NULL;
 	lc_stream *stream;
 	lc_reader *reader;
 	lc_options open;

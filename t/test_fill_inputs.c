@@ -256,7 +256,6 @@ START_TEST(stopped_and_gone_on_with)
 	struct fill_set set;
 	lc_fill want, got;
 	lc_cache *cache;
-	uint64_t back = 0;
 	unsigned runs = 0;
 	lc_status status;
 
@@ -275,7 +274,6 @@ START_TEST(stopped_and_gone_on_with)
 		/* What is lost is a chunk of each of those under way. */
 		ck_assert_uint_le(heard.back - filled.stored,
 		    (8 + 2) * 12);
-		back += heard.back;
 		ck_assert_uint_lt(++runs, 500);
 	} while (status != LC_OK);
 	ck_assert_uint_gt(runs, 5);

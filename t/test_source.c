@@ -367,7 +367,7 @@ START_TEST(lengths_can_be_left_aside)
 }
 END_TEST
 
-static const char *const bad_fields[] = { "a..b", "a\\n", "." "." };
+static const char *const bad_fields[] = { "a..b", "a\\n", ".." };
 
 START_TEST(bad_options_are_refused)
 {

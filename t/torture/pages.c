@@ -30,7 +30,7 @@ static const struct sample_range sizes = { 8, 6000 };
 /* The file after each commit, and the version that each put, 0 if it did not. */
 struct history {
 	struct lc__buf files[COMMITS];
-	uint64_t puts[COMMITS][KEYS];
+	uint64_t puts[COMMITS + 1][KEYS]; /* the last: after the fault */
 };
 
 static void
@@ -132,7 +132,7 @@ was_put(const struct history *h, unsigned key, const lc_tensor *tensor)
 	const size_t size = sample_id(id, key);
 	const uint64_t version = tensor->nbytes >= 8 ? sample_version(tensor) : 0;
 
-	for (unsigned c = 0; c < COMMITS; c++)
+	for (unsigned c = 0; c <= COMMITS; c++)
 		if (version != 0 && h->puts[c][key] == version)
 			return sample_is(tensor, id, size, version, sizes);
 	return false;
@@ -199,8 +199,8 @@ write_some(struct history *h, lc_cache *cache)
 	char id[SAMPLE_ID_ROOM];
 
 	for (unsigned i = 0; i < 5 && status == LC_OK; i++)
-		status = sample_put(cache, id, sample_id(id, i), h->puts[0][i] = 100000 + i,
-		    sizes);
+		status = sample_put(cache, id, sample_id(id, i),
+		    h->puts[COMMITS][i] = 100000 + i, sizes);
 	if (status == LC_OK)
 		status = lc_flush(cache);
 	(void)read_all(h, cache);
