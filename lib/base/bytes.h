@@ -77,6 +77,19 @@ lc__round_up(uint64_t n, uint64_t unit)
 	return (n + unit - 1) & ~(unit - 1);
 }
 
+/** The greatest common divisor; of 0 and n it is n. */
+static inline uint64_t
+lc__gcd(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		const uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /** a * b into *out, false if it overflows. */
 static inline bool
 lc__mul64(uint64_t a, uint64_t b, uint64_t *out)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -82,18 +83,6 @@ check_sum(const char *text, const uint64_t *ends, size_t n)
 	return LC_OK;
 }
 
-static uint64_t
-common_divisor(uint64_t a, uint64_t b)
-{
-	while (b != 0) {
-		const uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 lc_status
 lc__parts_parse(const char *text, struct lc__parts *out)
 {
@@ -114,7 +103,7 @@ lc__parts_parse(const char *text, struct lc__parts *out)
 	} while (*at == ',');
 	return_if_error(check_sum(text, out->ends, out->n));
 	for (size_t i = 0; i < out->n; i++)
-		divisor = common_divisor(divisor, out->ends[i]);
+		divisor = lc__gcd(divisor, out->ends[i]);
 	for (size_t i = 0; i < out->n; i++)
 		out->ends[i] /= divisor;
 	return LC_OK;

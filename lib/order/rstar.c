@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 /* Products of two positions stay below 2^64. */
@@ -32,18 +33,6 @@ struct cycle {
 	const uint64_t *sums; /* of them */
 	uint64_t start;       /* place of the reader's first chunk */
 };
-
-static uint64_t
-gcd(uint64_t a, uint64_t b)
-{
-	while (b != 0) {
-		const uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
 
 /* x with a * x = 1 modulo m, for a and m below 2^33 without a common factor; Euclid. */
 static uint64_t
@@ -158,7 +147,7 @@ init_cycles(struct lc__rstar *rstar)
 	const uint64_t n = rstar->chunks, readers = rstar->readers;
 
 	rstar->stride = n == 0 ? 0 : readers % n;
-	rstar->cycles = rstar->final ? gcd(readers, n) : readers < n ? readers : n;
+	rstar->cycles = rstar->final ? lc__gcd(readers, n) : readers < n ? readers : n;
 	if (rstar->final)
 		rstar->inverse = inverse_of(readers / rstar->cycles, n / rstar->cycles);
 }

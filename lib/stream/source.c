@@ -263,6 +263,22 @@ has_records(lc_source *source, uint64_t records)
 	    (unsigned long long)records);
 }
 
+lc_status
+lc__final_commit(lc_source *source, uint64_t *out)
+{
+	(void)source;
+	*out = 0;
+	return LC_OK;
+}
+
+lc_status
+lc__final_is_abandoned(lc_source *source, bool *out)
+{
+	(void)source;
+	*out = false;
+	return LC_OK;
+}
+
 /* Refresh and look. A writer that commits its last chunk and leaves between the two
  * is not missed: with nobody there, what is committed is looked at once more. */
 static lc_status

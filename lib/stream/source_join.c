@@ -341,22 +341,6 @@ chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
 	    chunks);
 }
 
-static lc_status
-newest_commit(lc_source *source, uint64_t *out)
-{
-	(void)source;
-	*out = 0;
-	return LC_OK;
-}
-
-static lc_status
-is_abandoned(lc_source *source, bool *out)
-{
-	(void)source;
-	*out = false;
-	return LC_OK;
-}
-
 static void
 free_source(lc_source *source)
 {
@@ -381,7 +365,7 @@ free_source(lc_source *source)
 }
 
 static const struct lc__source_kind join_kind = {
-	newest, chunks_at, newest_commit, is_abandoned, lc__join_cursor_new,
+	newest, chunks_at, lc__final_commit, lc__final_is_abandoned, lc__join_cursor_new,
 	free_source
 };
 

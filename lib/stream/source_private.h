@@ -30,6 +30,10 @@ struct lc__source_kind {
 	void (*free)(lc_source *source);
 };
 
+/** commit() and is_abandoned() of kinds that never grow. */
+LC_CHECKED lc_status lc__final_commit(lc_source *source, uint64_t *out);
+LC_CHECKED lc_status lc__final_is_abandoned(lc_source *source, bool *out);
+
 struct lc_source {
 	const struct lc__source_kind *kind;
 	char *name;               /* for messages */
