@@ -105,7 +105,7 @@ run cachex put labelled again demo/value
 title "The photographs with the codec that shrinks each best; they come out bit for bit:"
 timed cachex compact photos --recode auto --live-ratio 1
 run cachex schema photos
-run cachex get photos "$first" -o demo/part.npy
+run cachex get -f photos "$first" -o demo/part.npy
 same demo/photograph.npy demo/part.npy
 
 title "Forget one, and give its space back:"
@@ -175,8 +175,8 @@ run cachex import embeddings demo/dinov3.safetensors
 run cachex --root demo/stage2 export dinov3 demo/dinov3.npz
 run cachex export embeddings demo/webdataset --format webdataset --shard-records 16
 run cachex import again demo/webdataset
-run cachex get again "$first" -o demo/part.npy
-run cachex --root demo/stage2 get dinov3 "$first" -o demo/photograph.npy
+run cachex get -f again "$first" -o demo/part.npy
+run cachex --root demo/stage2 get -f dinov3 "$first" -o demo/photograph.npy
 same demo/photograph.npy demo/part.npy
 
 title "Go on from here with"
