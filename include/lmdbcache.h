@@ -992,7 +992,8 @@ LC_API LC_CHECKED lc_status lc_rename(const char *root, const char *module_id,
 
 /**
  * Delete every record in one commit, with the inputs and their order; schemas,
- * settings and counters stay. Pending writes of the handle are dropped, and so are the
+ * settings and counters stay. Pending writes of the handle are dropped with it (they stay
+ * pending if it fails; puts and flushes of other threads wait meanwhile), and so are the
  * files fill.N.part in which cachex fill keeps what is on its way into chunks.
  * @return LC_OK; LC_BUSY if a writer holds an input; LC_READONLY, LC_NO_SPACE, LC_IO.
  */

@@ -390,6 +390,48 @@ close_at_the_limit(void *root)
 	need_ok(lc_close(cache));
 }
 
+static void
+clear_at_the_limit(void *root)
+{
+	const lc_options options = small_map();
+	lc_cache *cache = sample_open(root, "m", &options);
+	char id[SAMPLE_ID_ROOM];
+	const size_t id_size = number(id, 0);
+	struct rlimit limit;
+	uint64_t count;
+	lc_view view;
+
+	need_ok(put(cache, 0));
+	need_ok(lc_flush(cache));
+	need_ok(sample_put(cache, id, id_size, 2, sizes));
+	need(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	limit.rlim_cur = 4096;
+	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	need_status(lc_clear(cache), LC_NO_SPACE);
+	limit.rlim_cur = limit.rlim_max;
+	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	for (int i = 0; i < 2; i++) {
+		need_ok(lc_get(cache, id, id_size, &view));
+		need(sample_is(&view.tensor, id, id_size, 2, sizes));
+		lc_view_release(&view);
+		need_ok(lc_flush(cache));
+	}
+	need_ok(sample_put(cache, id, id_size, 3, sizes));
+	need_ok(lc_clear(cache));
+	need_ok(lc_flush(cache));
+	need_ok(lc_count(cache, &count));
+	need(count == 0);
+	need_ok(lc_close(cache));
+}
+
+/* What was put before a clear that fails stays: pending, and then committed. */
+START_TEST(failed_clear_keeps_what_is_pending)
+{
+	ck_assert_int_eq(child_run(clear_at_the_limit,
+	    (void *)(uintptr_t)run_scratch()), 0);
+}
+END_TEST
+
 START_TEST(file_size_limit_of_the_caller)
 {
 	ck_assert_int_eq(child_run(close_at_the_limit,
@@ -467,6 +509,7 @@ main(void)
 	tcase_add_test(tc, map_grown_by_another_under_a_view);
 	tcase_add_loop_test(tc, failed_meta_page, 0, 3);
 	tcase_add_test(tc, file_size_limit);
+	tcase_add_test(tc, failed_clear_keeps_what_is_pending);
 	tcase_add_test(tc, file_size_limit_of_the_caller);
 	tcase_add_test(tc, full_file_system);
 	tcase_add_test(tc, no_room_for_a_module);

@@ -66,12 +66,18 @@ remove_kept(const char *dir)
 	return status;
 }
 
+/* What was put before leaves with the commit, not earlier: until then it must not look
+ * as if it were replaced by older records, and it stays if the commit fails. */
 static lc_status
 clear_module(lc_cache *cache, bool claimed)
 {
-	lc__flush_drop(cache);
-	return lc__change_run(cache->env, cache->options.durability, clear,
+	lc_status status;
+
+	lc__flush_hold(cache);
+	status = lc__change_run(cache->env, cache->options.durability, clear,
 	    &claimed);
+	lc__flush_release(cache, status == LC_OK);
+	return status;
 }
 
 static lc_status

@@ -93,7 +93,7 @@ after_fork_child(void)
 		cache->open = cache->sealed = cache->spare = NULL;
 		cache->durable_seq = cache->put_seq;
 		cache->failed = cache->retry = cache->reported = false;
-		cache->stop = cache->running = false;
+		cache->stop = cache->running = cache->held = false;
 		atomic_store(&cache->pending, 0);
 	}
 }

@@ -30,6 +30,7 @@ struct lc_cache {
 	bool failed;              /* the commit of sealed failed; waits for a retry */
 	bool retry;               /* asks the flush thread to try sealed again */
 	bool reported;            /* a caller was told of the failure */
+	bool held;                /* see lc__flush_hold() */
 	lc_error error;           /* the failure */
 	bool stop;                /* the flush thread shall end */
 	bool running;             /* the flush thread exists */

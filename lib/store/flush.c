@@ -48,7 +48,8 @@ deadline_ns(const struct lc_cache *cache)
 {
 	const uint64_t interval_ms = cache->options.flush_interval_ms;
 
-	if (interval_ms == 0 || cache->open == NULL || cache->open->count == 0 ||
+	if (cache->held || interval_ms == 0 || cache->open == NULL ||
+	    cache->open->count == 0 ||
 	    interval_ms > (INT64_MAX - cache->open->first_ns) / 1000000)
 		return 0;
 	return cache->open->first_ns + interval_ms * 1000000;
@@ -94,7 +95,7 @@ finish_commit(struct lc_cache *cache)
 		cache->open = done;
 	else
 		cache->spare = done;
-	if (is_full(cache, 1))
+	if (!cache->held && is_full(cache, 1))
 		seal(cache);
 }
 
@@ -229,7 +230,12 @@ make_room(struct lc_cache *cache, size_t size)
 	size_t room = (size_t)cache->options.chunk_bytes;
 
 	return_if_error(prepare_open(cache));
-	while (is_full(cache, size)) {
+	while (cache->held || is_full(cache, size)) {
+		if (cache->held) {
+			pthread_cond_wait(&cache->done, &cache->lock);
+			return_if_error(prepare_open(cache));
+			continue;
+		}
 		if (cache->sealed == NULL) {
 			seal(cache);
 			return_if_error(prepare_open(cache));
@@ -323,6 +329,10 @@ flush_locked(struct lc_cache *cache)
 	const uint64_t target = cache->put_seq;
 
 	while (cache->durable_seq < target) {
+		if (cache->held) {
+			pthread_cond_wait(&cache->done, &cache->lock);
+			continue;
+		}
 		if (cache->sealed == NULL) {
 			seal(cache);
 			continue;
@@ -345,6 +355,20 @@ lc__flush_all(struct lc_cache *cache)
 	return status;
 }
 
+/* ---- holding -------------------------------------------------------------- */
+
+void
+lc__flush_hold(struct lc_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	while (cache->held)
+		pthread_cond_wait(&cache->done, &cache->lock);
+	cache->held = true;
+	while (cache->sealed != NULL && (!cache->failed || cache->retry))
+		pthread_cond_wait(&cache->done, &cache->lock);
+	pthread_mutex_unlock(&cache->lock);
+}
+
 /* Forget what a buffer holds. */
 static void
 drop(struct lc_cache *cache, struct lc__pending *pending)
@@ -353,15 +377,12 @@ drop(struct lc_cache *cache, struct lc__pending *pending)
 	lc__pending_clear(pending, (size_t)cache->options.chunk_bytes * 2);
 }
 
-void
-lc__flush_drop(struct lc_cache *cache)
+/* With the lock held. Where there is a sealed buffer, its commit failed. */
+static void
+drop_both(struct lc_cache *cache)
 {
-	pthread_mutex_lock(&cache->lock);
-	while (cache->sealed != NULL && (!cache->failed || cache->retry))
-		pthread_cond_wait(&cache->done, &cache->lock);
 	if (cache->open != NULL)
 		drop(cache, cache->open);
-	/* One whose commit failed and that nobody tries again. */
 	if (cache->sealed != NULL) {
 		drop(cache, cache->sealed);
 		if (cache->open == NULL)
@@ -372,6 +393,17 @@ lc__flush_drop(struct lc_cache *cache)
 		cache->failed = false;
 	}
 	cache->durable_seq = cache->put_seq;
+}
+
+void
+lc__flush_release(struct lc_cache *cache, bool dropping)
+{
+	pthread_mutex_lock(&cache->lock);
+	if (dropping)
+		drop_both(cache);
+	cache->held = false;
+	/* The open buffer may be due by now. */
+	pthread_cond_signal(&cache->work);
 	pthread_cond_broadcast(&cache->done);
 	pthread_mutex_unlock(&cache->lock);
 }

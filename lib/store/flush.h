@@ -14,9 +14,14 @@ LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,
     const struct lc__record *record, struct lc__known *known);
 /** Commit everything that was put so far. */
 LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
-/** Forget everything that was put so far and is not committed; a commit on its way
- *  ends first. */
-void lc__flush_drop(struct lc_cache *cache);
+/**
+ * Commit nothing and take no more puts until lc__flush_release(): both wait for it. Reads
+ * go on and see what was put. A commit under way ends first, and so does another hold.
+ */
+void lc__flush_hold(struct lc_cache *cache);
+/** End lc__flush_hold(). With @p dropping, forget what was put before it: flushes take it as
+ *  committed. */
+void lc__flush_release(struct lc_cache *cache, bool dropping);
 /** End the flush thread without committing. */
 void lc__flush_stop(struct lc_cache *cache);
 
