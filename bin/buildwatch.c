@@ -123,8 +123,7 @@ tell_failure(lc_status status, const struct lc__ingest *in,
 	char frames[SIZE_TEXT];
 
 	if (status == LC_FAILED) {
-		report_error("%s", lc_last_error()->text);
-		return EXIT_NO;
+		return report_library(EXIT_NO);
 	}
 	if (status != LC_CANCELLED)
 		return report_file(status);

@@ -23,10 +23,8 @@ take_command(struct line *line, const char *word)
 {
 	line->command = strcmp(cmd_complete.name, word) == 0 ? &cmd_complete :
 	    command_in(commands, word);
-	if (line->command == NULL) {
-		command_unknown(word);
-		return EXIT_USAGE;
-	}
+	if (line->command == NULL)
+		return command_unknown(word);
 	report_command(line->command->name);
 	return EXIT_DONE;
 }
@@ -36,10 +34,8 @@ take_subcommand(struct line *line, const char *word)
 {
 	const struct command *found = command_in(line->command->subcommands, word);
 
-	if (found == NULL) {
-		command_unknown_word(line->command, word);
-		return EXIT_USAGE;
-	}
+	if (found == NULL)
+		return command_unknown_word(line->command, word);
 	line->command = found;
 	return EXIT_DONE;
 }
@@ -150,6 +146,16 @@ take_closed_descriptors(void)
 			_exit(EXIT_SYSTEM);
 }
 
+/* Does the line ask for JSON? Errors of the line itself are to be written so too. */
+static bool
+asks_for_json(int argc, char **argv)
+{
+	for (int at = 1; at < argc && strcmp(argv[at], "--") != 0; at++)
+		if (strcmp(argv[at], "--json") == 0)
+			return true;
+	return false;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -158,7 +164,9 @@ main(int argc, char **argv)
 
 	take_closed_descriptors();
 	interrupt_install();
+	report_as_json(asks_for_json(argc, argv));
 	status = read_line(argc, argv, &line);
+	report_as_json(false);
 	if (status == EXIT_DONE)
 		status = run_line(&line);
 	return report_finish(status);

@@ -2,8 +2,10 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "json.h"
 #include "module.h"
 #include "report.h"
+#include "settings.h"
 
 static int compact;
 static int dry_run;
@@ -16,6 +18,19 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
+static void
+show_json(const char *module, const char *root)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_text(&json, "to_root", root);
+	jw_flag(&json, "compact", compact);
+	jw_flag(&json, "dry_run", dry_run);
+	jw_end_line(&json);
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -27,13 +42,15 @@ run(int argc, char **argv)
 	(void)argc;
 	if (status != EXIT_DONE)
 		return status;
-	if (dry_run)
-		report_note("would copy %s to %s/%s", module, root, module);
-	else
+	if (!dry_run)
 		copied = lc_backup(cache, root, compact ? LC_BACKUP_COMPACT : 0);
 	if (copied != LC_OK)
 		status = copied == LC_INVALID ? report_argument(copied) :
 		    report_file(copied);
+	else if (settings.json)
+		show_json(module, root);
+	else if (dry_run)
+		report_note("would copy %s to %s/%s", module, root, module);
 	return module_close(cache, status);
 }
 

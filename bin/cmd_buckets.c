@@ -195,10 +195,8 @@ keep_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 	if (run->n == run->room) {
 		const size_t room = run->room > 0 ? 2 * run->room : 4096;
 		struct size *seen = reallocarray(run->seen, room, sizeof(*seen));
-		if (seen == NULL) {
-			report_error("out of memory");
-			return EXIT_SYSTEM;
-		}
+		if (seen == NULL)
+			return report_error(EXIT_SYSTEM, "out of memory");
 		run->seen = seen;
 		run->room = room;
 	}
@@ -231,15 +229,11 @@ learn(struct run *run)
 	lc_status status;
 	size_t n = 0;
 
-	if (run->n == 0) {
-		report_error("there are no images to learn from");
-		return EXIT_DATA;
-	}
+	if (run->n == 0)
+		return report_error(EXIT_DATA, "there are no images to learn from");
 	ratios = reallocarray(NULL, run->n, sizeof(*ratios));
-	if (ratios == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (ratios == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	for (size_t i = 0; i < run->n; i++)
 		ratios[i] = (double)run->seen[i].width / run->seen[i].height;
 	status = lc_buckets_learn(ratios, run->n, (size_t)analyze, run->pixels,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ask.h"
 #include "command.h"
+#include "json.h"
 #include "module.h"
 #include "report.h"
 #include "settings.h"
@@ -16,6 +17,18 @@ static struct opt options[] = {
 	    .help = "say what would be forgotten, change nothing" },
 	{ .kind = OPT_END }
 };
+
+static void
+show_json(const char *module, uint64_t records)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_count(&json, "forgotten", records);
+	jw_flag(&json, "dry_run", dry_run);
+	jw_end_line(&json);
+}
 
 static int
 clear(lc_cache *cache, const char *module)
@@ -36,7 +49,9 @@ clear(lc_cache *cache, const char *module)
 		status = lc_clear(cache);
 	if (status != LC_OK)
 		return report_status(status);
-	if (dry_run || settings.verbose)
+	if (settings.json)
+		show_json(module, records);
+	else if (dry_run || settings.verbose)
 		report_note("%s %s of %s", dry_run ? "would forget" : "forgot", text,
 		    module);
 	return EXIT_DONE;

@@ -32,10 +32,8 @@ drop(const char *module)
 	if (status != EXIT_DONE)
 		return status;
 	dropped = dry_run ? LC_OK : lc_drop(settings.root, module);
-	if (dropped == LC_NOT_FOUND) {
-		report_error("there is no module %s in %s", module, settings.root);
-		return EXIT_NO;
-	}
+	if (dropped == LC_NOT_FOUND)
+		return report_error(EXIT_NO, "there is no module %s in %s", module, settings.root);
 	if (dropped != LC_OK)
 		return report_argument(dropped);
 	if (settings.json) {

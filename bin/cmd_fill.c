@@ -248,16 +248,12 @@ check_filled(const char *module, lc_cache *cache)
 
 	if (status != LC_OK)
 		return report_status(status);
-	if (ids != NULL && fill.inputs > 0) {
-		report_error("%s is filled by its inputs: --from goes on with them, "
-		    "--ids cannot", module);
-		return EXIT_DATA;
-	}
-	if (ids == NULL && fill.inputs == 0 && fill.records > 0) {
-		report_error("%s has records of plain puts, which do not mix with "
-		    "--from", module);
-		return EXIT_DATA;
-	}
+	if (ids != NULL && fill.inputs > 0)
+		return report_error(EXIT_DATA, "%s is filled by its inputs: --from goes "
+		    "on with them, --ids cannot", module);
+	if (ids == NULL && fill.inputs == 0 && fill.records > 0)
+		return report_error(EXIT_DATA, "%s has records of plain puts, which do "
+		    "not mix with --from", module);
 	return EXIT_DONE;
 }
 
@@ -381,10 +377,8 @@ fill_list(const char *module, const struct lc__expect *expect,
 	struct lc__inputs_shard *shards = calloc(list->count + 1, sizeof(*shards));
 	int status;
 
-	if (shards == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (shards == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	for (size_t i = 0; i < list->count; i++)
 		shards[i] = (struct lc__inputs_shard){ list->items[i].data,
 			kind_of(list->items[i].data) };
@@ -403,8 +397,7 @@ run(int argc, char **argv)
 	int status = check_options(argc);
 
 	if (expect == NULL) {
-		report_error("out of memory");
-		status = EXIT_SYSTEM;
+		status = report_error(EXIT_SYSTEM, "out of memory");
 	}
 	if (status == EXIT_DONE)
 		status = parse_expects(expect);

@@ -114,10 +114,9 @@ write_json(FILE *out, const struct found *found)
 static int
 no_tensor(const struct found *found)
 {
-	report_error("%s%s%s is no tensor but a %s; -o DIR/ writes all of it, --field "
-	    "a part", lc__quote_id(found->id.data, found->id.size),
+	return report_error(EXIT_DATA, "%s%s%s is no tensor but a %s; -o DIR/ "
+	    "writes all of it, --field a part", lc__quote_id(found->id.data, found->id.size),
 	    field ? ": " : "", field ? field : "", lc_kind_name(found->kind));
-	return EXIT_DATA;
 }
 
 /* The bytes of a tensor, a string or bytes. */
@@ -145,12 +144,10 @@ write_npz(FILE *out, const struct found *found)
 {
 	lc_status status = lc__npz_check(found->value, bits);
 
-	if (status == LC_UNSUPPORTED) {
-		report_error("%s: %s; -o DIR/ holds everything",
+	if (status == LC_UNSUPPORTED)
+		return report_error(EXIT_DATA, "%s: %s; -o DIR/ holds everything",
 		    lc__quote_id(found->id.data, found->id.size),
 		    lc_last_error()->text);
-		return EXIT_DATA;
-	}
 	if (status == LC_OK)
 		status = lc__npz_write(out, found->value, bits);
 	return status == LC_OK ? EXIT_DONE : report_file(status);
@@ -227,9 +224,8 @@ say_dry(const struct found *found)
 static int
 no_part(const struct found *found)
 {
-	report_error("%s has no part %s", lc__quote_id(found->id.data,
+	return report_error(EXIT_NO, "%s has no part %s", lc__quote_id(found->id.data,
 	    found->id.size), field);
-	return EXIT_NO;
 }
 
 /* A tensor asked for as such needs no tree around it. */
@@ -290,9 +286,8 @@ run(int argc, char **argv)
 		status = write_view(id, &view);
 		lc_view_release(&view);
 	} else if (got == LC_NOT_FOUND) {
-		report_error("%s is not in %s", lc__quote_id(id.data, id.size),
+		status = report_error(EXIT_NO, "%s is not in %s", lc__quote_id(id.data, id.size),
 		    argv[0]);
-		status = EXIT_NO;
 	} else {
 		status = report_argument(got);
 	}

@@ -15,8 +15,7 @@ help_word(const struct command *command, const char *word)
 	found = command_in(command->subcommands, word);
 	if (found != NULL)
 		return usage_full(found);
-	command_unknown_word(command, word);
-	return EXIT_USAGE;
+	return command_unknown_word(command, word);
 }
 
 static int
@@ -27,10 +26,8 @@ run(int argc, char **argv)
 	if (argc == 0)
 		return usage_overview();
 	command = command_in(commands, argv[0]);
-	if (command == NULL) {
-		command_unknown(argv[0]);
-		return EXIT_USAGE;
-	}
+	if (command == NULL)
+		return command_unknown(argv[0]);
 	return argc == 1 ? usage_full(command) : help_word(command, argv[1]);
 }
 

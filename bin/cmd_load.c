@@ -10,6 +10,7 @@
 #include "command.h"
 #include "input.h"
 #include "interrupt.h"
+#include "json.h"
 #include "jsonline.h"
 #include "module.h"
 #include "progress.h"
@@ -78,9 +79,9 @@ store(struct loading *loading, const struct jsonrecord *record)
 static int
 bad_line(const struct loading *loading, lc_status status)
 {
-	report_error("%s:%llu: %s", loading->name,
-	    (unsigned long long)loading->line, lc_last_error()->text);
-	return status == LC_NO_MEMORY ? EXIT_SYSTEM : EXIT_DATA;
+	return report_error(status == LC_NO_MEMORY ? EXIT_SYSTEM : EXIT_DATA,
+	    "%s:%llu: %s", loading->name, (unsigned long long)loading->line,
+	    lc_last_error()->text);
 }
 
 static int
@@ -188,6 +189,19 @@ load(struct loading *loading)
 	return status;
 }
 
+static void
+show_json(const struct loading *loading)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", loading->module);
+	jw_count(&json, "stored", loading->stored);
+	jw_count(&json, "skipped", loading->skipped);
+	jw_flag(&json, "dry_run", dry_run);
+	jw_end_line(&json);
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -206,7 +220,9 @@ run(int argc, char **argv)
 	if (loading.file == NULL)
 		return report_errno(path);
 	status = load(&loading);
-	if (status == EXIT_DONE && (dry_run || settings.verbose))
+	if (status == EXIT_DONE && settings.json)
+		show_json(&loading);
+	else if (status == EXIT_DONE && (dry_run || settings.verbose))
 		report_note("%s %s, %llu skipped", count_human(loading.stored,
 		    "record", records, sizeof(records)),
 		    dry_run ? "good" : "stored",

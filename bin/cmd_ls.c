@@ -238,9 +238,9 @@ list_records(const char *module, const char *prefix)
 		status = walk(iter, &any);
 		status = report_worse(status, columns_end(&columns));
 		if (!any && *prefix != '\0') {
-			report_error("no cache_id of %s begins with %s", module,
-			    lc__quote_id(prefix, strlen(prefix)));
-			status = report_worse(status, EXIT_NO);
+			status = report_worse(status, report_error(EXIT_NO,
+			    "no cache_id of %s begins with %s", module,
+			    lc__quote_id(prefix, strlen(prefix))));
 		}
 		lc_iter_close(iter);
 	} else {

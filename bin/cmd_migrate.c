@@ -270,8 +270,7 @@ run_verify(const struct lc__stage2 *how)
 
 	migrating_end();
 	if (status == LC_NOT_FOUND) {
-		report_error("%s", lc_last_error()->text);
-		return EXIT_NO;
+		return report_library(EXIT_NO);
 	}
 	if (status != LC_OK)
 		return stopped(status);

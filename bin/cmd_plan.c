@@ -120,9 +120,8 @@ show_batches(const struct plan *plan)
 	if (got != LC_OK) {
 		status = report_status(got);
 	} else if (first >= info.batches) {
-		report_error("there is no batch %llu: there are %llu",
+		status = report_error(EXIT_NO, "there is no batch %llu: there are %llu",
 		    (unsigned long long)first, (unsigned long long)info.batches);
-		status = EXIT_NO;
 	} else {
 		status = plan_show(plan, stream, first, last < info.batches ? last :
 		    info.batches - 1);

@@ -12,6 +12,7 @@
 #include "format/npz.h"
 #include "format/value_json.h"
 #include "input.h"
+#include "json.h"
 #include "module.h"
 #include "npyfile.h"
 #include "report.h"
@@ -99,13 +100,11 @@ decode_raw(struct decoded *in, const char *name)
 	if (shape_parse(shape_text, &ndim, shape) != LC_OK ||
 	    lc_tensor_init(&in->tensor, dtype, ndim, shape, in->file.data) != LC_OK)
 		return bad_value(&shape_text, "");
-	if (in->tensor.nbytes != in->file.size) {
-		report_error("%s: %s, but %s takes %zu", name, count_human(
+	if (in->tensor.nbytes != in->file.size)
+		return report_error(EXIT_DATA, "%s: %s, but %s takes %zu", name, count_human(
 		    in->file.size, "byte", bytes, sizeof(bytes)),
 		    lc__tensor_describe(&in->tensor, text, sizeof(text)),
 		    in->tensor.nbytes);
-		return EXIT_DATA;
-	}
 	return EXIT_DONE;
 }
 
@@ -220,9 +219,8 @@ decode_file(struct input *in, const char *path)
 	case FORMAT_NPZ:
 		return decode_value(in, name, holds);
 	default:
-		report_error("%s: not a .npy file; raw bytes need --dtype and "
+		return report_error(EXIT_DATA, "%s: not a .npy file; raw bytes need --dtype and "
 		    "--shape, images cachex import", name);
-		return EXIT_DATA;
 	}
 }
 
@@ -286,6 +284,28 @@ store(const char *module, lc_id id, const lc_value *value)
 }
 
 static void
+show_json(const char *module, lc_id id, const lc_value *value)
+{
+	struct json json = { stdout, false };
+	char *text = describe_value(value);
+	lc_tensor tensor;
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_id(&json, id);
+	if (lc_value_as_tensor(value, &tensor) == LC_OK) {
+		jw_type(&json, &tensor);
+	} else {
+		jw_text(&json, "kind", lc_kind_name(lc_value_kind(value)));
+		jw_text(&json, "structure", text ? text : "?");
+	}
+	jw_count(&json, "bytes", describe_bytes(value));
+	jw_flag(&json, "dry_run", dry_run);
+	jw_end_line(&json);
+	free(text);
+}
+
+static void
 say_stored(const char *name, lc_id id, const lc_value *value)
 {
 	char *text = describe_value(value);
@@ -308,7 +328,9 @@ run(int argc, char **argv)
 		status = decode(&in, argc == 3 ? argv[2] : NULL);
 	if (status == EXIT_DONE)
 		status = store(argv[0], id, in.loaded.value);
-	if (status == EXIT_DONE && (dry_run || settings.verbose))
+	if (status == EXIT_DONE && settings.json)
+		show_json(argv[0], id, in.loaded.value);
+	else if (status == EXIT_DONE && (dry_run || settings.verbose))
 		say_stored(argc == 3 ? input_name(argv[2]) : fields.count > 0 ?
 		    "fields" : input_name("-"), id, in.loaded.value);
 	lc__loaded_free(&in.loaded);

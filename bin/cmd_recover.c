@@ -85,10 +85,8 @@ run_recover(const char *module)
 	progress_begin("recover");
 	status = lc_recover(settings.root, module, dry_run, &progress, &result);
 	progress_end();
-	if (status == LC_NOT_FOUND) {
-		report_error("there is no module %s in %s", module, settings.root);
-		return EXIT_NO;
-	}
+	if (status == LC_NOT_FOUND)
+		return report_error(EXIT_NO, "there is no module %s in %s", module, settings.root);
 	if (status != LC_OK)
 		return report_argument(status);
 	if (settings.json)
@@ -185,10 +183,8 @@ run_salvage(const char *from, const char *to)
 	char *path = source_path(from);
 	lc_status status;
 
-	if (path == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (path == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	lc_salvage_options_init(&how);
 	how.dry_run = dry_run;
 	how.stale = stale;

@@ -13,10 +13,8 @@ run(int argc, char **argv)
 	struct json json = { stdout, false };
 
 	(void)argc;
-	if (renamed == LC_NOT_FOUND) {
-		report_error("there is no module %s in %s", argv[0], settings.root);
-		return EXIT_NO;
-	}
+	if (renamed == LC_NOT_FOUND)
+		return report_error(EXIT_NO, "there is no module %s in %s", argv[0], settings.root);
 	if (renamed == LC_EXISTS)
 		return report_usage("%s; cachex drop removes a module, cachex merge joins "
 		    "two", lc_last_error()->text);

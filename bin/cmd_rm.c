@@ -5,6 +5,7 @@
 #include "ask.h"
 #include "base/error.h"
 #include "command.h"
+#include "json.h"
 #include "module.h"
 #include "report.h"
 #include "settings.h"
@@ -47,18 +48,40 @@ forget(lc_cache *cache, lc_id id)
 	    lc_delete(cache, id.data, id.size);
 }
 
+/* What came of it. */
+struct tally {
+	uint64_t forgotten; /* cache_ids that were there */
+	uint64_t missing;   /* and that were not */
+};
+
+static void
+show_json(const char *module, const struct tally *tally)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_count(&json, "forgotten", tally->forgotten);
+	jw_count(&json, "missing", tally->missing);
+	jw_flag(&json, "dry_run", dry_run);
+	jw_end_line(&json);
+}
+
 static int
-forget_all(lc_cache *cache, const char *module, const struct list *ids)
+forget_all(lc_cache *cache, const char *module, const struct list *ids,
+    struct tally *tally)
 {
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < ids->count; i++) {
 		const lc_id id = ids->items[i];
 		const lc_status found = forget(cache, id);
+
+		tally->forgotten += found == LC_OK;
+		tally->missing += found == LC_NOT_FOUND;
 		if (found == LC_NOT_FOUND) {
-			report_error("%s is not in %s", lc__quote_id(id.data,
-			    id.size), module);
-			status = report_worse(status, EXIT_NO);
+			status = report_worse(status, report_error(EXIT_NO,
+			    "%s is not in %s", lc__quote_id(id.data, id.size), module));
 		} else if (found != LC_OK) {
 			return report_worse(status, report_status(found));
 		} else if (dry_run || settings.verbose) {
@@ -73,6 +96,7 @@ static int
 run(int argc, char **argv)
 {
 	struct list ids = { 0 };
+	struct tally tally = { 0, 0 };
 	bool listed = from_stdin;
 	lc_cache *cache;
 	int status = list_ids(&ids, argc - 1, argv + 1, &listed, null);
@@ -82,8 +106,11 @@ run(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = dry_run ? module_open(argv[0], &cache) :
 		    module_change(argv[0], &cache);
-	if (status == EXIT_DONE)
-		status = module_close(cache, forget_all(cache, argv[0], &ids));
+	if (status == EXIT_DONE) {
+		status = module_close(cache, forget_all(cache, argv[0], &ids, &tally));
+		if (status <= EXIT_NO && settings.json)
+			show_json(argv[0], &tally);
+	}
 	list_free(&ids);
 	return status;
 }

@@ -137,11 +137,9 @@ is_directory(const char *path)
 static int
 conclude(const char *path, bool directory, lc_status status, const char *note)
 {
-	if (status == LC_NOT_FOUND && directory) {
-		report_error("%s: no manifest.json: no export, or one that has not "
+	if (status == LC_NOT_FOUND && directory)
+		return report_error(EXIT_NO, "%s: no manifest.json: no export, or one that has not "
 		    "ended", path);
-		return EXIT_NO;
-	}
 	if (status != LC_OK && status != LC_CORRUPT)
 		return report_file(status);
 	show_verdict(path, status == LC_OK, note);

@@ -207,10 +207,8 @@ say(const struct lc__canvas *canvas, struct json *json, FILE *text,
 		jw_text(json, "file", output);
 	jw_flag(json, "dry_run", dry_run);
 	jw_end_line(json);
-	if (fflush(text) != 0 || members->failed) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (fflush(text) != 0 || members->failed)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	if (settings.json)
 		fwrite(members->data, 1, members->size, stdout);
 	else if (dry_run)
@@ -252,10 +250,8 @@ run(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	text = lc__buf_stream(&members);
-	if (text == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (text == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	status = draw_and_write(subject, argv, text, &members);
 	fclose(text);
 	lc__buf_free(&members);

@@ -46,9 +46,9 @@ const char *command_word(const struct command *command);
 const struct command *command_in(const struct command *const *list,
     const char *word);
 
-/** The error for a name that is no command, with what was meant. */
-void command_unknown(const char *name);
+/** The error for a name that is no command, with what was meant; EXIT_USAGE. */
+int command_unknown(const char *name);
 /** The same for a word that is no subcommand. */
-void command_unknown_word(const struct command *command, const char *word);
+int command_unknown_word(const struct command *command, const char *word);
 
 #endif

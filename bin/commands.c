@@ -100,16 +100,15 @@ nearest(struct suggest *suggest, const struct command *const *list,
 	return suggest_best(suggest);
 }
 
-void
+int
 command_unknown(const char *name)
 {
 	struct suggest suggest;
 	const char *best = nearest(&suggest, commands, name);
 
 	if (best != NULL)
-		report_error("unknown command %s; did you mean %s?", name, best);
-	else
-		report_error("unknown command %s; cachex help lists them", name);
+		return report_usage("unknown command %s; did you mean %s?", name, best);
+	return report_usage("unknown command %s; cachex help lists them", name);
 }
 
 /* "inspect, verify and extract" */
@@ -124,7 +123,7 @@ enumerate(const struct command *const *list, char *out, size_t room)
 		    list[2] == NULL ? " and " : ", ");
 }
 
-void
+int
 command_unknown_word(const struct command *command, const char *word)
 {
 	struct suggest suggest;
@@ -133,7 +132,6 @@ command_unknown_word(const struct command *command, const char *word)
 
 	enumerate(command->subcommands, all, sizeof(all));
 	if (best != NULL)
-		report_error("unknown word %s; did you mean %s?", word, best);
-	else
-		report_error("unknown word %s; there are %s", word, all);
+		return report_usage("unknown word %s; did you mean %s?", word, best);
+	return report_usage("unknown word %s; there are %s", word, all);
 }

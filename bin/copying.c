@@ -51,7 +51,7 @@ static void
 show_damage(void *ctx, const char *line)
 {
 	(void)ctx;
-	report_error("%s", line);
+	report_error(EXIT_DATA, "%s", line);
 }
 
 static void

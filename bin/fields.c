@@ -40,10 +40,8 @@ split(const char *text, struct field *out)
 		out->from = FROM_NPY;
 	}
 	out->path = strndup(text, size);
-	if (out->path == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (out->path == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	return EXIT_DONE;
 }
 
@@ -130,9 +128,9 @@ add_field(const char *text, int raw_dtype, struct lc__parts *parts,
 		status = read_part(&field, raw_dtype, loaded, &part);
 	if (status == EXIT_DONE &&
 	    lc__parts_add(parts, field.path, part) != LC_OK) {
-		report_error("--field: %s: %s", field.path, lc_last_error()->text);
-		status = lc_last_error()->status == LC_NO_MEMORY ? EXIT_SYSTEM :
-		    EXIT_USAGE;
+		status = report_error(lc_last_error()->status == LC_NO_MEMORY ?
+		    EXIT_SYSTEM : EXIT_USAGE, "--field: %s: %s", field.path,
+		    lc_last_error()->text);
 	}
 	free(field.path);
 	return status;

@@ -100,7 +100,7 @@ filltold_stopped(void *ctx, const char *name, const char *why)
 	struct json json;
 
 	(void)ctx;
-	report_error("%s stops: %s", name, why);
+	report_error(EXIT_DATA, "%s stops: %s", name, why);
 	if (!trace_is_on())
 		return;
 	json = trace_event("stopped");
@@ -302,9 +302,7 @@ tell_unnamed(void)
 static int
 tell_failure(lc_status status)
 {
-	const int code = report_file(status);
-
-	return status == LC_STALE ? EXIT_DATA : code;
+	return status == LC_STALE ? report_library(EXIT_DATA) : report_file(status);
 }
 
 static void

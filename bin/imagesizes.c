@@ -45,7 +45,7 @@ pass_over(struct imagesizes *sizes)
 	if (status == LC_NO_MEMORY || (refused && !sizes->keep_going))
 		return report_status(status);
 	progress_clear();
-	report_error("%s", lc_last_error()->text);
+	report_library(refused ? EXIT_SYSTEM : EXIT_DATA);
 	sizes->bad += !refused;
 	sizes->unreadable += refused;
 	return EXIT_DONE;

@@ -15,10 +15,8 @@ containers_add(struct containers *containers, const char *path,
 	struct container *items = reallocarray(containers->items,
 	    containers->count + 1, sizeof(*items));
 
-	if (items == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (items == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	containers->items = items;
 	items[containers->count++] = (struct container) { path, format };
 	return EXIT_DONE;

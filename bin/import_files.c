@@ -64,10 +64,8 @@ import_files(struct importing *import, const struct sources *sources,
 	if (sources->count == 0)
 		return EXIT_DONE;
 	decode = decode_begin(sources, &import->how, threads);
-	if (decode == NULL) {
-		report_error("no thread can be started: %s", strerror(errno));
-		return EXIT_SYSTEM;
-	}
+	if (decode == NULL)
+		return report_error(EXIT_SYSTEM, "no thread can be started: %s", strerror(errno));
 	status = take_all(import, sources, decode);
 	decode_end(decode);
 	return status;

@@ -94,9 +94,10 @@ int
 importing_bad(struct importing *import, lc_status status)
 {
 	const int sys = lc_last_error()->sys;
-	const int code = report_file(status);
+	const int code = status == LC_NOT_FOUND ? report_library(EXIT_DATA) :
+	    report_file(status);
 
-	if (code != EXIT_SYSTEM || status == LC_NOT_FOUND) {
+	if (code != EXIT_SYSTEM) {
 		import->bad++;
 		return EXIT_DATA;
 	}

@@ -160,8 +160,7 @@ jsonfields_compare(const char *old_text, const char *new_text,
 	read_leaves(old_text, &old);
 	read_leaves(new_text, &new);
 	if (old.failed || new.failed) {
-		report_error("out of memory");
-		status = EXIT_SYSTEM;
+		status = report_error(EXIT_SYSTEM, "out of memory");
 	} else {
 		merge(&old, &new, differs, ctx);
 	}

@@ -12,8 +12,7 @@
 static int
 no_memory(void)
 {
-	report_error("out of memory");
-	return EXIT_SYSTEM;
+	return report_error(EXIT_SYSTEM, "out of memory");
 }
 
 int

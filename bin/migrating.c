@@ -136,8 +136,8 @@ migrating_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 	if (!settings.json && line.bad > LISTED)
 		return;
 	if (!settings.json) {
-		report_error("%s:%" PRIu64 ":%" PRIu64 ": %s", line.how->file, number, column,
-		    why);
+		report_error(EXIT_DATA, "%s:%" PRIu64 ":%" PRIu64 ": %s", line.how->file, number,
+		    column, why);
 		return;
 	}
 	jw_open(&json, NULL, '{');

@@ -61,11 +61,9 @@ no_module(const char *root, const char *module_id)
 	suggest_start(&suggest, module_id);
 	if (lc_modules(root, offer_module, &suggest) == LC_OK &&
 	    suggest_best(&suggest) != NULL)
-		report_error("there is no module %s in %s; did you mean %s?", module_id,
-		    root, suggest_best(&suggest));
-	else
-		report_error("there is no module %s in %s", module_id, root);
-	return EXIT_NO;
+		return report_error(EXIT_NO, "there is no module %s in %s; did you mean "
+		    "%s?", module_id, root, suggest_best(&suggest));
+	return report_error(EXIT_NO, "there is no module %s in %s", module_id, root);
 }
 
 int
@@ -160,9 +158,8 @@ module_list(struct list *list, int argc, char **argv)
 	if (access(settings.root, F_OK) == -1 && errno == ENOENT) {
 		if (!settings_names_root())
 			return EXIT_DONE;
-		report_error("%s: there is no such directory; --root names the one that "
-		    "holds the modules", settings.root);
-		return EXIT_NO;
+		return report_error(EXIT_NO, "%s: there is no such directory; --root names "
+		    "the one that holds the modules", settings.root);
 	}
 	found = lc_modules(settings.root, add_module, list);
 	/* Only add_module() stops it, which has reported why. */

@@ -45,10 +45,8 @@ npy_write(FILE *out, const lc_tensor *tensor, bool bits)
 		fwrite(tensor->data, 1, tensor->nbytes, out);
 	}
 	lc__buf_free(&header);
-	if (status == LC_UNSUPPORTED) {
-		report_error(".npy has no %s; use --format raw, or --bits",
+	if (status == LC_UNSUPPORTED)
+		return report_error(EXIT_DATA, ".npy has no %s; use --format raw, or --bits",
 		    lc_dtype_name(tensor->dtype));
-		return EXIT_DATA;
-	}
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

@@ -133,13 +133,11 @@ conclude(struct run *r, lc_status status)
 	case LC_CANCELLED:
 		return interrupt_status();
 	case LC_TIMEOUT:
-		report_error("%s: nothing new in %llu s", r->is->source,
+		return report_error(EXIT_NO, "%s: nothing new in %llu s", r->is->source,
 		    (unsigned long long)r->is->opts->timeout);
-		return EXIT_NO;
 	case LC_ABANDONED:
-		report_error("%s: its inputs are not finished, and nobody writes them; "
-		    "--wait waits for a writer", r->is->source);
-		return EXIT_NO;
+		return report_error(EXIT_NO, "%s: its inputs are not finished, and nobody "
+		    "writes them; --wait waits for a writer", r->is->source);
 	default:
 		return -1;
 	}
@@ -225,12 +223,10 @@ find_range(struct run *r)
 	if (r->end > all)
 		r->end = all;
 	r->begin = r->next;
-	if (first != UINT64_MAX && first >= all) {
-		report_error("there is no batch %llu: %s has %llu of them",
+	if (first != UINT64_MAX && first >= all)
+		return report_error(EXIT_NO, "there is no batch %llu: %s has %llu of them",
 		    (unsigned long long)first, r->is->source,
 		    (unsigned long long)all);
-		return EXIT_NO;
-	}
 	return EXIT_DONE;
 }
 

@@ -8,16 +8,24 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "json.h"
 #include "progress.h"
 #include "settings.h"
 
 static const char *command_name;
+static bool as_json;     /* also without --json */
 static int output_errno; /* of the first failed write to standard output */
 
 void
 report_command(const char *name)
 {
 	command_name = name;
+}
+
+void
+report_as_json(bool json)
+{
+	as_json = json;
 }
 
 static bool
@@ -46,12 +54,68 @@ report_plain(FILE *stream)
 	return has_color(stream) ? "\033[0m" : "";
 }
 
+/* The names of lc_status in lmdbcache.h, which programs compare with. */
+static const char *
+constant_name(lc_status status)
+{
+	static const char *const names[] = {
+		"LC_OK", "LC_NOT_FOUND", "LC_INVALID", "LC_CORRUPT", "LC_NOT_MODULE",
+		"LC_VERSION", "LC_READONLY", "LC_NO_SPACE", "LC_MAP_FULL", "LC_BUSY",
+		"LC_PERMISSION", "LC_IO", "LC_NO_MEMORY", "LC_FILESYSTEM",
+		"LC_CANCELLED", "LC_UNSUPPORTED", "LC_SCHEMA", "LC_FAILED", "LC_STALE",
+		"LC_EXISTS", "LC_TIMEOUT", "LC_ABANDONED", "LC_OTHER_CACHE",
+		"LC_OTHER_ORDER", "LC_CHANGED"
+	};
+
+	_Static_assert(sizeof(names) / sizeof(names[0]) == LC_CHANGED + 1,
+	    "every lc_status has its name");
+	return (unsigned)status < sizeof(names) / sizeof(names[0]) ? names[status] :
+	    NULL;
+}
+
+/* What a line on standard error is. */
+struct message {
+	const char *kind;  /* "error" or "note" */
+	const char *color; /* of the word cachex: */
+	lc_status status;  /* of the library, LC_OK if the message is not its own */
+	int exit;          /* status of an error */
+};
+
+static void
+print_json(const struct message *message, const char *text)
+{
+	struct json json = { stderr, false };
+
+	jw_open(&json, NULL, '{');
+	jw_open(&json, message->kind, '{');
+	if (command_name != NULL)
+		jw_text(&json, "command", command_name);
+	if (message->status != LC_OK && constant_name(message->status) != NULL)
+		jw_text(&json, "status", constant_name(message->status));
+	if (message->exit != EXIT_DONE)
+		jw_count(&json, "exit", (uint64_t)message->exit);
+	jw_text(&json, "message", text);
+	jw_close(&json, '}');
+	jw_end_line(&json);
+}
+
+static void
+print_text(const struct message *message, const char *text)
+{
+	const bool colored = has_color(stderr);
+
+	fprintf(stderr, "%scachex:%s ", colored ? message->color : "",
+	    colored ? "\033[0m" : "");
+	if (command_name != NULL)
+		fprintf(stderr, "%s: ", command_name);
+	fprintf(stderr, "%s\n", text);
+}
+
 /* A message is one line whatever a file's name holds. */
 static void __attribute__((format(printf, 2, 0)))
-print_message(const char *color, const char *format, va_list args)
+print_message(const struct message *message, const char *format, va_list args)
 {
 	char text[4096];
-	const bool colored = has_color(stderr);
 
 	vsnprintf(text, sizeof(text), format, args);
 	for (char *p = text; *p != '\0'; p++)
@@ -59,21 +123,44 @@ print_message(const char *color, const char *format, va_list args)
 			*p = '?';
 	progress_clear();
 	fflush(stdout);
-	fprintf(stderr, "%scachex:%s ", colored ? color : "",
-	    colored ? "\033[0m" : "");
-	if (command_name != NULL)
-		fprintf(stderr, "%s: ", command_name);
-	fprintf(stderr, "%s\n", text);
+	flockfile(stderr);
+	if (settings.json || as_json)
+		print_json(message, text);
+	else
+		print_text(message, text);
+	funlockfile(stderr);
 }
 
-void
-report_error(const char *format, ...)
+static int __attribute__((format(printf, 3, 0)))
+print_error(int exit, lc_status status, const char *format, va_list args)
+{
+	const struct message message = { "error", "\033[1;31m", status, exit };
+
+	print_message(&message, format, args);
+	return exit;
+}
+
+/* An error of the library's, with its status. */
+static int __attribute__((format(printf, 3, 4)))
+print_status(int exit, lc_status status, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	print_message("\033[1;31m", format, args);
+	print_error(exit, status, format, args);
 	va_end(args);
+	return exit;
+}
+
+int
+report_error(int exit, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(exit, LC_OK, format, args);
+	va_end(args);
+	return exit;
 }
 
 int
@@ -82,7 +169,7 @@ report_usage(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_message("\033[1;31m", format, args);
+	print_error(EXIT_USAGE, LC_OK, format, args);
 	va_end(args);
 	return EXIT_USAGE;
 }
@@ -90,12 +177,13 @@ report_usage(const char *format, ...)
 void
 report_note(const char *format, ...)
 {
+	const struct message message = { "note", "\033[1m", LC_OK, EXIT_DONE };
 	va_list args;
 
 	if (settings.quiet)
 		return;
 	va_start(args, format);
-	print_message("\033[1m", format, args);
+	print_message(&message, format, args);
 	va_end(args);
 }
 
@@ -107,8 +195,12 @@ report_ignored(const struct lc__images_ignored *ignored, bool nothing_else)
 	if (ignored->n == 0)
 		return EXIT_DONE;
 	lc__images_ignored_text(ignored, &text);
-	(nothing_else ? report_error : report_note)("%.*s", (int)text.size,
-	    text.data != NULL ? (char *)text.data : "");
+	if (nothing_else)
+		report_error(EXIT_DATA, "%.*s", (int)text.size,
+		    text.data != NULL ? (char *)text.data : "");
+	else
+		report_note("%.*s", (int)text.size,
+		    text.data != NULL ? (char *)text.data : "");
 	lc__buf_free(&text);
 	return nothing_else ? EXIT_DATA : EXIT_DONE;
 }
@@ -159,35 +251,43 @@ library_text(void)
 }
 
 int
-report_status(lc_status status)
+report_library(int exit)
+{
+	return print_status(exit, lc_last_error()->status, "%s", library_text());
+}
+
+/* The library's last error, which came with @p status. */
+static int
+report_as(lc_status status, int exit)
 {
 	if (status == LC_CANCELLED)
 		return interrupt_status();
-	report_error("%s", library_text());
-	return exit_of(status);
+	return print_status(exit, status, "%s", library_text());
+}
+
+int
+report_status(lc_status status)
+{
+	return report_as(status, exit_of(status));
 }
 
 int
 report_argument(lc_status status)
 {
-	const int code = report_status(status);
-
-	return status == LC_INVALID ? EXIT_USAGE : code;
+	return report_as(status, status == LC_INVALID ? EXIT_USAGE : exit_of(status));
 }
 
 int
 report_file(lc_status status)
 {
-	const int code = report_status(status);
-
-	return status == LC_NOT_FOUND ? EXIT_SYSTEM : code;
+	return report_as(status, status == LC_NOT_FOUND ? EXIT_SYSTEM :
+	    exit_of(status));
 }
 
 int
 report_errno(const char *path)
 {
-	report_error("%s: %s", path, strerror(errno));
-	return EXIT_SYSTEM;
+	return report_error(EXIT_SYSTEM, "%s: %s", path, strerror(errno));
 }
 
 int
@@ -218,7 +318,7 @@ report_finish(int status)
 	if (output_errno == 0)
 		output_errno = EIO;
 	if (!reported)
-		report_error("standard output: %s", strerror(output_errno));
+		report_error(EXIT_SYSTEM, "standard output: %s", strerror(output_errno));
 	reported = true;
 	return EXIT_SYSTEM;
 }

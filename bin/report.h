@@ -22,11 +22,20 @@ enum exit_status {
 /** The name that messages start with: "cachex: put: ". */
 void report_command(const char *name);
 
-/** One line on standard error. */
-void report_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** The same, and returns EXIT_USAGE. */
+/** Messages are JSON even where the settings do not ask for it. */
+void report_as_json(bool json);
+
+/**
+ * One line on standard error; with --json it is an object {"error": {...}}.
+ * @param exit  the exit status that this error alone leads to, which is returned
+ */
+int report_error(int exit, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/** The same with EXIT_USAGE. */
 int report_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/** A line on standard error unless -q. */
+/** The same with the library's last error. */
+int report_library(int exit);
+/** A line on standard error unless -q; with --json {"note": {...}}. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**

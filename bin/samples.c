@@ -30,8 +30,7 @@ find_directory(const char *path, bool *is)
 static int
 no_memory(void)
 {
-	report_error("out of memory");
-	return EXIT_SYSTEM;
+	return report_error(EXIT_SYSTEM, "out of memory");
 }
 
 /* ---- shards --------------------------------------------------------------------- */
@@ -66,10 +65,8 @@ add_shard(struct samples *samples, char *path)
 	} else {
 		shard->error = *lc_last_error();
 	}
-	if (!lc__add64(samples->count, shard->count, &samples->count)) {
-		report_error("%s: too many samples", path);
-		return EXIT_DATA;
-	}
+	if (!lc__add64(samples->count, shard->count, &samples->count))
+		return report_error(EXIT_DATA, "%s: too many samples", path);
 	return EXIT_DONE;
 }
 
@@ -136,10 +133,10 @@ open_shards(const char *dir, struct samples *samples)
 
 	if (status != EXIT_DONE || samples->n_shards > 0)
 		return status;
-	if (!samples->damaged)
-		report_error("%s: neither a warehouse nor a directory with shards",
-		    dir);
-	return EXIT_DATA;
+	if (samples->damaged)
+		return EXIT_DATA;
+	return report_error(EXIT_DATA, "%s: neither a warehouse nor a directory with "
+	    "shards", dir);
 }
 
 /* ---- either --------------------------------------------------------------------- */
@@ -150,7 +147,7 @@ open_remains(const char *version, struct samples *samples)
 {
 	int status;
 
-	report_error("%s", lc_last_error()->text);
+	report_library(EXIT_DATA);
 	samples->damaged = true;
 	status = open_shards(version, samples);
 	return status;

@@ -13,8 +13,7 @@ make_room(size_t n, struct selected *out)
 	out->items = calloc(n ? n : 1, sizeof(*out->items));
 	if (out->items != NULL)
 		return EXIT_DONE;
-	report_error("out of memory");
-	return EXIT_SYSTEM;
+	return report_error(EXIT_SYSTEM, "out of memory");
 }
 
 static uint64_t
@@ -26,11 +25,9 @@ smaller(uint64_t a, uint64_t b)
 static int
 select_from(const struct select *how, uint64_t count, struct selected *out)
 {
-	if (how->from >= count) {
-		report_error("there is no sample %llu: there are %llu",
+	if (how->from >= count)
+		return report_error(EXIT_NO, "there is no sample %llu: there are %llu",
 		    (unsigned long long)how->from, (unsigned long long)count);
-		return EXIT_NO;
-	}
 	if (make_room(smaller(how->most, count - how->from), out) != EXIT_DONE)
 		return EXIT_SYSTEM;
 	while (out->count < smaller(how->most, count - how->from)) {
@@ -137,10 +134,8 @@ select_samples(const struct select *how, const struct samples *samples,
 	memset(out, 0, sizeof(*out));
 	if (how->ids->count > 0)
 		return select_ids(how, samples, out);
-	if (samples->count == 0) {
-		report_error("there are no samples");
-		return EXIT_NO;
-	}
+	if (samples->count == 0)
+		return report_error(EXIT_NO, "there are no samples");
 	if (how->random != OPT_UNSET)
 		return select_random(how, samples->count, out);
 	return select_from(how, samples->count, out);

@@ -17,8 +17,7 @@
 static int
 no_memory(void)
 {
-	report_error("out of memory");
-	return EXIT_SYSTEM;
+	return report_error(EXIT_SYSTEM, "out of memory");
 }
 
 /* Takes @p path over, also when it fails. */
@@ -134,9 +133,8 @@ name_source(struct source *source, const char *pattern)
 	source->id_size = strlen(source->id);
 	if (source->id_size > 0 && source->id_size <= LC_MAX_ID)
 		return EXIT_DONE;
-	report_error("%s: its cache_id is %s", source->path,
+	return report_error(EXIT_DATA, "%s: its cache_id is %s", source->path,
 	    source->id_size ? "too long" : "empty");
-	return EXIT_DATA;
 }
 
 #define MOST_SAME 10 /* files with the cache_id of another that are named */
@@ -169,14 +167,15 @@ check_duplicates(const struct sources *sources)
 			continue;
 		if (++same > MOST_SAME)
 			continue;
-		report_error("%s: same cache_id %s as %s",
+		report_error(EXIT_DATA, "%s: same cache_id %s as %s",
 		    sorted[i]->path, lc__quote_id(sorted[i]->id,
 		    sorted[i]->id_size), sorted[i - 1]->path);
 	}
 	free(sorted);
 	if (same > 0)
-		report_error("%zu %s a cache_id that another one has%s; --id '{path}' makes "
-		    "it of the whole path", same, same == 1 ? "file has" : "files have",
+		report_error(EXIT_DATA, "%zu %s a cache_id that another one has%s; --id "
+		    "'{path}' makes it of the whole path", same,
+		    same == 1 ? "file has" : "files have",
 		    same > MOST_SAME ? ", of which ten are named" : "");
 	return same > 0 ? EXIT_DATA : EXIT_DONE;
 }

@@ -241,11 +241,12 @@ tell(struct work *w, const struct record *r, uint64_t number)
 		return;
 	progress_clear();
 	if (r->id != NULL)
-		report_error("%s: %s: %s%s", w->name, lc__quote_id(r->id, r->id_size), r->why,
+		report_error(EXIT_DATA, "%s: %s: %s%s", w->name,
+		    lc__quote_id(r->id, r->id_size), r->why,
 		    told == 9 ? "; more of these are only counted" : "");
 	else
-		report_error("%s: sample %" PRIu64 ": %s%s", w->name, number, r->why,
-		    told == 9 ? "; more of these are only counted" : "");
+		report_error(EXIT_DATA, "%s: sample %" PRIu64 ": %s%s", w->name, number,
+		    r->why, told == 9 ? "; more of these are only counted" : "");
 }
 
 static lc_status

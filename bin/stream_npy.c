@@ -171,9 +171,8 @@ show(const struct streamout *out, const lc_batch *batch)
 	    (unsigned long long)batch->number, batch->n_fields > 1 ? "" : ".npy");
 	path = end_name(&name);
 	if (path == NULL) {
-		report_error("out of memory");
 		lc__buf_free(&name);
-		return EXIT_SYSTEM;
+		return report_error(EXIT_SYSTEM, "out of memory");
 	}
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
@@ -204,9 +203,8 @@ check_dtypes(const struct streamout *out, const lc_batch *batch)
 		if (made == LC_OK)
 			made = lc__npy_encode_header(&tensor, out->opts->bits, &header);
 		if (made == LC_UNSUPPORTED) {
-			report_error(".npy has no %s; use --bits",
+			status = report_error(EXIT_DATA, ".npy has no %s; use --bits",
 			    lc_dtype_name(dtype));
-			status = EXIT_DATA;
 		} else if (made != LC_OK) {
 			status = report_status(made);
 		}

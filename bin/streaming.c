@@ -42,9 +42,8 @@ look_up(struct streaming_source *s)
 		return EXIT_DONE;
 	if (errno != ENOENT && errno != ENOTDIR)
 		return report_errno(s->name);
-	report_error("there is no module %s in %s, and no file or directory of that "
-	    "name", s->name, settings.root);
-	return EXIT_NO;
+	return report_error(EXIT_NO, "there is no module %s in %s, and no file or directory "
+	    "of that name", s->name, settings.root);
 }
 
 /* A warehouse that is refused may be read all the same: say how. */
@@ -127,9 +126,8 @@ tell_dropped(const struct streaming_source *s, const lc_join *modules)
 static int
 report_missing(void)
 {
-	report_error("%s; --missing drop leaves such records out",
+	return report_error(EXIT_DATA, "%s; --missing drop leaves such records out",
 	    lc_last_error()->text);
-	return EXIT_DATA;
 }
 
 int

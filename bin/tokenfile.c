@@ -22,14 +22,10 @@ check(struct tokenfile *file, const struct lc__buf *bytes)
 
 	if (bytes->size == LC_TOKEN_SIZE)
 		status = lc__token_decode(bytes->data, &token);
-	if (status == LC_VERSION) {
-		report_error("%s: a token of a newer version" REMEDY, file->path);
-		return EXIT_DATA;
-	}
-	if (status != LC_OK) {
-		report_error("%s: is no token, or is damaged" REMEDY, file->path);
-		return EXIT_DATA;
-	}
+	if (status == LC_VERSION)
+		return report_error(EXIT_DATA, "%s: a token of a newer version" REMEDY, file->path);
+	if (status != LC_OK)
+		return report_error(EXIT_DATA, "%s: is no token, or is damaged" REMEDY, file->path);
 	memcpy(file->bytes, bytes->data, LC_TOKEN_SIZE);
 	file->loaded = true;
 	return EXIT_DONE;
@@ -73,20 +69,16 @@ tokenfile_refused(const struct tokenfile *file, lc_status status,
 {
 	switch (status) {
 	case LC_OTHER_CACHE:
-		report_error("%s: is not of %s: name its own source" REMEDY,
+		return report_error(EXIT_DATA, "%s: is not of %s: name its own source" REMEDY,
 		    file->path, source);
-		return EXIT_DATA;
 	case LC_OTHER_ORDER:
-		report_error("%s: is of another order or seed: give the options that "
-		    "it was made with" REMEDY, file->path);
-		return EXIT_DATA;
+		return report_error(EXIT_DATA, "%s: is of another order or seed: give the "
+		    "options that it was made with" REMEDY, file->path);
 	case LC_CHANGED:
-		report_error("%s: what was read has changed in %s since" REMEDY,
+		return report_error(EXIT_NO, "%s: what was read has changed in %s since" REMEDY,
 		    file->path, source);
-		return EXIT_NO;
 	case LC_INVALID:
-		report_error("%s: %s", file->path, lc_last_error()->text);
-		return EXIT_USAGE;
+		return report_error(EXIT_USAGE, "%s: %s", file->path, lc_last_error()->text);
 	default:
 		return report_status(status);
 	}

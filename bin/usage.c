@@ -96,9 +96,91 @@ print_list(const struct command *const *list)
 		printf("  %-9s %s\n", command_word(*list), (*list)->summary);
 }
 
+/* ---- the same as JSON ------------------------------------------------------------- */
+
+static const char *const kinds[] = {
+	[OPT_FLAG] = "flag", [OPT_TEXT] = "text", [OPT_FILE] = "file", [OPT_DIR] = "directory",
+	[OPT_COUNT] = "count", [OPT_SIZE] = "size", [OPT_NUMBER] = "number",
+	[OPT_RATIO] = "ratio", [OPT_LIST] = "list", [OPT_CHOICE] = "choice"
+};
+
+static void
+json_option(struct json *json, const struct opt *opt, const char *command)
+{
+	char text[80];
+
+	jw_open(json, NULL, '{');
+	jw_text(json, "name", opt->name);
+	jw_text(json, "letters", opt->letters);
+	jw_text(json, "kind", kinds[opt->kind]);
+	if (opt->value != NULL)
+		jw_text(json, "value", opt->value);
+	jw_text(json, "help", opt->help);
+	if (!settings_is_action(opt)) {
+		jw_text(json, "variable", opt_variable(opt, command, text, sizeof(text)));
+		jw_text(json, "key", opt_key(opt, command, text, sizeof(text)));
+	}
+	jw_close(json, '}');
+}
+
+static void
+json_options(struct json *json, const struct opt *table, const char *command)
+{
+	jw_open(json, "options", '[');
+	for (const struct opt *opt = table; opt->kind != OPT_END; opt++)
+		json_option(json, opt, command);
+	jw_close(json, ']');
+}
+
+static void
+json_list(struct json *json, const char *key, const struct command *const *list)
+{
+	jw_open(json, key, '[');
+	for (; list != NULL && *list != NULL; list++) {
+		jw_open(json, NULL, '{');
+		jw_text(json, "name", command_word(*list));
+		jw_text(json, "summary", (*list)->summary);
+		jw_close(json, '}');
+	}
+	jw_close(json, ']');
+}
+
+static int
+json_overview(void)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	json_list(&json, "commands", commands);
+	json_options(&json, global_options, NULL);
+	jw_end_line(&json);
+	return EXIT_DONE;
+}
+
+static int
+json_command(const struct command *command)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "name", command->name);
+	jw_text(&json, "operands", command->operands);
+	jw_text(&json, "summary", command->summary);
+	jw_text(&json, "text", command->text);
+	jw_text(&json, "examples", command->examples);
+	json_list(&json, "subcommands", command->subcommands);
+	json_options(&json, command->options, command->name);
+	jw_end_line(&json);
+	return EXIT_DONE;
+}
+
+/* ---- texts --------------------------------------------------------------------------- */
+
 int
 usage_overview(void)
 {
+	if (settings.json)
+		return json_overview();
 	printf("usage: cachex [OPTION]... COMMAND [OPERAND]...\n\n");
 	printf("Keeps tensors in modules, on LMDB; writes and reads TWH1 shards.\n");
 	heading("Commands");
@@ -116,6 +198,8 @@ usage_overview(void)
 int
 usage_short(const struct command *command)
 {
+	if (settings.json)
+		return json_command(command);
 	synopsis(command);
 	printf("%s\n", command->summary);
 	if (command->subcommands != NULL)
@@ -167,6 +251,8 @@ print_examples(const char *text)
 int
 usage_full(const struct command *command)
 {
+	if (settings.json)
+		return json_command(command);
 	synopsis(command);
 	printf("%s\n", command->summary);
 	paragraphs(command->text);

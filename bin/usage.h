@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The help texts, written from the commands' rows. All return EXIT_DONE. */
+/* The help texts, written from the commands' rows; with --json, one object. All return
+   EXIT_DONE. */
 #ifndef BIN_USAGE_H
 #define BIN_USAGE_H
 

@@ -17,8 +17,7 @@
 static int
 no_memory(void)
 {
-	report_error("out of memory");
-	return EXIT_SYSTEM;
+	return report_error(EXIT_SYSTEM, "out of memory");
 }
 
 /* Add the file's size where the manifest does not say it. Reports; an exit status. */
@@ -40,8 +39,7 @@ add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
 	if (stat(path, &st) == 0) {
 		*bytes += (uint64_t)st.st_size;
 	} else if (errno == ENOENT) {
-		report_error("%s: missing", path);
-		status = EXIT_DATA;
+		status = report_error(EXIT_DATA, "%s: missing", path);
 	} else {
 		status = report_errno(path);
 	}
@@ -199,12 +197,12 @@ versions_find(const struct versions *versions, const char *name)
 		if (!begins(&versions->all[i], name))
 			continue;
 		if (found != NULL) {
-			report_error("%s: is the beginning of several versions", name);
+			report_error(EXIT_NO, "%s: is the beginning of several versions", name);
 			return NULL;
 		}
 		found = &versions->all[i];
 	}
 	if (found == NULL)
-		report_error("%s: no such version", name);
+		report_error(EXIT_NO, "%s: no such version", name);
 	return found;
 }

@@ -150,7 +150,7 @@ read_all(struct counting *counting, count_fn *fn, bool first)
 	progress_begin("view");
 	for (uint64_t i = 0; i < n && status == EXIT_DONE; i++) {
 		if (read_sample(counting, i, fn) != LC_OK && first) {
-			report_error("%s", lc_last_error()->text);
+			report_library(EXIT_DATA);
 			counting->damaged++;
 		}
 		progress_items(i + 1, n);
@@ -273,8 +273,7 @@ view_histograms(const char *path, struct lc__canvas *out, struct json *json)
 	if (status != EXIT_DONE)
 		return status;
 	if (samples.max_boxes == 0) {
-		report_error("%s: its samples have no boxes", path);
-		status = EXIT_DATA;
+		status = report_error(EXIT_DATA, "%s: its samples have no boxes", path);
 	} else {
 		status = count_all(&counting);
 	}

@@ -132,9 +132,8 @@ draw_missing(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
 	begin_json(making, sample, id);
 	jw_text(making->json, "error", reason);
 	jw_close(making->json, '}');
-	report_error("%s", reason);
-	making->status = report_worse(making->status,
-	    sample == SELECT_NONE ? EXIT_NO : EXIT_DATA);
+	making->status = report_worse(making->status, report_error(
+	    sample == SELECT_NONE ? EXIT_NO : EXIT_DATA, "%s", reason));
 }
 
 static void

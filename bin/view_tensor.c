@@ -53,10 +53,9 @@ draw_tensor(const lc_tensor *tensor, lc_id title, const struct view_tensor *how,
 static int
 no_tensor(lc_id id, const char *field, lc_kind kind)
 {
-	report_error("%s%s%s is no tensor but a %s; --field takes a part of it",
+	return report_error(EXIT_DATA, "%s%s%s is no tensor but a %s; --field takes a part of it",
 	    lc__quote_id(id.data, id.size), field ? ": " : "", field ? field : "",
 	    lc_kind_name(kind));
-	return EXIT_DATA;
 }
 
 static int
@@ -72,11 +71,9 @@ find_tensor(lc_id id, lc_view *view, const char *field, lc_tensor *out)
 		return EXIT_DONE;
 	}
 	status = lc_view_value(view, field, &value);
-	if (status == LC_NOT_FOUND) {
-		report_error("%s has no part %s", lc__quote_id(id.data, id.size),
+	if (status == LC_NOT_FOUND)
+		return report_error(EXIT_NO, "%s has no part %s", lc__quote_id(id.data, id.size),
 		    field);
-		return EXIT_NO;
-	}
 	if (status == LC_OK && lc_value_kind(value) != LC_TENSOR)
 		return no_tensor(id, field, lc_value_kind(value));
 	if (status == LC_OK)
@@ -100,8 +97,7 @@ draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
 	if (part)
 		lc__buf_printf(&title, "  %s", how->field);
 	if (title.failed) {
-		report_error("out of memory");
-		status = EXIT_SYSTEM;
+		status = report_error(EXIT_SYSTEM, "out of memory");
 	} else {
 		jw_id(json, id);
 		if (part)
@@ -133,8 +129,8 @@ view_record(const char *module, const char *cache_id, const struct view_tensor *
 		status = draw_part(id, &view, how, out, json);
 		lc_view_release(&view);
 	} else if (got == LC_NOT_FOUND) {
-		report_error("%s is not in %s", lc__quote_id(id.data, id.size), module);
-		status = EXIT_NO;
+		status = report_error(EXIT_NO, "%s is not in %s",
+		    lc__quote_id(id.data, id.size), module);
 	} else {
 		status = report_argument(got);
 	}
@@ -154,8 +150,7 @@ view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out
 	if (status != EXIT_DONE)
 		return status;
 	if (!npy_is(&decoded.file)) {
-		report_error("%s: not a .npy file", input_name(path));
-		status = EXIT_DATA;
+		status = report_error(EXIT_DATA, "%s: not a .npy file", input_name(path));
 	} else {
 		read = npy_decode(&decoded, input_name(path), LC__NPY_ANY_DTYPE);
 		if (read == LC_OK) {

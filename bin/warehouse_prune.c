@@ -170,8 +170,7 @@ run(int argc, char **argv)
 	status = versions_read(argv[0], &versions);
 	chosen = calloc(versions.n ? versions.n : 1, sizeof(const void *));
 	if (chosen == NULL) {
-		report_error("out of memory");
-		status = EXIT_SYSTEM;
+		status = report_error(EXIT_SYSTEM, "out of memory");
 	} else if (status <= EXIT_DATA) {
 		status = report_worse(status, remove_chosen(argv[0], chosen,
 		    choose(&versions, chosen)));

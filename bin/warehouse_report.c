@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "json.h"
 #include "output.h"
 #include "report.h"
 #include "report/csv.h"
 #include "report/html.h"
+#include "settings.h"
 #include "warehouse.h"
 #include "warehouse_drift.h"
 #include "warehouse_facts.h"
@@ -135,6 +137,28 @@ survey(struct warehouse_facts *facts)
 	return output.stream != NULL ? output_end(&output, status) : status;
 }
 
+static void
+show_path(struct json *json, const char *key, const char *path)
+{
+	if (path != NULL)
+		jw_text(json, key, path);
+}
+
+static void
+show_json(const struct lc__facts *facts, const char *path)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "warehouse", path);
+	jw_count(&json, "samples", facts->info->samples);
+	show_path(&json, "page", page);
+	show_path(&json, "csv", csv);
+	show_path(&json, "sqlite", sqlite);
+	show_path(&json, "parquet", parquet);
+	jw_end_line(&json);
+}
+
 static int
 report_one(const char *path)
 {
@@ -149,6 +173,8 @@ report_one(const char *path)
 		status = write_page(&facts.facts);
 	if (status == EXIT_DONE && csv != NULL)
 		status = write_csv(&facts.facts);
+	if (status == EXIT_DONE && settings.json)
+		show_json(&facts.facts, path);
 	warehouse_facts_close(&facts);
 	return status;
 }
@@ -171,6 +197,9 @@ run(int argc, char **argv)
 		    "--parquet DIR");
 	if (is_stdout(page) && is_stdout(csv))
 		return report_usage("-o and --csv cannot both go to standard output");
+	if (settings.json && (is_stdout(page) || is_stdout(csv)))
+		return report_usage("--json and the report would both go to standard "
+		    "output; name a file");
 	if (is_stdout(sqlite))
 		return report_usage("--sqlite needs the name of a file");
 	if (is_stdout(parquet))

@@ -47,10 +47,8 @@ use(const char *warehouse, const struct version *version)
 	char *dir = lc__path_join(warehouse, version->name);
 	lc_status status;
 
-	if (dir == NULL) {
-		report_error("out of memory");
-		return EXIT_SYSTEM;
-	}
+	if (dir == NULL)
+		return report_error(EXIT_SYSTEM, "out of memory");
 	status = check(dir);
 	if (status == LC_OK && !version->current)
 		status = lc__version_switch(warehouse, version->name);

@@ -150,7 +150,7 @@ printf '{"width":1,"height":1,"image_path":"\\ud800"}\n{"width":1,"height":1' >>
 printf '{"image_path":"a\\u0000b","width":1,"height":1}\n' >nul.jsonl
 says "a name with a NUL" 3 "" "cachex: buckets: nul.jsonl: line 1: field image_path has a NUL" \
 	cachex buckets --assign nul.jsonl
-says "bad lines" 3 '{"name":"bad.jsonl:1","width":1,"height":1,"aspect_bucket":"1024x1024","outside":false}' \
+says "bad lines" 3 "bad.jsonl:1${tab}1x1${tab}1024x1024" \
 "cachex: buckets: bad.jsonl: line 2: field width is no number of pixels: 0
 cachex: buckets: bad.jsonl: line 3: field height is no number of pixels: -1
 cachex: buckets: bad.jsonl: line 4: field width is no number of pixels: 1.5
@@ -160,8 +160,8 @@ cachex: buckets: bad.jsonl: line 7: field width is no number of pixels: 1e400
 cachex: buckets: bad.jsonl: line 8: no field height
 cachex: buckets: bad.jsonl: line 9: no field width
 cachex: buckets: bad.jsonl: line 10: field width comes twice
-$(cachex buckets --assign --json bad.jsonl 2>&1 >/dev/null | tail -n 5)" \
-	cachex buckets --assign --json bad.jsonl
+$(cachex buckets --assign bad.jsonl 2>&1 >/dev/null | tail -n 5)" \
+	cachex buckets --assign bad.jsonl
 is "with the column of each" "$(tail -n 5 "$err" | sed 's/.*\(line [0-9]*\).*: .*/\1/')" "line 11
 line 12
 line 13

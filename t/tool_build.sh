@@ -166,10 +166,10 @@ for name in a b c; do echo 0 0.5 0.5 0.5 0.5 >half/labels/$name.txt; done
 echo RIFF >half/images/c.jxl; echo RIFF >half/images/d.jxl; echo GIF >half/images/e.gif
 check "labels without an image" 0 cachex build half half-wh --size 16 --json
 is "are frames" "$(value '[.frames,.samples,.totals.missing_file]|tojson')" '[3,1,2]'
-is "and named, as what was ignored is" "$(cat "$err")" \
-"cachex: build: warning: ignored 3 images of kinds that are not read: 1 .gif, 2 .jxl
-cachex: build: no_file: labels/b.txt: there is no image of its name
-cachex: build: no_file: labels/c.txt: its image is of a kind that is not read"
+is "and named, as what was ignored is" "$(jq -r .note.message "$err")" \
+"warning: ignored 3 images of kinds that are not read: 1 .gif, 2 .jxl
+no_file: labels/b.txt: there is no image of its name
+no_file: labels/c.txt: its image is of a kind that is not read"
 check "--max-missing 1" 1 cachex build half half-wh --size 16 -q --max-missing 1
 is "trips" "$(tail -n 1 "$err")" "cachex: build: half: missing 2 of 3 frames, limit 1"
 check "an image that comes" 0 sh -c '"$1" image half/images/b.png 30 20 2 && "$2" build half half-wh --size 16 --json' sh "$mkdataset" "$CACHEX"
@@ -189,8 +189,8 @@ check "without names" 0 cachex build named named-wh --size 64 --json
 is "all ids are good" "$(value '[.samples,.boxes]|tojson')$(manifest named-wh .warehouse.classes)" '[2,3]null'
 printf 'cat\n\nd<o>g\n' >named/classes.txt
 check "with names" 0 cachex build named named-wh --size 64 --json
-is "an id outside is a reason" "$(value '[.samples,.rejected.unknown_class]|tojson') $(cat "$err")" \
-	"[1,1] cachex: build: unknown_class: labels/b.txt: label 1: there is no name for class 3 among 3"
+is "an id outside is a reason" "$(value '[.samples,.rejected.unknown_class]|tojson') $(jq -r .note.message "$err")" \
+	"[1,1] unknown_class: labels/b.txt: label 1: there is no name for class 3 among 3"
 is "they are in the manifest" "$(manifest named-wh '.warehouse.classes|tojson')" '["cat",null,"d<o>g"]'
 check "a report" 0 cachex warehouse report named-wh -o named.html --sqlite named.db
 also "names them" grep -q 'd&lt;o&gt;g' named.html
