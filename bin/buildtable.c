@@ -56,6 +56,7 @@ print_boxes(const struct lc__summary *summary)
 	count_line("boxes", summary->boxes);
 	some_line("  cut at the edge", summary->clipped);
 	some_line("  dropped", summary->dropped);
+	some_line("  of other classes", summary->filtered);
 	if (summary->overflow_boxes > 0) {
 		line("  above the limit", summary->overflow_boxes);
 		printf("  (in %llu samples)\n",

@@ -18,6 +18,7 @@
 static int layout;
 static int unlabelled;
 static const char *labels;
+static const char *classes;
 static const char *dataset_root;
 static const char *size = "640x640";
 static int fit;
@@ -55,6 +56,9 @@ static struct opt options[] = {
 	    .help = "the same as --layout unlabelled" },
 	{ "", "labels", OPT_FILE, &labels, .value = "FILE",
 	    .help = "COCO: the file of annotations, from DATASET or absolute" },
+	{ "", "classes", OPT_FILE, &classes, .value = "FILE",
+	    .help = "rename, merge and choose classes: a line NEW: OLD, OLD for each; "
+	    "others are dropped" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the recipe; default DATASET" },
 	{ "", "size", OPT_TEXT, &size, .value = "WxH",
@@ -339,6 +343,7 @@ run(int argc, char **argv)
 		.labels = labels, .recipe = &recipe, .watch = &build_watch,
 		.rehash = rehash, .keep_going = keep_going, .force_fs = settings.force_fs,
 		.dry_run = dry_run };
+	struct lc__class_map class_map = { .n = 0 };
 	char *root = root_text(argv[0]);
 	int status;
 
@@ -351,6 +356,11 @@ run(int argc, char **argv)
 		status = fill_buckets(&in);
 	if (status == EXIT_DONE)
 		status = fill_limits(&in);
+	if (status == EXIT_DONE && classes != NULL) {
+		const lc_status read = lc__class_map_read(classes, &class_map);
+		recipe.class_map = &class_map;
+		status = read == LC_OK ? EXIT_DONE : report_file(read);
+	}
 	if (status == EXIT_DONE)
 		status = trace_open(trace_file);
 	if (status == EXIT_DONE)
@@ -360,6 +370,7 @@ run(int argc, char **argv)
 		status = build(&in);
 	}
 	status = report_worse(status, trace_close());
+	lc__class_map_free(&class_map);
 	free(root);
 	return status;
 }

@@ -49,6 +49,7 @@ put_summary(struct json *json, const struct lc__summary *summary)
 	jw_count(json, "boxes", summary->boxes);
 	jw_count(json, "clipped", summary->clipped);
 	jw_count(json, "dropped", summary->dropped);
+	jw_count(json, "filtered", summary->filtered);
 	jw_count(json, "overflow_boxes", summary->overflow_boxes);
 	jw_count(json, "overflow_samples", summary->overflow_samples);
 }

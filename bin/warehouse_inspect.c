@@ -57,10 +57,14 @@ show_counts(const struct lc__summary *s)
 	    (unsigned long long)c->non_empty, (unsigned long long)c->empty,
 	    (unsigned long long)(c->missing_image + c->missing_file),
 	    (unsigned long long)c->invalid);
-	printf("  %-16s %llu: %llu clipped, %llu dropped, %llu above max_boxes\n",
+	printf("  %-16s %llu: %llu clipped, %llu dropped, %llu above max_boxes",
 	    "boxes", (unsigned long long)s->boxes, (unsigned long long)s->clipped,
 	    (unsigned long long)s->dropped,
 	    (unsigned long long)s->overflow_boxes);
+	if (s->filtered > 0)
+		printf(", %llu of classes that are not kept",
+		    (unsigned long long)s->filtered);
+	putchar('\n');
 	for (size_t i = 0; i < s->n_reasons; i++)
 		printf("  %-16s %llu %s\n", i == 0 ? "left out" : "",
 		    (unsigned long long)s->reasons[i].count, s->reasons[i].name);

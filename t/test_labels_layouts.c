@@ -570,7 +570,7 @@ static const struct {
 	{ "<a/>", "", 257, false,
 	  "unparsable: Annotations/a.xml: more than 256 elements in one" },
 	{ "<object><name>x</name>" BOX "</object>", "", 10000, false,
-	  "JPEGImages/a.jpg [10 0 20.5 50] [10" },
+	  "JPEGImages/a.jpg [10 0 20.5 50 #0] [10" },
 	{ "<a/>", "", 1000000, false, "unparsable: Annotations/a.xml: too many elements "
 	  "(line 1)" },
 };
@@ -671,6 +671,58 @@ START_TEST(voc_hashes)
 }
 END_TEST
 
+#define OBJECT(name) "<object><name>" name "</name>" BOX "</object>"
+
+/* Without a list the names are those of the annotations, by bytes; what no name has has
+ * no class, and what is no annotation has no names. */
+START_TEST(voc_learned)
+{
+	static const struct label_file files[] = {
+		{ "JPEGImages", NULL }, { "Annotations/b.xml", "<annotation>"
+		  "<filename>b.jpg</filename>" OBJECT("dog") OBJECT("") OBJECT("Dog")
+		  OBJECT("dog") "</annotation>" },
+		{ "r/Annotations/a.xml", "\xef\xbb\xbf<annotation><filename>a.jpg</filename>"
+		  OBJECT("cat") "<object>" BOX "</object></annotation>" },
+		{ "r/Annotations/c.xml", "<annotation>" OBJECT("lost") },
+		{ "r/Annotations/d.xml", "<other>" OBJECT("lost") "</other>" }, { 0 }
+	};
+	const char *root = label_root(files);
+	const char *const *names, *const *notes;
+	uint64_t hash[2];
+
+	for (int round = 0; round < 2; round++) {
+		struct lc__dataset *dataset = label_open(root, LC__LAYOUT_VOC, NULL);
+		const size_t n = lc__dataset_classes(dataset, &names);
+		char *list = label_list(names, n), *text;
+		struct lc__frame frame;
+		struct lc__label label;
+
+		ck_assert_str_eq(list, round == 0 ? "Dog,cat,dog," : "Dog,bat,cat,dog,");
+		ck_assert(lc__dataset_learned(dataset));
+		ck_assert_uint_eq(lc__dataset_notes(dataset, &notes), 1);
+		ck_assert_str_eq(notes[0], "2 objects have no name: their boxes have no "
+		    "class");
+		lc__dataset_frame(dataset, 0, &frame);
+		hash[round] = frame.label_hash;
+		label_read(dataset, root, 0, &label);
+		text = label_text(&label, frame.label_path, 100, 50);
+		*strstr(text, " {") = '\0';
+		ck_assert_str_eq(text, round == 0 ?
+		    "JPEGImages/b.jpg [10 0 20.5 50 #2] [10 0 20.5 50] [10 0 20.5 50 #0] "
+		    "[10 0 20.5 50 #2]" :
+		    "JPEGImages/b.jpg [10 0 20.5 50 #3] [10 0 20.5 50] [10 0 20.5 50 #0] "
+		    "[10 0 20.5 50 #3]");
+		lc__label_free(&label);
+		lc__dataset_close(dataset);
+		free(text);
+		free(list);
+		label_file(root, "Annotations/n.xml", "<annotation>" OBJECT("bat")
+		    "</annotation>", strlen("<annotation>" OBJECT("bat") "</annotation>"));
+	}
+	ck_assert(hash[0] != hash[1]);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -697,6 +749,7 @@ main(void)
 	tcase_add_test(tc, voc_dataset);
 	tcase_add_test(tc, voc_images);
 	tcase_add_test(tc, voc_hashes);
+	tcase_add_test(tc, voc_learned);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -98,11 +98,32 @@ set_buckets(struct lc__recipe *r)
 }
 
 static void
+set_classes(struct lc__recipe *r)
+{
+	static const char *const names[] = { "big dog", "\"cat\"" };
+
+	r->classes = names;
+	r->n_classes = 2;
+}
+
+static void
+set_map(struct lc__recipe *r)
+{
+	static char a[] = "a", b[] = "b", *from[] = { b };
+	static struct lc__class_line line = { .name = a, .from = { from, 1 } };
+	static const struct lc__class_map map = { .lines = &line, .n = 1,
+		.keep_rest = true };
+
+	r->class_map = &map;
+}
+
+static void
 set_all(struct lc__recipe *r)
 {
 	static void (*const each[])(struct lc__recipe *) = { set_buckets, set_bytes,
 		set_metadata, set_version, set_boxes, set_visible, set_pixels, set_dct,
-		set_stored, set_alpha, set_pad, set_layout, set_dtype };
+		set_stored, set_alpha, set_pad, set_layout, set_dtype, set_classes,
+		set_map };
 
 	for (int i = 0; i < COUNT(each); i++)
 		each[i](r);
@@ -128,11 +149,14 @@ static const struct {
 	{ set_metadata, ",\"metadata\":false", true },
 	{ set_bytes, ",\"shard_bytes\":1048576", true },
 	{ set_buckets, ",\"buckets\":[[832,1216],[1024,1024]]", false },
+	{ set_classes, ",\"classes\":[\"big dog\",\"\\\"cat\\\"\"]", true },
+	{ set_map, ",\"class_map\":[[\"a\",\"b\"],[null]]", true },
 	{ set_all, ",\"dtype\":\"f32\",\"layout\":\"yolo\",\"pad\":[0,0,114],"
 	    "\"alpha\":\"over\",\"orientation\":\"ignore\",\"dct_scale\":true,"
 	    "\"max_pixels\":1000,\"min_visible\":0.25,\"boxes\":\"stored\","
 	    "\"shard_version\":1,\"metadata\":false,\"shard_bytes\":1048576,"
-	    "\"buckets\":[[832,1216],[1024,1024]]", false },
+	    "\"buckets\":[[832,1216],[1024,1024]],\"classes\":[\"big dog\","
+	    "\"\\\"cat\\\"\"],\"class_map\":[[\"a\",\"b\"],[null]]", false },
 };
 
 START_TEST(fields)

@@ -49,6 +49,9 @@ put_written(const struct lc__summary *s, struct lc__buf *out)
 	    (unsigned long long)s->clipped, (unsigned long long)s->dropped,
 	    (unsigned long long)s->overflow_boxes,
 	    (unsigned long long)s->overflow_samples);
+	if (s->filtered > 0)
+		lc__buf_printf(out, ",\"filtered\":%llu",
+		    (unsigned long long)s->filtered);
 }
 
 static lc_status
@@ -138,6 +141,7 @@ get_written(const struct lc__members *from, struct lc__summary *s)
 		{ "boxes", &s->boxes },
 		{ "clipped", &s->clipped },
 		{ "dropped", &s->dropped },
+		{ "filtered", &s->filtered },
 		{ "overflow_boxes", &s->overflow_boxes },
 		{ "overflow_samples", &s->overflow_samples },
 	};

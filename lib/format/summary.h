@@ -40,6 +40,7 @@ struct lc__summary {
 	uint64_t boxes;           /* written */
 	uint64_t clipped;         /* boxes cut at the edge of the frame, and written */
 	uint64_t dropped;         /* boxes of which too little was left */
+	uint64_t filtered;        /* boxes of classes that are not kept, of all good frames */
 	uint64_t overflow_boxes;  /* boxes above max_boxes, not written */
 	uint64_t overflow_samples; /* samples that had such */
 	struct lc__tally *reasons; /* of frames not written, by lc__reject_name() */
@@ -65,7 +66,7 @@ struct lc__thresholds {
 /**
  * Append as JSON: {"totals":{"total",...},"runs":[{"run_id",...counts}],
  * "written","boxes","clipped","dropped","overflow_boxes","overflow_samples",
- * "reasons":{name:count}}. The same summary gives the same bytes.
+ * "filtered" unless it is 0, "reasons":{name:count}}. The same summary gives the same bytes.
  */
 LC_CHECKED lc_status lc__summary_format(const struct lc__summary *summary,
     struct lc__buf *out);

@@ -35,6 +35,10 @@ lc__counting_detail(const struct lc__sample *sample, struct lc__label *label)
 	if (sample->boxes_total == 0)
 		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
 		    "has no boxes");
+	else if (sample->filtered == sample->boxes_total)
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
+		    "has no boxes of the classes that are kept, but %llu of others",
+		    (unsigned long long)sample->filtered);
 	else
 		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
 		    "of its boxes, %llu, none is left in the frame",
@@ -113,6 +117,8 @@ lc__counting_add(struct lc__counting *counting, const char *run,
 
 	if (counts == NULL)
 		return no_memory();
+	/* Also of frames that have no others, and are left out. */
+	counting->summary->filtered += sample->filtered;
 	count(&counting->summary->totals, sample);
 	count(counts, sample);
 	if (fate == LC__REJECT_NONE)

@@ -244,6 +244,8 @@ end(struct lc__ingesting *b, lc_status status)
 	closed = lc__store_close(&b->store);
 	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
 	lc__sources_free(&b->sources);
+	b->recipe->classes = NULL; /* the dataset's */
+	b->recipe->n_classes = 0;
 	lc__dataset_close(b->dataset);
 	free(b->root_path);
 	if (b->root != -1)

@@ -61,7 +61,8 @@ struct lc__ingest {
 	const char *dataset;     /* its root, an existing directory */
 	const char *labels;      /* COCO's file or NULL */
 	const char *warehouse;   /* made if missing */
-	struct lc__recipe *recipe; /* layout AUTO and learned buckets are filled in */
+	struct lc__recipe *recipe; /* layout AUTO and learned buckets are filled in; its
+	                            learned classes are there during the build */
 	size_t learn_buckets;    /* k-means with this many; 0: those of the recipe */
 	struct lc__thresholds thresholds;
 	unsigned threads;        /* that decode; 0 for the number of processors */

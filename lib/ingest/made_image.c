@@ -97,6 +97,9 @@ move_boxes(const struct lc__recipe *recipe, struct lc__made *made,
 		enum lc__box_fate fate;
 		uint8_t cut;
 
+		s->filtered += box->filtered;
+		if (box->filtered)
+			continue;
 		memcpy(from, box->px, sizeof(from));
 		if (recipe->boxes_stored)
 			lc__geometry_turn(seen->orientation, seen->stored_width,

@@ -137,6 +137,24 @@ put_form_changes(struct lc__buf *out, const struct lc__recipe *r)
 }
 
 static lc_status
+put_classes(struct lc__buf *out, const struct lc__recipe *r)
+{
+	if (r->n_classes > 0)
+		lc__buf_printf(out, ",\"classes\":[");
+	for (size_t i = 0; i < r->n_classes; i++) {
+		lc__buf_printf(out, "%s", i > 0 ? "," : "");
+		if (lc__manifest_quote(r->classes[i], out) != LC_OK)
+			return lc__error_prefix("recipe: classes");
+	}
+	if (r->n_classes > 0)
+		lc__buf_printf(out, "]");
+	if (r->class_map == NULL)
+		return LC_OK;
+	lc__buf_printf(out, ",\"class_map\":");
+	return lc__class_map_format(r->class_map, out);
+}
+
+static lc_status
 finish(struct lc__buf *out)
 {
 	lc__buf_printf(out, "}");
@@ -165,6 +183,7 @@ lc__recipe_format(const struct lc__recipe *recipe, struct lc__buf *out)
 		    lc_dtype_name(recipe->dtype)));
 	return_if_error(put_changes(out, recipe));
 	put_form_changes(out, recipe);
+	return_if_error(put_classes(out, recipe));
 	return finish(out);
 }
 

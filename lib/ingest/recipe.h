@@ -25,6 +25,11 @@ struct lc__recipe {
 	/* From here on left out of the text where at its default. */
 	lc_dtype dtype;          /* LC_F16 */
 	enum lc__layout layout;  /* LC__LAYOUT_AUTO is not allowed here: found out */
+	const struct lc__class_map *class_map; /* that the labels' classes go through, NULL
+	                            for none */
+	const char *const *classes; /* names that were learned from the labels, by id;
+	                            else NULL: others are a part of the sources */
+	size_t n_classes;
 	double min_visible;      /* 0.1: least share of a box's area that must be left */
 	bool boxes_stored;       /* boxes are of the picture before EXIF's orientation */
 	uint32_t shard_version;  /* 2 */
@@ -44,7 +49,8 @@ void lc__recipe_init(struct lc__recipe *recipe);
  * Append the compact JSON: dataset_root, target_size [width, height],
  * resize_mode, max_boxes, skip_empty, code_version, then in this order what is
  * not at its default: dtype, layout (default capture), pad, alpha, orientation, dct_scale,
- * max_pixels, min_visible, boxes, shard_version, metadata, shard_bytes, buckets, split.
+ * max_pixels, min_visible, boxes, shard_version, metadata, shard_bytes, buckets, split,
+ * classes, class_map.
  */
 LC_CHECKED lc_status lc__recipe_format(const struct lc__recipe *recipe,
     struct lc__buf *out);
@@ -53,7 +59,8 @@ LC_CHECKED lc_status lc__recipe_version(const struct lc__recipe *recipe,
     char out[65]);
 /** The SHA-256 of what decides one stored sample (pixels, boxes and metadata
  *  before max_boxes, dtype and shards do): under it samples are found again.
- *  skip_empty has no part in it: a frame without boxes is stored in either case. */
+ *  skip_empty has no part in it: a frame without boxes is stored in either case. Nor
+ *  have classes: they are in each frame's label_hash, so that pixels are kept. */
 LC_CHECKED lc_status lc__recipe_sample_key(const struct lc__recipe *recipe,
     char out[65]);
 /** The manifest's transform, as JSON text. */

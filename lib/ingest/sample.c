@@ -123,6 +123,8 @@ set_sample(lc_value *about, const struct lc__sample *s)
 	set_number(about, "boxes", s->n);
 	set_number(about, "boxes_total", s->boxes_total);
 	set_number(about, "dropped", s->dropped);
+	if (s->filtered > 0)
+		set_number(about, "filtered", s->filtered);
 	set_bytes(about, "clipped", s->clipped);
 	set_bytes(about, "labels", s->extra);
 	set_pair(about, "content", s->content);
@@ -273,6 +275,8 @@ read_sample(struct reading *in, struct lc__sample *s)
 	s->n = number_at(in, "boxes");
 	s->boxes_total = number_at(in, "boxes_total");
 	s->dropped = number_at(in, "dropped");
+	if (lc_value_find(in->map, "filtered") != NULL)
+		s->filtered = number_at(in, "filtered");
 	s->clipped = bytes_at(in, "clipped");
 	s->extra = bytes_at(in, "labels");
 	if (s->clipped.size != 0 && s->clipped.size != s->n)

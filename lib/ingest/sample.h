@@ -41,6 +41,7 @@ struct lc__sample {
 	double scale[2], offset[2]; /* target = source * scale + offset, x and y */
 	uint64_t boxes_total;    /* in the label */
 	uint64_t dropped;        /* of them: too little was left in the frame */
+	uint64_t filtered;       /* of them: of classes that the map of classes drops */
 	uint64_t n;              /* boxes that are left */
 	lc_id clipped;           /* n bytes, 1 where a box was cut at the edge of the
 	                            frame; empty if none was */

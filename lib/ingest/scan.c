@@ -2,6 +2,7 @@
 /* What there is to build: frames, directories, sizes, keys. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -117,6 +118,61 @@ add_common(struct lc__ingesting *b)
 	return LC_OK;
 }
 
+/* ---- classes ---------------------------------------------------------------------- */
+
+static const char *
+name_of(const char *const *names, size_t n, size_t id)
+{
+	return id < n && names[id] != NULL ? names[id] : "";
+}
+
+/* What was trained with the ids of `current` would take one class for another. */
+static void
+warn_of_ids(const struct lc__ingesting *b, const struct lc__warehouse_about *old)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	const char *const *names, *const *before = (const char *const *)old->classes;
+	const size_t n = lc__dataset_classes(b->dataset, &names);
+	size_t first = 0, others = 0;
+	char line[400];
+
+	for (size_t id = 0; id < old->n_classes; id++) {
+		const char *name = name_of(before, old->n_classes, id);
+		if (*name == '\0' || strcmp(name, name_of(names, n, id)) == 0)
+			continue;
+		if (others++ == 0)
+			first = id;
+	}
+	if (others == 0 || n == 0)
+		return;
+	const char *now = name_of(names, n, first);
+	snprintf(line, sizeof(line), "class ids are not those of the current version: "
+	    "%zu was '%.100s' and is now %s%.100s%s%s", first,
+	    name_of(before, old->n_classes, first), *now != '\0' ? "'" : "",
+	    *now != '\0' ? now : "none", *now != '\0' ? "'" : "",
+	    others > 1 ? "; others have changed too" : "");
+	watch->warn(watch->ctx, line);
+}
+
+/* Of a dataset with another name, ids are others anyway. */
+static lc_status
+compare_ids(const struct lc__ingesting *b)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	struct lc__standing standing = { .dir = NULL };
+	lc_status status;
+
+	if (watch == NULL || watch->warn == NULL)
+		return LC_OK;
+	status = lc__standing_current(b->ingest->warehouse, &standing);
+	if (status == LC_OK && strcmp(standing.manifest.dataset_root,
+	    b->recipe->dataset_root) == 0)
+		warn_of_ids(b, &standing.about);
+	if (status == LC_OK)
+		lc__standing_free(&standing);
+	return status == LC_NO_MEMORY ? status : LC_OK;
+}
+
 /* ---- all of it ------------------------------------------------------------------ */
 
 static lc_status
@@ -176,7 +232,12 @@ scan(struct lc__ingesting *b)
 		recipe->skip_empty = false;
 	b->state->frames = lc__dataset_frames(b->dataset);
 	b->samples.dataset = b->dataset;
+	if (lc__dataset_learned(b->dataset))
+		recipe->n_classes = lc__dataset_classes(b->dataset, &recipe->classes);
 	tell_notes(b);
+	if (recipe->class_map != NULL)
+		return_if_error(lc__dataset_map_classes(b->dataset, recipe->class_map));
+	return_if_error(compare_ids(b));
 	return add_common(b);
 }
 

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "labels/coco.h"
 #include "labels/label.h"
 #include "labels/names.h"
 #include "labels/order.h"
@@ -352,11 +353,55 @@ lc__dataset_close(struct lc__dataset *dataset)
 	lc__strings_free(&dataset->dirs);
 	lc__strings_free(&dataset->shared);
 	lc__strings_free(&dataset->classes);
+	lc__mapping_free(&dataset->mapping);
 	lc__strings_free(&dataset->notes);
 	lc__buf_free(&dataset->text);
 	free(dataset->rows);
 	free(dataset->root);
 	free(dataset);
+}
+
+/* ---- classes ----------------------------------------------------------------- */
+
+static bool
+has_category(const void *dataset, int64_t id)
+{
+	const struct lc__coco *coco = ((const struct lc__dataset *)dataset)->own;
+
+	return coco->n_categories > 0 && lc__coco_has_category(coco, id);
+}
+
+/* Into the hash of each frame whose label may have boxes. */
+static void
+mix_map(struct lc__dataset *dataset, const struct lc__buf *map)
+{
+	const bool coco = dataset->layout->layout == LC__LAYOUT_COCO;
+
+	for (size_t i = 0; i < dataset->n; i++) {
+		struct lc__frame_row *row = &dataset->rows[i];
+		if (row->label != 0 || coco)
+			row->hash = lc__hash64_seed(map->data, map->size, row->hash);
+	}
+}
+
+lc_status
+lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map *map)
+{
+	const enum lc__layout layout = dataset->layout->layout;
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (layout == LC__LAYOUT_UNLABELLED)
+		return lc__error(LC_INVALID, 0, "%s: the layout 'unlabelled' of %s has no "
+		    "classes", map->path, dataset->root);
+	return_if_error(lc__mapping_make(map, dataset->classes.items,
+	    dataset->classes.n, layout == LC__LAYOUT_COCO ? has_category : NULL, dataset,
+	    &dataset->mapping));
+	status = lc__class_map_format(map, &text);
+	if (status == LC_OK)
+		mix_map(dataset, &text);
+	lc__buf_free(&text);
+	return status;
 }
 
 /* ---- looking ---------------------------------------------------------------- */
@@ -405,8 +450,17 @@ lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out)
 size_t
 lc__dataset_classes(const struct lc__dataset *dataset, const char *const **out)
 {
-	*out = (const char *const *)dataset->classes.items;
-	return dataset->classes.n;
+	const struct lc__strings *names = dataset->mapping.on ?
+	    &dataset->mapping.names : &dataset->classes;
+
+	*out = (const char *const *)names->items;
+	return names->n;
+}
+
+bool
+lc__dataset_learned(const struct lc__dataset *dataset)
+{
+	return dataset->learned;
 }
 
 size_t
@@ -441,16 +495,28 @@ check_classes(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	return LC_OK;
 }
 
+static void
+map_classes(const struct lc__mapping *mapping, struct lc__label *label)
+{
+	for (size_t i = 0; mapping->on && i < label->n; i++) {
+		struct lc__label_box *box = &label->boxes[i];
+		box->filtered = !lc__mapping_find(mapping, box->class_id,
+		    &box->class_id);
+	}
+}
+
 lc_status
 lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
+	const struct lc__strings *names = dataset->mapping.on ?
+	    &dataset->mapping.names : &dataset->classes;
 	size_t mark;
 
 	memset(out, 0, sizeof(*out));
-	if (dataset->classes.n > 0) {
-		out->classes = dataset->classes.items;
-		out->n_classes = dataset->classes.n;
+	if (names->n > 0) {
+		out->classes = names->items;
+		out->n_classes = names->n;
 	}
 	if (size > LC__LABEL_MAX_BYTES)
 		return lc__label_reject(out, LC__REJECT_UNPARSABLE,
@@ -458,6 +524,9 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	mark = lc__utf8_mark(bytes, size);
 	return_if_error(dataset->layout->read(dataset, frame,
 	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out));
-	return out->reason == LC__REJECT_NONE ? check_classes(dataset, frame, out) :
-	    LC_OK;
+	if (out->reason == LC__REJECT_NONE)
+		return_if_error(check_classes(dataset, frame, out));
+	if (out->reason == LC__REJECT_NONE)
+		map_classes(&dataset->mapping, out);
+	return LC_OK;
 }

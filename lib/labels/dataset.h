@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "labels/class_map.h"
 #include "labels/reject.h"
 #include "lmdbcache.h"
 
@@ -53,6 +54,7 @@ struct lc__label_box {
 	double tolerance; /* how far norm may reach outside; clamped within it */
 	double tolerance_px; /* the same for px */
 	int64_t class_id; /* -1 if it has none */
+	bool filtered;    /* the dataset's map of classes drops it; it is checked all the same */
 };
 
 /** A label that was read. Its memory is the label's own. */
@@ -100,9 +102,22 @@ size_t lc__dataset_dirs(const struct lc__dataset *dataset,
 size_t lc__dataset_shared(const struct lc__dataset *dataset,
     const char *const **out);
 
-/** Names of classes by id, NULL for an id without one; 0 if no names are known. */
+/**
+ * Let labels that are read from now on have the classes of a map: see class_map.h. It
+ * becomes a part of what label_hash says. Call it once, before any label is read.
+ * @return as lc__mapping_make(); LC_INVALID for a layout without classes
+ */
+LC_CHECKED lc_status lc__dataset_map_classes(struct lc__dataset *dataset,
+    const struct lc__class_map *map);
+
+/** Names of classes by id, NULL for an id without one; 0 if no names are known. With a
+ *  map those that it makes. */
 size_t lc__dataset_classes(const struct lc__dataset *dataset,
     const char *const **out);
+
+/** Whether the names come from the labels themselves: then another label may give other
+ *  ids to the same names. */
+bool lc__dataset_learned(const struct lc__dataset *dataset);
 
 /** What a user should know of the dataset that is not a reason to refuse it, a line
  *  each, such as how many images of kinds that are not read were ignored. */

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/image_name.h"
+#include "labels/class_map.h"
 #include "labels/dataset.h"
 #include "labels/strings.h"
 #include "labels/tree.h"
@@ -42,6 +43,8 @@ struct lc__dataset {
 	size_t n, room;
 	struct lc__strings dirs, shared;
 	struct lc__strings classes; /* by class id; NULL where an id has no name */
+	bool learned;               /* they are those that the labels use, and no list's */
+	struct lc__mapping mapping; /* of the classes, as lc__label_read() gives them */
 	struct lc__images_ignored ignored; /* images of kinds that are not read */
 	struct lc__strings notes;   /* lines for lc__dataset_notes() */
 	void *own;                  /* the layout's */

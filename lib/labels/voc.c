@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mpack.h"
 #include "labels/classes.h"
 #include "labels/dataset_private.h"
@@ -112,7 +113,8 @@ read_box(const struct reader *r, size_t bndbox, struct lc__label_box *box)
 static lc_status
 read_object(const struct reader *r, size_t object)
 {
-	const size_t name = lc__xml_child(r->xml, object, "name");
+	const char *name = lc__xml_text(r->xml,
+	    lc__xml_child(r->xml, object, "name"));
 	const size_t bndbox = lc__xml_child(r->xml, object, "bndbox");
 	struct lc__label_box *box = lc__label_add(r->label);
 
@@ -121,14 +123,12 @@ read_object(const struct reader *r, size_t object)
 	if (bndbox == LC__XML_NONE)
 		return lc__label_reject(r->label, LC__REJECT_NO_BOX,
 		    r->frame->label_path, "label %zu: no bndbox", r->label->n);
-	if (name != LC__XML_NONE)
-		box->class_id = lc__classes_find(r->dataset,
-		    lc__xml_text(r->xml, name));
-	if (name != LC__XML_NONE && r->dataset->classes.n > 0 && box->class_id == -1)
+	if (*name != '\0')
+		box->class_id = lc__classes_find(r->dataset, name);
+	if (*name != '\0' && r->dataset->classes.n > 0 && box->class_id == -1)
 		return lc__label_reject(r->label, LC__REJECT_UNKNOWN_CLASS,
 		    r->frame->label_path, "label %zu: '%.60s' is not among the %zu "
-		    "names of classes", r->label->n, lc__xml_text(r->xml, name),
-		    r->dataset->classes.n);
+		    "names of classes", r->label->n, name, r->dataset->classes.n);
 	return read_box(r, bndbox, box);
 }
 
@@ -255,6 +255,29 @@ lc__voc_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		    frame->label_path, "%s", xml.why);
 	else
 		status = read_frame(&r);
+	lc__xml_free(&xml);
+	return status;
+}
+
+lc_status
+lc__voc_names(const struct lc__buf *text, struct lc__strings *names,
+    size_t *nameless)
+{
+	const size_t mark = lc__utf8_mark(text->data, text->size);
+	struct lc__xml xml = { 0 };
+	lc_status status = lc__xml_parse(&xml, text->data + mark, text->size - mark);
+	size_t i = LC__XML_NONE;
+
+	if (status == LC_OK && xml.why[0] == '\0' &&
+	    strcmp(lc__xml_name(&xml, 0), "annotation") == 0)
+		i = lc__xml_child(&xml, 0, "object");
+	for (; status == LC_OK && i != LC__XML_NONE; i = lc__xml_next(&xml, i)) {
+		const char *name = lc__xml_text(&xml, lc__xml_child(&xml, i, "name"));
+		if (*name != '\0')
+			status = lc__strings_add(names, name);
+		else
+			++*nameless;
+	}
 	lc__xml_free(&xml);
 	return status;
 }

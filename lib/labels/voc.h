@@ -4,6 +4,7 @@
 #define LC_LABELS_VOC_H
 
 #include "labels/dataset.h"
+#include "labels/strings.h"
 
 /** What a frame's number says of its run. */
 enum lc__voc_images {
@@ -15,5 +16,12 @@ enum lc__voc_images {
 LC_CHECKED lc_status lc__voc_read(const struct lc__dataset *dataset,
     const struct lc__frame *frame, const void *bytes, size_t size,
     struct lc__label *out);
+
+/**
+ * Add the names of the objects in an annotation to @p names, each object's its own, and
+ * count those without one. Nothing is added from a text that is no annotation.
+ */
+LC_CHECKED lc_status lc__voc_names(const struct lc__buf *text,
+    struct lc__strings *names, size_t *nameless);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* <root>/[<run>/]Annotations/ *.xml: finding them; voc.c reads them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/hash.h"
 #include "labels/classes.h"
 #include "labels/dataset_private.h"
@@ -43,6 +45,14 @@ mix(uint64_t *hash, const char *text)
 	*hash = lc__hash64_seed(text, strlen(text), *hash);
 }
 
+static void
+mix_classes(const struct lc__dataset *dataset, uint64_t *hash)
+{
+	for (size_t i = 0; i < dataset->classes.n; i++)
+		mix(hash, dataset->classes.items[i] != NULL ?
+		    dataset->classes.items[i] : "");
+}
+
 /* Class ids come from the list of classes; images, without JPEGImages, from
  * directories that an annotation may name. */
 static void
@@ -53,9 +63,7 @@ look_at_run(const struct lc__dataset *dataset, const struct lc__listing *listing
 	const bool have = images != NULL && images->dir;
 
 	run->images = have ? LC__VOC_IMAGES : LC__VOC_FOLDER;
-	for (size_t i = 0; i < dataset->classes.n; i++)
-		mix(&run->hash, dataset->classes.items[i] != NULL ?
-		    dataset->classes.items[i] : "");
+	mix_classes(dataset, &run->hash);
 	for (size_t i = 0; !have && i < listing->n; i++)
 		if (listing->entries[i].dir)
 			mix(&run->hash, listing->entries[i].name);
@@ -101,12 +109,84 @@ add_labels(struct lc__dataset *dataset, const char *name, const char *dir,
 	return add_pictures(dataset, &run, listing);
 }
 
+/* ---- names of classes that no list has -------------------------------------------- */
+
+/* The names are sorted, each only once, whenever so many have been added. */
+#define UNSORTED_MAX ((size_t)1 << 16)
+
+/* Add the names of an annotation's objects. What is wrong with the file is found when its
+ * frame's turn comes. */
+static lc_status
+learn_from(struct lc__dataset *dataset, const char *label, size_t *nameless)
+{
+	char *path = lc__path_join(dataset->root, label);
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (path == NULL)
+		return lc__label_no_memory(label);
+	status = lc__read_regular(path, LC__LABEL_MAX_BYTES, &text);
+	free(path);
+	if (status == LC_OK)
+		status = lc__voc_names(&text, &dataset->classes, nameless);
+	else if (status != LC_NO_MEMORY)
+		status = LC_OK;
+	lc__buf_free(&text);
+	return status;
+}
+
+static lc_status
+note_nameless(struct lc__dataset *dataset, size_t nameless)
+{
+	char *text;
+	lc_status status;
+
+	if (nameless == 0)
+		return LC_OK;
+	if (asprintf(&text, "%zu object%s no name: %s box%s no class", nameless,
+	    nameless == 1 ? " has" : "s have", nameless == 1 ? "its" : "their",
+	    nameless == 1 ? " has" : "es have") < 0)
+		return lc__label_no_memory(dataset->root);
+	status = lc__strings_add(&dataset->notes, text);
+	free(text);
+	return status;
+}
+
+/* Ids are the places of the names in their order by bytes: the same annotations give the
+ * same ids, and another name may move all of them. */
+static lc_status
+learn_classes(struct lc__dataset *dataset)
+{
+	struct lc__strings *const names = &dataset->classes;
+	size_t sorted = 0, nameless = 0;
+
+	for (size_t i = 0; i < dataset->n; i++) {
+		const uint64_t label = dataset->rows[i].label;
+		if (label == 0)
+			continue;
+		return_if_error(learn_from(dataset,
+		    (char *)dataset->text.data + label, &nameless));
+		if (names->n < sorted + UNSORTED_MAX)
+			continue;
+		lc__strings_sort(names);
+		sorted = names->n;
+	}
+	lc__strings_sort(names);
+	dataset->learned = names->n > 0;
+	for (size_t i = 0; i < dataset->n; i++)
+		if (dataset->rows[i].label != 0)
+			mix_classes(dataset, &dataset->rows[i].hash);
+	return note_nameless(dataset, nameless);
+}
+
 static lc_status
 list(struct lc__dataset *dataset, const char *labels)
 {
 	(void)labels;
 	return_if_error(lc__classes_read(dataset));
-	return lc__dataset_runs(dataset, "Annotations", add_labels);
+	const bool listed = dataset->classes.n > 0;
+	return_if_error(lc__dataset_runs(dataset, "Annotations", add_labels));
+	return listed ? LC_OK : learn_classes(dataset);
 }
 
 const struct lc__layout_row lc__layout_voc = {

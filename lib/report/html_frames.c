@@ -43,6 +43,8 @@ write_boxes(FILE *out, const struct lc__summary *summary)
 		{ "in the samples", summary->boxes },
 		{ "of them cut at the edge of the picture", summary->clipped },
 		{ "dropped, as too little of them was left", summary->dropped },
+		{ "of classes that are not kept, also of frames that are left out",
+		  summary->filtered },
 		{ "left out: more than a sample takes", summary->overflow_boxes },
 		{ "samples that had too many", summary->overflow_samples },
 	};

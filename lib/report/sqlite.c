@@ -185,6 +185,7 @@ put_warehouse(struct lc__sqlite *db, const struct lc__facts *facts)
 		{ "max_boxes", info->max_boxes },
 		{ "clipped", facts->summary.clipped },
 		{ "dropped", facts->summary.dropped },
+		{ "filtered", facts->summary.filtered },
 		{ "overflow_boxes", facts->summary.overflow_boxes },
 		{ "overflow_samples", facts->summary.overflow_samples },
 	};
