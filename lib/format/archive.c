@@ -23,6 +23,7 @@
 
 struct lc__archive {
 	struct archive *archive;
+	struct archive_entry *entry; /* of all members, one after another */
 	enum lc__archive_kind kind;
 	locale_t charset; /* of names */
 	int fd;           /* -1 for bytes */
@@ -151,7 +152,10 @@ make(enum lc__archive_kind kind, struct lc__archive **out)
 	archive->kind = kind;
 	archive->charset = lc__charset_new();
 	archive->archive = archive_read_new();
-	if (archive->archive == NULL) {
+	/* The entry that libarchive makes itself it uses even where it has no memory for it. */
+	if (archive->archive != NULL)
+		archive->entry = archive_entry_new2(archive->archive);
+	if (archive->entry == NULL) {
 		lc__archive_close(archive);
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
 	}
@@ -262,6 +266,7 @@ lc__archive_close(struct lc__archive *archive)
 {
 	if (archive == NULL)
 		return;
+	archive_entry_free(archive->entry);
 	archive_read_free(archive->archive);
 	lc__charset_free(archive->charset);
 	free(archive->block);
@@ -285,9 +290,9 @@ at_end(const struct lc__archive *archive)
 }
 
 static lc_status
-describe(struct lc__archive *archive, struct archive_entry *entry,
-    struct lc__archive_member *out)
+describe(struct lc__archive *archive, struct lc__archive_member *out)
 {
+	struct archive_entry *entry = archive->entry;
 	const char *name = archive_entry_pathname(entry);
 
 	if (name == NULL)
@@ -311,18 +316,17 @@ lc_status
 lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
 {
 	const locale_t old = lc__charset_enter(archive->charset);
-	struct archive_entry *entry;
 	lc_status status;
 	int step = ARCHIVE_EOF;
 
 	if (!archive->empty)
-		step = archive_read_next_header(archive->archive, &entry);
+		step = archive_read_next_header2(archive->archive, archive->entry);
 	if (step == ARCHIVE_EOF)
 		status = archive->empty ? LC_NOT_FOUND : at_end(archive);
 	else if (step != ARCHIVE_OK && step != ARCHIVE_WARN)
 		status = failed(archive);
 	else
-		status = describe(archive, entry, out);
+		status = describe(archive, out);
 	lc__charset_leave(old);
 	return status;
 }

@@ -30,9 +30,10 @@ result(const struct lc__archive_writer *writer, bool done)
 
 	if (writer->status != LC_OK || done)
 		return writer->status;
-	if (archive_errno(writer->archive) == ENOMEM || errno == ENOMEM)
+	/* It gives a reason for everything but, in places, a lack of memory. */
+	if (text == NULL || archive_errno(writer->archive) == ENOMEM || errno == ENOMEM)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");
-	return lc__error(LC_IO, 0, "%s", text ? text : "the archive cannot be written");
+	return lc__error(LC_IO, 0, "%s", text);
 }
 
 /* libarchive is never told of a failure: it would not free all that it has then. */
@@ -103,6 +104,8 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 	const locale_t old = lc__charset_enter(writer->charset);
 	lc_status status;
 
+	/* Without memory for the directory of a zip archive, archive_write_zip_header() of
+	 * libarchive 3.6.2 writes through NULL: it does not look at what cd_alloc() gives. */
 	errno = 0;
 	archive_entry_set_pathname(entry, name);
 	archive_entry_set_filetype(entry, AE_IFREG);

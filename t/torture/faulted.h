@@ -24,6 +24,7 @@ struct faulted_command {
 #define FAULTED_KEEPS   4u /* what is done so far stays in files of its own, as documented */
 #define FAULTED_MANY    8u /* a line of messages for each of several modules */
 #define FAULTED_ARCHIVE 16u /* by libarchive, see ended_by_libarchive() */
+#define FAULTED_ZIP     32u /* which writes a zip archive, see there */
 
 extern const struct faulted_command faulted_commands[];
 
