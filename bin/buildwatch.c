@@ -27,15 +27,13 @@ static struct {
 static int
 step(void *ctx, const struct lc__ingest_state *state)
 {
-	const bool export = state->phase == LC__PHASE_EXPORT;
-
 	(void)ctx;
-	if (export && watch.phase != LC__PHASE_EXPORT)
-		progress_begin("build: shards");
+	if (state->phase != watch.phase)
+		progress_phase(NULL, lc__phase_name(state->phase));
 	watch.phase = state->phase;
 	trace_progress(state);
 	metrics_progress(state);
-	if (export)
+	if (state->phase == LC__PHASE_EXPORT)
 		return progress_step(NULL, state->bytes_exported,
 		    state->bytes_to_export);
 	progress_items(state->frames_done, state->frames);
@@ -117,23 +115,12 @@ tell_untold(const struct lc__ingest_result *result)
 }
 
 static int
-tell_failure(lc_status status, const struct lc__ingest *in,
-    const struct lc__ingest_result *result)
+tell_failure(lc_status status)
 {
-	char frames[SIZE_TEXT];
-
 	if (status == LC_FAILED) {
 		return report_library(EXIT_NO);
 	}
-	if (status != LC_CANCELLED)
-		return report_file(status);
-	if (!in->dry_run)
-		report_note("stopped after %s of %llu; the same command%s goes on "
-		    "from there", count_human(result->state.frames_done, "frame",
-		    frames, sizeof(frames)),
-		    (unsigned long long)result->state.frames,
-		    in->clear ? " without --clear" : "");
-	return interrupt_status();
+	return report_file(status);
 }
 
 /* Counts are shown also where a limit is exceeded: they say why. */
@@ -148,5 +135,5 @@ build_told(lc_status status, const struct lc__ingest *in,
 		show_json(in, result, lc_status_name(status));
 	else if (!settings.quiet && status == LC_OK)
 		show_text(in, result);
-	return status == LC_OK ? EXIT_DONE : tell_failure(status, in, result);
+	return status == LC_OK ? EXIT_DONE : tell_failure(status);
 }

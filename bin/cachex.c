@@ -110,6 +110,13 @@ check_count(const struct line *line)
 }
 
 static int
+run_command(const struct line *line)
+{
+	interrupt_resume(line->command->resume);
+	return interrupt_tell(line->command->run(line->count, line->operands));
+}
+
+static int
 run_line(const struct line *line)
 {
 	int status;
@@ -128,7 +135,7 @@ run_line(const struct line *line)
 	if (status == EXIT_DONE)
 		status = check_count(line);
 	if (status == EXIT_DONE)
-		status = line->command->run(line->count, line->operands);
+		status = run_command(line);
 	return status;
 }
 

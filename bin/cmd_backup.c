@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "interrupt.h"
 #include "json.h"
 #include "module.h"
 #include "report.h"
@@ -67,6 +68,7 @@ const struct command cmd_backup = {
 	    "cachex backup faces /backup\n"
 	    "cachex --root /backup verify faces",
 	.completes = "md",
+	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,

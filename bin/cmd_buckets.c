@@ -320,6 +320,7 @@ const struct command cmd_buckets = {
 	    "cachex buckets records.jsonl --assign --name-field image_id\n"
 	    "cachex buckets photos/ --analyze 5 --area 512x512",
 	.completes = "f",
+	.resume = INTERRUPT_AGAIN,
 	.least = 0,
 	.most = -1,
 	.options = options,

@@ -5,6 +5,7 @@
 #include "buildwatch.h"
 #include "command.h"
 #include "ingest/ingest.h"
+#include "interrupt.h"
 #include "limits.h"
 #include "metrics.h"
 #include "order/parts.h"
@@ -324,7 +325,12 @@ build(const struct lc__ingest *in)
 	lc_error error;
 	int status;
 
+	if (in->dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
+	else if (in->clear)
+		interrupt_resume("without --clear the same command goes on from there");
 	progress_begin("build");
+	progress_phase(NULL, lc__phase_name(LC__PHASE_SCAN));
 	done = lc__ingest_run(in, &result);
 	error = *lc_last_error();
 	progress_end();
@@ -400,6 +406,7 @@ const struct command cmd_build = {
 	    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
 	    "cachex build photos warehouse --buckets 5 --trace trace.jsonl",
 	.completes = "dd",
+	.resume = "the same command goes on from there",
 	.least = 2,
 	.most = 2,
 	.options = options,

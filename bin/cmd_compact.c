@@ -3,6 +3,7 @@
 
 #include "codecs.h"
 #include "command.h"
+#include "interrupt.h"
 #include "json.h"
 #include "module.h"
 #include "progress.h"
@@ -114,6 +115,8 @@ compact(const char *module, lc_compact_result *result)
 	how.dry_run = dry_run;
 	how.progress.step = progress_step;
 	how.progress.damage = show_damage;
+	if (dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
 	progress_begin("compact");
 	done = lc_compact(cache, &how, result);
 	progress_end();
@@ -139,8 +142,11 @@ run(int argc, char **argv)
 	status = compact(argv[0], &result);
 	if (status != EXIT_DONE && (status != EXIT_DATA || result.damaged == 0))
 		return status;
-	if (sizes)
+	if (sizes) {
+		/* It cannot be stopped half-way, and killed it leaves the file as it was. */
+		interrupt_resume(INTERRUPT_AGAIN);
 		shrunk = lc_shrink(settings.root, argv[0], &file.before, &file.after);
+	}
 	if (settings.json)
 		show_json(argv[0], &result, sizes && shrunk == LC_OK ? &file : NULL);
 	else if (!settings.quiet)
@@ -166,6 +172,7 @@ const struct command cmd_compact = {
 	    "cachex compact faces --live-ratio 1 --shrink\n"
 	    "cachex compact faces --recode auto",
 	.completes = "m",
+	.resume = "what it rewrote stays; the same command goes on",
 	.least = 1,
 	.most = 1,
 	.options = options,

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "copying.h"
+#include "interrupt.h"
 #include "module.h"
 #include "report.h"
 
@@ -42,6 +43,7 @@ const struct command cmd_copy = {
 	    "cachex copy faces faces-2 --prefix img-0000\n"
 	    "cachex copy faces faces --to-root /backup --conflict replace",
 	.completes = "mm",
+	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = 2,
 	.options = copying_options,

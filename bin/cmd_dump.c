@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "command.h"
+#include "interrupt.h"
 #include "jsonrecord.h"
 #include "module.h"
 #include "output.h"
@@ -117,6 +118,7 @@ const struct command cmd_dump = {
 	    "cachex dump faces -o faces.jsonl\n"
 	    "cachex dump faces | ssh other cachex load faces",
 	.completes = "m",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 1,
 	.options = options,

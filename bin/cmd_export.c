@@ -6,6 +6,7 @@
 #include "export_formats.h"
 #include "export_shards.h"
 #include "export_target.h"
+#include "interrupt.h"
 #include "module.h"
 #include "progress.h"
 #include "report.h"
@@ -164,6 +165,7 @@ fill_shards(lc_export_options *out)
 	out->dataset_root = dataset_root;
 	out->dry_run = dry_run;
 	out->progress.step = progress_step;
+	out->progress.phase = progress_phase;
 }
 
 static void
@@ -270,6 +272,7 @@ const struct command cmd_export = {
 	    "cachex export dinov3+vae_latents+t5_hidden shards --format mds\n"
 	    "cachex export latents shards --format webdataset --by-bucket --bucket-scale 8",
 	.completes = "md",
+	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,

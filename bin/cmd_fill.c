@@ -10,6 +10,7 @@
 #include "command.h"
 #include "filltold.h"
 #include "idlist.h"
+#include "interrupt.h"
 #include "linename.h"
 #include "module.h"
 #include "pattern.h"
@@ -159,6 +160,8 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 
 	if (code != EXIT_DONE)
 		return code;
+	if (dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
 	progress_begin("fill");
 	filltold_begin(module, failures_path, idlist_count(&list), options);
 	status = lc__fill_run(&fill, &filled);
@@ -195,6 +198,8 @@ fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect
 	struct lc__inputs_filled filled;
 	lc_status status;
 
+	if (dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
 	progress_begin("fill");
 	filltold_begin(module, failures_path, 0, options);
 	status = lc__inputs_run(&fill, &filled);
@@ -438,6 +443,7 @@ const struct command cmd_fill = {
 	    "cachex fill tokens -j 8 --exec ./tokenize --from shards/*.jsonl\n"
 	    "cachex fill clip --ids ids.txt -n",
 	.completes = "mf",
+	.resume = "what it stored stays; the same command goes on",
 	.least = 1,
 	.most = -1,
 	.options = options,

@@ -8,6 +8,7 @@
 #include "elements.h"
 #include "format/npz.h"
 #include "format/value_json.h"
+#include "interrupt.h"
 #include "module.h"
 #include "npyfile.h"
 #include "output.h"
@@ -316,6 +317,7 @@ const struct command cmd_get = {
 	    "cachex get faces img-000004 -o img-000004/\n"
 	    "cachex get faces img-000001 --format raw | xxd | head",
 	.completes = "mi",
+	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,

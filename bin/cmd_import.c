@@ -7,6 +7,7 @@
 #include "format/npy.h"
 #include "import_containers.h"
 #include "import_files.h"
+#include "interrupt.h"
 #include "json.h"
 #include "list.h"
 #include "module.h"
@@ -233,9 +234,15 @@ import_all(struct importing *import, const struct operands *operands)
 	int status;
 	double seconds;
 
+	if (skip_existing || dry_run)
+		interrupt_resume(dry_run ? INTERRUPT_AGAIN :
+		    "what it stored stays; the same command goes on");
 	progress_begin("import");
+	progress_phase(NULL, "files");
 	import->all = operands->containers.count == 0 ? operands->sources.count : 0;
 	status = import_files(import, &operands->sources, thread_count());
+	if (importing_goes_on(import, status) && operands->containers.count > 0)
+		progress_phase(NULL, "records");
 	if (importing_goes_on(import, status))
 		status = report_worse(status, import_containers(import,
 		    &operands->containers, &operands->sources));
@@ -244,6 +251,7 @@ import_all(struct importing *import, const struct operands *operands)
 	status = report_worse(status, report_ignored(&operands->sources.ignored,
 	    import->stored + import->skipped + import->bad == 0));
 	/* Also when interrupted: what has been put is good, and stays. */
+	progress_phase(NULL, "commit");
 	status = module_close(import->cache, status);
 	seconds = progress_end();
 	tell_reduced();
@@ -347,6 +355,7 @@ const struct command cmd_import = {
 	    "cachex import weights model.safetensors arrays.npz\n"
 	    "find . -name '*.npy' -print0 | cachex import faces --files-from - -0",
 	.completes = "mf",
+	.resume = "what it stored stays; with --skip-existing the same command goes on",
 	.least = 1,
 	.most = -1,
 	.options = options,

@@ -165,10 +165,14 @@ load(struct loading *loading)
 
 	if (fstat(fileno(loading->file), &st) == -1)
 		return report_errno(loading->name);
+	if (skip_existing || dry_run)
+		interrupt_resume(dry_run ? INTERRUPT_AGAIN :
+		    "what it stored stays; the same command goes on");
 	twice = S_ISREG(st.st_mode) && ftell(loading->file) == 0;
 	if (twice) {
 		loading->size = (uint64_t)st.st_size;
-		progress_begin("check");
+		progress_begin("load");
+		progress_phase(NULL, "check");
 		status = pass(loading, false);
 		progress_end();
 		/* rewind() says nothing of a failure, and the first lines would be
@@ -179,10 +183,11 @@ load(struct loading *loading)
 	if (status != EXIT_DONE || (dry_run && twice))
 		return status;
 	progress_begin("load");
+	progress_phase(NULL, dry_run ? "check" : "store");
 	status = pass(loading, !dry_run);
 	status = module_close(loading->cache, status);
 	progress_end();
-	if (status != EXIT_DONE && loading->stored > 0 && !dry_run)
+	if (status != EXIT_DONE && !interrupt_pending() && loading->stored > 0 && !dry_run)
 		report_note("%s: stored %s before that", loading->name,
 		    count_human(loading->stored, "record", records,
 		    sizeof(records)));
@@ -249,6 +254,7 @@ const struct command cmd_load = {
 	    "xzcat faces.jsonl.xz | cachex load faces --skip-existing\n"
 	    "cachex load captions dataset.jsonl --id-field image_id",
 	.completes = "mf",
+	.resume = "what it stored stays; with --skip-existing the same command goes on",
 	.least = 1,
 	.most = 2,
 	.options = options,

@@ -29,8 +29,9 @@ add_sources(struct copying *copying, int n, char **sources, lc_cache *to)
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < n && (status == EXIT_DONE ||
-	    (status == EXIT_DATA && !copying->stopped)) && !interrupt_pending(); i++)
-		status = report_worse(status, copying_add(copying, sources[i], to));
+	    (status == EXIT_DATA && !copying->stopped)); i++)
+		status = report_worse(status, interrupt_pending() ? interrupt_status() :
+		    copying_add(copying, sources[i], to));
 	return status;
 }
 
@@ -65,6 +66,7 @@ const struct command cmd_merge = {
 	    "cachex merge part-0 part-1 part-2 all\n"
 	    "cachex merge new all --conflict replace -n",
 	.completes = "m",
+	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = -1,
 	.options = copying_options,

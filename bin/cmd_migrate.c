@@ -269,9 +269,8 @@ run_verify(const struct lc__stage2 *how)
 	const lc_status status = lc__stage2_verify(how, &verified);
 
 	migrating_end();
-	if (status == LC_NOT_FOUND) {
+	if (status == LC_NOT_FOUND)
 		return report_library(EXIT_NO);
-	}
 	if (status != LC_OK)
 		return stopped(status);
 	migrating_show_verified(&verified);
@@ -355,6 +354,8 @@ run_stage2(int argc, char **argv)
 	if (!take_modes() || !take_modules(&how) || !take_encoders(&how) || !take_passes(&how) ||
 	    !take_array(&how, dims) || !take_expects(&how))
 		return EXIT_USAGE;
+	if (verify || rollback || dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
 	migrating_begin(&how);
 	if (verify)
 		return run_verify(&how);
@@ -384,6 +385,7 @@ static const struct command migrate_stage2 = {
 	    "cachex migrate stage2 records.jsonl --out derived --verify --pass dinov3 "
 	    "--pass migrate",
 	.completes = "f",
+	.resume = "the same command goes on from there",
 	.least = 1,
 	.most = 1,
 	.options = options,

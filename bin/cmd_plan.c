@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "interrupt.h"
 #include "plan.h"
 #include "plan_table.h"
 #include "progress.h"
@@ -294,6 +295,7 @@ const struct command cmd_plan = {
 	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"
 	    "cachex plan faces --readers 4 --show 0-3 --json",
 	.completes = "s",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 1,
 	.options = options,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "interrupt.h"
 #include "reading.h"
 #include "report.h"
 #include "size.h"
@@ -132,6 +133,7 @@ const struct command cmd_read = {
 	    "cachex read warehouse/current/ --batches 0-9 --json\n"
 	    "cachex read dinov3+vae_latents+t5_hidden --frames | train",
 	.completes = "s",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 1,
 	.options = options,

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "finding.h"
+#include "interrupt.h"
 #include "json.h"
 #include "progress.h"
 #include "report.h"
@@ -77,8 +78,8 @@ show_text(const char *module, const lc_recover_result *result)
 static int
 run_recover(const char *module)
 {
-	lc_progress progress = { progress_step, show_line,
-		(void *)(uintptr_t)module };
+	lc_progress progress = { .step = progress_step, .damage = show_line,
+		.ctx = (void *)(uintptr_t)module, .phase = progress_phase };
 	lc_recover_result result = { 0 };
 	lc_status status;
 
@@ -188,8 +189,8 @@ run_salvage(const char *from, const char *to)
 	lc_salvage_options_init(&how);
 	how.dry_run = dry_run;
 	how.stale = stale;
-	how.progress = (lc_progress){ progress_step, show_line,
-		(void *)(uintptr_t)from };
+	how.progress = (lc_progress){ .step = progress_step, .damage = show_line,
+		.ctx = (void *)(uintptr_t)from };
 	progress_begin("salvage");
 	status = lc_salvage(path, settings.root, to, &how, &result);
 	progress_end();
@@ -240,6 +241,7 @@ const struct command cmd_recover = {
 	    "cachex backup faces /backup; cachex recover faces\n"
 	    "cachex recover --salvage faces faces-2",
 	.completes = "m",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 2,
 	.options = options,

@@ -35,8 +35,9 @@ each_file(int argc, char **argv, int (*look)(const char *path))
 		if (strcmp(argv[i], "-") == 0)
 			return report_usage("-: a shard is a file that is mapped, "
 			    "standard input is none; ./- is the file of that name");
-	for (int i = 0; i < argc && !interrupt_pending(); i++)
-		status = report_worse(status, look(argv[i]));
+	for (int i = 0; i < argc; i++)
+		status = report_worse(status, interrupt_pending() ? interrupt_status() :
+		    look(argv[i]));
 	return status;
 }
 
@@ -150,7 +151,7 @@ static int
 verify(const char *path)
 {
 	struct damage damage = { path, 0 };
-	lc_progress progress = { progress_step, show_damage, &damage };
+	lc_progress progress = { .step = progress_step, .damage = show_damage, .ctx = &damage };
 	const bool directory = is_directory(path);
 	const char *note = "";
 	lc_status status;
@@ -183,6 +184,7 @@ static const struct command shard_verify = {
 	.examples =
 	    "cachex shard verify shards",
 	.completes = "f",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = -1,
 	.options = no_options,
@@ -246,6 +248,7 @@ static const struct command shard_extract = {
 	.examples =
 	    "cachex shard extract shards/*.twh1 -o samples --sample 0",
 	.completes = "f",
+	.resume = "what it wrote stays; with -f the same command begins again",
 	.least = 1,
 	.most = -1,
 	.options = extract_options,

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "date.h"
+#include "interrupt.h"
 #include "json.h"
 #include "module.h"
 #include "moduleset.h"
@@ -317,6 +318,7 @@ const struct command cmd_stat = {
 	    "cachex stat --json | jq '[.module, .records]'\n"
 	    "cachex stat --values vae_latents",
 	.completes = "m",
+	.resume = INTERRUPT_AGAIN,
 	.least = 0,
 	.most = -1,
 	.options = options,

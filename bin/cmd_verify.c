@@ -56,7 +56,8 @@ show_result(const char *module, const lc_verify_result *result, double seconds)
 static int
 verify_module(const char *module)
 {
-	lc_progress progress = { progress_step, show_damage, NULL };
+	lc_progress progress = { .step = progress_step, .damage = show_damage,
+		.phase = progress_phase };
 	lc_verify_result result = { 0 };
 	lc_cache *cache;
 	lc_status verified;
@@ -85,8 +86,8 @@ run(int argc, char **argv)
 	struct list modules = { 0 };
 	int status = module_list(&modules, argc, argv);
 
-	for (size_t i = 0; i < modules.count && !interrupt_pending(); i++)
-		status = report_worse(status,
+	for (size_t i = 0; i < modules.count; i++)
+		status = report_worse(status, interrupt_pending() ? interrupt_status() :
 		    verify_module(modules.items[i].data));
 	list_free(&modules);
 	return status;
@@ -106,6 +107,7 @@ const struct command cmd_verify = {
 	    "cachex verify\n"
 	    "cachex verify faces || echo damaged",
 	.completes = "m",
+	.resume = INTERRUPT_AGAIN,
 	.least = 0,
 	.most = -1,
 	.options = options,

@@ -9,6 +9,7 @@
 #include "base/newfile.h"
 #include "command.h"
 #include "draw/sheet.h"
+#include "interrupt.h"
 #include "output.h"
 #include "report.h"
 #include "settings.h"
@@ -280,6 +281,7 @@ const struct command cmd_view = {
 	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
 	    "cachex view faces img-000001 --field layers.2 -o layer.png",
 	.completes = "fi",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 2,
 	.options = options,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "json.h"
 #include "module.h"
 #include "progress.h"
@@ -100,6 +101,12 @@ copy(struct copying *copying, lc_cache *from, lc_cache *to)
 	how.dry_run = copying->dry_run;
 	how.progress.step = progress_step;
 	how.progress.damage = show_damage;
+	if (copying->dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
+	else if (copying->conflict == LC_KEEP || copying->conflict == LC_SAME)
+		interrupt_resume("what it copied stays; the same command goes on");
+	else if (copying->conflict == LC_REPLACE)
+		interrupt_resume("what it copied stays; the same command begins again");
 	progress_begin(copying->verb);
 	status = to ? lc_copy(from, to, &how, &result) :
 	    count_all(from, &how, &result);

@@ -125,9 +125,12 @@ write_records(struct exporting *exporting)
 {
 	const struct lc__outgoing_format *format = exporting->choice->format;
 
-	if (format->plan != NULL)
+	progress_phase(NULL, format->plan != NULL ? "plan" : "write");
+	if (format->plan != NULL) {
 		return_if_error(walk(exporting, LC_ITER_LISTED, format->plan,
 		    &exporting->first));
+		progress_phase(NULL, "write");
+	}
 	return_if_error(walk(exporting, 0, format->put, &exporting->last));
 	if (format->plan != NULL &&
 	    (exporting->first.records != exporting->last.records ||
@@ -184,6 +187,8 @@ run(struct exporting *exporting, const char *target)
 	double seconds;
 
 	status = write_records(exporting);
+	if (status == LC_OK)
+		progress_phase(NULL, "finish");
 	if (status == LC_OK)
 		status = format->finish(exporting->file, &bytes);
 	else

@@ -8,6 +8,7 @@
 #include "base/fileio.h"
 #include "entries.h"
 #include "format/manifest.h"
+#include "interrupt.h"
 #include "json.h"
 #include "progress.h"
 #include "report.h"
@@ -136,6 +137,8 @@ export_shards(lc_cache *cache, const char *module, const char *dir,
 		status = check_dir(dir, how->dataset_root ? how->dataset_root : module);
 	if (status != EXIT_DONE)
 		return status;
+	if (!how->dry_run)
+		interrupt_resume("the same command goes on with the shards that are whole");
 	progress_begin("export");
 	exported = lc_export(cache, dir, how, &result);
 	seconds = progress_end();

@@ -7,9 +7,23 @@
 #include <unistd.h>
 
 #include "base/newfile.h"
+#include "progress.h"
+#include "report.h"
 
 static volatile sig_atomic_t noted, deferred;
-static const char *volatile temporary;
+static const char *volatile temporary, *volatile resume;
+
+int
+interrupt_tell(int status)
+{
+	const char *how = resume;
+
+	if (noted == 0 || status != 128 + noted || how == NULL)
+		return status;
+	resume = NULL;
+	report_stopped(status, progress_reached(), how);
+	return status;
+}
 
 static void
 on_signal(int number)
@@ -22,6 +36,8 @@ on_signal(int number)
 	}
 	if (path != NULL)
 		unlink(path);
+	noted = number;
+	interrupt_tell(128 + number);
 	_exit(128 + number);
 }
 
@@ -44,6 +60,12 @@ interrupt_install(void)
 		    old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}
+}
+
+void
+interrupt_resume(const char *how)
+{
+	resume = how;
 }
 
 void

@@ -24,6 +24,15 @@ int interrupt_pending(void);
 int interrupt_create(char *path, mode_t mode);
 /** The file stays, or has been removed. */
 void interrupt_keep(void);
+/**
+ * How to go on once a signal has stopped the work, for the one line that says so; NULL,
+ * the default, for work that is too short for one. Borrowed; it needs no escapes in JSON.
+ */
+void interrupt_resume(const char *how);
+/** What is true of all that changes nothing until its end. */
+#define INTERRUPT_AGAIN "the same command begins again"
+/** Print that line if this exit status comes from a signal; the status. */
+int interrupt_tell(int status);
 /** The exit status for stopped work: 130 for SIGINT. */
 int interrupt_status(void);
 

@@ -14,13 +14,16 @@
 
 static struct {
 	const char *what;      /* NULL: nothing is going on */
+	const char *phase;     /* the part of it, or NULL */
 	bool terminal;         /* redraw one line; else print whole lines */
 	bool shown;            /* a line stands on the terminal */
-	uint64_t start, next;  /* ns: begun, time of the next line */
+	uint64_t begun;        /* ns: when all of it began */
+	uint64_t start, next;  /* ns: when the phase began, time of the next line */
 	uint64_t done, total;  /* bytes */
 	uint64_t items, all;   /* items done and to do */
 	const char *noun;      /* what else is counted, or NULL */
 	uint64_t count;        /* how many so far */
+	char reached[120];     /* where a signal stopped it, or empty */
 } line;
 
 static bool
@@ -35,9 +38,11 @@ void
 progress_begin(const char *what)
 {
 	line.what = what;
+	line.phase = NULL;
+	line.reached[0] = '\0';
 	line.terminal = isatty(STDERR_FILENO);
 	line.shown = false;
-	line.start = lc__clock_ns();
+	line.begun = line.start = lc__clock_ns();
 	line.next = line.start + SECOND;
 	line.done = line.total = line.items = line.all = 0;
 	line.noun = NULL;
@@ -45,16 +50,16 @@ progress_begin(const char *what)
 }
 
 static double
-elapsed(void)
+since(uint64_t start)
 {
-	return (double)(lc__clock_ns() - line.start) / (double)SECOND;
+	return (double)(lc__clock_ns() - start) / (double)SECOND;
 }
 
-/* "import: 12 of 34, 3.40 MiB of 12.0 MiB, 1.20 MiB/s, 7 s left" */
+/* "import: files: 12 of 34, 3.40 MiB of 12.0 MiB, 1.20 MiB/s, 7 s left" */
 static void
 print_line(void)
 {
-	const double seconds = elapsed();
+	const double seconds = since(line.start);
 	const double rate = seconds > 0 ? (double)line.done / seconds : 0;
 	const bool by_items = line.total == 0 && line.all > 0;
 	const double part = by_items ?
@@ -62,7 +67,14 @@ print_line(void)
 	    line.total ? (double)line.done / (double)line.total : 0;
 	char text[SIZE_TEXT];
 
+	line.shown = line.terminal;
 	fprintf(stderr, "%s%s:", line.terminal ? "\r\033[K" : "", line.what);
+	if (line.phase != NULL && line.done + line.all == 0 && line.noun == NULL) {
+		fprintf(stderr, " %s%s", line.phase, line.terminal ? "" : "\n");
+		return;
+	}
+	if (line.phase != NULL)
+		fprintf(stderr, " %s:", line.phase);
 	if (line.all > 0)
 		fprintf(stderr, " %llu of %llu,", (unsigned long long)line.items,
 		    (unsigned long long)line.all);
@@ -79,7 +91,68 @@ print_line(void)
 		    seconds * (1 - part) / part, text, sizeof(text)));
 	if (!line.terminal)
 		fputc('\n', stderr);
-	line.shown = line.terminal;
+}
+
+/* Asked for outright, it says at least once what came of each phase. */
+static void
+end_phase(void)
+{
+	if (settings.progress == 1 && wanted() && !line.terminal)
+		print_line();
+}
+
+void
+progress_phase(void *ctx, const char *phase)
+{
+	(void)ctx;
+	if (line.what == NULL)
+		return;
+	if (line.phase != NULL)
+		end_phase();
+	line.phase = phase;
+	line.start = lc__clock_ns();
+	line.done = line.total = line.items = line.all = 0;
+	line.noun = NULL;
+	/* It may take no steps. */
+	if (line.start >= line.next && line.terminal && wanted())
+		print_line();
+}
+
+/* " in files after 12 of 34" */
+static void
+note_reached(void)
+{
+	char *out = line.reached, done[SIZE_TEXT], total[SIZE_TEXT] = "";
+	const size_t room = sizeof(line.reached);
+	size_t n = 0;
+
+	if (line.phase != NULL)
+		n = (size_t)snprintf(out, room, " in %s", line.phase);
+	if (n >= room)
+		return;
+	if (line.all > 0)
+		snprintf(out + n, room - n, " after %llu of %llu",
+		    (unsigned long long)line.items, (unsigned long long)line.all);
+	else if (line.noun != NULL)
+		snprintf(out + n, room - n, " after %llu %s",
+		    (unsigned long long)line.count, line.noun);
+	else if (line.done > 0)
+		snprintf(out + n, room - n, " after %s%s%s", size_human(
+		    (double)line.done, done, sizeof(done)), line.total ? " of " : "",
+		    line.total ? size_human((double)line.total, total,
+		    sizeof(total)) : "");
+}
+
+const char *
+progress_reached(void)
+{
+	return line.reached;
+}
+
+bool
+progress_is_shown(void)
+{
+	return line.shown;
 }
 
 int
@@ -95,6 +168,8 @@ progress_step(void *ctx, uint64_t done, uint64_t total)
 		/* A log needs fewer lines than a terminal redraws. */
 		line.next = now + (line.terminal ? SECOND / 8 : 5 * SECOND);
 	}
+	if (interrupt_pending() && line.reached[0] == '\0')
+		note_reached();
 	return interrupt_pending();
 }
 
@@ -123,12 +198,10 @@ progress_clear(void)
 double
 progress_end(void)
 {
-	const double seconds = elapsed();
+	const double seconds = since(line.begun);
 
 	progress_clear();
-	/* Asked for outright, it says at least once what came of it. */
-	if (settings.progress == 1 && wanted() && !line.terminal)
-		print_line();
+	end_phase();
 	line.what = NULL;
 	interrupt_defer(false);
 	return seconds;

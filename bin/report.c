@@ -174,6 +174,43 @@ report_usage(const char *format, ...)
 	return EXIT_USAGE;
 }
 
+/* Append what there is room for. */
+static void
+append(char *line, size_t room, const char *text)
+{
+	size_t used = strlen(line);
+
+	while (*text != '\0' && used + 1 < room)
+		line[used++] = *text++;
+	line[used] = '\0';
+}
+
+/* Nothing here takes locks or memory. Statuses of signals have three digits. */
+void
+report_stopped(int exit, const char *where, const char *how)
+{
+	const char digits[] = { (char)('0' + exit / 100 % 10),
+		(char)('0' + exit / 10 % 10), (char)('0' + exit % 10), '\0' };
+	const bool json = settings.json || as_json;
+	const char *const name = command_name != NULL ? command_name : "";
+	char line[600] = "";
+
+	if (progress_is_shown())
+		append(line, sizeof(line), "\r\033[K");
+	append(line, sizeof(line), json ? "{\"error\":{\"command\":\"" : "cachex: ");
+	append(line, sizeof(line), name);
+	append(line, sizeof(line), json ? "\",\"exit\":" : ": ");
+	append(line, sizeof(line), json ? digits : "");
+	append(line, sizeof(line), json ? ",\"message\":\"" : "");
+	append(line, sizeof(line), "stopped");
+	append(line, sizeof(line), where);
+	append(line, sizeof(line), "; ");
+	append(line, sizeof(line), how);
+	append(line, sizeof(line), json ? "\"}}\n" : "\n");
+	if (write(STDERR_FILENO, line, strlen(line)) == -1)
+		return;
+}
+
 void
 report_note(const char *format, ...)
 {

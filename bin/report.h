@@ -35,6 +35,11 @@ int report_error(int exit, const char *format, ...)
 int report_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** The same with the library's last error. */
 int report_library(int exit);
+/**
+ * The line of work that a signal stopped, "stopped WHERE; HOW", also from the handler of
+ * the signal: it only writes. @p where begins with a blank or is empty.
+ */
+void report_stopped(int exit, const char *where, const char *how);
 /** A line on standard error unless -q; with --json {"note": {...}}. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ident.h"
+#include "interrupt.h"
 #include "json.h"
 #include "jsonfields.h"
 #include "progress.h"
@@ -159,7 +160,7 @@ open_one(const char *path, lc_warehouse **out)
 static int
 compare(lc_warehouse *old, lc_warehouse *new)
 {
-	const lc_progress progress = { progress_step, NULL, NULL };
+	const lc_progress progress = { .step = progress_step };
 	struct comparison c = { 0 };
 	lc_status compared;
 	int status = compare_manifests(&c, lc_warehouse_info_of(old),
@@ -208,6 +209,7 @@ const struct command warehouse_compare = {
 	    "cachex warehouse compare -l old new --json | jq -r 'select(.sample == "
 	    "\"added\").id'",
 	.completes = "d",
+	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,

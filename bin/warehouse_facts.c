@@ -57,7 +57,7 @@ int
 warehouse_facts_survey(struct warehouse_facts *facts)
 {
 	uint64_t bytes = facts->facts.info->bytes;
-	const lc_progress progress = { step, NULL, &bytes };
+	const lc_progress progress = { .step = step, .ctx = &bytes };
 	const struct lc__survey survey = {
 		.lit = LC__SURVEY_LIT, .sample = take_sample, .ctx = facts,
 		.progress = &progress

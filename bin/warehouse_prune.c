@@ -10,6 +10,7 @@
 #include "base/fileio.h"
 #include "ingest/lock.h"
 #include "ingest/tree.h"
+#include "interrupt.h"
 #include "json.h"
 #include "report.h"
 #include "settings.h"
@@ -194,6 +195,7 @@ const struct command warehouse_prune = {
 	    "cachex warehouse prune warehouse --keep 3 -n\n"
 	    "cachex warehouse prune warehouse --keep 3 -f",
 	.completes = "d",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 1,
 	.options = options,

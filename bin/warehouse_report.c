@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "interrupt.h"
 #include "json.h"
 #include "output.h"
 #include "report.h"
@@ -231,6 +232,7 @@ const struct command warehouse_report = {
 	    "cachex warehouse report --drift warehouse/v20261101-0123456789ab "
 	    "warehouse --drift-limit brightness=0.3",
 	.completes = "d",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 2,
 	.options = options,

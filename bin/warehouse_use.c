@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/fileio.h"
+#include "interrupt.h"
 #include "progress.h"
 #include "report.h"
 #include "settings.h"
@@ -90,6 +91,7 @@ const struct command warehouse_use = {
 	    "cachex warehouse use warehouse v20261101-0123456789ab\n"
 	    "cachex warehouse use warehouse 0123 --full",
 	.completes = "d",
+	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,

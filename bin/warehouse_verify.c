@@ -93,7 +93,7 @@ found(lc_status status)
 static lc_status
 check_open_shard(struct check *c, const lc_shard *shard, const char *path)
 {
-	const lc_progress quiet = { NULL, show_finding, c };
+	const lc_progress quiet = { .damage = show_finding, .ctx = c };
 	const unsigned before = c->findings;
 	const lc_status status = found(lc_shard_verify(shard, &quiet));
 
@@ -313,7 +313,7 @@ verify(const char *path)
 
 	if (status != LC_OK)
 		return report_file(status);
-	c.progress = (lc_progress){ progress_step, show_finding, &c };
+	c.progress = (lc_progress){ .step = progress_step, .damage = show_finding, .ctx = &c };
 	progress_begin("verify");
 	status = check_shards(&c);
 	if (status == LC_OK)
@@ -334,8 +334,9 @@ run(int argc, char **argv)
 {
 	int status = EXIT_DONE;
 
-	for (int i = 0; i < argc && !interrupt_pending(); i++)
-		status = report_worse(status, verify(argv[i]));
+	for (int i = 0; i < argc; i++)
+		status = report_worse(status, interrupt_pending() ? interrupt_status() :
+		    verify(argv[i]));
 	return status;
 }
 
@@ -358,6 +359,7 @@ const struct command warehouse_verify = {
 	    "cachex warehouse verify warehouse --sources content --dataset "
 	    "/mnt/captures",
 	.completes = "d",
+	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = -1,
 	.options = options,

@@ -877,7 +877,10 @@ typedef struct lc_progress {
 	int (*step)(void *ctx, uint64_t done, uint64_t total);
 	/** Called for each damage found with one line that names it. */
 	void (*damage)(void *ctx, const char *line);
-	void *ctx; /**< first argument of both */
+	void *ctx; /**< first argument of all */
+	/** Called when a part of the work begins, with its name in a word or two, which
+	 *  stays; the numbers of step begin anew. */
+	void (*phase)(void *ctx, const char *name);
 } lc_progress;
 
 /** What lc_verify() counted. */

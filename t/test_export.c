@@ -232,7 +232,7 @@ START_TEST(interrupted_module_export_resumes)
 	lc_export_options_init(&options);
 	options.shard_bytes = 20000;
 	options.threads = 1;
-	options.progress = (lc_progress){ fake_stop_at, NULL, &steps };
+	options.progress = (lc_progress){ .step = fake_stop_at, .ctx = &steps };
 	steps = 5;
 	ck_assert_int_eq(lc_export(cache, dir, &options, &result), LC_CANCELLED);
 	steps = -1;

@@ -81,7 +81,7 @@ START_TEST(verify_finds)
 {
 	const char *dir = fake_reference(0);
 	struct damages damages = { 0 };
-	const lc_progress progress = { NULL, count_damage, &damages };
+	const lc_progress progress = { .damage = count_damage, .ctx = &damages };
 
 	if (verify_rows[_i].from != NULL)
 		edit_manifest(dir, verify_rows[_i].from, verify_rows[_i].to);
@@ -105,7 +105,7 @@ START_TEST(verify_without_manifest)
 {
 	const char *dir = run_scratch();
 	int steps = 2;
-	const lc_progress stop = { fake_stop_at, NULL, &steps };
+	const lc_progress stop = { .step = fake_stop_at, .ctx = &steps };
 
 	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_NOT_FOUND);
 	outdir_put_file(dir, "manifest.json", "{}");

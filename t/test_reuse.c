@@ -281,7 +281,7 @@ START_TEST(cancelled_at_every_step)
 		const char *dir = run_scratch();
 		int steps = first_step++;
 		struct fake_variant stop = again;
-		stop.progress = (lc_progress){ fake_stop_at, NULL, &steps };
+		stop.progress = (lc_progress){ .step = fake_stop_at, .ctx = &steps };
 		status = fake_build(dir, &stop, &result);
 		if (status == LC_OK)
 			break;

@@ -349,7 +349,7 @@ START_TEST(a_failure_leaves_no_module)
 
 	snprintf(from, sizeof(from), "%s/m", root);
 	lc_salvage_options_init(&options);
-	options.progress = (lc_progress){ stop_at_once, NULL, &limit };
+	options.progress = (lc_progress){ .step = stop_at_once, .ctx = &limit };
 	for (;; limit += 1000) {
 		const lc_status status = lc_salvage(from, root, "n", &options, NULL);
 

@@ -252,7 +252,7 @@ START_TEST(cancelled_at_every_step)
 		const char *dir = run_scratch();
 		int steps = first_step++, shards;
 		struct fake_variant stop = again;
-		stop.progress = (lc_progress){ fake_stop_at, NULL, &steps };
+		stop.progress = (lc_progress){ .step = fake_stop_at, .ctx = &steps };
 		stop.threads = 1 + (unsigned)first_step % 2;
 		status = fake_build(dir, &stop, &result);
 		if (status == LC_OK)
@@ -430,7 +430,7 @@ START_TEST(verify_finds)
 		.no_sha256 = verify_rows[_i].no_sha256 };
 	const char *dir = built(&v), *name = verify_rows[_i].name;
 	int damages = 0;
-	const lc_progress progress = { NULL, count_damage, &damages };
+	const lc_progress progress = { .damage = count_damage, .ctx = &damages };
 
 	if (verify_rows[_i].flip == -2)
 		outdir_put_file(dir, name, "x");

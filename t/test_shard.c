@@ -318,7 +318,7 @@ START_TEST(damaged_block)
 {
 	char *path = four_blocks();
 	struct damages damages = { 0 };
-	const lc_progress progress = { NULL, count_damage, &damages };
+	const lc_progress progress = { .damage = count_damage, .ctx = &damages };
 	lc_shard *shard;
 
 	/* In sample 20, which is the fifth of the second block. */
@@ -351,7 +351,7 @@ stop_at_once(void *ctx, uint64_t done, uint64_t total)
 START_TEST(verify_cancelled)
 {
 	char *path = four_blocks();
-	const lc_progress progress = { stop_at_once, NULL, NULL };
+	const lc_progress progress = { .step = stop_at_once };
 	lc_shard *shard;
 
 	ck_assert_int_eq(lc_shard_open(path, &shard), LC_OK);

@@ -130,7 +130,7 @@ note_damage(void *ctx, const char *line)
 static lc_status
 compare(struct dataset *d, enum lc__sources_look look)
 {
-	const lc_progress progress = { count_step, note_damage, d };
+	const lc_progress progress = { .step = count_step, .damage = note_damage, .ctx = d };
 
 	d->told.size = 0;
 	d->done = 0;

@@ -414,7 +414,7 @@ START_TEST(progress)
 	lc_warehouse *w;
 
 	options.verify = LC_VERIFY_FULL;
-	options.progress = (lc_progress){ count_steps, NULL, &last };
+	options.progress = (lc_progress){ .step = count_steps, .ctx = &last };
 	w = open_with(made.warehouse, &options);
 	ck_assert_uint_eq(last, 2 * lc_warehouse_info_of(w)->bytes);
 	lc_warehouse_close(w);

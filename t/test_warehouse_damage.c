@@ -44,12 +44,12 @@ try_open(const char *path, lc_warehouse_options *options, struct told *told)
 	lc_status status, again;
 
 	memset(told, 0, sizeof(*told));
-	options->progress = (lc_progress){ NULL, NULL, NULL };
+	options->progress = (lc_progress){ .step = NULL };
 	status = lc_warehouse_open(path, options, &w);
 	ck_assert(status != LC_OK || w != NULL);
 	lc_warehouse_close(w);
 	w = NULL;
-	options->progress = (lc_progress){ NULL, tell, told };
+	options->progress = (lc_progress){ .damage = tell, .ctx = told };
 	again = lc_warehouse_open(path, options, &w);
 	ck_assert_int_eq(again, status);
 	lc_warehouse_close(w);

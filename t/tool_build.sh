@@ -285,7 +285,7 @@ if env --default-signal=INT true 2>/dev/null; then
 	wait "$pid"
 	got=$?
 	case $got in
-	130) also "stopped: says how to go on" grep -q 'stopped after .* goes on from there$' bg.err
+	130) also "stopped: says how to go on" grep -q 'stopped.*; the same command goes on from there$' bg.err
 		also "no version" test ! -e stopped/current ;;
 	0) skip "stopped: says how to go on" "it was faster"; skip "no version" "it was faster" ;;
 	*) is "stopped: status" $got 130; skip "no version" "failed" ;;

@@ -174,7 +174,7 @@ check "--json" 0 cachex import m in --json
 is "JSON" "$(sed 's/"seconds":[0-9.e+-]*/"seconds":N/' "$out")" \
 	'{"stored":7,"skipped":0,"bad":0,"unreadable":0,"reduced":0,"ignored":0,"bytes":31,"seconds":N,"dry_run":false}'
 check "--progress" 0 cachex import m in --progress
-also "prints a line at the end" grep -Eq '^import: 7 of 7, 31 B, [0-9.]+ .*B/s$' "$err"
+also "prints a line at the end of each phase" grep -Eq '^import: files: 7 of 7, 31 B, [0-9.]+ .*B/s$' "$err"
 for j in 1 2 7; do
 	check "-j $j" 0 cachex import "j$j" in -j "$j" --id '{path}'
 	is "-j $j: order" "$(ids "j$j" --order commit)" "$(ids j1 --order commit)"

@@ -157,7 +157,8 @@ verify(const char *root, const char *module_id, const struct job *job,
     uint64_t *live)
 {
 	struct first_damage first = { .progress = job->progress };
-	const lc_progress progress = { pass_step, note_damage, &first };
+	const lc_progress progress = { .step = pass_step, .damage = note_damage,
+		.ctx = &first };
 	lc_verify_result result;
 	lc_cache *cache = NULL;
 	lc_options options;
@@ -174,6 +175,13 @@ verify(const char *root, const char *module_id, const struct job *job,
 	    lc__error(LC_CORRUPT, 0, "%s", first.line);
 }
 
+static void
+enter(const struct job *job, const char *phase)
+{
+	if (job->progress != NULL && job->progress->phase != NULL)
+		job->progress->phase(job->progress->ctx, phase);
+}
+
 /* ---- the whole ------------------------------------------------------------ */
 
 static lc_status
@@ -182,7 +190,9 @@ recover_beside(struct job *job, struct lc__mend *mend, const char *dir)
 	uint64_t live = 0;
 	lc_status status;
 
+	enter(job, "rebuild");
 	return_if_error(recover_copy(job, lc__mend_dir(mend)));
+	enter(job, "verify the copy");
 	status = verify(dir, LC__MEND_NAME, job, &live);
 	if (status == LC_CORRUPT)
 		return lc__error_prefix("recover: too damaged to be rebuilt, and left "
@@ -202,6 +212,7 @@ recover_module(struct job *job, const char *root, const char *module_id)
 
 	if (dir == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+	enter(job, "copy");
 	status = lc__mend_begin(dir, job->progress, &mend);
 	if (status == LC_OK)
 		status = recover_beside(job, mend, dir);
@@ -220,6 +231,7 @@ lc_recover(const char *root, const char *module_id, int dry_run,
 	if (root == NULL || *root == '\0' || module_id == NULL)
 		return lc__error(LC_INVALID, 0, "recover: no root or module");
 	return_if_error(lc__check_module_id(module_id));
+	enter(&job, "verify");
 	status = verify(root, module_id, &job, &job.result.records);
 	if (status == LC_CORRUPT)
 		status = recover_module(&job, root, module_id);

@@ -75,6 +75,15 @@ step(struct verify *v)
 	return LC_OK;
 }
 
+/* A part begins. */
+static lc_status
+enter(struct verify *v, const char *phase)
+{
+	if (v->progress != NULL && v->progress->phase != NULL)
+		v->progress->phase(v->progress->ctx, phase);
+	return step(v);
+}
+
 /* ---- the chunks that are there -------------------------------------------- */
 
 static int
@@ -571,12 +580,15 @@ digest_of(void *ctx, uint64_t chunk)
 static lc_status
 check_all(struct verify *v)
 {
+	return_if_error(enter(v, "pages"));
 	return_if_error(check_pages(v));
 	return_if_error(list_chunks(v));
 	return_if_error(check_settings(v));
 	return_if_error(check_meta(v));
 	return_if_error(check_schemas(v));
+	return_if_error(enter(v, "index"));
 	return_if_error(check_index(v));
+	return_if_error(enter(v, "chunks"));
 	return_if_error(check_chunks(v));
 	check_state(v);
 	return_if_error(lc__verify_inputs(v->snapshot, &(struct lc__verify_ask) {

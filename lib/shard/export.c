@@ -313,6 +313,13 @@ count_threads(unsigned asked)
 	return processors > 0 ? (unsigned)processors : 1;
 }
 
+static void
+enter(const lc_export_options *options, const char *phase)
+{
+	if (options->progress.phase != NULL)
+		options->progress.phase(options->progress.ctx, phase);
+}
+
 static lc_status
 build_from(lc_cache *cache, struct listing *list, const char *dir,
     const lc_export_options *options, lc_export_result *out)
@@ -367,7 +374,9 @@ lc_export(lc_cache *cache, const char *dir, const lc_export_options *options,
 	return_if_error(check_options(options));
 	if (dir == NULL || *dir == '\0')
 		return lc__error(LC_INVALID, 0, "export: no directory is named");
+	enter(options, "list");
 	status = list_records(cache, options->order, &list);
+	enter(options, "write");
 	if (status == LC_OK)
 		status = build_from(cache, &list, dir, options, &result);
 	lc_iter_close(list.iter);
