@@ -1705,6 +1705,11 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
  * warehouse, in the manifest's order; or one shard file. A shard is a chunk. Images
  * may be of several sizes, which lc_stream_open() reads in batches of one size each.
  * A record has the fields "image", "boxes" and "mask", the latter two if there are boxes.
+ * Where shards have metadata, there are these too, for readers that name them in
+ * lc_reader_options.fields: "class_ids", i64 [max_boxes], -1 where there is no box or no
+ * class; "frame_id", i64, -1 if there is none, else the bits of the number; "run_id", u8
+ * [256], UTF-8 and zeros after it; "original_size", i64 [2], width and height of the
+ * upright source image, 0 if unknown.
  *
  * A warehouse, or one series of it, is refused for the same reasons as by
  * lc_warehouse_open(), unless the options say otherwise: LC_STALE if its sources

@@ -295,6 +295,95 @@ START_TEST(a_shard_alone)
 }
 END_TEST
 
+/* ---- fields out of metadata rows ------------------------------------------------------- */
+
+static const char *const told[] = { "run_id", "class_ids", "image", "frame_id",
+	"original_size" };
+
+static void
+expect_told(const lc_tensor got[5], uint64_t number)
+{
+	char run[256] = "";
+	const int64_t size[2] = { 640 + (int64_t)number, 480 };
+
+	snprintf(run, sizeof(run), "run-%02u", (unsigned)(number / 10));
+	ck_assert(got[0].dtype == LC_U8 && got[0].ndim == 1 && got[0].shape[0] == 256);
+	ck_assert_mem_eq(got[0].data, run, 256);
+	ck_assert(got[1].dtype == LC_I64 && got[1].ndim == 1 &&
+	    got[1].shape[0] == MADE_MAX_BOXES);
+	for (size_t i = 0; i < MADE_MAX_BOXES; i++)
+		ck_assert_int_eq(((const int64_t *)got[1].data)[i], -1);
+	ck_assert_mem_eq(got[2].data, made_image(number), MADE_IMAGE);
+	ck_assert(got[3].dtype == LC_I64 && got[3].ndim == 0);
+	ck_assert_int_eq(*(const int64_t *)got[3].data, (int64_t)number);
+	ck_assert(got[4].dtype == LC_I64 && got[4].ndim == 1 && got[4].shape[0] == 2);
+	ck_assert_mem_eq(got[4].data, size, sizeof(size));
+}
+
+/* They are not in the map: they stay for as long as a pin is held. */
+START_TEST(fields_of_metadata)
+{
+	const struct made made = made_warehouse(&plain);
+	char *path = outdir_join(made.version, "32x24/shard-000000.twh1");
+	lc_source *source = open_shards(path, NULL);
+	struct lc__cursor *cursor = walk_cursor(source);
+	lc_tensor got[12][5], other[5];
+	struct lc__pin *pin;
+	lc_id id;
+
+	assert_ok(lc__cursor_begin(cursor));
+	assert_ok(lc__cursor_go(cursor, 0));
+	for (uint64_t i = 0; i < 12; i++)
+		assert_ok(lc__cursor_read(cursor, i, told, 5, got[i], &id));
+	assert_ok(lc__cursor_pin(cursor, &pin));
+	ck_assert_uint_gt(lc__pin_bytes(pin), 12 * 256);
+	assert_ok(lc__cursor_begin(cursor));
+	assert_ok(lc__cursor_go(cursor, 0));
+	assert_ok(lc__cursor_read(cursor, 13, told, 5, other, &id));
+	lc__cursor_forget(cursor);
+	lc__cursor_end(cursor);
+	for (uint64_t i = 0; i < 12; i++)
+		expect_told(got[i], i);
+	lc__pin_drop(pin);
+	assert_ok(lc__cursor_begin(cursor));
+	assert_ok(lc__cursor_go(cursor, 0));
+	assert_ok(lc__cursor_read(cursor, 14, told, 5, other, &id));
+	expect_told(other, 14);
+	lc__cursor_free(cursor);
+	lc_source_close(source);
+	free(path);
+}
+END_TEST
+
+static const struct {
+	struct made_variant variant;
+	const char *says;
+} untold[] = {
+	{ { .bare = true }, "sample 0 has no run_id" },
+	{ { .version = 1 }, "sample 0 has no run_id" },
+	{ { .long_rows = true }, "sample 0: its run_id has 4999 bytes, and the field run_id "
+	  "256 at most" },
+};
+
+START_TEST(fields_that_are_not_there)
+{
+	const struct made made = made_warehouse(&untold[_i].variant);
+	char *path = outdir_join(made.version, "32x24/shard-000000.twh1");
+	lc_source *source = open_shards(path, NULL);
+	struct lc__cursor *cursor = walk_cursor(source);
+	lc_tensor tensor;
+	lc_id id;
+
+	assert_ok(lc__cursor_begin(cursor));
+	assert_ok(lc__cursor_go(cursor, 0));
+	assert_status(lc__cursor_read(cursor, 0, told, 1, &tensor, &id), LC_SCHEMA);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, untold[_i].says));
+	lc__cursor_free(cursor);
+	lc_source_close(source);
+	free(path);
+}
+END_TEST
+
 /* ---- exports --------------------------------------------------------------------------- */
 
 #define ROWS 100
@@ -462,6 +551,8 @@ suite(void)
 	tcase_add_loop_test(t, what_is_no_shards_is_refused, 0, COUNT(refused));
 	tcase_add_test(t, damage_is_seen_unless_verifying_is_off);
 	tcase_add_loop_test(t, a_shard_alone, 0, COUNT(alone));
+	tcase_add_test(t, fields_of_metadata);
+	tcase_add_loop_test(t, fields_that_are_not_there, 0, COUNT(untold));
 	tcase_add_loop_test(t, an_export_has_the_records_of_its_module, 0, 2);
 	tcase_add_loop_test(t, rows_of_one_axis_have_lengths, 0, 2);
 	tcase_add_loop_test(t, other_lengths_of_shards_are_refused, 0, 2);

@@ -166,8 +166,32 @@ is "learned names are mapped" "$(ids voc-wh | tr '\n' ' ')$(manifest voc-wh .war
 	'a [0,0] b [0,0] c null ["animal"]'
 is "both are in the recipe" "$(recipe voc-wh '[.classes,.class_map]')" \
 	'[["big dog","bird","cat","dog"],[["animal","cat","dog","big dog"]]]'
-# The capture layout, without names: ids
+# ---- streams --------------------------------------------------------------------------
+
+numbers() { tail -c "+$((1 + $2))" "$1" | od -An -v -t d8 -w"$3" | tr -s ' ' | sed 's/^ //'; }
+cachex build yolo yolo-wh --size 32 --max-boxes 4 -q 2>/dev/null
+check "read of what is known of samples" 0 cachex read yolo-wh/current --npy npy --batch 2 \
+	--field class_ids --field frame_id --field run_id --field original_size --field mask
+is "class ids of each box, -1 where there is none" "$(numbers npy/batch-00000000/class_ids.npy 128 32)" '0 1 2 -1
+2 -1 -1 -1'
+is "their type" "$(head -c 128 npy/batch-00000000/class_ids.npy | grep -ao "'<i8'\|(2, 4)" | tr '\n' ' ')" "'<i8' (2, 4) "
+is "no number, no name of a run" "$(numbers npy/batch-00000000/frame_id.npy 128 8 | tr '\n' ' ')$(tail -c +129 npy/batch-00000000/run_id.npy | tr -d '\0' | wc -c | tr -d ' ')" '-1 -1 0'
+is "sizes of the images" "$(numbers npy/batch-00000000/original_size.npy 128 16)" '100 80
+100 80'
 "$mkdataset" make set 4
+cachex build set set-wh --size 32 -q
+check "frames of runs" 0 cachex read set-wh/current --npy runs --batch 8 --field run_id --field frame_id
+is "have their names" "$(tail -c +129 runs/batch-00000000/run_id.npy | tr -s '\0' '\n' | tr '\n' ' ')" 'a a a a b b b b '
+is "and numbers" "$(numbers runs/batch-00000000/frame_id.npy 128 64)" '0 1 2 3 0 1 2 3'
+check "they are fields of frames" 0 cachex read set-wh/current --frames --batches 1 --batch 2 --field class_ids
+also "with their name" grep -aq class_ids "$out"
+check "shards have the old fields by themselves" 0 cachex read set-wh/current --npy plain --batch 2 --batches 1
+is "three" "$(ls plain/batch-00000000 | tr '\n' ' ')" 'boxes.npy image.npy mask.npy '
+cachex build set bare-wh --size 32 -q --no-metadata
+check "shards without metadata" 3 cachex read bare-wh/current --sum --field run_id
+is "have none" "$(sed 's|bare-wh/v[^/]*/||' "$err")" "cachex: read: shard-000000.twh1: sample 0 has no run_id"
+
+# The capture layout, without names: ids
 cachex build set ids-wh --size 32 -q
 before=$(ids ids-wh | grep -o '\[.*\]' | tr -d '[]\n ,' | fold -w 1 | sort -u | tr -d '\n')
 echo 'all: *' >map

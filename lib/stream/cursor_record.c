@@ -36,9 +36,8 @@ lc__blocks_bytes(const struct lc__blocks *blocks)
 	return bytes;
 }
 
-/* A new one of the list; NULL without memory. */
-static struct lc__block *
-new_block(struct lc__blocks *blocks, size_t size)
+struct lc__block *
+lc__blocks_new(struct lc__blocks *blocks, size_t size)
 {
 	if (blocks->n == blocks->room) {
 		const size_t room = blocks->room ? blocks->room * 2 : 64;
@@ -152,7 +151,7 @@ decode(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__part *part,
     lc_tensor *tensor)
 {
-	struct lc__block *block = new_block(&reader->decoded, tensor->nbytes);
+	struct lc__block *block = lc__blocks_new(&reader->decoded, tensor->nbytes);
 
 	if (block == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "read: %s: out of memory",

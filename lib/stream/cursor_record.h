@@ -13,6 +13,8 @@ struct lc__blocks {
 	size_t n, room;
 };
 
+/** A new block of the list; NULL without memory. */
+struct lc__block *lc__blocks_new(struct lc__blocks *blocks, size_t size);
 /** Drop all; what the list takes stays for the next. */
 void lc__blocks_drop(struct lc__blocks *blocks);
 void lc__blocks_free(struct lc__blocks *blocks);

@@ -8,9 +8,14 @@
 #include "format/twh1_row.h"
 #include "stream/cursor_fields.h"
 #include "stream/cursor_hints.h"
+#include "stream/cursor_record.h"
 #include "stream/source_shards.h"
 #include "warehouse/ahead.h"
+#include "value/tensor.h"
 #include "warehouse/read.h"
+
+/* Bytes of the field run_id. */
+#define RUN_ROOM 256
 
 struct shards_cursor {
 	struct lc__cursor base;
@@ -19,6 +24,13 @@ struct shards_cursor {
 	struct lc__layout_row row; /* of it */
 	struct lc__hints hints;
 	uint32_t page_size;        /* of the system */
+	struct lc__blocks told;    /* fields out of metadata rows */
+};
+
+/** Keeps what is not in the shards' maps. */
+struct shards_pin {
+	struct lc__pin pin;
+	struct lc__blocks told;
 };
 
 static struct shards_cursor *
@@ -45,28 +57,48 @@ begin(struct lc__cursor *cursor)
 static void
 end(struct lc__cursor *cursor)
 {
-	(void)cursor;
+	lc__blocks_drop(&of(cursor)->told);
 }
 
 static void
 forget(struct lc__cursor *cursor)
 {
-	(void)cursor;
+	lc__blocks_drop(&of(cursor)->told);
+}
+
+static void
+drop_nothing(struct lc__pin *pin)
+{
+	(void)pin;
 }
 
 static void
 drop_pin(struct lc__pin *pin)
 {
-	(void)pin;
+	struct shards_pin *p = (struct shards_pin *)pin;
+
+	lc__blocks_free(&p->told);
+	free(p);
 }
 
 static lc_status
 pin(struct lc__cursor *cursor, struct lc__pin **out)
 {
-	static struct lc__pin nothing = { drop_pin, 0 };
+	static struct lc__pin nothing = { drop_nothing, 0 };
+	struct shards_cursor *c = of(cursor);
+	struct shards_pin *p;
 
-	(void)cursor;
 	*out = &nothing;
+	if (c->told.n == 0)
+		return LC_OK;
+	p = malloc(sizeof(*p));
+	if (p == NULL) {
+		end(cursor);
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	}
+	*p = (struct shards_pin){ { drop_pin, lc__blocks_bytes(&c->told) }, c->told };
+	memset(&c->told, 0, sizeof(c->told));
+	*out = &p->pin;
 	return LC_OK;
 }
 
@@ -164,10 +196,107 @@ take_image(const struct shards_cursor *c, const lc_sample *sample,
 	out->shape[0] = c->s->length;
 }
 
+/* ---- fields out of the metadata row ------------------------------------------------ */
+
 static lc_status
-take_field(const struct shards_cursor *c, const lc_sample *sample,
-    uint64_t record, const char *field, lc_tensor *out)
+no_field(const struct shards_cursor *c, uint64_t record, const char *field)
 {
+	return lc__error(LC_SCHEMA, 0, "%s: sample %llu has no %s", c->shard->path,
+	    (unsigned long long)record, field);
+}
+
+/* Of all fields that a row has: what it says, and memory for its tensors. */
+struct told {
+	const lc_sample *sample;
+	uint64_t record;
+	lc_sample_origin origin;
+	int64_t *class_ids;      /* max_boxes of them */
+};
+
+static lc_status
+read_told(struct shards_cursor *c, struct told *told)
+{
+	const uint32_t boxes = c->shard->twh1.info.max_boxes;
+	struct lc__block *block = lc__blocks_new(&c->told,
+	    (boxes + 1) * sizeof(int64_t));
+	bool has_total;
+
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	told->class_ids = (int64_t *)(void *)block->data;
+	for (uint32_t i = 0; i < boxes; i++)
+		told->class_ids[i] = -1;
+	if (!lc__twh1_row_origin(told->sample->meta, &told->origin, &has_total,
+	    told->class_ids, boxes))
+		return lc__wshard_bad_row(c->shard, told->record);
+	return LC_OK;
+}
+
+static lc_status
+take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim,
+    uint64_t n, lc_tensor *out)
+{
+	struct lc__block *block = lc__blocks_new(&c->told, n * sizeof(*numbers));
+
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	memcpy(block->data, numbers, n * sizeof(*numbers));
+	return lc_tensor_init(out, LC_I64, ndim, &n, block->data);
+}
+
+static lc_status
+take_run(struct shards_cursor *c, const struct told *told, lc_tensor *out)
+{
+	const uint64_t room = RUN_ROOM;
+	const lc_id run = told->origin.run_id;
+	struct lc__block *block;
+
+	if (run.size > RUN_ROOM)
+		return lc__error(LC_SCHEMA, 0, "%s: sample %llu: its run_id has %zu "
+		    "bytes, and the field run_id %d at most", c->shard->path,
+		    (unsigned long long)told->record, run.size, RUN_ROOM);
+	block = lc__blocks_new(&c->told, RUN_ROOM);
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+	memset(block->data, 0, RUN_ROOM);
+	if (run.size > 0)
+		memcpy(block->data, run.data, run.size);
+	return lc_tensor_init(out, LC_U8, 1, &room, block->data);
+}
+
+/* What a row does not say is -1, 0 or empty. */
+static lc_status
+take_told(struct shards_cursor *c, struct told *told, const char *field,
+    lc_tensor *out)
+{
+	const lc_sample_origin *origin = &told->origin;
+	const uint64_t boxes = c->shard->twh1.info.max_boxes;
+
+	if (told->sample->meta.size == 0)
+		return no_field(c, told->record, field);
+	if (told->class_ids == NULL)
+		return_if_error(read_told(c, told));
+	if (strcmp(field, "class_ids") == 0 && boxes > 0)
+		return lc_tensor_init(out, LC_I64, 1, &boxes, told->class_ids);
+	if (strcmp(field, "frame_id") == 0) {
+		const int64_t id = origin->has_frame_id ? (int64_t)origin->frame_id : -1;
+		return take_numbers(c, &id, 0, 1, out);
+	}
+	if (strcmp(field, "original_size") == 0) {
+		const int64_t size[2] = { origin->original_width,
+			origin->original_height };
+		return take_numbers(c, size, 1, 2, out);
+	}
+	return strcmp(field, "run_id") == 0 ? take_run(c, told, out) :
+	    no_field(c, told->record, field);
+}
+
+static lc_status
+take_field(struct shards_cursor *c, struct told *told, const char *field,
+    lc_tensor *out)
+{
+	const lc_sample *sample = told->sample;
+
 	if (strcmp(field, "image") == 0 || strcmp(field, ".") == 0)
 		take_image(c, sample, out);
 	else if (strcmp(field, "boxes") == 0 && count_fields(c) > 1)
@@ -175,8 +304,7 @@ take_field(const struct shards_cursor *c, const lc_sample *sample,
 	else if (strcmp(field, "mask") == 0 && count_fields(c) > 1)
 		*out = sample->mask;
 	else
-		return lc__error(LC_SCHEMA, 0, "%s: sample %llu has no %s",
-		    c->shard->path, (unsigned long long)record, field);
+		return take_told(c, told, field, out);
 	return LC_OK;
 }
 
@@ -186,6 +314,7 @@ read_sample(struct lc__cursor *cursor, uint64_t record,
 {
 	struct shards_cursor *c = of(cursor);
 	lc_sample sample;
+	struct told told = { .sample = &sample, .record = record };
 
 	if (record >= c->row.records)
 		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
@@ -194,8 +323,7 @@ read_sample(struct lc__cursor *cursor, uint64_t record,
 	    &sample));
 	*id = sample.id;
 	for (size_t i = 0; i < n; i++)
-		return_if_error(take_field(c, &sample, record, fields[i],
-		    &tensors[i]));
+		return_if_error(take_field(c, &told, fields[i], &tensors[i]));
 	return LC_OK;
 }
 
@@ -236,6 +364,7 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 static void
 free_cursor(struct lc__cursor *cursor)
 {
+	lc__blocks_free(&of(cursor)->told);
 	free(cursor);
 }
 
