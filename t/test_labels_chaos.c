@@ -142,6 +142,33 @@ START_TEST(every_call)
 }
 END_TEST
 
+/* A file that may not be read could be COCO's: nobody goes on as if it were not. */
+START_TEST(unreadable)
+{
+	const int i = 2;
+	const char *root = label_root(datasets[i].files);
+	struct lc__dataset *dataset;
+	lc_status status;
+	long n = 0, hits, refused = 0;
+
+	fail_io_only("openat");
+	do {
+		fail_io(++n, EACCES, false);
+		dataset = NULL;
+		status = lc__dataset_open(root, datasets[i].layout, NULL, &dataset);
+		hits = fail_io_hits();
+		fail_io(0, 0, false);
+		if (status == LC_PERMISSION && strstr(lc_last_error()->text,
+		    "i_s.json: open: Permission denied") != NULL)
+			refused++;
+		lc__dataset_close(dataset);
+	} while (hits > 0);
+	fail_io_only(NULL);
+	/* Where it is looked at, and where it is read. */
+	ck_assert_int_gt(refused, 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -151,6 +178,7 @@ main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, every_call, 0,
 	    2 * sizeof(datasets) / sizeof(datasets[0]));
+	tcase_add_test(tc, unreadable);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -42,7 +42,8 @@ begins_as_coco(const char *text)
 	return false;
 }
 
-/* A file that we may not read is none of many, nor is one that is not regular. */
+/* What is not a regular file is not COCO's, nor is a link to nothing. One that we may not
+ * read could be: without it the dataset might be taken for one of another layout. */
 static lc_status
 looks_like_coco(const char *path, bool *out)
 {
@@ -53,7 +54,7 @@ looks_like_coco(const char *path, bool *out)
 
 	*out = false;
 	status = lc__open_regular(path, &fd);
-	if (status == LC_PERMISSION || status == LC_NOT_FOUND || status == LC_INVALID ||
+	if (status == LC_NOT_FOUND || status == LC_INVALID ||
 	    (status == LC_IO && lc_last_error()->sys == ELOOP))
 		return LC_OK;
 	return_if_error(status);
