@@ -37,6 +37,17 @@ is "so many" "$(grep -c '<img ' few.html)" 2
 check "--thumbnails 0" 0 report house -o none.html --thumbnails 0
 is "none" "$(grep -c '<img ' none.html)" 0
 
+
+# A list that is not there is not an empty one
+cp -r house lost
+rm "lost/$(readlink house/current)/rejected.jsonl"
+for kind in "-o lost.html" "--csv lost.csv" "--sqlite lost.db" "--parquet lost.pq"; do
+	# shellcheck disable=SC2086 # words
+	refuse_report "no rejected.jsonl, $kind" 3 "lost/$(readlink house/current)/rejected.jsonl \
+is missing, and the manifest names it" report lost $kind
+	also "nothing is written" test ! -e "${kind#* }"
+done
+
 # CSV
 check "--csv" 0 report house --csv runs.csv
 is "every byte" "$(tr '\r' '$' <runs.csv)" \

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "report/rejects.h"
+#include "warehouse/place.h"
 
 /* The largest manifest that is read. */
 #define MANIFEST_MOST (UINT64_C(1) << 30)
@@ -45,6 +46,11 @@ read_rejects(struct lc__facts *out)
 	struct lc__rejects rejects;
 	lc_status status = lc__rejects_open(out->info->path, &rejects);
 
+	/* Shards that were exported from a module have no such list; a build's always do,
+	 * and the manifest has its checksum. */
+	if (status == LC_NOT_FOUND && out->manifest.warehouse != NULL)
+		return lc__error(LC_CORRUPT, 0, "%s/" LC__WAREHOUSE_REJECTED " is missing, "
+		    "and the manifest names it", out->info->path);
 	if (status != LC_OK)
 		return status == LC_NOT_FOUND ? LC_OK : status;
 	while (status == LC_OK && out->n_rejects < LC__FACTS_REJECTS) {
