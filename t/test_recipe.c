@@ -60,6 +60,7 @@ START_TEST(reference_version)
 }
 END_TEST
 
+/* The code version of 0.1.1: JPEGs with stray bytes before their end are taken. */
 START_TEST(defaults)
 {
 	struct lc__recipe r;
@@ -69,7 +70,7 @@ START_TEST(defaults)
 	r.layout = LC__LAYOUT_CAPTURE;
 	assert_text(&r, lc__recipe_format, "{\"dataset_root\":\"d\","
 	    "\"target_size\":[640,640],\"resize_mode\":\"Letterbox\","
-	    "\"max_boxes\":16,\"skip_empty\":true,\"code_version\":\"0.1.0\"}");
+	    "\"max_boxes\":16,\"skip_empty\":true,\"code_version\":\"0.1.1\"}");
 }
 END_TEST
 

@@ -80,7 +80,7 @@ check "many options" 0 cachex build set other --size 32 --fit cover --pad ff8000
 	--boxes-stored --ignore-orientation --dct-scale --max-pixels 100000 \
 	--shard-size 64K --layout capture --dataset-root there/ -j 2
 is "stand in the recipe" "$(manifest other .version_recipe)" \
-	'{"dataset_root":"there","target_size":[32,32],"resize_mode":"Cover","max_boxes":3,"skip_empty":false,"code_version":"0.1.0","dtype":"f32","pad":[255,128,0],"alpha":"over","orientation":"ignore","dct_scale":true,"max_pixels":100000,"min_visible":0.5,"boxes":"stored","shard_bytes":65536}'
+	'{"dataset_root":"there","target_size":[32,32],"resize_mode":"Cover","max_boxes":3,"skip_empty":false,"code_version":"0.1.1","dtype":"f32","pad":[255,128,0],"alpha":"over","orientation":"ignore","dct_scale":true,"max_pixels":100000,"min_visible":0.5,"boxes":"stored","shard_bytes":65536}'
 is "shards" "$(manifest other '.shards|length')" \
 	"$(find other/current/ -name '*.twh1' | wc -l | tr -d ' ')"
 check "version 1" 0 cachex build set v1 --size 16 --shard-version 1

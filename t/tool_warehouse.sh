@@ -35,7 +35,7 @@ check "inspect" 0 cachex warehouse inspect wh --shards
 is "all of it" "$(plain)" \
 'wh/VERSION
   version          KEY
-  recipe           {"dataset_root":"data","target_size":[32,24],"resize_mode":"Letterbox","max_boxes":16,"skip_empty":true,"code_version":"0.1.0"}
+  recipe           {"dataset_root":"data","target_size":[32,24],"resize_mode":"Letterbox","max_boxes":16,"skip_empty":true,"code_version":"0.1.1"}
   fingerprint      KEY
   created          2026-10-14T17:46:40Z
   dataset_root     data

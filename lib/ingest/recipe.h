@@ -14,7 +14,7 @@
 
 /** The code version of a recipe: changes when the same input would give other
  *  bytes, and only then. */
-#define LC__RECIPE_CODE_VERSION "0.1.0"
+#define LC__RECIPE_CODE_VERSION "0.1.1"
 
 struct lc__recipe {
 	const char *dataset_root; /* as it was given, without slashes at the end */
