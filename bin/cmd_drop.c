@@ -33,7 +33,7 @@ drop(const char *module)
 		return status;
 	dropped = dry_run ? LC_OK : lc_drop(settings.root, module);
 	if (dropped == LC_NOT_FOUND)
-		return report_error(EXIT_NO, "there is no module %s in %s", module, settings.root);
+		return module_missing(settings.root, module);
 	if (dropped != LC_OK)
 		return report_argument(dropped);
 	if (settings.json) {

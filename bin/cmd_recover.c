@@ -7,6 +7,7 @@
 #include "finding.h"
 #include "interrupt.h"
 #include "json.h"
+#include "module.h"
 #include "progress.h"
 #include "report.h"
 #include "settings.h"
@@ -87,7 +88,7 @@ run_recover(const char *module)
 	status = lc_recover(settings.root, module, dry_run, &progress, &result);
 	progress_end();
 	if (status == LC_NOT_FOUND)
-		return report_error(EXIT_NO, "there is no module %s in %s", module, settings.root);
+		return module_missing(settings.root, module);
 	if (status != LC_OK)
 		return report_argument(status);
 	if (settings.json)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "command.h"
 #include "json.h"
+#include "module.h"
 #include "report.h"
 #include "settings.h"
 
@@ -14,7 +15,7 @@ run(int argc, char **argv)
 
 	(void)argc;
 	if (renamed == LC_NOT_FOUND)
-		return report_error(EXIT_NO, "there is no module %s in %s", argv[0], settings.root);
+		return module_missing(settings.root, argv[0]);
 	if (renamed == LC_EXISTS)
 		return report_usage("%s; cachex drop removes a module, cachex merge joins "
 		    "two", lc_last_error()->text);

@@ -53,8 +53,8 @@ offer_module(void *suggest, const char *module_id)
 	return 0;
 }
 
-static int
-no_module(const char *root, const char *module_id)
+int
+module_missing(const char *root, const char *module_id)
 {
 	struct suggest suggest;
 
@@ -73,7 +73,7 @@ module_open_in(const char *root, const char *module_id, unsigned flags,
 	const lc_status status = open_with(root, module_id, flags, out);
 
 	if (status == LC_NOT_FOUND && !(flags & LC_CREATE))
-		return no_module(root, module_id);
+		return module_missing(root, module_id);
 	/* Where a module was to be made, its root cannot be. */
 	if (status == LC_NOT_FOUND)
 		return report_file(status);

@@ -25,6 +25,8 @@ int module_open_in(const char *root, const char *module_id, unsigned flags,
 int module_open_if_there(const char *module_id, lc_cache **out);
 int module_open_if_there_in(const char *root, const char *module_id,
     lc_cache **out);
+/** Report that there is no such module, and one whose name is near; EXIT_NO. */
+int module_missing(const char *root, const char *module_id);
 /** Can it be opened? Reports; an exit status. */
 int module_must_exist(const char *root, const char *module_id);
 /** Close; reports what could not be committed; the worse exit status. */

@@ -13,7 +13,8 @@ is "says what" "$(cat "$err")" "cachex: drop: would drop a"
 check "drop" 0 cachex drop -f a
 also "the directory is gone" test ! -e "$root/a"
 is "so are the others' names" "$(ls -A "$root" | tr '\n' ' ')" "b c "
-wrong "drop of nothing" 1 "cachex: drop: there is no module a in $root" cachex drop -f a
+wrong "drop of nothing" 1 "cachex: drop: there is no module a in $root; did you mean b?" \
+	cachex drop -f a
 wrong "a bad name" 2 "cachex: drop: module id '../b': must be 1 to 128 \
 characters and start with a letter or digit" cachex drop -f ../b
 check "of several" 1 cachex drop -f b a c
@@ -46,7 +47,7 @@ one e
 wrong "onto another" 2 "cachex: rename: $root/e: exists; cachex drop removes a module, cachex merge joins two" \
 	cachex rename d e
 also "changes neither" cachex has d k
-wrong "of nothing" 1 "cachex: rename: there is no module a in $root" cachex rename a z
+wrong "of nothing" 1 "cachex: rename: there is no module a in $root; did you mean d?" cachex rename a z
 check "a bad name" 2 cachex rename d ../up
 check "--json" 0 cachex rename e f --json
 is "is an object" "$(cat "$out")" '{"from":"e","to":"f"}'
