@@ -19,7 +19,7 @@ static struct opt options[] = {
 };
 
 static void
-show(const char *module, const lc_settings *is)
+show(const char *module, const struct moduleset *is)
 {
 	struct json json = { stdout, false };
 	char text[MODULESET_TEXT];
@@ -38,7 +38,7 @@ show(const char *module, const lc_settings *is)
 
 /* All of them are read before any is changed. */
 static int
-change(lc_cache *cache, lc_settings *is, int argc, char **argv)
+change(const char *module, lc_cache *cache, struct moduleset *is, int argc, char **argv)
 {
 	char why[OPT_TEXT_ROOM];
 	lc_status status;
@@ -48,20 +48,20 @@ change(lc_cache *cache, lc_settings *is, int argc, char **argv)
 			return report_usage("%s", why);
 	if (dry_run || argc == 0)
 		return EXIT_DONE;
-	status = lc_settings_set(cache, is);
+	status = lc_settings_set(cache, &is->is);
+	if (status == LC_OK && is->share_named)
+		status = lc_share_set(settings.root, module, is->share);
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
 
 static int
 set(lc_cache *cache, int argc, char **argv)
 {
-	lc_settings is = { .struct_size = sizeof(is) };
-	const lc_status got = lc_settings_get(cache, &is);
-	int status;
+	struct moduleset is;
+	int status = moduleset_read(argv[0], cache, &is);
 
-	if (got != LC_OK)
-		return report_status(got);
-	status = change(cache, &is, argc - 1, argv + 1);
+	if (status == EXIT_DONE)
+		status = change(argv[0], cache, &is, argc - 1, argv + 1);
 	if (status == EXIT_DONE && (argc == 1 || dry_run || settings.json))
 		show(argv[0], &is);
 	return status;
@@ -71,7 +71,7 @@ set(lc_cache *cache, int argc, char **argv)
 static int
 check_words(int argc, char **argv)
 {
-	lc_settings none = { .struct_size = sizeof(none) };
+	struct moduleset none = { .is.struct_size = sizeof(none.is) };
 	char why[OPT_TEXT_ROOM];
 
 	for (int i = 1; i < argc; i++)
@@ -110,12 +110,15 @@ const struct command cmd_set = {
 	    "first one's. max-bytes: a budget for all data, 0 for none; beyond it the "
 	    "chunks that evict names leave, oldest or the longest unread. length: the "
 	    "tensor whose first axis is a record's length, by its path, . for a record "
-	    "that is a tensor, none for no lengths; only in a module without records.",
+	    "that is a tensor, none for no lengths; only in a module without records. "
+	    "share: who may use the module, by the modes of its files: its owner; its "
+	    "group; or its group and, to read, all others.",
 	.examples =
 	    "cachex set faces\n"
 	    "cachex set faces codec=auto max-bytes=20G evict=unread\n"
 	    "cachex set -c outputs policy=strict\n"
-	    "cachex set -c corpus length=tokens",
+	    "cachex set -c corpus length=tokens\n"
+	    "cachex set faces share=group",
 	.completes = "mn",
 	.least = 1,
 	.most = -1,

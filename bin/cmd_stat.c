@@ -151,7 +151,7 @@ show_fill(const lc_fill *fill, struct json *json)
 }
 
 static void
-show_settings(const lc_settings *is)
+show_settings(const struct moduleset *is)
 {
 	char text[MODULESET_TEXT];
 
@@ -164,7 +164,7 @@ show_settings(const lc_settings *is)
 struct facts {
 	lc_stats stats;
 	lc_counters counters;
-	lc_settings settings;
+	struct moduleset set;
 	lc_fill fill;
 };
 
@@ -183,7 +183,7 @@ show_json(const char *module, lc_cache *cache, const struct facts *facts,
 	show_counters(&facts->counters, &json);
 	show_fill(&facts->fill, &json);
 	jw_open(&json, "settings", '{');
-	moduleset_json(&facts->settings, &json);
+	moduleset_json(&facts->set, &json);
 	jw_close(&json, '}');
 	status = schemas_json(cache, &json, "structures");
 	jw_end_line(&json);
@@ -205,7 +205,7 @@ show(const char *module, lc_cache *cache, const struct facts *facts)
 	show_numbers(&facts->stats, NULL);
 	show_counters(&facts->counters, NULL);
 	show_fill(&facts->fill, NULL);
-	show_settings(&facts->settings);
+	show_settings(&facts->set);
 	return schemas_text(cache, "  ");
 }
 
@@ -215,7 +215,6 @@ show_module(const char *module)
 	struct facts facts = {
 		.stats.struct_size = sizeof(facts.stats),
 		.counters.struct_size = sizeof(facts.counters),
-		.settings.struct_size = sizeof(facts.settings),
 		.fill.struct_size = sizeof(facts.fill)
 	};
 	lc_cache *cache;
@@ -228,10 +227,10 @@ show_module(const char *module)
 	if (read == LC_OK)
 		read = lc_counters_get(cache, &facts.counters);
 	if (read == LC_OK)
-		read = lc_settings_get(cache, &facts.settings);
-	if (read == LC_OK)
 		read = lc_fill_get(cache, &facts.fill);
 	if (read == LC_OK)
+		status = moduleset_read(module, cache, &facts.set);
+	if (read == LC_OK && status == EXIT_DONE)
 		read = show(module, cache, &facts);
 	if (read != LC_OK)
 		status = report_status(read);

@@ -6,6 +6,8 @@
 
 #include "codecs.h"
 #include "opt.h"
+#include "report.h"
+#include "settings.h"
 #include "size.h"
 #include "suggest.h"
 
@@ -17,6 +19,7 @@ static struct {
 	int evict;          /* enum lc_evict */
 	uint64_t max_bytes;
 	const char *length; /* a path, or NO_LENGTH */
+	int share;          /* enum lc_share */
 } current;
 
 #define NO_LENGTH "none"
@@ -28,35 +31,53 @@ static struct opt rows[] = {
 	{ "", "max-bytes", OPT_SIZE, &current.max_bytes, .value = NULL },
 	{ "", "evict", OPT_CHOICE, &current.evict, .value = "oldest|unread" },
 	{ "", "length", OPT_TEXT, &current.length, .value = NULL },
+	{ "", "share", OPT_CHOICE, &current.share, .value = "owner|group|all" },
 	{ .kind = OPT_END }
 };
 
 static void
-take(const lc_settings *settings)
+take(const struct moduleset *set)
 {
-	current.codec = choice_of_codec(settings->codec) - 1;
-	current.level = settings->level;
-	current.policy = (int)settings->policy;
-	current.evict = (int)settings->evict;
-	current.max_bytes = settings->max_bytes;
-	current.length = settings->length_field[0] == '\0' ? NO_LENGTH :
-	    settings->length_field;
+	const lc_settings *is = &set->is;
+
+	current.share = (int)set->share;
+	current.codec = choice_of_codec(is->codec) - 1;
+	current.level = is->level;
+	current.policy = (int)is->policy;
+	current.evict = (int)is->evict;
+	current.max_bytes = is->max_bytes;
+	current.length = is->length_field[0] == '\0' ? NO_LENGTH :
+	    is->length_field;
 }
 
 static void
-give(lc_settings *settings)
+give(struct moduleset *set)
 {
-	char field[sizeof(settings->length_field)] = "";
+	lc_settings *is = &set->is;
+	char field[sizeof(is->length_field)] = "";
 
 	/* It may stand where it is going to. */
 	if (strcmp(current.length, NO_LENGTH) != 0)
 		snprintf(field, sizeof(field), "%s", current.length);
-	settings->codec = codec_of_choice(current.codec + 1);
-	settings->level = current.level;
-	settings->policy = (lc_policy)current.policy;
-	settings->evict = (lc_evict)current.evict;
-	settings->max_bytes = current.max_bytes;
-	memcpy(settings->length_field, field, sizeof(field));
+	is->codec = codec_of_choice(current.codec + 1);
+	is->level = current.level;
+	is->policy = (lc_policy)current.policy;
+	is->evict = (lc_evict)current.evict;
+	is->max_bytes = current.max_bytes;
+	memcpy(is->length_field, field, sizeof(field));
+	set->share = (lc_share)current.share;
+}
+
+int
+moduleset_read(const char *module, lc_cache *cache, struct moduleset *out)
+{
+	lc_status status;
+
+	*out = (struct moduleset){ .is.struct_size = sizeof(out->is) };
+	status = lc_settings_get(cache, &out->is);
+	if (status == LC_OK)
+		status = lc_share_get(settings.root, module, &out->share);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 const char *
@@ -72,9 +93,9 @@ moduleset_words(size_t i)
 }
 
 char *
-moduleset_value(const lc_settings *settings, size_t i, char *out, size_t room)
+moduleset_value(const struct moduleset *set, size_t i, char *out, size_t room)
 {
-	take(settings);
+	take(set);
 	return opt_render(&rows[i], out, room);
 }
 
@@ -94,7 +115,7 @@ explain_unknown(const char *name, char *why, size_t room)
 }
 
 bool
-moduleset_assign(lc_settings *settings, const char *text, char *why, size_t room)
+moduleset_assign(struct moduleset *set, const char *text, char *why, size_t room)
 {
 	const size_t size = strcspn(text, "=");
 	char name[32], reason[OPT_TEXT_ROOM];
@@ -111,7 +132,7 @@ moduleset_assign(lc_settings *settings, const char *text, char *why, size_t room
 		explain_unknown(name, why, room);
 		return false;
 	}
-	take(settings);
+	take(set);
 	if (!opt_assign(row, FROM_OPTION, text + size + 1, reason, sizeof(reason))) {
 		snprintf(why, room, "%s: %s", name, reason);
 		return false;
@@ -121,21 +142,24 @@ moduleset_assign(lc_settings *settings, const char *text, char *why, size_t room
 		    LC_LENGTH_FIELD_MAX);
 		return false;
 	}
-	give(settings);
+	give(set);
+	set->share_named |= row->target == &current.share;
 	return true;
 }
 
 void
-moduleset_json(const lc_settings *settings, struct json *json)
+moduleset_json(const struct moduleset *set, struct json *json)
 {
+	const lc_settings *is = &set->is;
 	char text[MODULESET_TEXT];
 
-	jw_text(json, "codec", moduleset_value(settings, 0, text, sizeof(text)));
+	jw_text(json, "codec", moduleset_value(set, 0, text, sizeof(text)));
 	jw_key(json, "level");
-	fprintf(json->out, "%d", settings->level);
-	jw_text(json, "policy", moduleset_value(settings, 2, text, sizeof(text)));
-	jw_count(json, "max_bytes", settings->max_bytes);
-	jw_text(json, "evict", moduleset_value(settings, 4, text, sizeof(text)));
-	if (settings->length_field[0] != '\0')
-		jw_text(json, "length", settings->length_field);
+	fprintf(json->out, "%d", is->level);
+	jw_text(json, "policy", moduleset_value(set, 2, text, sizeof(text)));
+	jw_count(json, "max_bytes", is->max_bytes);
+	jw_text(json, "evict", moduleset_value(set, 4, text, sizeof(text)));
+	if (is->length_field[0] != '\0')
+		jw_text(json, "length", is->length_field);
+	jw_text(json, "share", moduleset_value(set, 6, text, sizeof(text)));
 }

@@ -993,6 +993,32 @@ LC_API LC_CHECKED lc_status lc_drop(const char *root, const char *module_id);
 LC_API LC_CHECKED lc_status lc_rename(const char *root, const char *module_id,
     const char *new_id);
 
+/** Who besides its owner may use a module. Readers write lock.mdb as well. */
+typedef enum lc_share {
+	LC_SHARE_OWNER = 0, /**< nobody: modes 0700, files 0600 */
+	LC_SHARE_GROUP = 1, /**< its group reads and writes: 02770, files 0660 */
+	LC_SHARE_ALL = 2    /**< its group reads and writes, all others read: 02775, files
+	                         0664, lock.mdb 0666 */
+} lc_share;
+
+/**
+ * Who may use a module, by the modes of its directory, data.mdb and lock.mdb: LC_SHARE_ALL
+ * if all can read it, LC_SHARE_GROUP if its group can, else LC_SHARE_OWNER.
+ * @return LC_OK; LC_INVALID for a bad name; LC_NOT_FOUND, LC_PERMISSION, LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_share_get(const char *root, const char *module_id,
+    lc_share *out);
+
+/**
+ * Set the modes of a module's directory and files, also while it is in use. Files that
+ * are made in it later get the modes that belong to them, whatever the umask. Its group
+ * stays, and the directories above it are not changed.
+ * @return LC_OK; LC_INVALID for a bad name or value; LC_NOT_FOUND; LC_PERMISSION for who
+ * is not its owner, or not of its group; LC_IO.
+ */
+LC_API LC_CHECKED lc_status lc_share_set(const char *root, const char *module_id,
+    lc_share share);
+
 /**
  * Delete every record in one commit, with the inputs and their order; schemas,
  * settings and counters stay. Pending writes of the handle are dropped with it (they stay

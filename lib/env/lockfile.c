@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
+#include "env/share.h"
 
 /* LMDB needs a slot of 64 bytes for each reader, and some hundred bytes before them. A
  * file longer than the slots has been as long as LMDB wants it before. */
@@ -113,6 +114,7 @@ make(const char *path)
 	if (status != LC_OK)
 		return refused(lc_last_error()->sys, path);
 	file.unsynced = true;
+	lc__share_new_path(path, file.fd);
 	if (reserve(file.fd, WANTED) == -1)
 		status = is_unsupported(errno) ? write_zeros(file.fd, WANTED, path) :
 		    lc__error_sys(errno, "%s: allocate", path);

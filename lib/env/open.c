@@ -17,6 +17,7 @@
 #include "env/dirlock.h"
 #include "env/env_private.h"
 #include "env/lockfile.h"
+#include "env/share.h"
 #include "pages/pages.h"
 
 /* The environments open in this process. LMDB's lock file breaks if one is
@@ -137,6 +138,8 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 			return status;
 		}
 		fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+		if (fd != -1)
+			lc__share_new_path(path, fd);
 	}
 	if (fd == -1 && !want_write && (errno == EACCES || errno == EROFS ||
 	    errno == EPERM)) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "env/share.h"
 
 /* Bytes of no use that a file may have beyond as many as are of use. */
 #define SLACK ((uint64_t)8 << 20)
@@ -140,8 +141,12 @@ scan(struct lc__stash *s, uint64_t line)
 static int
 open_file(const char *path, int flags)
 {
-	return lc__open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | flags,
+	const int fd = lc__open(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | flags,
 	    0666);
+
+	if (fd != -1 && (flags & O_CREAT))
+		lc__share_new_path(path, fd);
+	return fd;
 }
 
 static lc_status

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
+#include "env/share.h"
 #include "store/cache.h"
 #include "store/flush.h"
 
@@ -19,6 +20,7 @@ fill(struct lc_cache *cache, const char *data, bool compact)
 
 	lc__newfile_tidy(data);
 	return_if_error(lc__newfile_open(data, 0666, &file));
+	lc__share_new_path(data, file.fd);
 	status = lc__env_copy(cache->env, file.fd, compact);
 	if (status == LC_OK)
 		return lc__newfile_add(&file);
@@ -35,6 +37,7 @@ copy_module(struct lc_cache *cache, const char *dir, const char *data, bool comp
 	if (lstat(data, &st) == -1) {
 		return_if_error(lc__make_dirs(dir));
 		return_if_error(lc__sync_parent(dir));
+		lc__share_copy(lc__env_dir(cache->env), dir);
 		status = fill(cache, data, compact);
 	}
 	if (status == LC_EXISTS)

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "env/share.h"
 #include "store/module.h"
 
 #define FILE_NAME "inputs.lock"
@@ -67,6 +68,7 @@ open_to_write(struct lc__claims *claims, const char *path)
 		return LC_OK;
 	fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
 	return_if_error(check_regular(fd, path));
+	lc__share_new_path(path, fd);
 	if (claims->fd != -1)
 		close(claims->fd);
 	claims->fd = fd;
