@@ -64,6 +64,12 @@ result_members(struct json *json, const struct lc__ingest_result *result)
 	jw_flag(json, "up_to_date", result->up_to_date);
 	result_counts(json, &result->state);
 	put_summary(json, &result->summary);
+	jw_open(json, "ignored", '{');
+	for (size_t i = 0; lc__images_ignored_ending(i) != NULL; i++)
+		if (result->ignored.by_ending[i] > 0)
+			jw_count(json, lc__images_ignored_ending(i) + 1,
+			    result->ignored.by_ending[i]);
+	jw_close(json, '}');
 	jw_count(json, "forgotten", result->forgotten);
 	jw_count(json, "shards", result->shards);
 	jw_count(json, "shards_reused", result->shards_reused);

@@ -166,6 +166,7 @@ for name in a b c; do echo 0 0.5 0.5 0.5 0.5 >half/labels/$name.txt; done
 echo RIFF >half/images/c.jxl; echo RIFF >half/images/d.jxl; echo GIF >half/images/e.gif
 check "labels without an image" 0 cachex build half half-wh --size 16 --json
 is "are frames" "$(value '[.frames,.samples,.totals.missing_file]|tojson')" '[3,1,2]'
+is "what is ignored is counted by its ending" "$(value '.ignored|tojson')" '{"gif":1,"jxl":2}'
 is "and named, as what was ignored is" "$(jq -r .note.message "$err")" \
 "warning: ignored 3 images of kinds that are not read: 1 .gif, 2 .jxl
 no_file: labels/b.txt: there is no image of its name

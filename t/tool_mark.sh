@@ -41,4 +41,13 @@ also "both are counted there" grep -q '"images":2,"bad":0' "$out"
 mkdir -p "$XDG_CONFIG_HOME/cachex"
 printf '%scolor = never\n' "$mark" >conf
 check "the configuration" 0 env CACHEX_CONFIG=conf "$CACHEX" ls m
+# Records of stage 2; the mark is not written again.
+plain=1 "$builddir/t/mkrecords" 5 7 >records
+plain=1 v2=1 "$builddir/t/mkrecords" 5 7 >wanted
+{ printf %s "$mark"; cat records; } >stage2.jsonl
+check "migrate stage2" 0 cachex migrate stage2 stage2.jsonl --out stage2 --shape 4
+also "reads the first line" cmp wanted stage2.jsonl
+{ printf %s "$mark"; cat wanted; } >stage2.jsonl
+check "--verify" 0 cachex migrate stage2 stage2.jsonl --out stage2 --shape 4 --verify
+
 finish

@@ -76,3 +76,9 @@ lc__images_ignored_text(const struct lc__images_ignored *counts, struct lc__buf 
 		before = ", ";
 	}
 }
+
+const char *
+lc__images_ignored_ending(size_t i)
+{
+	return i < N_IGNORED ? ignored[i] : NULL;
+}

@@ -87,6 +87,7 @@ struct lc__ingest_result {
 	                            LC_FAILED; NULL if nowhere */
 	char version[65], fingerprint[65];
 	uint64_t shards, shards_reused, bytes;
+	struct lc__images_ignored ignored; /* images of kinds that are not read */
 	uint64_t forgotten;      /* frames that were stored and are gone from the dataset */
 	struct lc__summary summary;
 	struct lc__ingest_state state;

@@ -234,6 +234,7 @@ scan(struct lc__ingesting *b)
 	b->samples.dataset = b->dataset;
 	if (lc__dataset_learned(b->dataset))
 		recipe->n_classes = lc__dataset_classes(b->dataset, &recipe->classes);
+	b->out->ignored = *lc__dataset_ignored(b->dataset);
 	tell_notes(b);
 	if (recipe->class_map != NULL)
 		return_if_error(lc__dataset_map_classes(b->dataset, recipe->class_map));

@@ -463,6 +463,12 @@ lc__dataset_learned(const struct lc__dataset *dataset)
 	return dataset->learned;
 }
 
+const struct lc__images_ignored *
+lc__dataset_ignored(const struct lc__dataset *dataset)
+{
+	return &dataset->ignored;
+}
+
 size_t
 lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out)
 {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/image_name.h"
 #include "labels/class_map.h"
 #include "labels/reject.h"
 #include "lmdbcache.h"
@@ -118,6 +119,9 @@ size_t lc__dataset_classes(const struct lc__dataset *dataset,
 /** Whether the names come from the labels themselves: then another label may give other
  *  ids to the same names. */
 bool lc__dataset_learned(const struct lc__dataset *dataset);
+
+/** Images of kinds that are not read, which are no frames. Borrowed. */
+const struct lc__images_ignored *lc__dataset_ignored(const struct lc__dataset *dataset);
 
 /** What a user should know of the dataset that is not a reason to refuse it, a line
  *  each, such as how many images of kinds that are not read were ignored. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 
@@ -85,6 +86,12 @@ lc__text_lines_next(struct lc__text_lines *lines, struct lc__text_line *out)
 	out->size = newline != NULL ? (size_t)(newline - out->text) :
 	    lines->size - lines->at;
 	lines->at += out->size + out->ended;
+	if (lines->offset == 0) {
+		const size_t mark = lc__utf8_mark(out->text, out->size);
+		out->text += mark;
+		out->size -= mark;
+		lines->offset = mark;
+	}
 	lines->offset += out->size + out->ended;
 	lines->number++;
 	return LC_OK;

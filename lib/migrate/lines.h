@@ -23,7 +23,7 @@ struct lc__text_lines {
 	uint64_t number;    /* of the line that was returned last, from 1 */
 };
 
-/** A line, without its end. Valid until the next call. */
+/** A line, without its end; the first one without the mark U+FEFF before it. Valid until the next call. */
 struct lc__text_line {
 	const char *text;
 	size_t size;
