@@ -61,6 +61,13 @@ jw_real(struct json *json, const char *key, double value)
 }
 
 void
+jw_null(struct json *json, const char *key)
+{
+	jw_key(json, key);
+	fputs("null", json->out);
+}
+
+void
 jw_flag(struct json *json, const char *key, bool value)
 {
 	jw_key(json, key);

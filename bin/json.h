@@ -29,6 +29,7 @@ void jw_text(struct json *json, const char *key, const char *text);
 void jw_count(struct json *json, const char *key, uint64_t value);
 void jw_real(struct json *json, const char *key, double value);
 void jw_flag(struct json *json, const char *key, bool value);
+void jw_null(struct json *json, const char *key);
 /** "id", or "id_base64" if it is not UTF-8. */
 void jw_id(struct json *json, lc_id id);
 /** "dtype" and "shape". */

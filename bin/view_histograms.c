@@ -161,11 +161,48 @@ read_all(struct counting *counting, count_fn *fn, bool first)
 	return status;
 }
 
+static const char *
+class_name(const void *warehouse, int64_t class_id)
+{
+	return lc_warehouse_class(warehouse, class_id);
+}
+
+/* The names that the bins of classes have: none where a bin is several classes. */
+static struct lc__class_names
+names_of(const struct counting *counting)
+{
+	const struct lc__histogram *of = &counting->histograms[CLASS];
+	const lc_warehouse *warehouse = counting->samples->warehouse;
+	const bool named = warehouse != NULL &&
+	    lc_warehouse_info_of(warehouse)->classes > 0 && of->high - of->low == of->bins;
+
+	return (struct lc__class_names){ named ? class_name : NULL,
+		warehouse };
+}
+
 /* ---- the page ------------------------------------------------------------------- */
 
 static void
-write_histogram(struct json *json, const struct lc__histogram *histogram, bool middle)
+write_names(struct json *json, const struct lc__class_names *names, uint32_t bins)
 {
+	jw_open(json, "names", '[');
+	for (uint32_t i = 0; i < bins; i++) {
+		const char *name = names->find(names->ctx, i);
+		if (name != NULL)
+			jw_text(json, NULL, name);
+		else
+			jw_null(json, NULL);
+	}
+	jw_close(json, ']');
+}
+
+/* @p names is NULL where the values are no classes. */
+static void
+write_histogram(struct json *json, const struct lc__histogram *histogram,
+    const struct lc__class_names *names)
+{
+	const bool middle = names == NULL;
+
 	jw_open(json, NULL, '{');
 	jw_text(json, "name", histogram->name);
 	jw_text(json, "title", histogram->title);
@@ -182,6 +219,8 @@ write_histogram(struct json *json, const struct lc__histogram *histogram, bool m
 	for (uint32_t i = 0; i < histogram->bins; i++)
 		jw_count(json, NULL, histogram->counts[i]);
 	jw_close(json, ']');
+	if (names != NULL && names->find != NULL)
+		write_names(json, names, histogram->bins);
 	jw_close(json, '}');
 }
 
@@ -189,6 +228,8 @@ static void
 write_json(const struct counting *counting, const char *path, int charts,
     struct json *json)
 {
+	const struct lc__class_names names = names_of(counting);
+
 	jw_text(json, "kind", "histograms");
 	jw_text(json, "source", path);
 	jw_count(json, "samples", counting->samples->count);
@@ -196,7 +237,8 @@ write_json(const struct counting *counting, const char *path, int charts,
 	jw_count(json, "boxes", counting->boxes);
 	jw_open(json, "histograms", '[');
 	for (int i = 0; i < charts; i++)
-		write_histogram(json, &counting->histograms[i], i != CLASS);
+		write_histogram(json, &counting->histograms[i],
+		    i == CLASS ? &names : NULL);
 	jw_close(json, ']');
 }
 
@@ -236,7 +278,8 @@ draw_charts(struct counting *counting, const char *path, struct lc__canvas *out,
 			CHART_WIDTH, CHART_HEIGHT
 		};
 		const struct lc__chart chart = { &counting->histograms[i], i == ASPECT,
-		    i == NUMBER || i == CLASS, i == CLASS };
+		    i == NUMBER || i == CLASS, i == CLASS, i == CLASS ?
+		    names_of(counting) : (struct lc__class_names){ NULL, NULL } };
 		lc__chart_draw(&chart, &canvas, area);
 	}
 	write_json(counting, path, charts, json);

@@ -70,6 +70,28 @@ show_counts(const struct lc__summary *s)
 		    (unsigned long long)s->reasons[i].count, s->reasons[i].name);
 }
 
+/* The first of the names; --json has all. */
+static void
+show_classes(const struct view *v)
+{
+	enum { shown = 20 };
+	uint64_t named = 0;
+	char line[200];
+
+	for (uint64_t i = 0; i < v->info->classes; i++) {
+		const char *name = lc_warehouse_class(v->warehouse, (int64_t)i);
+		if (name == NULL || named++ >= shown)
+			continue;
+		snprintf(line, sizeof(line), "%llu %.150s", (unsigned long long)i, name);
+		row(named == 1 ? "classes" : "", line);
+	}
+	if (named > shown) {
+		snprintf(line, sizeof(line), "and %llu more",
+		    (unsigned long long)(named - shown));
+		row("", line);
+	}
+}
+
 static void
 show_series(const struct view *v)
 {
@@ -127,6 +149,7 @@ show_text(const struct view *v)
 	snprintf(line, sizeof(line), "%u of %s", info->max_boxes,
 	    lc_dtype_name(info->boxes_dtype));
 	row("max_boxes", line);
+	show_classes(v);
 	if (v->warehouse->has_about)
 		show_counts(&v->summary);
 	show_shards(v);
@@ -206,6 +229,17 @@ show_json(const struct view *v)
 	jw_text(&json, "dtype", lc_dtype_name(info->dtype));
 	jw_text(&json, "boxes_dtype", lc_dtype_name(info->boxes_dtype));
 	jw_count(&json, "max_boxes", info->max_boxes);
+	if (info->classes > 0) {
+		jw_open(&json, "classes", '[');
+		for (uint64_t i = 0; i < info->classes; i++) {
+			const char *name = lc_warehouse_class(v->warehouse, (int64_t)i);
+			if (name != NULL)
+				jw_text(&json, NULL, name);
+			else
+				jw_null(&json, NULL);
+		}
+		jw_close(&json, ']');
+	}
 	json_series(&json, v);
 	if (shards)
 		json_shards(&json, v);

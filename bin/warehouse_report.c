@@ -102,9 +102,10 @@ report_tables(lc_status failed)
 }
 
 static int
-open_tables(struct lc__parquet_tables **tables)
+open_tables(const lc_warehouse *warehouse, struct lc__parquet_tables **tables)
 {
-	const lc_status begun = lc__parquet_tables_begin(parquet, force, tables);
+	const lc_status begun = lc__parquet_tables_begin(parquet, force,
+	    warehouse, tables);
 
 	return begun == LC_OK ? EXIT_DONE : report_tables(begun);
 }
@@ -120,7 +121,7 @@ survey(struct warehouse_facts *facts)
 	if (sqlite != NULL)
 		status = open_database(&output, &facts->db);
 	if (status == EXIT_DONE && parquet != NULL)
-		status = open_tables(&facts->tables);
+		status = open_tables(facts->warehouse, &facts->tables);
 	if (status == EXIT_DONE && (sqlite != NULL || page != NULL || parquet != NULL))
 		status = warehouse_facts_survey(facts);
 	if (status == EXIT_DONE && facts->tables != NULL) {

@@ -191,8 +191,28 @@ cachex build set bare-wh --size 32 -q --no-metadata
 check "shards without metadata" 3 cachex read bare-wh/current --sum --field run_id
 is "have none" "$(sed 's|bare-wh/v[^/]*/||' "$err")" "cachex: read: shard-000000.twh1: sample 0 has no run_id"
 
-# The capture layout, without names: ids
 cachex build set ids-wh --size 32 -q
+
+# ---- names where they are shown -----------------------------------------------------------
+
+printf 'dog\n\n"cat"\n' >yolo/classes.txt
+"$mkdataset" settle yolo
+cachex build yolo named-wh --size 32 -q 2>/dev/null
+check "warehouse inspect --json" 0 cachex warehouse inspect named-wh --json
+is "has the names" "$(value .classes)" '["dog",null,"\"cat\""]'
+check "warehouse inspect" 0 cachex warehouse inspect named-wh
+is "too" "$(sed -n '/^  classes/,/^  frames/p' "$out" | sed '$d')" '  classes          0 dog
+                   2 "cat"'
+check "view --histogram" 0 cachex view named-wh --histogram -o names.png --json
+is "has them beside the counts" "$(value '.histograms[3]|[.name,.counts,.names]')" \
+	'["box_class",[1,1,2],["dog",null,"\"cat\""]]'
+check "without names" 0 cachex view ids-wh --histogram -o ids.png --json
+is "there are none" "$(value '.histograms[3]|.names')" null
+check "report --parquet" 0 cachex warehouse report named-wh --parquet tables
+also "has them with each box" grep -aq '"cat"' tables/boxes.parquet
+also "in a column" grep -aq class_name tables/boxes.parquet
+
+# The capture layout, without names: ids
 before=$(ids ids-wh | grep -o '\[.*\]' | tr -d '[]\n ,' | fold -w 1 | sort -u | tr -d '\n')
 echo 'all: *' >map
 check "capture" 0 cachex build set ids-wh --size 32 --json --classes map

@@ -141,6 +141,21 @@ draw_counts(const struct lc__chart *chart, struct lc__canvas *canvas,
 	}
 }
 
+/* In the middle under its tick, cut to what is free up to the next one. */
+static void
+draw_name(struct lc__canvas *canvas, int64_t x, int64_t y, const char *name,
+    double room)
+{
+	const struct lc__pen pen = { LC__DIM_INK, 1 };
+	const lc_id text = lc_id_of(name);
+	size_t most = (size_t)(room / LC__GLYPH_STEP);
+
+	most = most > 1 ? most - 1 : 1;
+	if (lc__text_length(text) < most)
+		most = lc__text_length(text);
+	lc__text_draw_cut(canvas, x - lc__text_width(most, 1) / 2, y, pen, text, most);
+}
+
 static void
 draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
     struct lc__area plot)
@@ -148,6 +163,8 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 	const struct lc__histogram *histogram = chart->histogram;
 	const struct lc__ticks ticks = lc__ticks_of(histogram->low, histogram->high,
 	    (uint32_t)(plot.width / A_LABEL) + 1, chart->log2 || chart->whole ? 1 : 0);
+	const double apart = ticks.step * (double)plot.width /
+	    (histogram->high - histogram->low);
 	const int64_t y = plot.y + plot.height;
 	const struct lc__area axis = { plot.x - 1, y, plot.width + 1, 1 };
 	char text[LC__TICKS_TEXT];
@@ -157,12 +174,17 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 		const double value = lc__ticks_value(&ticks, i);
 		const int64_t x = place_of(histogram, plot, value);
 		const struct lc__area tick = { x, y, 1, TICK };
+		const char *name = chart->classes.find == NULL ? NULL :
+		    chart->classes.find(chart->classes.ctx, (int64_t)value);
 		lc__canvas_fill(canvas, tick, LC__DIM_INK);
 		if (chart->log2)
 			ratio_text(value, text, sizeof(text));
 		else
 			lc__ticks_text(value, text, sizeof(text));
-		draw_centred(canvas, x, y + TICK + 4, text);
+		if (name != NULL)
+			draw_name(canvas, x, y + TICK + 4, name, apart);
+		else
+			draw_centred(canvas, x, y + TICK + 4, text);
 	}
 }
 

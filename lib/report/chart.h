@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "draw/boxes.h"
 #include "draw/canvas.h"
 #include "report/histogram.h"
 
@@ -14,6 +15,7 @@ struct lc__chart {
 	bool log2;  /* values are logarithms of ratios: -1 reads 1:2, 0 1:1, 1 2:1 */
 	bool whole; /* values are whole numbers; a bin's middle is one */
 	bool names; /* values are names: without mean and median */
+	struct lc__class_names classes; /* that the values are ids of; find may be NULL */
 };
 
 /** Where the bars stand: inside of the axes. */

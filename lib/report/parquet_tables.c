@@ -23,6 +23,7 @@
 enum table { RUNS, SAMPLES, BOXES, REJECTED, TABLES };
 
 struct lc__parquet_tables {
+	const lc_warehouse *warehouse; /* has the names of classes */
 	bool replace;
 	char *dir;
 	struct lc__parquet *tables[TABLES];
@@ -46,7 +47,8 @@ static const struct lc__parquet_column samples[] = {
 };
 static const struct lc__parquet_column boxes[] = {
 	{ "sample", LC__PARQUET_INT64, false }, { "box", LC__PARQUET_INT64, false },
-	{ "class_id", LC__PARQUET_INT64, true }, { "x0", LC__PARQUET_DOUBLE, true },
+	{ "class_id", LC__PARQUET_INT64, true },
+	{ "class_name", LC__PARQUET_STRING, true }, { "x0", LC__PARQUET_DOUBLE, true },
 	{ "y0", LC__PARQUET_DOUBLE, true }, { "x1", LC__PARQUET_DOUBLE, true },
 	{ "y1", LC__PARQUET_DOUBLE, true },
 };
@@ -129,13 +131,16 @@ put_id(struct lc__parquet *table, lc_id id)
 /* ---- rows ----------------------------------------------------------------------- */
 
 static lc_status
-put_boxes(struct lc__parquet *table, const struct lc__observation *seen)
+put_boxes(struct lc__parquet_tables *tables, const struct lc__observation *seen)
 {
+	struct lc__parquet *table = tables->tables[BOXES];
+
 	for (uint32_t i = 0; i < seen->n; i++) {
 		const struct lc__box *box = &seen->boxes[i];
 		lc__parquet_unsigned(table, seen->sample);
 		lc__parquet_unsigned(table, i);
 		put_number(table, box->class_id != -1, (uint64_t)box->class_id);
+		put_str(table, lc_warehouse_class(tables->warehouse, box->class_id));
 		put_real(table, true, box->x0);
 		put_real(table, true, box->y0);
 		put_real(table, true, box->x1);
@@ -168,7 +173,7 @@ lc__parquet_tables_sample(struct lc__parquet_tables *tables,
 	put_real(table, seen->lit, seen->brightness);
 	put_real(table, seen->lit, seen->contrast);
 	return_if_error(lc__parquet_row(table));
-	return put_boxes(tables->tables[BOXES], seen);
+	return put_boxes(tables, seen);
 }
 
 static lc_status
@@ -272,7 +277,8 @@ begin_one(struct lc__parquet_tables *tables, int i, const char *path)
 }
 
 lc_status
-lc__parquet_tables_begin(const char *dir, bool replace, struct lc__parquet_tables **out)
+lc__parquet_tables_begin(const char *dir, bool replace,
+    const lc_warehouse *warehouse, struct lc__parquet_tables **out)
 {
 	struct lc__parquet_tables *tables = calloc(1, sizeof(*tables));
 	lc_status status;
@@ -282,6 +288,7 @@ lc__parquet_tables_begin(const char *dir, bool replace, struct lc__parquet_table
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
 	}
 	tables->replace = replace;
+	tables->warehouse = warehouse;
 	status = lc__make_dirs(dir);
 	if (status == LC_OK)
 		status = for_each_path(tables, check_one);
