@@ -24,6 +24,9 @@ static uint64_t kept = 16;
 static int compare;
 static uint64_t disk_mbps = OPT_UNSET;
 static const char *seek_ms;
+static struct opt_list fields;
+static int ids;
+static int verify = 1;
 
 static struct opt options[] = {
 	{ "", "show", OPT_TEXT, &show, .value = "BATCH[-LAST]",
@@ -44,6 +47,13 @@ static struct opt options[] = {
 	    .help = "predict an epoch on a disk that reads N MB a second" },
 	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
 	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
+	{ "1", "ids", OPT_FLAG, &ids,
+	    .help = "count what is read for cache_ids only" },
+	{ "", "field", OPT_LIST, &fields, .value = "PATH",
+	    .help = "count what is read for this tensor; given again, one more; all of "
+	    "the first record unless said otherwise, of windows the length field" },
+	{ "", "verify", OPT_FLAG, &verify,
+	    .help = "count what is read without comparing checksums" },
 	STREAMOPTS_ORDER(order),
 	STREAMOPTS_MIX(order),
 	STREAMOPTS_WAREHOUSE(order),
@@ -230,12 +240,14 @@ compare_orders(const struct plan *plan, const struct plan_disk *disk)
 static int
 plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
 {
+	static const char *const none[] = { NULL };
 	const uint64_t most = MOST_EXAMPLES / order.batch;
 	struct plan_chunks chunks;
 	const struct plan plan = {
 		.streaming = streaming, .chunks = &chunks,
 		.readers = (uint32_t)readers, .split = (lc_split)share,
 		.windows = order.window > 0, .batch = order.batch,
+		.fields = ids ? none : fields.items, .n_fields = fields.count,
 		.within = within, .kept = kept,
 		.over = over != OPT_UNSET ? over : most < 8 ? 8 : most < 1000 ? most :
 		    1000
@@ -263,12 +275,14 @@ run(int argc, char **argv)
 	int status = read_disk(&disk);
 
 	(void)argc;
+	if (ids && fields.count > 0)
+		return report_usage("--ids reads no tensors, --field reads some");
 	if (show != NULL && compare)
 		return report_usage("--show is of one order, --compare of several");
 	if (streaming_is_join(argv[0]))
 		return report_usage("%s: a join; plan its modules one by one", argv[0]);
 	if (status == EXIT_DONE)
-		status = streaming_open(&streaming, argv[0], &order, true);
+		status = streaming_open(&streaming, argv[0], &order, verify);
 	if (status != EXIT_DONE)
 		return status;
 	return streaming_close(&streaming, plan_sources(&streaming, &disk));
@@ -280,7 +294,8 @@ const struct command cmd_plan = {
 	.summary = "say what reading in an order would cost, without reading",
 	.text =
 	    "Finds out what the batches of an order ask of the chunks of SOURCE, from "
-	    "the sizes of chunks and the places of records in them; no record is read. "
+	    "the sizes of chunks and the places of records in them; of records at most "
+	    "the heads are read, where --ids, --field or --window leave parts out. "
 	    "The options of the order are those of cachex read.\n"
 	    "It counts the chunks that a batch touches, the places it goes to, its "
 	    "bytes, and how often chunks come again; and the bytes that are read for a "
@@ -288,8 +303,8 @@ const struct command cmd_plan = {
 	    "--cache-chunks of them in memory. Of a long stream it looks at four parts. "
 	    "--compare does so for all shuffles and for R*, --show lists the parts of "
 	    "chunks that a batch asks of each reader.\n"
-	    "Bytes are those that the records take in chunks, as cachex read --stats "
-	    "counts them.",
+	    "Bytes are those of records as they are stored, heads included, that are read "
+	    "or compared with checksums: what cachex read --stats counts.",
 	.examples =
 	    "cachex plan faces --shuffle block --batch 512\n"
 	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"

@@ -13,6 +13,7 @@ struct plan_chunks {
 	double *bytes;        /* of each chunk's records */
 	double units;         /* of all chunks of all sources */
 	double records;       /* likewise */
+	bool has_lengths;     /* a unit is one of the first axis, not a record */
 	struct lc__cursor **cursors; /* of each source: where records are in its chunks */
 	size_t n_sources;
 };
@@ -30,6 +31,8 @@ struct plan {
 	uint32_t readers;
 	lc_split split;
 	bool windows;          /* examples are windows, not records */
+	const char *const *fields; /* that are read, n_fields of them; NULL: as */
+	size_t n_fields;       /* lc_reader_options says */
 	uint64_t batch;        /* examples, over all readers */
 	uint64_t over;         /* batches that are looked at, at most */
 	uint64_t within;       /* K: batches in which a chunk comes again */
@@ -48,7 +51,7 @@ struct plan_cost {
 	double chunks;         /* touched by a batch, over all readers */
 	uint64_t p50, p99, most; /* of the same */
 	double runs;           /* places gone to */
-	double bytes;          /* of the records that examples ask for */
+	double bytes;          /* of records, that are read for its examples */
 	double all_bytes;      /* the same of all batches looked at */
 	double visit;          /* examples a chunk that a batch touches */
 	double again;          /* share of the chunks that were touched within K batches */

@@ -158,6 +158,8 @@ take_source(struct plan_chunks *out, const struct streaming_source *s)
 
 	if (status == LC_OK) {
 		layout = lc__source_layout(s->source);
+		if (out->n_sources == 0)
+			out->has_lengths = lc__layout_info(layout)->has_lengths != 0;
 		status = take_layout(out, layout, s->cache ? &ledger : NULL, sample);
 		if (status == LC_OK)
 			status = lc__cursor_new(s->source, layout,

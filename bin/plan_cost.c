@@ -7,6 +7,9 @@
 #include "order/split.h"
 #include "plan.h"
 #include "progress.h"
+#include "stream/cursor_fields.h"
+#include "stream/requests.h"
+#include "stream/source.h"
 
 /* A stream that is longer than what is looked at is looked at in so many places. */
 #define PLACES 4
@@ -39,6 +42,10 @@ struct work {
 	uint64_t *seen;        /* of each chunk: 1 + the batch that touched it last */
 	uint64_t *counts;      /* chunks of each batch that was looked at */
 	struct kept kept;
+	char **names;          /* of the fields that are read; malloc'ed, and each too */
+	size_t n_names;
+	struct lc__requests requests; /* of a reader's share */
+	struct lc__extents extents; /* of a request */
 	double visits, again;  /* chunks touched, and those within K batches */
 	double used, whole, cached; /* bytes */
 	double runs;
@@ -166,37 +173,84 @@ by_reader(const void *a, const void *b)
 	return order != 0 ? order : compare(x->order, y->order);
 }
 
-/* A record that was read last for a window is not read again. */
-struct last {
-	const struct touch *touch;
-	uint64_t record;
-};
-
-static bool
-is_last(const struct last *last, const struct touch *touch, uint64_t record)
+static lc_status
+add_request(struct work *w, const struct touch *t, uint64_t record, uint64_t from,
+    uint64_t units)
 {
-	return last->touch != NULL && last->touch->reader == touch->reader &&
-	    last->touch->chunk == touch->chunk && last->record == record;
+	struct lc__request *r = lc__requests_add(&w->requests);
+
+	if (r == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	*r = (struct lc__request){
+		.source = t->source,
+		.position = t->chunk - w->plan->chunks->first[t->source],
+		.record = record, .from = from, .units = units
+	};
+	return LC_OK;
 }
 
-/* Bytes of the records that a piece of a window is of. */
+/* The records that a piece of a window is of. */
 static lc_status
-window_bytes(struct lc__cursor *cursor, const struct touch *t, struct last *last,
-    double *out)
+add_window(struct work *w, const struct touch *t)
 {
+	struct lc__cursor *cursor = w->plan->chunks->cursors[t->source];
 	uint64_t record, before, from, left = t->units;
 
+	return_if_error(lc__cursor_go(cursor,
+	    t->chunk - w->plan->chunks->first[t->source]));
 	return_if_error(lc__cursor_find(cursor, t->first, &record, &before));
 	for (from = t->first - before; left > 0; record++, from = 0) {
-		const uint64_t here = lc__cursor_units(cursor, record) - from;
+		const uint64_t there = lc__cursor_units(cursor, record) - from;
+		const uint64_t here = there < left ? there : left;
 
 		if (here == 0)
 			continue;
-		if (!is_last(last, t, record))
-			*out += (double)lc__cursor_stored(cursor, record);
-		*last = (struct last){ t, record };
-		left -= here < left ? here : left;
+		return_if_error(add_request(w, t, record, from, here));
+		left -= here;
 	}
+	return LC_OK;
+}
+
+/* Bytes that reading a request touches. */
+static lc_status
+request_bytes(struct work *w, size_t i, double *out)
+{
+	const struct lc__request *r = &w->requests.item[i];
+	const bool rows = w->plan->windows && w->plan->chunks->has_lengths;
+	struct lc__cursor *cursor = w->plan->chunks->cursors[r->source];
+	struct lc__row_span span;
+
+	lc__requests_rows(&w->requests, i, &span);
+	if (w->plan->windows && !rows && span.done > 0)
+		return LC_OK;
+	w->extents.n = 0;
+	return_if_error(lc__cursor_go(cursor, r->position));
+	return_if_error(lc__cursor_extents(cursor, r->record,
+	    (const char *const *)w->names, w->n_names, rows ? &span : NULL,
+	    &w->extents));
+	*out += (double)lc__extents_bytes(&w->extents);
+	return LC_OK;
+}
+
+/* What one reader's touches read, in the order in which it does. */
+static lc_status
+count_reader(struct work *w, const struct touch *t, size_t n)
+{
+	struct plan_reader *reader = &w->cost->readers[t->reader];
+	double bytes = 0;
+
+	w->requests.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || t[i - 1].chunk != t[i].chunk)
+			reader->chunks++;
+		return_if_error(w->plan->windows ? add_window(w, &t[i]) :
+		    add_request(w, &t[i], t[i].first, 0, 1));
+	}
+	return_if_error(lc__requests_sort(&w->requests));
+	for (size_t i = 0; i < w->requests.n; i++)
+		return_if_error(request_bytes(w, i, &bytes));
+	reader->bytes += bytes;
+	w->used += bytes;
 	return LC_OK;
 }
 
@@ -204,26 +258,12 @@ window_bytes(struct lc__cursor *cursor, const struct touch *t, struct last *last
 static lc_status
 count_readers(struct work *w)
 {
-	const struct plan_chunks *chunks = w->plan->chunks;
-	struct last last = { NULL, 0 };
-
 	qsort(w->touches, w->n, sizeof(*w->touches), by_reader);
-	for (size_t i = 0; i < w->n; i++) {
-		const struct touch *t = &w->touches[i];
-		struct plan_reader *reader = &w->cost->readers[t->reader];
-		struct lc__cursor *cursor = chunks->cursors[t->source];
-		double bytes = 0;
-
-		if (i == 0 || t[-1].reader != t->reader || t[-1].chunk != t->chunk)
-			reader->chunks++;
-		return_if_error(lc__cursor_go(cursor,
-		    t->chunk - chunks->first[t->source]));
-		if (w->plan->windows)
-			return_if_error(window_bytes(cursor, t, &last, &bytes));
-		else
-			bytes = (double)lc__cursor_stored(cursor, t->first);
-		reader->bytes += bytes;
-		w->used += bytes;
+	for (size_t i = 0, end; i < w->n; i = end) {
+		end = i + 1;
+		while (end < w->n && w->touches[end].reader == w->touches[i].reader)
+			end++;
+		return_if_error(count_reader(w, &w->touches[i], end - i));
 	}
 	return LC_OK;
 }
@@ -277,6 +317,43 @@ look_at(struct work *w, uint64_t batch)
 	progress_items(w->cost->batches, w->plan->over);
 	return progress_step(NULL, (uint64_t)w->used, 0) ?
 	    lc__error(LC_CANCELLED, 0, "interrupted") : LC_OK;
+}
+
+/* ---- what is read of a record ---------------------------------------------------------------- */
+
+static lc_status
+take_names(struct work *w, const char *const *names, size_t n)
+{
+	return lc__field_names_copy(names, n, &w->names, &w->n_names);
+}
+
+/* All fields of the first record, as where a reader is not told which. */
+static lc_status
+first_names(struct work *w)
+{
+	struct lc__cursor *cursor;
+	uint64_t record, before;
+
+	return_if_error(plan_locate(w->stream, 0, &w->pieces));
+	cursor = w->plan->chunks->cursors[w->pieces.items[0].source];
+	return_if_error(lc__cursor_go(cursor, w->pieces.items[0].chunk));
+	return_if_error(lc__cursor_find(cursor, w->pieces.items[0].first, &record,
+	    &before));
+	return lc__cursor_fields(cursor, record, &w->names, &w->n_names);
+}
+
+static lc_status
+find_names(struct work *w)
+{
+	const struct plan *plan = w->plan;
+	const char *length_field =
+	    lc__source_length_field(plan->streaming->sources[0].source);
+
+	if (plan->fields != NULL)
+		return take_names(w, plan->fields, plan->n_fields);
+	if (plan->windows && plan->chunks->has_lengths)
+		return take_names(w, &length_field, 1);
+	return first_names(w);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
@@ -359,6 +436,11 @@ make_room(struct work *w)
 static void
 free_room(struct work *w)
 {
+	for (size_t i = 0; i < w->n_names; i++)
+		free(w->names[i]);
+	free(w->names);
+	free(w->extents.item);
+	lc__requests_free(&w->requests);
 	free(w->pieces.items);
 	free(w->touches);
 	free(w->seen);
@@ -377,6 +459,8 @@ plan_cost(const struct plan *plan, lc_stream *stream, uint64_t batches,
 
 	memset(out, 0, sizeof(*out));
 	status = make_room(&w);
+	if (status == LC_OK && batches > 0)
+		status = find_names(&w);
 	if (status == LC_OK)
 		status = look_over(&w, batches);
 	if (status == LC_OK)

@@ -2088,7 +2088,8 @@ typedef struct lc_reader_stats {
 	uint64_t batches;      /**< read, also ahead */
 	uint64_t examples;     /**< in them, of this reader */
 	uint64_t bytes;        /**< of tensors delivered */
-	uint64_t stored_bytes; /**< of records touched for them */
+	uint64_t stored_bytes; /**< of records, as stored, that were read or compared with
+	                            checksums for them */
 	uint64_t reads;        /**< records or parts of them that examples asked for */
 	uint64_t runs;         /**< reads of neighbours count as one: places gone to */
 	uint64_t chunks;       /**< chunks gone to, a batch each */

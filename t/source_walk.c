@@ -52,7 +52,7 @@ walk_read_one(struct lc__cursor *cursor, uint64_t record, lc_tensor *tensor,
 {
 	static const char *const field[] = { "." };
 
-	return lc__cursor_read(cursor, record, field, 1, tensor, id);
+	return lc__cursor_read(cursor, record, field, 1, NULL, tensor, id);
 }
 
 /* Tensors by their paths in what the walk stands on. */
@@ -82,7 +82,7 @@ expect_record(lc_iter *iter, struct lc__cursor *cursor, uint64_t record)
 	need_ok(lc_iter_next(iter, &item));
 	names = walk_names(cursor, record, &n);
 	need(n <= MOST_FIELDS);
-	need_ok(lc__cursor_read(cursor, record, (const char *const *)names, n,
+	need_ok(lc__cursor_read(cursor, record, (const char *const *)names, n, NULL,
 	    tensors, &id));
 	need(id.size == item.id.size && memcmp(id.data, item.id.data, id.size) == 0);
 	need(lc__cursor_stored(cursor, record) >= item.stored_size);

@@ -132,7 +132,7 @@ START_TEST(coded_tensors_are_decoded)
 	cursor = walk_cursor(source);
 	assert_ok(lc__cursor_begin(cursor));
 	assert_ok(lc__cursor_go(cursor, 1));
-	assert_ok(lc__cursor_read(cursor, 3, fields, 2, tensors, &id));
+	assert_ok(lc__cursor_read(cursor, 3, fields, 2, NULL, tensors, &id));
 	ck_assert_uint_lt(lc__cursor_stored(cursor, 3), 1000);
 	assert_ok(lc__cursor_pin(cursor, &pin));
 	lc__cursor_free(cursor);
@@ -175,11 +175,11 @@ START_TEST(a_record_without_the_field_is_named)
 	cursor = walk_cursor(source);
 	assert_ok(lc__cursor_begin(cursor));
 	assert_ok(lc__cursor_go(cursor, 0));
-	assert_status(lc__cursor_read(cursor, 2, missing, 1, &tensor, &id),
+	assert_status(lc__cursor_read(cursor, 2, missing, 1, NULL, &tensor, &id),
 	    LC_SCHEMA);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "k2"));
 	/* Nothing is remembered of it. */
-	assert_status(lc__cursor_read(cursor, 2, missing, 1, &tensor, &id),
+	assert_status(lc__cursor_read(cursor, 2, missing, 1, NULL, &tensor, &id),
 	    LC_SCHEMA);
 	assert_ok(walk_read_one(cursor, 2, &tensor, &id));
 	ck_assert_uint_eq(*(const unsigned *)tensor.data, 2);

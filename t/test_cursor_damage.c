@@ -115,7 +115,7 @@ read_field(struct lc__cursor *cursor, unsigned i, const char *const *field)
 
 	status = lc__cursor_go(cursor, i / (RECORDS / 2));
 	if (status == LC_OK)
-		status = lc__cursor_read(cursor, i % (RECORDS / 2), field, 1,
+		status = lc__cursor_read(cursor, i % (RECORDS / 2), field, 1, NULL,
 		    &tensor, &id);
 	if (status != LC_OK)
 		return status;

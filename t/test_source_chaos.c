@@ -112,7 +112,7 @@ read_chunk(struct lc__cursor *cursor, struct lc__layout *layout, uint64_t p)
 	if (status == LC_OK)
 		status = lc__cursor_go(cursor, p);
 	for (uint64_t i = 0; status == LC_OK && i < row.records; i++)
-		status = lc__cursor_read(cursor, i, fields, 1, &tensor, &id);
+		status = lc__cursor_read(cursor, i, fields, 1, NULL, &tensor, &id);
 	if (status == LC_OK)
 		status = lc__cursor_fields(cursor, 0, &names, &n);
 	for (size_t i = 0; i < n; i++)

@@ -35,7 +35,7 @@ expect_sample(struct lc__cursor *cursor, uint64_t record, uint64_t number)
 	lc_tensor got[3];
 	lc_id id;
 
-	assert_ok(lc__cursor_read(cursor, record, all_fields, 3, got, &id));
+	assert_ok(lc__cursor_read(cursor, record, all_fields, 3, NULL, got, &id));
 	ck_assert_uint_eq(got[0].nbytes, MADE_IMAGE);
 	ck_assert_mem_eq(got[0].data, made_image(number), MADE_IMAGE);
 	ck_assert_mem_eq(got[1].data, made_boxes(number), got[1].nbytes);
@@ -245,7 +245,7 @@ START_TEST(damage_is_seen_unless_verifying_is_off)
 		cursor = walk_cursor(source);
 		assert_ok(lc__cursor_begin(cursor));
 		assert_ok(lc__cursor_go(cursor, 0));
-		assert_status(lc__cursor_read(cursor, 0, image, 1, &tensor, &id),
+		assert_status(lc__cursor_read(cursor, 0, image, 1, NULL, &tensor, &id),
 		    verify ? LC_CORRUPT : LC_OK);
 		if (verify)
 			ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
@@ -285,7 +285,7 @@ START_TEST(a_shard_alone)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_str_eq(names[i], all_fields[i]);
 	walk_free_names(names, n_names);
-	assert_status(lc__cursor_read(cursor, 0, missing, 1, &tensor, &id),
+	assert_status(lc__cursor_read(cursor, 0, missing, 1, NULL, &tensor, &id),
 	    LC_SCHEMA);
 	assert_ok(walk_read_one(cursor, 1, &tensor, &id));
 	ck_assert_mem_eq(tensor.data, made_image(1), MADE_IMAGE);
@@ -334,12 +334,12 @@ START_TEST(fields_of_metadata)
 	assert_ok(lc__cursor_begin(cursor));
 	assert_ok(lc__cursor_go(cursor, 0));
 	for (uint64_t i = 0; i < 12; i++)
-		assert_ok(lc__cursor_read(cursor, i, told, 5, got[i], &id));
+		assert_ok(lc__cursor_read(cursor, i, told, 5, NULL, got[i], &id));
 	assert_ok(lc__cursor_pin(cursor, &pin));
 	ck_assert_uint_gt(lc__pin_bytes(pin), 12 * 256);
 	assert_ok(lc__cursor_begin(cursor));
 	assert_ok(lc__cursor_go(cursor, 0));
-	assert_ok(lc__cursor_read(cursor, 13, told, 5, other, &id));
+	assert_ok(lc__cursor_read(cursor, 13, told, 5, NULL, other, &id));
 	lc__cursor_forget(cursor);
 	lc__cursor_end(cursor);
 	for (uint64_t i = 0; i < 12; i++)
@@ -347,7 +347,7 @@ START_TEST(fields_of_metadata)
 	lc__pin_drop(pin);
 	assert_ok(lc__cursor_begin(cursor));
 	assert_ok(lc__cursor_go(cursor, 0));
-	assert_ok(lc__cursor_read(cursor, 14, told, 5, other, &id));
+	assert_ok(lc__cursor_read(cursor, 14, told, 5, NULL, other, &id));
 	expect_told(other, 14);
 	lc__cursor_free(cursor);
 	lc_source_close(source);
@@ -376,7 +376,7 @@ START_TEST(fields_that_are_not_there)
 
 	assert_ok(lc__cursor_begin(cursor));
 	assert_ok(lc__cursor_go(cursor, 0));
-	assert_status(lc__cursor_read(cursor, 0, told, 1, &tensor, &id), LC_SCHEMA);
+	assert_status(lc__cursor_read(cursor, 0, told, 1, NULL, &tensor, &id), LC_SCHEMA);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, untold[_i].says));
 	lc__cursor_free(cursor);
 	lc_source_close(source);

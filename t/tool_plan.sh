@@ -142,31 +142,75 @@ sums() { # sums OPTION...: of all readers, bytes of the records that were read
 		total=$((total + $(sed -n 's/.*"stored_bytes":\([0-9]*\).*/\1/p' stats)))
 	done
 }
+structures() { # structures MODULE CHUNKS: tokens and as many marks, a picture, a caption
+	for chunk in $(seq "$2"); do
+		for record in 1 2 3; do
+			random 4
+			test "$number" = 0 && random 30000 || random 40
+			tokens=$(seq -s , 0 "$number")
+			random 9000
+			printf '{"id":"%s","tokens":[%s],"marks":[%s],"picture":[%s],"caption":"%s"}\n' \
+				"$chunk.$record" "$tokens" "$tokens" "$(seq -s , 0 "$number")" \
+				"$(seq -s ' ' "$chunk")"
+		done | "$CACHEX" load -q "$1" --id-field id - || return
+	done
+}
 records plain 8
 check "a module with lengths" 0 cachex set -c long length=.
 records long 8
+check "structures with lengths" 0 cachex set -c parts length=tokens
+structures parts 6
+check "coded ones" 0 cachex set -c coded length=tokens codec=lz4
+structures coded 4
 wrongs=0
-for round in $(seq 12); do
-	random 2; test $number = 0 && module=plain || module=long
+for round in $(seq 30); do
+	random 4
+	case $number in
+	0) module=plain others=long ;;
+	1) module=long others=plain ;;
+	2) module=parts others=coded ;;
+	3) module=coded others=parts ;;
+	esac
 	random 3; readers=$((number + 1))
 	random 9; options="--batch $((number + 1)) --limit 60"
-	random 4; test $number -gt 0 && random 50 && options="$options --window $((number + 1))"
-	random 5
+	window=
+	random 4
+	if test $number -gt 0; then
+		random 300; window=$((number + 1))
+		options="$options --window $window"
+		random 2; test $number = 0 && random $window && options="$options --stride $((number + 1))"
+	fi
+	random 6
 	case $number in
 	0) options="$options --shuffle full --seed $round --epochs 2" ;;
 	1) options="$options --shuffle block --block 3 --spread 2 --epochs 3" ;;
 	2) options="$options --shuffle era --era-first 4" ;;
 	3) options="$options --idealised 3" ;;
+	4) test $module != plain -o -z "$window" && options="$options --mix $others=2 --weight 3" ;;
+	esac
+	case "$options" in
+	*--mix*plain* | *--mix*long*) test -n "$window" && options="$options --length ." ;;
 	esac
 	random 2; test $number = 0 && options="$options --share contiguous"
+	random 3; test $number = 0 && options="$options --no-verify"
 	# Windows of tensors of many shapes are no arrays.
-	form=--sum
-	random 3; { test $number = 0 || test $module = plain; } && form=--ids
+	form=--sum what=
+	random 4; { test $number = 0 || test $module = plain; } && form=--ids what=--ids
+	if test $form = --sum; then
+		case $module in parts | coded)
+			random 4
+			case $number in
+			0) options="$options --field tokens" ;;
+			1) options="$options --field marks --field tokens" ;;
+			2) test -z "$window" && options="$options --field picture" ;;
+			esac ;;
+		esac
+	fi
 	sums $options
-	planned=$("$CACHEX" plan "$module" $options --readers $readers --json |
+	planned=$("$CACHEX" plan "$module" $options $what --readers $readers --over 1000 --json |
 		sed -n 's/.*"stored_bytes":\([0-9]*\).*/\1/p')
-	test "$planned" = "$total" && continue
-	echo "#   $module of $readers readers, $options: planned $planned, read $total"
+	test "$planned" = "$total" -a "$total" -gt 0 && continue
+	echo "#   $module of $readers readers, $options $form: planned $planned, read $total"
 	wrongs=$((wrongs + 1))
 done
 is "bytes are those that reading counts" "$wrongs" 0
@@ -184,6 +228,8 @@ wrong "no epochs" 2 "cachex: plan: --epochs: '0' is neither a number from 1 nor 
 	cachex plan m --epochs 0
 wrong "no weight" 2 "cachex: plan: --mix: 'm=0' is not SOURCE[=WEIGHT], a weight being 1 or more" \
 	cachex plan m --mix m=0
+wrong "ids and fields" 2 "cachex: plan: --ids reads no tensors, --field reads some" \
+	cachex plan m --ids --field .
 wrong "both" 2 "cachex: plan: --show is of one order, --compare of several" \
 	cachex plan m --show 0 --compare
 check "what contradicts itself" 2 cachex plan m --idealised 4 --shuffle full

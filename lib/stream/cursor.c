@@ -2,7 +2,39 @@
 /* The face of cursors: what is asked goes to their kind. */
 #include "stream/source_private.h"
 
+#include <stdlib.h>
+
 #include "base/error.h"
+
+lc_status
+lc__extents_add(struct lc__extents *extents, const unsigned char *at,
+    uint64_t size)
+{
+	if (size == 0)
+		return LC_OK;
+	if (extents->n == extents->room) {
+		const size_t room = extents->room ? extents->room * 2 : 64;
+		struct lc__extent *item = reallocarray(extents->item, room,
+		    sizeof(*item));
+
+		if (item == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		extents->item = item;
+		extents->room = room;
+	}
+	extents->item[extents->n++] = (struct lc__extent){ at, size };
+	return LC_OK;
+}
+
+uint64_t
+lc__extents_bytes(const struct lc__extents *extents)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < extents->n; i++)
+		bytes += extents->item[i].size;
+	return bytes;
+}
 
 lc_status
 lc__cursor_new(lc_source *source, struct lc__layout *layout,
@@ -96,9 +128,37 @@ lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
 
 lc_status
 lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    lc_tensor *tensors, lc_id *id)
 {
-	return cursor->kind->read(cursor, record, fields, n, tensors, id);
+	return cursor->kind->read(cursor, record, fields, n, rows, tensors, id);
+}
+
+uint64_t
+lc__cursor_touched(const struct lc__cursor *cursor)
+{
+	return cursor->kind->touched(cursor);
+}
+
+lc_status
+lc__cursor_extents(struct lc__cursor *cursor, uint64_t record,
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    struct lc__extents *out)
+{
+	return cursor->kind->extents(cursor, record, fields, n, rows, out);
+}
+
+bool
+lc__cursor_has_parts(const struct lc__cursor *cursor)
+{
+	return cursor->kind->ask != NULL;
+}
+
+void
+lc__cursor_ask(struct lc__cursor *cursor, struct lc__extent extent)
+{
+	if (cursor->kind->ask != NULL)
+		cursor->kind->ask(cursor, extent);
 }
 
 lc_status

@@ -12,6 +12,30 @@
 
 struct lc__cursor;
 
+/** Rows of tensors: places on their first axis. */
+struct lc__row_span {
+	uint64_t from, n;
+	uint64_t done; /* the record was read just before, rows up to this one; 0: it was
+	                  not */
+};
+
+/** Bytes in the map. */
+struct lc__extent {
+	const unsigned char *at;
+	uint64_t size;
+};
+
+struct lc__extents {
+	struct lc__extent *item; /* malloc'ed */
+	size_t n, room;
+};
+
+/** Add bytes, if there are any; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__extents_add(struct lc__extents *extents,
+    const unsigned char *at, uint64_t size);
+/** Bytes of all. */
+uint64_t lc__extents_bytes(const struct lc__extents *extents);
+
 /** What keeps the bytes of records alive after the cursor went on. */
 struct lc__pin;
 
@@ -63,14 +87,35 @@ uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
  * in place.
  * @param fields   paths as in lc_reader_options, @p n of them; as long as it is the same
  *                 array, it has the same paths
+ * @param rows     only these rows are needed: others need not be verified. NULL: all. If
+ *                 rows->done is not 0, tensors and id have what the call before gave
  * @param tensors  gets them
  * @param id       gets the cache_id; empty if there is none
  * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT
  * with the key; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor,
-    uint64_t record, const char *const *fields, size_t n, lc_tensor *tensors,
-    lc_id *id);
+    uint64_t record, const char *const *fields, size_t n,
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id);
+
+/** Bytes that lc__cursor_read() has read or verified so far, of records as they are
+ *  stored: heads, and what was needed of the tensors. */
+uint64_t lc__cursor_touched(const struct lc__cursor *cursor);
+
+/**
+ * Add the bytes that lc__cursor_read() of the same would touch, in any order. Where the
+ * source cannot tell without it, the record's head is looked at, and not verified.
+ * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__cursor_extents(struct lc__cursor *cursor,
+    uint64_t record, const char *const *fields, size_t n,
+    const struct lc__row_span *rows, struct lc__extents *out);
+
+/** Can records be read in parts? Else lc__cursor_read() touches all of them. */
+bool lc__cursor_has_parts(const struct lc__cursor *cursor);
+
+/** Ask the system to have bytes of records ready. A hint. */
+void lc__cursor_ask(struct lc__cursor *cursor, struct lc__extent extent);
 
 /** The cache_id and the run of a record, empty if there is none, as they are stored:
  *  nothing is verified and no tensor is touched. LC_CORRUPT if there is no record. */

@@ -35,3 +35,9 @@ lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
 	hints->cold = !is_resident(start, size, page_size);
 	return hints->cold;
 }
+
+bool
+lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size)
+{
+	return !is_resident(start, size, page_size);
+}

@@ -21,4 +21,9 @@ struct lc__hints {
 bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
     uint64_t size, uint32_t page_size);
 
+/** The same of bytes for which looking costs little, as they are part of a large record:
+ *  each is looked at. */
+bool lc__hints_missing(const unsigned char *start, uint64_t size,
+    uint32_t page_size);
+
 #endif

@@ -320,7 +320,7 @@ is_planned(const struct lc__record_reader *reader, const struct lc__record *reco
 /* Comparing checksums and decoding take long: other threads look up meanwhile. */
 static lc_status
 read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths,
-    size_t n, lc_tensor *tensors)
+    size_t n, const struct lc__row_span *rows, lc_tensor *tensors)
 {
 	struct lc__join_partner *partner = &c->join->partners[i];
 	struct lc__record_reader *reader = &c->readers[i];
@@ -331,36 +331,75 @@ read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths
 	status = find_partner(c, partner, id, &lookup);
 	if (status == LC_OK && !is_planned(reader, &lookup.record, paths, n)) {
 		status = lc__record_read(reader, partner->snapshot,
-		    &lookup.record, paths, n, tensors);
+		    &lookup.record, paths, n, rows, tensors);
 		pthread_mutex_unlock(&partner->lock);
 		return status;
 	}
 	pthread_mutex_unlock(&partner->lock);
 	return status != LC_OK ? status : lc__record_read(reader,
-	    partner->snapshot, &lookup.record, paths, n, tensors);
+	    partner->snapshot, &lookup.record, paths, n, rows, tensors);
+}
+
+static lc_status
+find_route(struct join_cursor *c, const char *const *fields, size_t n)
+{
+	const struct route *route = &c->route;
+
+	return route->fields == fields && route->n == n && route->ends != NULL ?
+	    LC_OK : make_route(c, fields, n);
 }
 
 static lc_status
 read_record(struct lc__cursor *cursor, uint64_t number,
-    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    lc_tensor *tensors, lc_id *id)
 {
+	const bool again = rows != NULL && rows->done > 0;
 	struct join_cursor *c = of(cursor);
 	struct route *route = &c->route;
 
-	if (route->fields != fields || route->n != n || route->ends == NULL)
-		return_if_error(make_route(c, fields, n));
+	return_if_error(find_route(c, fields, n));
 	return_if_error(lc__cursor_read(c->first, number_of(c, number),
-	    route->paths, route->ends[0], route->tensors, id));
+	    route->paths, route->ends[0], rows, route->tensors, id));
 	for (size_t i = 0; i < c->join->n; i++) {
 		const size_t from = route->ends[i], count = route->ends[i + 1] - from;
 
 		if (count > 0)
 			return_if_error(read_partner(c, i, *id, route->paths + from,
-			    count, route->tensors + from));
+			    count, rows, route->tensors + from));
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !again; i++)
 		tensors[route->slots[i]] = route->tensors[i];
 	return LC_OK;
+}
+
+static uint64_t
+touched(const struct lc__cursor *cursor)
+{
+	const struct join_cursor *c = of_const(cursor);
+	uint64_t bytes = lc__cursor_touched(c->first);
+
+	for (size_t i = 0; i < c->join->n; i++)
+		bytes += c->readers[i].touched;
+	return bytes;
+}
+
+/* Of the first module: where the partners' records are, is not known yet. */
+static lc_status
+extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+{
+	struct join_cursor *c = of(cursor);
+
+	return_if_error(find_route(c, fields, n));
+	return lc__cursor_extents(c->first, number_of(c, number), c->route.paths,
+	    c->route.ends[0], rows, out);
+}
+
+static void
+ask(struct lc__cursor *cursor, struct lc__extent extent)
+{
+	lc__cursor_ask(of(cursor)->first, extent);
 }
 
 /* ---- the fields of a record ---------------------------------------------------------------- */
@@ -484,7 +523,7 @@ free_cursor(struct lc__cursor *cursor)
 
 static const struct lc__cursor_kind join_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_record,
-	fields_of, forget, free_cursor, name_of
+	fields_of, forget, free_cursor, name_of, touched, extents, ask
 };
 
 lc_status

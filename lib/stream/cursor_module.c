@@ -437,15 +437,47 @@ parse(const struct module_cursor *c, uint64_t record, struct lc__record *out)
 
 static lc_status
 read_record(struct lc__cursor *cursor, uint64_t number,
-    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    lc_tensor *tensors, lc_id *id)
 {
 	struct module_cursor *c = of(cursor);
 	struct lc__record record;
 
 	return_if_error(parse(c, number, &record));
 	*id = record.id;
-	return lc__record_read(&c->reader, c->snapshot, &record, fields, n,
+	return lc__record_read(&c->reader, c->snapshot, &record, fields, n, rows,
 	    tensors);
+}
+
+static uint64_t
+touched(const struct lc__cursor *cursor)
+{
+	return of_const(cursor)->reader.touched;
+}
+
+static lc_status
+extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+{
+	struct module_cursor *c = of(cursor);
+	struct lc__record record;
+
+	if (lc__record_reads_all(&c->reader, c->snapshot, fields, n, rows))
+		return lc__extents_add(out, place(cursor, number),
+		    stored(cursor, number));
+	return_if_error(parse(c, number, &record));
+	return lc__record_extents(&c->reader, c->snapshot, &record, fields, n, rows,
+	    out);
+}
+
+static void
+ask(struct lc__cursor *cursor, struct lc__extent extent)
+{
+	const struct module_cursor *c = of(cursor);
+
+	if (lc__hints_missing(extent.at, extent.size,
+	    lc__env_page_size(c->m->env)))
+		lc__env_willneed(c->m->env, extent.at, (size_t)extent.size);
 }
 
 static lc_status
@@ -471,7 +503,7 @@ name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 
 static const struct lc__cursor_kind module_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_record,
-	fields_of, forget, free_cursor, name_of
+	fields_of, forget, free_cursor, name_of, touched, extents, ask
 };
 
 lc_status

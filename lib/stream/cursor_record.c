@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "codec/codec.h"
 #include "stream/cursor_fields.h"
@@ -92,6 +93,23 @@ reserve_nodes(struct lc__field_plan *plan, size_t n)
 	return LC_OK;
 }
 
+/* Is there a tensor that none of the fields is? */
+static bool
+has_all(const struct lc__field_plan *plan, const struct lc__schema *schema)
+{
+	for (uint32_t node = 0; node < schema->nodes; node++) {
+		size_t i = 0;
+
+		if (schema->node[node].kind != LC_TENSOR)
+			continue;
+		while (i < plan->n && plan->node[i] != node)
+			i++;
+		if (i == plan->n)
+			return false;
+	}
+	return true;
+}
+
 static lc_status
 make_plan(struct lc__field_plan *plan, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n)
@@ -111,6 +129,22 @@ make_plan(struct lc__field_plan *plan, struct lc__snapshot *s,
 	plan->fields = fields;
 	plan->n = n;
 	plan->alone = n == 1 && lc__schema_is_tensor(known->schema);
+	plan->all = has_all(plan, known->schema);
+	return LC_OK;
+}
+
+static lc_status
+find_plan(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const char *const *fields, size_t n,
+    const struct lc__field_plan **out)
+{
+	struct lc__field_plan *plan =
+	    &reader->plans[record->schema % LC__FIELD_PLANS];
+
+	if (plan->schema == NULL || plan->id != record->schema ||
+	    plan->fields != fields || plan->n != n)
+		return_if_error(make_plan(plan, s, record, fields, n));
+	*out = plan;
 	return LC_OK;
 }
 
@@ -144,6 +178,112 @@ part_intact(struct lc__record_reader *reader, const struct lc__part *part)
 	return true;
 }
 
+/* ---- what is touched ---------------------------------------------------------- */
+
+/* Of a record's bytes before its tensors, or of all where one checksum covers them. */
+static size_t
+head_bytes(const struct lc__record_reader *reader,
+    const struct lc__record *record)
+{
+	return reader->verify && !record->has_parts ? record->size :
+	    record->size - record->payload_size;
+}
+
+/* Stored bytes of a part. */
+struct span {
+	size_t from, to;
+};
+
+static size_t
+min_rows(uint64_t rows, const lc_tensor *tensor)
+{
+	return (size_t)(rows < tensor->shape[0] ? rows : tensor->shape[0]);
+}
+
+/* Bytes of rows; those that were read before are left out. */
+static struct span
+span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
+{
+	const size_t each = tensor->shape[0] > 0 ?
+	    tensor->nbytes / (size_t)tensor->shape[0] : 0;
+	const size_t first = rows->done > rows->from ? min_rows(rows->done, tensor) :
+	    min_rows(rows->from, tensor);
+	const size_t end = min_rows(rows->from + rows->n, tensor);
+
+	return (struct span){ first * each, (end > first ? end : first) * each };
+}
+
+/* What is read or verified of a part, for these rows of its tensor. */
+static struct span
+span_of(const struct lc__record_reader *reader, const struct lc__record *record,
+    const struct lc__part *part, const lc_tensor *tensor,
+    const struct lc__row_span *rows)
+{
+	const size_t padded = (size_t)lc__round_up(part->size, LC__RECORD_ALIGN);
+	const bool again = rows != NULL && rows->done > 0;
+
+	if (reader->verify && !record->has_parts)
+		return (struct span){ 0, 0 };
+	if (rows != NULL && tensor->ndim > 0 && !reader->verify &&
+	    part->codec == LC_CODEC_NONE)
+		return span_of_rows(tensor, rows);
+	return (struct span){ 0, again ? 0 : padded };
+}
+
+/* Another structure than all others: it cannot be read, and nothing is left out. */
+static lc_status
+add_payload(const struct lc__record *record, struct lc__extents *out)
+{
+	return lc__extents_add(out, record->payload, record->payload_size);
+}
+
+lc_status
+lc__record_extents(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const char *const *fields, size_t n,
+    const struct lc__row_span *rows, struct lc__extents *out)
+{
+	const struct lc__field_plan *plan;
+	lc_status status;
+
+	if (rows == NULL || rows->done == 0)
+		return_if_error(lc__extents_add(out, lc__record_start(record),
+		    head_bytes(reader, record)));
+	if (reader->verify && !record->has_parts)
+		return LC_OK;
+	status = find_plan(reader, s, record, fields, n, &plan);
+	if (status != LC_OK)
+		return status == LC_SCHEMA ? add_payload(record, out) : status;
+	if (!lc__record_fits(record, plan->schema))
+		return damaged(s, record, "shape and size disagree");
+	for (size_t i = 0; i < n; i++) {
+		lc_tensor tensor;
+		struct lc__part part;
+		struct span span;
+
+		lc__record_tensors(record, plan->schema, plan->node[i], &tensor,
+		    &part);
+		span = span_of(reader, record, &part, &tensor, rows);
+		return_if_error(lc__extents_add(out,
+		    (const unsigned char *)part.data + span.from,
+		    span.to - span.from));
+	}
+	return LC_OK;
+}
+
+bool
+lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const char *const *fields, size_t n, const struct lc__row_span *rows)
+{
+	const struct lc__record any = { .schema = 0 };
+	const struct lc__field_plan *plan;
+
+	if (s->state.next_schema != 1 ||
+	    find_plan(reader, s, &any, fields, n, &plan) != LC_OK)
+		return false;
+	return plan->all && (rows == NULL || (plan->alone && reader->verify &&
+	    rows->done == 0));
+}
+
 /* ---- reading ------------------------------------------------------------------ */
 
 static lc_status
@@ -163,47 +303,73 @@ decode(struct lc__record_reader *reader, struct lc__snapshot *s,
 	return LC_OK;
 }
 
+/* Verify what is needed of a tensor, and decode it. */
+static lc_status
+read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const struct lc__part *part,
+    const struct lc__row_span *rows, lc_tensor *tensor)
+{
+	const struct span span = span_of(reader, record, part, tensor, rows);
+
+	reader->touched += span.to - span.from;
+	if (span.from == span.to && rows != NULL && rows->done > 0)
+		return LC_OK;
+	if (reader->verify && record->has_parts && !part_intact(reader, part))
+		return damaged(s, record, "checksum mismatch");
+	return part->codec == LC_CODEC_NONE ? LC_OK :
+	    decode(reader, s, record, part, tensor);
+}
+
 /* Records with parts: only those that are asked for are looked at. */
 static lc_status
 read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__field_plan *plan,
-    lc_tensor *tensors)
+    const struct lc__row_span *rows, lc_tensor *tensors)
 {
 	if (!lc__record_fits(record, plan->schema))
 		return damaged(s, record, "shape and size disagree");
 	for (size_t i = 0; i < plan->n; i++) {
 		struct lc__part part;
+		lc_tensor tensor;
 
-		lc__record_tensors(record, plan->schema, plan->node[i],
-		    &tensors[i], &part);
-		if (reader->verify && record->has_parts &&
-		    !part_intact(reader, &part))
-			return damaged(s, record, "checksum mismatch");
-		if (part.codec != LC_CODEC_NONE)
-			return_if_error(decode(reader, s, record, &part,
-			    &tensors[i]));
+		lc__record_tensors(record, plan->schema, plan->node[i], &tensor,
+		    &part);
+		return_if_error(read_part(reader, s, record, &part, rows, &tensor));
+		if (rows == NULL || rows->done == 0)
+			tensors[i] = tensor;
 	}
+	return LC_OK;
+}
+
+/* The short way for what most records are. */
+static lc_status
+read_alone(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const struct lc__field_plan *plan,
+    lc_tensor *tensor)
+{
+	if (!lc__record_alone(record, plan->schema, tensor))
+		return damaged(s, record, "shape and size disagree");
+	reader->touched += record->size;
 	return LC_OK;
 }
 
 lc_status
 lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n,
-    lc_tensor *tensors)
+    const struct lc__row_span *rows, lc_tensor *tensors)
 {
-	struct lc__field_plan *plan =
-	    &reader->plans[record->schema % LC__FIELD_PLANS];
+	const bool again = rows != NULL && rows->done > 0;
+	const struct lc__field_plan *plan;
 
 	/* A damaged head may name any schema. */
-	if (reader->verify && !head_intact(reader, record))
+	if (reader->verify && !again && !head_intact(reader, record))
 		return damaged(s, record, "checksum mismatch");
-	if (plan->schema == NULL || plan->id != record->schema ||
-	    plan->fields != fields || plan->n != n)
-		return_if_error(make_plan(plan, s, record, fields, n));
-	if (!plan->alone || record->has_parts)
-		return read_parts(reader, s, record, plan, tensors);
-	return lc__record_alone(record, plan->schema, tensors) ? LC_OK :
-	    damaged(s, record, "shape and size disagree");
+	return_if_error(find_plan(reader, s, record, fields, n, &plan));
+	if (plan->alone && !record->has_parts && rows == NULL)
+		return read_alone(reader, s, record, plan, tensors);
+	if (!again)
+		reader->touched += head_bytes(reader, record);
+	return read_parts(reader, s, record, plan, rows, tensors);
 }
 
 lc_status

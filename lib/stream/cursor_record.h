@@ -5,6 +5,7 @@
 
 #include "store/block.h"
 #include "store/snapshot.h"
+#include "stream/cursor.h"
 #include "stream/verified.h"
 
 /** Blocks of decoded tensors. */
@@ -32,12 +33,14 @@ struct lc__field_plan {
 	size_t n, room;             /* of them; that node has room for */
 	uint32_t *node;             /* of each; malloc'ed */
 	bool alone;                 /* one field: the record itself */
+	bool all;                   /* all tensors of the record */
 };
 
 /** Reads records; used by one thread at a time. */
 struct lc__record_reader {
 	bool verify;
 	struct lc__verified verified; /* what needs not be compared again */
+	uint64_t touched;           /* bytes that were read or verified */
 	struct lc__blocks decoded;  /* since the last lc__blocks_drop() */
 	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
 };
@@ -45,7 +48,20 @@ struct lc__record_reader {
 /** As lc__cursor_read(), of a record that was taken apart and not verified. */
 LC_CHECKED lc_status lc__record_read(struct lc__record_reader *reader,
     struct lc__snapshot *snapshot, const struct lc__record *record,
-    const char *const *fields, size_t n, lc_tensor *tensors);
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    lc_tensor *tensors);
+
+/** As lc__cursor_extents(), of such a record. */
+LC_CHECKED lc_status lc__record_extents(struct lc__record_reader *reader,
+    struct lc__snapshot *snapshot, const struct lc__record *record,
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    struct lc__extents *out);
+
+/** Does lc__record_read() touch each byte of any record of a snapshot? It is known
+ *  without a look at one where all have one structure. */
+bool lc__record_reads_all(struct lc__record_reader *reader,
+    struct lc__snapshot *snapshot, const char *const *fields, size_t n,
+    const struct lc__row_span *rows);
 
 /** As lc__cursor_fields(). */
 LC_CHECKED lc_status lc__record_fields(const struct lc__record_reader *reader,

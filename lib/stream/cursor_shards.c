@@ -24,6 +24,7 @@ struct shards_cursor {
 	struct lc__layout_row row; /* of it */
 	struct lc__hints hints;
 	uint32_t page_size;        /* of the system */
+	uint64_t touched;          /* bytes of samples that were read */
 	struct lc__blocks told;    /* fields out of metadata rows */
 };
 
@@ -310,21 +311,50 @@ take_field(struct shards_cursor *c, struct told *told, const char *field,
 
 static lc_status
 read_sample(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id)
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    lc_tensor *tensors, lc_id *id)
 {
 	struct shards_cursor *c = of(cursor);
 	lc_sample sample;
 	struct told told = { .sample = &sample, .record = record };
 
+	if (rows != NULL && rows->done > 0)
+		return LC_OK;
 	if (record >= c->row.records)
 		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
 		    c->shard->path, (unsigned long long)record);
 	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost,
 	    &sample));
+	c->touched += stored(cursor, record);
 	*id = sample.id;
 	for (size_t i = 0; i < n; i++)
 		return_if_error(take_field(c, &told, fields[i], &tensors[i]));
 	return LC_OK;
+}
+
+static uint64_t
+touched(const struct lc__cursor *cursor)
+{
+	return of_const(cursor)->touched;
+}
+
+/* A sample is verified whole. */
+static lc_status
+extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+{
+	const struct shards_cursor *c = of(cursor);
+	const struct lc__twh1 *t = &c->shard->twh1;
+
+	(void)fields;
+	(void)n;
+	if (rows != NULL && rows->done > 0)
+		return LC_OK;
+	return_if_error(lc__extents_add(out, image_of(c, record), t->sizes.image));
+	return_if_error(lc__extents_add(out, t->file + t->info.boxes_offset +
+	    record * t->sizes.boxes, t->sizes.boxes));
+	return lc__extents_add(out, t->file + t->info.mask_offset +
+	    record * t->sizes.mask, t->sizes.mask);
 }
 
 static lc_status
@@ -370,7 +400,7 @@ free_cursor(struct lc__cursor *cursor)
 
 static const struct lc__cursor_kind shards_cursor_kind = {
 	begin, end, pin, go, find, units, willneed, place, stored, read_sample,
-	fields_of, forget, free_cursor, name_of
+	fields_of, forget, free_cursor, name_of, touched, extents, NULL
 };
 
 lc_status

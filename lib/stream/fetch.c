@@ -9,30 +9,46 @@
 
 /* ---- records -------------------------------------------------------------------- */
 
+const struct lc__row_span *
+lc__fetch_rows(const struct lc__job *job, size_t i, struct lc__row_span *room)
+{
+	if (job->rule->window == 0 || !job->rule->has_lengths)
+		return NULL;
+	lc__requests_rows(&job->requests, i, room);
+	return room;
+}
+
 lc_status
 lc__fetch_record(struct lc__job *job, const struct lc__request *r,
-    lc_tensor *tensors, lc_id *id)
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	const struct lc__reader_rule *rule = job->rule;
+	struct lc__portion *portion = &job->portions[r->source];
 	struct lc__cursor *cursor;
+	uint64_t touched;
 
 	return_if_error(lc__job_cursor(job, r->source, &cursor));
 	return_if_error(lc__cursor_go(cursor, r->position));
+	touched = lc__cursor_touched(cursor);
 	return_if_error(lc__cursor_read(cursor, r->record,
-	    (const char *const *)rule->names, rule->n_fields, tensors, id));
-	job->counts.stored_bytes += lc__cursor_stored(cursor, r->record);
+	    (const char *const *)rule->names, rule->n_fields, rows, tensors, id));
+	touched = lc__cursor_touched(cursor) - touched;
+	job->counts.stored_bytes += touched;
+	portion->touched += touched;
+	if (rows == NULL || rows->done == 0)
+		portion->stored += lc__cursor_stored(cursor, r->record);
 	return LC_OK;
 }
 
 lc_status
 lc__fetch_instead(struct lc__job *job, const struct lc__request *r,
-    lc_tensor *tensors, lc_id *id)
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	struct lc__cursor *cursor;
 
 	return_if_error(lc__job_cursor(job, r->source, &cursor));
 	lc__cursor_forget(cursor);
-	return lc__fetch_record(job, r, tensors, id);
+	return lc__fetch_record(job, r, rows, tensors, id);
 }
 
 lc_status
@@ -116,7 +132,7 @@ copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *eve
 		lc_tensor *tensors = job->tensors + (i > 0 ? n : 0);
 
 		lc__fetch_ahead(job, i);
-		return_if_error(lc__fetch_instead(job, r, tensors, &id));
+		return_if_error(lc__fetch_instead(job, r, NULL, tensors, &id));
 		if (i == 0)
 			return_if_error(shape_even(job, batch, tensors));
 		*even = all_alike(job->tensors, tensors, n);
@@ -144,7 +160,7 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 		const struct lc__request *r = &job->requests.item[i];
 
 		lc__fetch_ahead(job, i);
-		return_if_error(lc__fetch_record(job, r,
+		return_if_error(lc__fetch_record(job, r, NULL,
 		    job->tensors + r->row * n, &id));
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
@@ -302,7 +318,7 @@ lc__fetch_shapes(struct lc__job *job, const struct lc__request *record,
 	lc_id id;
 
 	return_if_error(lc__job_need_tensors(job, batch->n_fields));
-	return_if_error(lc__fetch_record(job, record, job->tensors, &id));
+	return_if_error(lc__fetch_record(job, record, NULL, job->tensors, &id));
 	job->counts.stored_bytes = 0;
 	if (job->rule->window == 0)
 		return_if_error(shape_even(job, batch, job->tensors));

@@ -22,13 +22,20 @@ LC_CHECKED lc_status lc__fetch_ask(struct lc__job *job);
 /** Ask the processor for what is behind request @p i, which is read next. */
 void lc__fetch_ahead(struct lc__job *job, size_t i);
 
-/** Read the record of a request: its tensors and its id. */
+/** The rows that request @p i needs of its record; NULL: all. */
+const struct lc__row_span *lc__fetch_rows(const struct lc__job *job, size_t i,
+    struct lc__row_span *room);
+
+/** Read the record of a request: its tensors and its id; @p rows as of
+ *  lc__cursor_read(). */
 LC_CHECKED lc_status lc__fetch_record(struct lc__job *job,
-    const struct lc__request *r, lc_tensor *tensors, lc_id *id);
+    const struct lc__request *r, const struct lc__row_span *rows, lc_tensor *tensors,
+    lc_id *id);
 
 /** As above, and those read before are not needed any more. */
 LC_CHECKED lc_status lc__fetch_instead(struct lc__job *job,
-    const struct lc__request *r, lc_tensor *tensors, lc_id *id);
+    const struct lc__request *r, const struct lc__row_span *rows, lc_tensor *tensors,
+    lc_id *id);
 
 /** A field of another dtype or shape than the others of the batch: LC_SCHEMA. */
 lc_status lc__fetch_differs(const struct lc__job *job, uint32_t source, lc_id id,

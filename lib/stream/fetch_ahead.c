@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is going to be read: the system is asked for all of it before the first record is
  * read, and the processor a little before each. */
+#include <string.h>
+
 #include "base/error.h"
 #include "stream/fetch.h"
 
 /* ---- from the disk ---------------------------------------------------------------- */
 
-/* What is nearer to each other is asked for as one: reading so much takes no longer than
- * going to another place, and what stands between is most likely of a later batch. */
+/* Records that are nearer to each other are asked for as one: reading so much takes no
+ * longer than going to another place, and what is between is most likely of a later
+ * batch. */
 #define GAP ((uint64_t)128 << 10)
+
+/* Parts of records: what is between is most likely not read at all. */
+#define PART_GAP ((uint64_t)16 << 10)
 
 /* In order, what follows is of the next batches: so much of it is asked for, too, or the
  * disk would wait for each batch to be asked for. */
 #define READ_ON ((uint64_t)2 << 20)
+
+/* Smaller records are asked for whole, as that takes about as long as a part of them. */
+#define LONG ((uint64_t)32 << 10)
+
+/* Where a record begins, so much is asked for: its head, as a rule. */
+#define HEAD_ASKED 512
 
 static void
 note_places(struct lc__cursor *cursor, struct lc__request *item, size_t n)
@@ -23,30 +35,24 @@ note_places(struct lc__cursor *cursor, struct lc__request *item, size_t n)
 	}
 }
 
+/* Did the last batch leave out a quarter of the source's records or more? Then only what
+ * is needed is asked for: their heads first, which say where that is. */
+static bool
+by_parts(const struct lc__job *job, const struct lc__request *r)
+{
+	const struct lc__portion *p = &job->portions[r->source];
+
+	return r->stored >= LONG && p->touched <= p->stored / 4 * 3 &&
+	    lc__cursor_has_parts(job->cursors[r->source]);
+}
+
 static bool
 is_near(const struct lc__request *a, const struct lc__request *b)
 {
 	return (uint64_t)(b->place - a->place) <= a->stored + GAP;
 }
 
-/* Requests of one chunk, and @p more records behind them. */
-static void
-ask(struct lc__cursor *cursor, const struct lc__request *item, size_t n,
-    uint64_t more)
-{
-	size_t first = 0;
-
-	for (size_t i = 1; i <= n; i++) {
-		if (i < n && is_near(&item[i - 1], &item[i]))
-			continue;
-		lc__cursor_willneed(cursor, item[first].record,
-		    item[i - 1].record - item[first].record + 1 +
-		    (i == n ? more : 0));
-		first = i;
-	}
-}
-
-/* How many records are read on for behind one. */
+/* How many records are read on for after one. */
 static uint64_t
 read_on(const struct lc__job *job, const struct lc__request *r)
 {
@@ -56,18 +62,142 @@ read_on(const struct lc__job *job, const struct lc__request *r)
 	    READ_ON / r->stored : 0;
 }
 
-static lc_status
-ask_chunk(struct lc__job *job, size_t begin, size_t end)
+/* Requests [begin, end) of one chunk, of whole records. */
+static void
+ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
-	struct lc__request *item = job->requests.item + begin;
+	const struct lc__request *item = job->requests.item;
+	size_t first = begin;
+
+	for (size_t i = begin + 1; i <= end; i++) {
+		const uint64_t last = item[i - 1].record;
+
+		if (i < end && is_near(&item[i - 1], &item[i]))
+			continue;
+		lc__cursor_willneed(cursor, item[first].record,
+		    last - item[first].record + 1 +
+		    (i == end ? read_on(job, &item[i - 1]) : 0));
+		first = i;
+	}
+}
+
+/* Requests of one chunk: of small records, and the heads of the others. */
+static void
+ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
+{
+	const struct lc__request *item = job->requests.item;
+
+	for (size_t i = begin, next; i < end; i = next) {
+		next = i + 1;
+		if (by_parts(job, &item[i])) {
+			if (i == begin || !lc__requests_same(&item[i - 1], &item[i]))
+				lc__cursor_ask(cursor, (struct lc__extent){
+				    item[i].place, HEAD_ASKED });
+			continue;
+		}
+		while (next < end && !by_parts(job, &item[next]))
+			next++;
+		ask_whole(job, cursor, i, next);
+	}
+}
+
+/* Extents of one chunk; near ones are asked for as one. */
+static void
+ask_extents(struct lc__cursor *cursor, const struct lc__extents *extents)
+{
+	struct lc__extent all;
+
+	for (size_t i = 0, next; i < extents->n; i = next) {
+		all = extents->item[i];
+		for (next = i + 1; next < extents->n; next++) {
+			const struct lc__extent *e = &extents->item[next];
+
+			if (e->at < all.at ||
+			    (uint64_t)(e->at - all.at) > all.size + PART_GAP)
+				break;
+			if ((uint64_t)(e->at - all.at) + e->size > all.size)
+				all.size = (uint64_t)(e->at - all.at) + e->size;
+		}
+		lc__cursor_ask(cursor, all);
+	}
+}
+
+/* What a request needs of its record. One that is damaged is reported when it is read. */
+static void
+add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
+{
+	const struct lc__reader_rule *rule = job->rule;
+	const lc_error before = *lc_last_error();
+	struct lc__row_span room;
+
+	if (lc__cursor_extents(cursor, job->requests.item[i].record,
+	    (const char *const *)rule->names, rule->n_fields,
+	    lc__fetch_rows(job, i, &room), &job->extents) != LC_OK)
+		lc__error_raise(&before);
+}
+
+static void
+ask_parts(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
+{
+	job->extents.n = 0;
+	for (size_t i = begin; i < end; i++)
+		if (by_parts(job, &job->requests.item[i]))
+			add_wanted(job, cursor, i);
+	ask_extents(cursor, &job->extents);
+}
+
+/* Before the first batch, one record tells for all. */
+static void
+look_at_one(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
+{
+	const struct lc__request *item = job->requests.item;
+	struct lc__portion *portion = &job->portions[item[begin].source];
+
+	while (begin < end && item[begin].stored < LONG)
+		begin++;
+	if (portion->stored > 0 || begin == end || !lc__cursor_has_parts(cursor))
+		return;
+	add_wanted(job, cursor, begin);
+	portion->touched = lc__extents_bytes(&job->extents);
+	portion->stored = item[begin].stored;
+	job->extents.n = 0;
+}
+
+static lc_status
+ask_chunks(struct lc__job *job, void (*ask)(struct lc__job *job,
+    struct lc__cursor *cursor, size_t begin, size_t end))
+{
+	const struct lc__requests *list = &job->requests;
 	struct lc__cursor *cursor;
 
-	return_if_error(lc__job_cursor(job, item->source, &cursor));
-	return_if_error(lc__cursor_go(cursor, item->position));
-	note_places(cursor, item, end - begin);
-	ask(cursor, item, end - begin,
-	    read_on(job, &job->requests.item[end - 1]));
+	for (size_t i = 0, end; i < list->n; i = end) {
+		const struct lc__request *r = &list->item[i];
+
+		end = lc__requests_chunk(list, i);
+		return_if_error(lc__job_cursor(job, r->source, &cursor));
+		return_if_error(lc__cursor_go(cursor, r->position));
+		ask(job, cursor, i, end);
+	}
 	return LC_OK;
+}
+
+static void
+note_chunk(struct lc__job *job, struct lc__cursor *cursor, size_t begin,
+    size_t end)
+{
+	note_places(cursor, job->requests.item + begin, end - begin);
+	look_at_one(job, cursor, begin, end);
+	ask_first(job, cursor, begin, end);
+	job->counts.chunks++;
+}
+
+static bool
+any_by_parts(const struct lc__job *job)
+{
+	for (size_t i = 0; i < job->requests.n; i++)
+		if (by_parts(job, &job->requests.item[i]))
+			return true;
+	return false;
 }
 
 lc_status
@@ -75,11 +205,11 @@ lc__fetch_ask(struct lc__job *job)
 {
 	const struct lc__requests *list = &job->requests;
 
-	for (size_t i = 0, end; i < list->n; i = end) {
-		end = lc__requests_chunk(list, i);
-		return_if_error(ask_chunk(job, i, end));
-		job->counts.chunks++;
-	}
+	return_if_error(ask_chunks(job, note_chunk));
+	if (any_by_parts(job))
+		return_if_error(ask_chunks(job, ask_parts));
+	memset(job->portions, 0,
+	    job->rule->stream->n * sizeof(*job->portions));
 	for (size_t i = 0; i < list->n; i = lc__requests_run(list, i))
 		job->counts.runs++;
 	job->counts.reads += list->n;

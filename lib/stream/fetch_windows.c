@@ -164,13 +164,6 @@ zero_rest(const struct lc__job *job, struct lc__batch *batch, size_t row,
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static bool
-same_record(const struct lc__request *a, const struct lc__request *b)
-{
-	return a->source == b->source && a->position == b->position &&
-	    a->record == b->record;
-}
-
 static lc_status
 shape(struct lc__job *job, struct lc__batch *batch)
 {
@@ -180,18 +173,22 @@ shape(struct lc__job *job, struct lc__batch *batch)
 	return LC_OK;
 }
 
-/* Read the record of a request unless the one before it is of the same. job->tensors
- * has the first record's tensors, and behind them those of the one at hand. */
+/* Read the record of a request, or more of it if the one before was of the same.
+ * job->tensors has the first record's tensors, and after them those of the one at hand. */
 static lc_status
 read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
 {
 	const struct lc__request *r = &job->requests.item[i];
 	lc_tensor *tensors = job->tensors + n;
+	struct lc__row_span room;
+	const struct lc__row_span *rows = lc__fetch_rows(job, i, &room);
 
 	lc__fetch_ahead(job, i);
-	if (i > 0 && same_record(r, r - 1))
+	if (rows == NULL && i > 0 && lc__requests_same(r, r - 1))
 		return LC_OK;
-	return_if_error(lc__fetch_instead(job, r, tensors, id));
+	if (rows != NULL && rows->done > 0)
+		return lc__fetch_record(job, r, rows, tensors, id);
+	return_if_error(lc__fetch_instead(job, r, rows, tensors, id));
 	if (i == 0 && n > 0)
 		memcpy(job->tensors, tensors, n * sizeof(*tensors));
 	return check_record(job, r, *id, job->tensors, tensors, n);

@@ -24,8 +24,9 @@ make(struct lc__job *job)
 	job->cursors = calloc(n, sizeof(struct lc__cursor *));
 	job->begun = calloc(n, sizeof(*job->begun));
 	job->spots = calloc(job->rule->rows + 1, sizeof(*job->spots));
+	job->portions = calloc(n, sizeof(*job->portions));
 	return job->walks != NULL && job->cursors != NULL && job->begun != NULL &&
-	    job->spots != NULL ? LC_OK : out_of_memory();
+	    job->spots != NULL && job->portions != NULL ? LC_OK : out_of_memory();
 }
 
 lc_status
@@ -65,6 +66,8 @@ lc__job_free(struct lc__job *job)
 	lc__requests_free(&job->wants);
 	lc__requests_free(&job->parts);
 	lc__requests_free(&job->requests);
+	free(job->extents.item);
+	free(job->portions);
 	free(job->tensors);
 	free(job->spots);
 	free(job->begun);

@@ -13,6 +13,11 @@ struct lc__job_counts {
 	uint64_t directory_hits, directory_misses;
 };
 
+/** How much of a source's records the last batch read. */
+struct lc__portion {
+	uint64_t touched, stored; /* bytes, and of the whole records */
+};
+
 struct lc__job {
 	struct lc__job *next;          /* in a list */
 	struct lc__reader_rule *rule;   /* borrowed */
@@ -24,6 +29,8 @@ struct lc__job {
 	struct lc__requests wants;     /* rows in the order of what they begin with */
 	struct lc__requests parts;     /* of windows: parts of chunks */
 	struct lc__requests requests;  /* records */
+	struct lc__portion *portions;  /* of sources */
+	struct lc__extents extents;    /* that the system is asked for */
 	size_t fetched;                /* requests that the processor was asked for */
 	uint64_t fetched_bytes;        /* of those of them that were not read */
 	lc_tensor *tensors;            /* of the fields of a record, or of all rows */

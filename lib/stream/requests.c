@@ -98,6 +98,23 @@ same_chunk(const struct lc__request *a, const struct lc__request *b)
 	return a->source == b->source && a->position == b->position;
 }
 
+bool
+lc__requests_same(const struct lc__request *a, const struct lc__request *b)
+{
+	return same_chunk(a, b) && a->record == b->record;
+}
+
+void
+lc__requests_rows(const struct lc__requests *requests, size_t i,
+    struct lc__row_span *out)
+{
+	const struct lc__request *r = &requests->item[i];
+
+	*out = (struct lc__row_span){ .from = r->from, .n = r->units };
+	if (i > 0 && lc__requests_same(r, r - 1) && r->from >= r[-1].from)
+		out->done = r[-1].from + r[-1].units;
+}
+
 size_t
 lc__requests_chunk(const struct lc__requests *requests, size_t i)
 {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lmdbcache.h"
+#include "stream/cursor.h"
 
 /** Units of one chunk that belong to one row. */
 struct lc__request {
@@ -31,6 +31,15 @@ struct lc__request *lc__requests_add(struct lc__requests *requests);
 
 /** In the order of (source, chunk, record or unit); those alike stay as they are. */
 LC_CHECKED lc_status lc__requests_sort(struct lc__requests *requests);
+
+/** Are they of one record? */
+bool lc__requests_same(const struct lc__request *a, const struct lc__request *b);
+
+/** The rows that request @p i of sorted ones needs of its record. Those of one record
+ *  follow each other, and in it the first row rises, so that all from there up to the end
+ *  of the request before were read. */
+void lc__requests_rows(const struct lc__requests *requests, size_t i,
+    struct lc__row_span *out);
 
 /** Where the requests of one chunk end that begin at @p i. */
 size_t lc__requests_chunk(const struct lc__requests *requests, size_t i);

@@ -73,13 +73,20 @@ struct lc__cursor_kind {
 	    uint64_t record);
 	uint64_t (*stored)(const struct lc__cursor *cursor, uint64_t record);
 	lc_status (*read)(struct lc__cursor *cursor, uint64_t record,
-	    const char *const *fields, size_t n, lc_tensor *tensors, lc_id *id);
+	    const char *const *fields, size_t n, const struct lc__row_span *rows,
+	    lc_tensor *tensors, lc_id *id);
 	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record,
 	    char ***names, size_t *n);
 	void (*forget)(struct lc__cursor *cursor);
 	void (*free)(struct lc__cursor *cursor);
 	lc_status (*name)(struct lc__cursor *cursor, uint64_t record, lc_id *id,
 	    lc_id *run);
+	uint64_t (*touched)(const struct lc__cursor *cursor);
+	lc_status (*extents)(struct lc__cursor *cursor, uint64_t record,
+	    const char *const *fields, size_t n, const struct lc__row_span *rows,
+	    struct lc__extents *out);
+	/** NULL: records are read whole. */
+	void (*ask)(struct lc__cursor *cursor, struct lc__extent extent);
 };
 
 struct lc__cursor {
