@@ -5,14 +5,19 @@
 
 /*
  * LMDB begins the reader of a copy by itself, without the check of lc__mdb_begin_read():
- * it may get the roots of commit N + 2 under the number N.
- * - A plain copy takes the roots again while it holds LMDB's mutex for writers.
- * - A compacting copy is then one of commit N + 2: its own number is always 1, and the
- *   reader's slot, which says N, keeps all pages of N and later from being reused. Where
- *   the last page and the list of free pages are of two commits, LMDB counts the pages,
- *   sees that they do not add up, and fails (MDB_INCOMPATIBLE); the copy is discarded.
- * What is left is a root that is torn within its 48 bytes, of which LMDB follows only the
- * page number, a single word: the rest are statistics of the tree.
+ * mdb_txn_renew0() writes N into the reader's slot and then copies the two roots from the
+ * meta page of N, which commit N + 2, or a later even one, may have overwritten by then.
+ * Of liblmdb 0.9.24, compared with its machine code:
+ * - A plain copy (mdb_env_copyfd0) ends that reader, takes the mutex of writers, and begins
+ *   it again: its roots, and the meta pages that it copies, are of one commit.
+ * - A compacting copy (mdb_env_copyfd1) takes no mutex. It is then a copy of the later
+ *   commit, under the number 1 as always: the slot still says N, which keeps all pages of N
+ *   and later from being reused. It walks the main tree alone. The tree of free pages and
+ *   the last page give it the number of pages to come; if they are of another commit than
+ *   the main tree, and the number is wrong, it fails at the end (MDB_INCOMPATIBLE), and the
+ *   caller removes the copy. If the number is right all the same, so is the copy.
+ * The 48 bytes of a root may be of two commits themselves. LMDB follows only the number of
+ * its page, which is loaded at once, and the rest counts pages and entries.
  */
 lc_status
 lc__env_copy(struct lc__env *env, int fd, bool compact)
