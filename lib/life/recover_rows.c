@@ -318,6 +318,11 @@ check_row(struct lc__recovery *r, const struct lc__found *chunk,
 	if (intact)
 		return_if_error(lc__ledger_seek(&r->change->snapshot, chunk->id,
 		    &id, &old, &intact));
+	/* Where a run that said so is damaged, an older one may still name the record. */
+	if (intact && row.live > old.live)
+		lc__recovery_tell(r, "chunk %llu: live records before the damage: %llu, now: "
+		    "%llu; deleted or replaced ones came back", (unsigned long long)chunk->id,
+		    (unsigned long long)old.live, (unsigned long long)row.live);
 	sum->records += row.records;
 	sum->bytes += row.bytes;
 	sum->live += row.live;
