@@ -71,8 +71,8 @@ static struct opt options[] = {
 	    .help = "colour of the padding" },
 	{ "", "alpha", OPT_CHOICE, &alpha, .value = "drop|over",
 	    .help = "transparency: ignored, or blended over the padding's colour" },
-	{ "", "dtype", OPT_CHOICE, &dtype, .value = "f16|f32|u8",
-	    .help = "of the samples' pixels" },
+	{ "", "dtype", OPT_CHOICE, &dtype, .value = "f16|f32|u8|u16",
+	    .help = "of the samples' pixels; u16 keeps all of 16 bits" },
 	{ "", "max-boxes", OPT_COUNT, &max_boxes, .value = "N", .most = 65535,
 	    .help = "boxes of a sample; more are left out and counted" },
 	{ "", "skip-empty", OPT_FLAG, &skip_empty,
@@ -282,7 +282,7 @@ root_text(const char *dataset)
 static int
 fill_recipe(struct lc__recipe *recipe)
 {
-	static const lc_dtype dtypes[] = { LC_F16, LC_F32, LC_U8 };
+	static const lc_dtype dtypes[] = { LC_F16, LC_F32, LC_U8, LC_U16 };
 
 	if (unlabelled && layout != LC__LAYOUT_AUTO &&
 	    layout != LC__LAYOUT_UNLABELLED)
@@ -292,8 +292,10 @@ fill_recipe(struct lc__recipe *recipe)
 	recipe->dtype = dtypes[dtype];
 	recipe->shard_version = (uint32_t)shard_version + 1;
 	recipe->metadata = metadata && recipe->shard_version > 1;
-	if (recipe->shard_version == 1 && recipe->dtype == LC_U8)
-		return report_usage("--shard-version 1 has no u8");
+	if (recipe->shard_version == 1 &&
+	    (recipe->dtype == LC_U8 || recipe->dtype == LC_U16))
+		return report_usage("--shard-version 1 has no %s",
+		    lc_dtype_name(recipe->dtype));
 	recipe->max_boxes = (uint32_t)max_boxes;
 	recipe->skip_empty = skip_empty;
 	recipe->min_visible = min_visible;

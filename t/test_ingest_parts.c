@@ -138,7 +138,7 @@ make_sample(void)
 		.scale = { 0.1, 1.0 / 3 }, .offset = { -0.5, 0 },
 		.boxes_total = 5, .dropped = 3, .n = 2,
 		.clipped = { "\0\1", 2 }, .extra = { "\x81\xa1k\x01", 4 },
-		.planes = planes, .boxes = boxes, .class_ids = class_ids
+		.pixels = LC_U8, .planes = planes, .boxes = boxes, .class_ids = class_ids
 	};
 
 	lc__sample_seal(&s, "key");
@@ -254,6 +254,7 @@ START_TEST(content_covers_everything)
 
 	for (int i = 0; i < COUNT(rows); i++)
 		rows[i] = first;
+	rows[0].pixels = LC_U8;
 	rows[0].planes = planes;
 	rows[1].boxes = boxes;
 	rows[2].class_ids = class_ids;

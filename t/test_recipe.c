@@ -78,6 +78,7 @@ END_TEST
 
 static void set_dtype(struct lc__recipe *r) { r->dtype = LC_F32; }
 static void set_dtype_u8(struct lc__recipe *r) { r->dtype = LC_U8; }
+static void set_dtype_u16(struct lc__recipe *r) { r->dtype = LC_U16; }
 static void set_layout(struct lc__recipe *r) { r->layout = LC__LAYOUT_YOLO; }
 static void set_pad(struct lc__recipe *r) { r->transform.pad[2] = 114; }
 static void set_alpha(struct lc__recipe *r) { r->transform.alpha = LC__ALPHA_OVER; }
@@ -138,6 +139,7 @@ static const struct {
 } field_rows[] = {
 	{ set_dtype, ",\"dtype\":\"f32\"", true },
 	{ set_dtype_u8, ",\"dtype\":\"u8\"", true },
+	{ set_dtype_u16, ",\"dtype\":\"u16\"", false },
 	{ set_layout, ",\"layout\":\"yolo\"", false },
 	{ set_pad, ",\"pad\":[0,0,114]", false },
 	{ set_alpha, ",\"alpha\":\"over\"", false },

@@ -77,6 +77,38 @@ also "says what had 16 bits" grep -q '^    16 bits made 8  *1$' "$out"
 check "again" 0 cachex build in wh --unlabelled --size 4x2 --no-skip-empty --dtype f32 --json
 also "still, of what is stored" grep -q '"reused":3,"reduced":1,' "$out"
 check "the warehouse is good" 0 cachex warehouse verify wh
+check "--dtype u16" 0 cachex build in wide-wh --unlabelled --size 2x1 --dtype u16 --json
+also "keeps all bits" grep -q '"reused":0,"reduced":0,' "$out"
+cachex read wide-wh/current --npy wide16 --field image --batch 3 -q
+is "of 16, and spreads 8" "$(tail -c +129 wide16/batch-00000000.npy | od -An -v -t u2 -w12 | tr -s ' ')" \
+" 4660 65535 4660 65535 4660 65535
+ 257 1028 514 1285 771 1542
+ 257 1028 514 1285 771 1542"
+check "again" 0 cachex build in wide-wh --unlabelled --size 2x1 --dtype u16
+also "is up to date" grep -q 'up to date, 3 samples' "$out"
+check "as u8, of the same warehouse" 0 cachex build in wide-wh --unlabelled --size 2x1 --dtype u8 --json
+also "images are decoded again" grep -q '"reused":0,"reduced":1,' "$out"
+check "and back" 0 cachex build in wide-wh --unlabelled --size 2x1 --dtype u16 --json
+also "what is stored is found" grep -q '"reused":3,"reduced":0,' "$out"
+check "padded" 0 cachex build in pad-wh --unlabelled --size 3 --dtype u16 --pad 0102ff -q
+cachex read pad-wh/current --npy pad16 --field image --batch 3 -q
+is "padding is spread, too" "$(tail -c +129 pad16/batch-00000000.npy | od -An -v -t u2 -w18 -N 54 | tr -s ' ' |
+	cut -d ' ' -f 8-10)" \
+"257 257 257
+514 514 514
+65535 65535 65535"
+check "verified" 0 cachex warehouse verify wide-wh
+check "moments" 0 cachex stat wide-wh --values --json
+also "are of u16" grep -q '"max":65535' "$out"
+check "a picture" 0 cachex view wide-wh -o wide.png
+check "a report" 0 cachex warehouse report wide-wh -o wide.html --sqlite wide.db
+if command -v sqlite3 >/dev/null; then
+	is "light is a share of white" "$(sqlite3 wide.db 'SELECT round(brightness, 6) FROM samples WHERE sample = 0')" \
+		0.535554
+else
+	skip "light is a share of white" "no sqlite3"
+fi
+check "version 1 of shards" 2 cachex build in v1-wh --unlabelled --dtype u16 --shard-version 1
 cp in/w.WebP in/another.webp
 check "a new WebP" 1 cachex warehouse verify wh
 also "is a change" grep -qx 'another.webp: added' "$out"

@@ -22,12 +22,12 @@ lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out)
 {
 	const uint64_t *shape = tensor->shape;
 	const bool first = tensor->ndim == 3 && is_channels(shape[0]);
-	const bool last = tensor->ndim == 3 && !first && tensor->dtype == LC_U8 &&
-	    is_channels(shape[2]);
+	const bool last = tensor->ndim == 3 && !first &&
+	    (tensor->dtype == LC_U8 || tensor->dtype == LC_U16) && is_channels(shape[2]);
 	const uint64_t height = shape[first ? 1 : 0], width = shape[first ? 2 : 1];
 	const uint64_t least = first ? LEAST_CHW : LEAST_HWC;
 
-	if (tensor->dtype != LC_U8 && tensor->dtype != LC_F16 &&
+	if (tensor->dtype != LC_U8 && tensor->dtype != LC_U16 && tensor->dtype != LC_F16 &&
 	    tensor->dtype != LC_BF16 && tensor->dtype != LC_F32)
 		return false;
 	if (!(first || last) || height < least || width < least ||
@@ -48,7 +48,9 @@ shown_range(const lc_tensor *tensor)
 {
 	struct lc__range range = { 0, 255, 0, 0 };
 
-	if (tensor->dtype == LC_U8)
+	if (tensor->dtype == LC_U16)
+		range.high = 65535;
+	if (tensor->dtype == LC_U8 || tensor->dtype == LC_U16)
 		return range;
 	range = lc__range_of(tensor);
 	if (range.low >= 0 && range.high <= 1) {

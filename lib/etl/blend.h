@@ -13,4 +13,8 @@
 void lc__blend(const uint8_t *pixels, size_t count, unsigned channels,
     const uint8_t colour[3], uint8_t *out);
 
+/** The same of samples of 16 bits, over @p colour * 257, with 65535 for 255. */
+void lc__blend16(const uint16_t *pixels, size_t count, unsigned channels,
+    const uint8_t colour[3], uint16_t *out);
+
 #endif

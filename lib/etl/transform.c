@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "etl/blend.h"
 #include "etl/resize.h"
+#include "etl/resize16.h"
 #include "etl/sink.h"
 #include "etl/turn.h"
 
@@ -32,9 +33,11 @@ struct stream {
 	unsigned channels;    /* of the decoder's rows */
 	uint32_t width;       /* of the decoder's rows */
 	uint32_t to_width, to_height; /* of the result as it is stored */
+	bool deep;            /* the decoder's rows have 16 bits a sample */
 	uint8_t *blended;     /* rows without alpha; NULL if there is none */
 	uint8_t *turned;      /* three planes to be turned; NULL if upright */
 	struct lc__resize resize;
+	struct lc__resize16 resize16; /* instead of it, if transform->wide */
 };
 
 struct lc__workspace *
@@ -70,14 +73,31 @@ plane_size(const struct stream *s)
 	return (size_t)s->transform->width * s->transform->height;
 }
 
+/* Bytes of a sample of the result. */
+static size_t
+element(const struct stream *s)
+{
+	return s->transform->wide ? sizeof(uint16_t) : 1;
+}
+
 /* Where the picture begins in plane c. */
 static uint8_t *
 place_of(const struct stream *s, int c)
 {
 	const struct lc__geometry *g = &s->done.geometry;
 
-	return s->planes + (size_t)c * plane_size(s) +
-	    (size_t)g->to_y * g->target_width + g->to_x;
+	return s->planes + element(s) * ((size_t)c * plane_size(s) +
+	    (size_t)g->to_y * g->target_width + g->to_x);
+}
+
+/* Samples [at, at + n) of plane c. */
+static void
+fill(const struct stream *s, int c, size_t at, size_t n)
+{
+	uint8_t *const from = s->planes + element(s) * ((size_t)c * plane_size(s) + at);
+
+	/* Both bytes of v * 257 are v. */
+	memset(from, s->transform->pad[c], element(s) * n);
 }
 
 /* What the picture does not fill: rows above and below, columns beside. */
@@ -89,13 +109,11 @@ fill_padding(const struct stream *s)
 	const size_t right = g->to_x + g->to_width, bottom = g->to_y + g->to_height;
 
 	for (int c = 0; c < 3; c++) {
-		uint8_t *plane = s->planes + (size_t)c * plane_size(s);
-		const int pad = s->transform->pad[c];
-		memset(plane, pad, g->to_y * width);
-		memset(plane + bottom * width, pad, (g->target_height - bottom) * width);
+		fill(s, c, 0, g->to_y * width);
+		fill(s, c, bottom * width, (g->target_height - bottom) * width);
 		for (size_t y = g->to_y; y < bottom && g->to_width < width; y++) {
-			memset(plane + y * width, pad, g->to_x);
-			memset(plane + y * width + right, pad, width - right);
+			fill(s, c, y * width, g->to_x);
+			fill(s, c, y * width + right, width - right);
 		}
 	}
 }
@@ -105,7 +123,12 @@ turn_result(const struct stream *s)
 {
 	const size_t size = (size_t)s->to_width * s->to_height;
 
-	for (int c = 0; c < 3; c++)
+	for (int c = 0; c < 3 && s->transform->wide; c++)
+		lc__turn_plane16(s->done.orientation,
+		    (const uint16_t *)(const void *)s->turned + (size_t)c * size,
+		    s->to_width, s->to_height, (uint16_t *)(void *)place_of(s, c),
+		    s->transform->width);
+	for (int c = 0; c < 3 && !s->transform->wide; c++)
 		lc__turn_plane(s->done.orientation, s->turned + (size_t)c * size,
 		    s->to_width, s->to_height, place_of(s, c), s->transform->width);
 }
@@ -120,7 +143,7 @@ plan_geometry(struct stream *s, const struct lc__picture *picture)
 
 	s->done.stored_width = picture->stored_width;
 	s->done.stored_height = picture->stored_height;
-	s->done.deep = picture->deep;
+	s->done.deep = picture->deep && !t->wide;
 	s->done.orientation = t->ignore_orientation ? 1 : picture->orientation;
 	turned = lc__turns[s->done.orientation].turned;
 	lc__geometry_plan(t->fit,
@@ -175,14 +198,16 @@ plan_result(struct stream *s, struct lc__resize_plan *plan)
 	s->turned = NULL;
 	plan->stride = s->done.geometry.target_width;
 	if (s->done.orientation != 1) {
-		s->turned = lc__scratch_get(&s->workspace->turned, 3, size);
+		s->turned = lc__scratch_get(&s->workspace->turned, 3,
+		    size * element(s));
 		if (s->turned == NULL)
 			return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu bytes",
-			    3 * size);
+			    3 * size * element(s));
 		plan->stride = s->to_width;
 	}
 	for (int c = 0; c < 3; c++)
-		plan->planes[c] = s->turned != NULL ? s->turned + (size_t)c * size :
+		plan->planes[c] = s->turned != NULL ?
+		    s->turned + (size_t)c * size * element(s) :
 		    place_of(s, c);
 	return LC_OK;
 }
@@ -194,7 +219,7 @@ plan_blending(struct stream *s)
 	if (s->channels % 2 != 0)
 		return LC_OK;
 	s->blended = lc__scratch_get(&s->workspace->blended, LC__BAND,
-	    (uint64_t)3 * s->width);
+	    (uint64_t)3 * s->width * (s->deep ? 2 : 1));
 	return s->blended != NULL ? LC_OK :
 	    lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 }
@@ -208,11 +233,20 @@ begin(struct lc__sink *sink, const struct lc__picture *picture)
 	plan_geometry(s, picture);
 	s->channels = picture->channels;
 	s->width = picture->width;
+	s->deep = picture->deep && s->sink.keep_deep;
 	plan.channels = picture->channels == 1 ? 1 : 3;
 	return_if_error(plan_axes(s, picture, &plan));
 	return_if_error(plan_result(s, &plan));
 	return_if_error(plan_blending(s));
 	fill_padding(s);
+	if (s->transform->wide) {
+		s->resize16 = (struct lc__resize16){ .x = plan.x, .y = plan.y,
+			.channels = plan.channels, .deep = s->deep,
+			.stride = plan.stride };
+		for (int c = 0; c < 3; c++)
+			s->resize16.planes[c] = (uint16_t *)(void *)plan.planes[c];
+		return lc__resize16_begin(&s->resize16, &s->workspace->resize);
+	}
 	return lc__resize_begin(&s->resize, &plan, &s->workspace->resize);
 }
 
@@ -222,13 +256,22 @@ rows(struct lc__sink *sink, uint32_t y, uint32_t count, const uint8_t *pixels,
 {
 	struct stream *s = (struct stream *)sink;
 	const uint64_t start = lc__clock_ns();
-	const size_t blended = (size_t)3 * s->width;
+	const size_t blended = (size_t)3 * s->width * (s->deep ? 2 : 1);
 
 	for (uint32_t i = 0; i < count && s->blended != NULL; i++)
-		lc__blend(pixels + i * stride, s->width, s->channels,
-		    s->transform->pad, s->blended + i * blended);
-	if (s->blended != NULL)
-		lc__resize_rows(&s->resize, y, count, s->blended, blended);
+		if (s->deep)
+			lc__blend16((const uint16_t *)(const void *)(pixels + i * stride),
+			    s->width, s->channels, s->transform->pad,
+			    (uint16_t *)(void *)(s->blended + i * blended));
+		else
+			lc__blend(pixels + i * stride, s->width, s->channels,
+			    s->transform->pad, s->blended + i * blended);
+	if (s->blended != NULL) {
+		pixels = s->blended;
+		stride = blended;
+	}
+	if (s->transform->wide)
+		lc__resize16_rows(&s->resize16, y, count, pixels, stride);
 	else
 		lc__resize_rows(&s->resize, y, count, pixels, stride);
 	s->done.resize_ns += lc__clock_ns() - start;
@@ -257,11 +300,12 @@ run(struct stream *s, const void *bytes, size_t size)
 lc_status
 lc__transform_image(const struct lc__transform *transform, const void *bytes,
     size_t size, const char *name, struct lc__workspace *workspace,
-    uint8_t *planes, struct lc__transformed *out)
+    void *planes, struct lc__transformed *out)
 {
 	struct stream stream = {
 		.sink = {
 			.max_pixels = transform->max_pixels,
+			.keep_deep = transform->wide,
 			.keep_alpha = transform->alpha == LC__ALPHA_OVER,
 			.band = &workspace->band,
 			.shrink = transform->dct_scale ? choose_shrink : NULL,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An image file to the u8 planes of a sample: decoded, turned upright, resampled
+ * An image file to the u8 or u16 planes of a sample: decoded, turned upright, resampled
  * and placed, row by row, so that memory does not grow with the image's height.
  *
  * Resampling is the triangle filter over half-pixel centres, widened by the scale
@@ -26,6 +26,7 @@ struct lc__transform {
 	uint8_t pad[3];         /* red, green, blue */
 	enum lc__alpha alpha;
 	bool ignore_orientation;
+	bool wide;              /* planes are u16: 16 bits are kept, 8 spread, v * 257 */
 	bool dct_scale;         /* JPEG: let the decoder shrink by 1/2, 1/4 or 1/8
 	                           while the result stays twice the target or more */
 	uint64_t max_pixels;    /* as in lc__image_options */
@@ -53,13 +54,13 @@ LC_CHECKED lc_status lc__image_probe(const void *bytes, size_t size,
 
 /**
  * Decode and transform one image.
- * @param planes  gets 3 x height x width bytes: red, green, blue; grey files
- *                have three equal planes
+ * @param planes  gets 3 x height x width samples, u8 or if transform->wide u16: red,
+ *                green, blue; grey files have three equal planes
  * @return as lc__image_decode(); planes are undefined after a failure.
  */
 LC_CHECKED lc_status lc__transform_image(const struct lc__transform *transform,
     const void *bytes, size_t size, const char *name,
-    struct lc__workspace *workspace, uint8_t *planes,
+    struct lc__workspace *workspace, void *planes,
     struct lc__transformed *out);
 
 /**

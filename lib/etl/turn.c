@@ -133,3 +133,19 @@ lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
 		copy_row(from + (size_t)y * width, width, turn->back_x,
 		    to + (turn->back_y ? height - 1 - y : y) * stride);
 }
+
+void
+lc__turn_plane16(unsigned orientation, const uint16_t *from, uint32_t width,
+    uint32_t height, uint16_t *to, size_t stride)
+{
+	const struct lc__turn *turn = &lc__turns[orientation];
+
+	for (uint32_t y = 0; y < height; y++) {
+		const size_t row = turn->back_y ? height - 1 - y : y;
+		for (uint32_t x = 0; x < width; x++) {
+			const size_t column = turn->back_x ? width - 1 - x : x;
+			to[turn->turned ? column * stride + row :
+			    row * stride + column] = from[(size_t)y * width + x];
+		}
+	}
+}

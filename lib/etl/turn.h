@@ -21,4 +21,8 @@ extern const struct lc__turn lc__turns[9];
 void lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
     uint32_t height, uint8_t *to, size_t stride);
 
+/** The same of samples of 16 bits; @p stride in samples. */
+void lc__turn_plane16(unsigned orientation, const uint16_t *from, uint32_t width,
+    uint32_t height, uint16_t *to, size_t stride);
+
 #endif

@@ -38,7 +38,7 @@ planes_bytes(const struct lc__recipe *recipe, uint64_t *shard_bytes)
 		}
 	}
 	*shard_bytes = lc__samples_bytes(recipe, width, height);
-	return 3 * most;
+	return 3 * most * lc_dtype_size(lc__recipe_stored(recipe));
 }
 
 /* Bytes of the shards that `current` has: they may be linked. */
@@ -133,8 +133,7 @@ store(struct lc__ingesting *b, const struct lc__made *made)
 	if (status == LC_OK && made->touched)
 		status = lc__store_note_seen(&b->store, key, &made->kept.seen);
 	if (made->put && made->sample.planes != NULL)
-		b->state->bytes_stored += (uint64_t)3 *
-		    made->sample.target_width * made->sample.target_height;
+		b->state->bytes_stored += lc__sample_planes(&made->sample);
 	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
 	return_if_error(status);
 	return watch_space(b);

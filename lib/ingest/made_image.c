@@ -146,6 +146,7 @@ finish_image(struct lc__maker *maker, struct lc__made *made,
     const struct lc__transformed *seen)
 {
 	made->sample.planes = made->planes;
+	made->sample.pixels = lc__recipe_stored(maker->making->recipe);
 	note_geometry(&made->sample, seen);
 	return move_boxes(maker->making->recipe, made, seen);
 }
@@ -172,7 +173,9 @@ transform(struct lc__maker *maker, struct lc__made *made,
 	target = target_of(recipe, &seen);
 	how.width = target.width;
 	how.height = target.height;
-	return_if_error(make_room(made, (size_t)3 * how.width * how.height));
+	how.wide = lc__recipe_stored(recipe) == LC_U16;
+	return_if_error(make_room(made, (size_t)3 * how.width * how.height *
+	    lc_dtype_size(lc__recipe_stored(recipe))));
 	status = lc__transform_image(&how, maker->file.data, maker->file.size,
 	    path, maker->workspace, made->planes, &seen);
 	made->ns[LC__PHASE_DECODE] += seen.decode_ns;
@@ -193,11 +196,13 @@ take_pixels(struct lc__maker *maker, struct lc__made *made,
 		.deep = old->deep,
 		.stored_width = turned ? old->height : old->width,
 		.stored_height = turned ? old->width : old->height };
-	const size_t size = (size_t)3 * old->target_width * old->target_height;
+	const lc_dtype pixels = lc__recipe_stored(maker->making->recipe);
+	const size_t size = (size_t)3 * old->target_width * old->target_height *
+	    lc_dtype_size(pixels);
 
 	return_if_error(make_room(made, size));
 	return_if_error(lc__store_pixels(maker->making->store,
-	    (const char *)made->key.data, size, made->planes, taken));
+	    (const char *)made->key.data, pixels, size, made->planes, taken));
 	if (!*taken)
 		return LC_OK;
 	made->sample.image = old->image;

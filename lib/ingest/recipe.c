@@ -28,6 +28,12 @@ lc__recipe_init(struct lc__recipe *recipe)
 	};
 }
 
+lc_dtype
+lc__recipe_stored(const struct lc__recipe *recipe)
+{
+	return recipe->dtype == LC_U16 ? LC_U16 : LC_U8;
+}
+
 static lc_status
 check(const struct lc__recipe *r)
 {
@@ -195,6 +201,8 @@ format_sample(const struct lc__recipe *r, struct lc__buf *out)
 	lc__buf_printf(out, "{\"resize_mode\":\"%s\"",
 	    lc__fit_recipe_name(r->transform.fit));
 	return_if_error(put_text(out, "code_version", r->code_version));
+	if (lc__recipe_stored(r) == LC_U16)
+		return_if_error(put_text(out, "dtype", lc_dtype_name(LC_U16)));
 	return_if_error(put_changes(out, r));
 	if (r->n_buckets > 0)
 		put_sizes(out, r->buckets, r->n_buckets);

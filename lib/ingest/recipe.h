@@ -45,6 +45,10 @@ struct lc__recipe {
 
 void lc__recipe_init(struct lc__recipe *recipe);
 
+/** What the module keeps pixels as: LC_U16 where samples are u16, else LC_U8, of which
+ *  the other dtypes are made. */
+lc_dtype lc__recipe_stored(const struct lc__recipe *recipe);
+
 /**
  * Append the compact JSON: dataset_root, target_size [width, height],
  * resize_mode, max_boxes, skip_empty, code_version, then in this order what is
@@ -58,7 +62,7 @@ LC_CHECKED lc_status lc__recipe_format(const struct lc__recipe *recipe,
 LC_CHECKED lc_status lc__recipe_version(const struct lc__recipe *recipe,
     char out[65]);
 /** The SHA-256 of what decides one stored sample (pixels, boxes and metadata
- *  before max_boxes, dtype and shards do): under it samples are found again.
+ *  before max_boxes, dtype, unless it is u16, and shards do): under it samples are found again.
  *  skip_empty has no part in it: a frame without boxes is stored in either case. Nor
  *  have classes: they are in each frame's label_hash, so that pixels are kept. */
 LC_CHECKED lc_status lc__recipe_sample_key(const struct lc__recipe *recipe,

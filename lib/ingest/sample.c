@@ -17,6 +17,13 @@ lc__sample_is_passing(const struct lc__sample *sample)
 	        sample->image.path == NULL);
 }
 
+size_t
+lc__sample_planes(const struct lc__sample *sample)
+{
+	return (size_t)3 * sample->target_width * sample->target_height *
+	    lc_dtype_size(sample->pixels);
+}
+
 /* ---- its content ----------------------------------------------------------- */
 
 /* Hashes of the parts, and then the hash of those: a part's end is no other's
@@ -49,7 +56,7 @@ lc__sample_seal(struct lc__sample *s, const char *key)
 	add_part(&parts, s->boxes, s->n * 4 * sizeof(*s->boxes));
 	add_part(&parts, s->class_ids, s->n * sizeof(*s->class_ids));
 	add_part(&parts, s->planes,
-	    (size_t)3 * s->target_width * s->target_height);
+	    lc__sample_planes(s));
 	lc__hash128(parts.hash, parts.n * sizeof(parts.hash[0]), s->content);
 }
 
@@ -138,7 +145,7 @@ set_tensors(lc_value *value, const struct lc__sample *s)
 	lc_tensor tensor;
 
 	/* Dimensions and dtypes are good: nothing can fail but for memory. */
-	if (lc_tensor_init(&tensor, LC_U8, 3, pixels, s->planes) == LC_OK)
+	if (lc_tensor_init(&tensor, s->pixels, 3, pixels, s->planes) == LC_OK)
 		lc_value_set(value, LC__SAMPLE_PIXELS, lc_value_tensor(&tensor));
 	if (lc_tensor_init(&tensor, LC_F64, 2, boxes, s->boxes) == LC_OK)
 		lc_value_set(value, LC__SAMPLE_BOXES, lc_value_tensor(&tensor));

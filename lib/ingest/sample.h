@@ -48,7 +48,8 @@ struct lc__sample {
 	lc_id extra;             /* MessagePack map of the label's other fields, or empty */
 	uint64_t content[2];     /* XXH3-128 of all that its bytes in a shard are made of */
 
-	const uint8_t *planes;   /* 3 x target_height x target_width */
+	lc_dtype pixels;         /* of planes: LC_U8 or LC_U16 */
+	const void *planes;      /* 3 x target_height x target_width */
 	const double *boxes;     /* n times x0, y0, x1, y1 in pixels of the target */
 	const int64_t *class_ids; /* n, -1 for none */
 };
@@ -62,6 +63,9 @@ struct lc__sample {
 /** Whether the reason is one that may be gone although no file has changed: a file
  *  that could not be read. */
 bool lc__sample_is_passing(const struct lc__sample *sample);
+
+/** Bytes of its planes. */
+size_t lc__sample_planes(const struct lc__sample *sample);
 
 /** Set `content` of a sample that is complete; @p key is its cache_id. */
 void lc__sample_seal(struct lc__sample *sample, const char *key);

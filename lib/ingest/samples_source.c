@@ -257,7 +257,8 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 {
 	struct lc__samples_series *group = ctx;
 	struct lc__samples *samples = group->samples;
-	const lc_tensor like = { .dtype = LC_U8, .ndim = 3,
+	const lc_dtype kept = lc__recipe_stored(samples->recipe);
+	const lc_tensor like = { .dtype = kept, .ndim = 3,
 		.shape = { 3, group->form.height, group->form.width } };
 	struct scratch *scratch;
 	struct lc__frame frame;
@@ -270,7 +271,7 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 	return_if_error(tensor(samples, scratch, LC__SAMPLE_PIXELS, &like,
 	    &pixels));
 	*out = pixels.data;
-	if (group->form.dtype == LC_U8)
+	if (group->form.dtype == kept)
 		return LC_OK;
 	status = lc__planes_convert(pixels.data, pixels.nbytes,
 	    group->form.dtype, room);

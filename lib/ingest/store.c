@@ -100,8 +100,8 @@ lc__store_get(const struct lc__store *store, const char *key, lc_value **out)
 }
 
 lc_status
-lc__store_pixels(const struct lc__store *store, const char *key, size_t size,
-    uint8_t *out, bool *found)
+lc__store_pixels(const struct lc__store *store, const char *key, lc_dtype dtype,
+    size_t size, void *out, bool *found)
 {
 	const lc_value *part;
 	lc_tensor tensor;
@@ -114,7 +114,7 @@ lc__store_pixels(const struct lc__store *store, const char *key, size_t size,
 	return_if_error(status);
 	status = lc_view_value(&view, LC__SAMPLE_PIXELS, &part);
 	if (status == LC_OK && lc_value_as_tensor(part, &tensor) == LC_OK &&
-	    tensor.dtype == LC_U8 && tensor.nbytes == size) {
+	    tensor.dtype == dtype && tensor.nbytes == size) {
 		memcpy(out, tensor.data, size);
 		*found = true;
 	}

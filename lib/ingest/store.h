@@ -33,10 +33,10 @@ bool lc__store_key(const struct lc__store *store, const char *run,
  */
 LC_CHECKED lc_status lc__store_get(const struct lc__store *store,
     const char *key, lc_value **out);
-/** Copy the pixels of a sample, which must have @p size bytes. *found is false if
+/** Copy the pixels of a sample, which must have this dtype and @p size bytes. *found is false if
  *  they are not there, or damaged. */
 LC_CHECKED lc_status lc__store_pixels(const struct lc__store *store,
-    const char *key, size_t size, uint8_t *out, bool *found);
+    const char *key, lc_dtype dtype, size_t size, void *out, bool *found);
 LC_CHECKED lc_status lc__store_put(const struct lc__store *store,
     const char *key, const struct lc__sample *sample);
 

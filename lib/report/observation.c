@@ -54,7 +54,8 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 	/* Odd, so that not the same columns are met in every row. */
 	const size_t step = pixels > LIGHT_PIXELS ? pixels / LIGHT_PIXELS | 1 : 1;
 	const size_t size = lc_dtype_size(image->dtype);
-	const double scale = image->dtype == LC_U8 ? 255 : 1;
+	const double scale = image->dtype == LC_U8 ? 255 :
+	    image->dtype == LC_U16 ? 65535 : 1;
 	double sum = 0, squares = 0, n = 0;
 
 	if (image->ndim != 3 || image->nbytes == 0)
