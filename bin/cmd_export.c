@@ -21,7 +21,8 @@ static const char *bucket_field;
 static int missing;
 static int bits;
 static int shard_version;
-static int metadata = 1;
+static struct opt_list metadata;
+static int no_metadata;
 static int sha256 = 1;
 static uint64_t threads = 0;
 static int order;
@@ -31,7 +32,7 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format,
-	    .value = "auto|mds|npy|npz|safetensors|twh1|webdataset",
+	    .value = "auto|lmdb|mds|npy|npz|safetensors|twh1|webdataset",
 	    .help = "what to write; auto: what TARGET's name tells, else twh1" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one part of each record: names and positions separated by dots" },
@@ -56,7 +57,9 @@ static struct opt options[] = {
 	    "they are left out and counted" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
-	{ "", "metadata", OPT_FLAG, &metadata,
+	{ "", "metadata", OPT_LIST, &metadata, .value = "NAME=TEXT",
+	    .help = "safetensors: a string of __metadata__; once for each" },
+	{ "", "no-metadata", OPT_FLAG, &no_metadata,
 	    .help = "leave out cache_ids and block checksums" },
 	{ "", "sha256", OPT_FLAG, &sha256,
 	    .help = "leave SHA-256 of the shards out of the manifest: faster" },
@@ -73,11 +76,11 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-enum { FORMAT_AUTO, FORMAT_MDS, FORMAT_NPY, FORMAT_NPZ, FORMAT_SAFETENSORS,
+enum { FORMAT_AUTO, FORMAT_LMDB, FORMAT_MDS, FORMAT_NPY, FORMAT_NPZ, FORMAT_SAFETENSORS,
 	FORMAT_TWH1, FORMAT_WEBDATASET };
 
 static const char *const formats[] = {
-	"", "mds", "npy", "npz", "safetensors", "twh1", "webdataset"
+	"", "lmdb", "mds", "npy", "npz", "safetensors", "twh1", "webdataset"
 };
 
 #define BIT(format) (1u << (format))
@@ -91,7 +94,8 @@ static const struct {
 	{ &shard_size, BIT(FORMAT_TWH1) | BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
 	{ &shard_records, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
 	{ &shard_version, BIT(FORMAT_TWH1) },
-	{ &metadata, BIT(FORMAT_TWH1) },
+	{ &metadata, BIT(FORMAT_SAFETENSORS) },
+	{ &no_metadata, BIT(FORMAT_TWH1) },
 	{ &sha256, BIT(FORMAT_TWH1) },
 	{ &threads, BIT(FORMAT_TWH1) },
 	{ &dataset_root, BIT(FORMAT_TWH1) },
@@ -125,6 +129,9 @@ check_fits(int chosen)
 			return report_usage("%s: %s has no such option",
 			    opt_spelling(options, fits[i].target, cmd_export.name,
 			    spelling, sizeof(spelling)), formats[chosen]);
+	for (size_t i = 0; i < metadata.count; i++)
+		if (strchr(metadata.items[i], '=') == NULL)
+			return report_usage("--metadata %s: not NAME=TEXT", metadata.items[i]);
 	if (!by_bucket && (source_of(&bucket_scale) == FROM_OPTION ||
 	    source_of(&bucket_field) == FROM_OPTION))
 		return report_usage("%s needs --by-bucket",
@@ -158,7 +165,7 @@ fill_shards(lc_export_options *out)
 	lc_export_options_init(out);
 	out->shard_bytes = shard_size;
 	out->shard_version = (uint32_t)shard_version;
-	out->metadata = metadata;
+	out->metadata = !no_metadata;
 	out->no_sha256 = !sha256;
 	out->threads = threads < 1024 ? (unsigned)threads : 1024;
 	out->order = order ? LC_BY_KEY : LC_BY_COMMIT;
@@ -174,7 +181,9 @@ fill_choice(int chosen, struct export_choice *out)
 	*out = (struct export_choice) {
 		.format = lc__outgoing_named(formats[chosen]),
 		.how = { .bits = bits, .force = force, .dry_run = dry_run,
-		    .shard_bytes = shard_size, .shard_records = shard_records },
+		    .shard_bytes = shard_size, .shard_records = shard_records,
+		    .metadata = chosen == FORMAT_SAFETENSORS ? metadata.items : NULL,
+		    .n_metadata = chosen == FORMAT_SAFETENSORS ? metadata.count : 0 },
 		.order = order ? LC_BY_KEY : LC_BY_COMMIT, .field = field,
 		.by_bucket = by_bucket, .bucket_scale =
 		    source_of(&bucket_scale) == FROM_DEFAULT ? 0 : bucket_scale,
@@ -251,7 +260,7 @@ const struct command cmd_export = {
 	.text =
 	    "Writes the records of MODULE into TARGET: as one .npz or safetensors file "
 	    "or one WebDataset shard, by TARGET's name or --format; as a directory of "
-	    ".npy files, of WebDataset shards or of MDS; or else as TWH1 shards. "
+	    ".npy files, of WebDataset shards or of MDS; as an LMDB environment; or else as TWH1 shards. "
 	    "An ending that looks like a file of another kind is refused; --format "
 	    "takes any name. - is standard output, for npz and webdataset. "
 	    "cachex-export(1) tells what becomes what. What a format cannot hold is an "
@@ -268,7 +277,7 @@ const struct command cmd_export = {
 	    "cachex export photos shards\n"
 	    "cachex export faces shards --shard-version 1 --no-metadata --order key\n"
 	    "cachex shard verify shards\n"
-	    "cachex export faces faces.safetensors\n"
+	    "cachex export faces faces.safetensors --metadata model=resnet50\n"
 	    "cachex export dinov3+vae_latents+t5_hidden shards --format mds\n"
 	    "cachex export latents shards --format webdataset --by-bucket --bucket-scale 8",
 	.completes = "md",

@@ -117,6 +117,11 @@ show_tally(const struct importing *import, double seconds)
 		jw_count(&json, "bytes", import->bytes);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
+		if (import->metadata.size > 0 && !import->metadata.failed) {
+			jw_key(&json, "metadata");
+			printf("{%.*s}", (int)import->metadata.size,
+			    (const char *)import->metadata.data);
+		}
 		jw_end_line(&json);
 	} else if (!settings.quiet) {
 		snprintf(unreadable, sizeof(unreadable), ", %llu unreadable",
@@ -320,6 +325,7 @@ run(int argc, char **argv)
 		status = import_all(&import, &operands);
 	}
 	status = module_close(import.there, status);
+	lc__buf_free(&import.metadata);
 	operands_free(&operands);
 	return status;
 }

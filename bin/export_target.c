@@ -65,7 +65,7 @@ ending_of(const char *target)
 static int
 refuse_foreign(const char *target, const char *what)
 {
-	return report_usage("%s: looks like %s; cachex writes mds, npy, npz, "
+	return report_usage("%s: looks like %s; cachex writes lmdb, mds, npy, npz, "
 	    "safetensors, twh1 and webdataset; --format says which", target, what);
 }
 

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "exchange/seen.h"
+#include "format/json_text.h"
 #include "report.h"
+#include "settings.h"
 
 int
 containers_add(struct containers *containers, const char *path,
@@ -155,6 +157,44 @@ take_records(struct importing *import, struct taken *taken, size_t number, void 
 	return worst;
 }
 
+/* "PATH":{"name":"text"} */
+static void
+keep_metadata(struct importing *import, const char *path, lc_id members)
+{
+	struct lc__buf *out = &import->metadata;
+	char *quoted = NULL;
+	size_t size = 0;
+	FILE *text = open_memstream(&quoted, &size);
+
+	if (text == NULL)
+		return;
+	lc__json_string(text, path, strlen(path));
+	fclose(text);
+	lc__buf_append(out, ",", out->size > 0);
+	lc__buf_append(out, quoted, size);
+	lc__buf_printf(out, ":{");
+	lc__buf_append(out, members.data, members.size);
+	lc__buf_append(out, "}", 1);
+	free(quoted);
+}
+
+/* It does not go into the module, whose records may come from many files. */
+static void
+tell_metadata(struct importing *import, const struct container *container,
+    const void *file)
+{
+	const lc_id members = container->format->metadata == NULL ? (lc_id){ NULL, 0 } :
+	    container->format->metadata(file);
+
+	if (members.size == 0)
+		return;
+	if (settings.json)
+		keep_metadata(import, container->path, members);
+	else if (import->dry_run || settings.verbose)
+		report_note("%s: metadata {%.*s}", container->path, (int)members.size,
+		    (const char *)members.data);
+}
+
 static int
 take_container(struct importing *import, struct taken *taken, size_t number)
 {
@@ -166,6 +206,7 @@ take_container(struct importing *import, struct taken *taken, size_t number)
 
 	if (opened != LC_OK)
 		return importing_bad(import, opened);
+	tell_metadata(import, container, file);
 	import->all = taken->containers->count == 1 && taken->sources->count == 0 &&
 	    format->count != NULL ? format->count(file) : 0;
 	status = take_records(import, taken, number, file);

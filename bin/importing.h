@@ -20,6 +20,7 @@ struct importing {
 	uint64_t bad;             /* records, and files that are none */
 	uint64_t unreadable;      /* files that the system did not let be read */
 	uint64_t ignored;         /* images of kinds that are not read */
+	struct lc__buf metadata;  /* of containers: "PATH":{...}, and so on, without brackets */
 	uint64_t bytes;           /* of tensors and bytes stored */
 	uint64_t done, all;       /* records gone by, and to come if that is known, else 0 */
 };

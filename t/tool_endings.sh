@@ -20,7 +20,7 @@ out.Tar out.tar
 END
 
 # Endings of formats that cannot be written, or are directories.
-other="cachex writes mds, npy, npz, safetensors, twh1 and webdataset; --format says which"
+other="cachex writes lmdb, mds, npy, npz, safetensors, twh1 and webdataset; --format says which"
 while read -r target what; do
 	wrong "export to $target" 2 "cachex: export: $target: looks like $what; $other" \
 		cachex export m "$target"

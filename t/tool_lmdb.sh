@@ -4,6 +4,57 @@
 . "${srcdir:-.}/t/tap.sh"
 . "$srcdir/t/exchanged.sh"
 
+# Export, and back
+root=$XDG_CACHE_HOME/cachex
+for dtype in u8 i16 f32 f64 bool; do
+	head -c 96 /dev/zero | tr '\0' '\1' | cachex put -q out "x/$dtype" --dtype "$dtype" \
+		--shape 3,"$((32 / $(case $dtype in u8 | bool) echo 1 ;; i16) echo 2 ;; f32) echo 4 ;; f64) echo 8 ;; esac)))"
+done
+printf ab | cachex put -q out "$(printf '\377\001')" --dtype u8 --shape 2
+printf '' | cachex put -q out none --dtype f32 --shape 0,7
+head -c 300000 /dev/zero | cachex put -q out large --dtype u8 --shape 300000
+check "export" 0 cachex export out out.lmdb
+is "says what it wrote" "$(sed 's/,.*//' "$out")" "8 records in out.lmdb"
+is "one file" "$(ls -A out.lmdb)" data.mdb
+check "import" 0 cachex import back out.lmdb
+is "of all" "$(summary)" "8 stored, 0 skipped, 0 bad"
+is "has the same records" "$(cachex dump out | cksum)" "$(cachex dump back | cksum)"
+check "by --format" 0 cachex export back again --format lmdb --order key -q
+check "from this" 0 cachex import twice again -q
+is "again the same" "$(cachex dump out | cksum)" "$(cachex dump twice | cksum)"
+echo '{"$bytes":"AAECAw=="}' | cachex put -q bytes b --format json
+check "bytes" 0 cachex export bytes bytes.lmdb -q
+check "come back" 0 cachex import raw bytes.lmdb --raw -q
+is "as they are" "$(cachex dump bytes)" "$(cachex dump raw)"
+wrong "what is there" 2 "cachex: export: out.lmdb: exists, and is not empty; -f replaces it" \
+	cachex export out out.lmdb
+touch out.lmdb/lock.mdb
+check "is replaced with -f" 0 cachex export bytes out.lmdb -f -q
+is "with its lock file" "$(ls -A out.lmdb)" data.mdb
+wrong "but a module is not" 2 "cachex: export: $root/back: a module of cachex, which is never replaced" \
+	cachex export out "$root/back" --format lmdb -f
+also "it stays" cachex verify -q back
+check "a dry run" 0 cachex export out dry.lmdb -n
+also "makes nothing" test ! -e dry.lmdb
+head -c 512 /dev/zero | tr '\0' k >long
+cachex put -q long "$(cat long)" a.npy 2>/dev/null ||
+	printf a | cachex put -q long "$(cat long)" --dtype u8 --shape 1
+check "a key of 512 bytes" 3 cachex export long long.lmdb
+also "is told" grep -q "^cachex: export: 'kkk.*: 512 bytes are no key of LMDB, which has 511 at most\$" "$err"
+also "nothing is left" test ! -e long.lmdb
+echo '{"a":1}' | cachex put -q map m --format json
+wrong "a map" 3 "cachex: export: 'm': a map, neither a tensor nor bytes; a field can be taken out" \
+	cachex export map map.lmdb
+check "an option of others" 2 cachex export out o.lmdb --shard-size 1M
+# More than the first map and many transactions
+head -c 300000000 /dev/zero >zeros
+for i in 1 2 3 4; do cachex put -q huge "$i" zeros --dtype u8 --shape 300000000 --codec lz4; done
+rm zeros
+check "more than the first map" 0 cachex export huge huge.lmdb -q
+check "comes back" 0 cachex import many huge.lmdb -q
+is "as it was" "$(cachex get many 4 --format raw | cksum)" "$(cachex get huge 4 --format raw | cksum)"
+rm -r huge.lmdb; cachex drop -f huge many
+
 PYTHON=${PYTHON:-python3}
 if ! "$PYTHON" -c 'import lmdb, numpy' 2>/dev/null; then
 	skip "environments of py-lmdb" "no lmdb and numpy for $PYTHON"
@@ -43,6 +94,16 @@ with lmdb.open('several', map_size=1 << 28, max_dbs=2) as env:
         txn.put(b'k', b'1', db=db)
         txn.put(b'k', b'2', db=db)
 END
+cat >theirs.py <<'END'
+import io, lmdb, numpy
+with lmdb.open('again', readonly=True) as env, env.begin() as txn:
+    values = {bytes(k): numpy.load(io.BytesIO(v)) for k, v in txn.cursor()}
+assert sorted(values)[0] == b'large' and len(values) == 8, sorted(values)
+assert values[b'x/f32'].shape == (3, 8) and values[b'x/f32'].dtype == 'f4'
+assert values[b'none'].shape == (0, 7)
+assert values[b'\xff\x01'].tobytes() == b'ab'
+END
+check "py-lmdb reads an export" 0 "$PYTHON" theirs.py
 check "py-lmdb makes them" 0 "$PYTHON" make.py
 
 # The same tensors, by the eyes of NumPy
@@ -53,7 +114,7 @@ subdir = not path.endswith('.lmdb')
 n = 0
 with lmdb.open(path, readonly=True, lock=False, subdir=subdir) as env, env.begin() as txn:
     for key, value in txn.cursor():
-        subprocess.run([cachex, 'get', module, key, '-o', 'got.npy'],
+        subprocess.run([cachex, 'get', module, key, '-f', '-o', 'got.npy'],
             check=True)
         a, b = numpy.load(io.BytesIO(value)), numpy.load('got.npy')
         assert a.dtype == b.dtype and a.shape == b.shape and (a == b).all(), key

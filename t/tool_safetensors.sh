@@ -27,6 +27,40 @@ also "gives the same bytes" cmp all.safetensors again.out
 is "the header tells its size" "$(od -An -tu8 -N8 all.safetensors | tr -d ' ')" \
 	"$(($(wc -c <all.safetensors) - 8 - 60))"
 
+# __metadata__
+put meta a u8 2 ab; put meta b u8 1 c
+check "--metadata" 0 cachex export meta noted.safetensors --metadata 'format=pt' --metadata 'a "b"=c=\d' -q
+is "is in the header" "$(tail -c +9 noted.safetensors | sed 's/,"a":{.*//')" \
+	'{"__metadata__":{"format":"pt","a \"b\"":"c=\\d"}'
+check "import --json" 0 cachex import meta2 noted.safetensors --json
+is "shows it" "$(sed 's/.*"metadata"/"metadata"/' "$out")" \
+	'"metadata":{"noted.safetensors":{"format":"pt","a \"b\"":"c=\\d"}}}'
+also "the records are the same" same meta meta2
+check "import -n" 0 cachex import meta3 noted.safetensors -n
+is "as well" "$(cat "$err")" \
+	'cachex: import: noted.safetensors: metadata {"format":"pt","a \"b\"":"c=\\d"}'
+check "import" 0 cachex import meta3 noted.safetensors
+is "does not" "$(cat "$err")" ""
+check "given again" 0 cachex export meta3 noted3.safetensors --metadata 'format=pt' --metadata 'a "b"=c=\d' -q
+also "it is the same file" cmp noted.safetensors noted3.safetensors
+check "without one" 0 cachex import meta4 all.safetensors --json
+also "there is none" sh -c '! grep -q metadata "$1"' sh "$out"
+wrong "the same name twice" 2 "cachex: export: two metadata have the name 'a'" \
+	cachex export meta n.safetensors --metadata a=1 --metadata a=2
+check "which is part of another" 0 cachex export meta n.safetensors --metadata a=1 --metadata 'b"a":=2' --metadata '":"=3' --metadata '=4' -q
+check "which is read" 0 cachex import meta5 n.safetensors --json
+is "as it was" "$(sed 's/.*"metadata"/"metadata"/' "$out")" \
+	'"metadata":{"n.safetensors":{"a":"1","b\"a\":":"2","\":\"":"3","":"4"}}}'
+wrong "no =" 2 "cachex: export: --metadata a: not NAME=TEXT" cachex export meta n2.safetensors --metadata a
+wrong "another format" 2 "cachex: export: --metadata: npz has no such option" cachex export meta n.npz --metadata a=1
+cachex export empty_metadata e.safetensors --metadata a=1 2>/dev/null
+if "$python" -c 'import safetensors' 2>/dev/null; then
+	is "the package reads it" "$("$python" -c '
+from safetensors import safe_open
+with safe_open("noted.safetensors", "np") as f: print(f.metadata())')" \
+		"{'format': 'pt', 'a \"b\"': 'c=\\\\d'}"
+fi
+
 # By content, under any name; and what is there is kept
 cp again.out plain
 check "a file is known by its content" 0 cachex import -q byname plain

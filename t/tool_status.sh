@@ -97,4 +97,20 @@ mkdir mine; touch mine/precious
 wrong "a directory of something else" 2 "cachex: get: mine/: exists, and was not written by get" \
 	cachex get d k -f -o mine/
 also "stays" test -e mine/precious
+
+# A record that cannot say which it is: the index does.
+for i in 1 2 3 4; do printf "need%sle%sneedle.." "$i" "$i" | cachex put whole "key$i" --dtype u8 --shape 16; done
+cachex set -c blank codec=none
+cachex dump whole | cachex load blank
+data=$XDG_CACHE_HOME/cachex/blank/data.mdb
+at=$(LC_ALL=C grep -abo need3le3 "$data" | head -n 1 | cut -d : -f 1)
+for back in 64 56 48; do
+	printf '\377\377' | dd of="$data" bs=1 seek=$((at - back)) conv=notrunc status=none
+done
+for command in "read blank --batch 1 --sum" "read blank --batch 4 --ids" "read blank --sum --shuffle full" \
+	"export blank b.npz" "export blank b-shards" "dump blank" "get blank key3 -o k3.npy"; do
+	# shellcheck disable=SC2086
+	check "a blank record: $command" 3 cachex $command
+	also "names its key" grep -q "^cachex: ${command%% *}: .*'key3'" "$err"
+done
 finish

@@ -40,6 +40,9 @@ struct lc__incoming_format {
 	lc_status (*load)(void *file, struct lc__loaded *out);
 	/** Records in all, 0 if that is not known. NULL: never known. */
 	uint64_t (*count)(const void *file);
+	/** What the file says of itself, the members of a JSON object without brackets,
+	 *  empty for nothing; borrowed from it. NULL: the format has no such thing. */
+	lc_id (*metadata)(const void *file);
 	void (*close)(void *file);
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 const struct lc__outgoing_format *const lc__outgoing_formats[] = {
+	&lc__outgoing_lmdb,
 	&lc__outgoing_mds,
 	&lc__outgoing_npy,
 	&lc__outgoing_npz,

@@ -18,11 +18,13 @@ struct lc__outgoing_how {
 	 *  NULL: there are none. Valid until the next call. */
 	lc_status (*group)(void *ctx, lc_id id, const lc_value *value, const char **out);
 	void *group_ctx;
+	const char *const *metadata; /* of safetensors: "NAME=TEXT" */
+	size_t n_metadata;
 };
 
 struct lc__outgoing_format {
 	const char *name;   /* "safetensors", as --format has it */
-	const char *suffix; /* ".safetensors"; NULL if it writes a directory */
+	const char *suffix; /* ".safetensors"; NULL if no ending chooses it */
 	const char *what;   /* "one safetensors file", for --help */
 	bool streams;       /* can be written to "-", standard output */
 
@@ -45,7 +47,7 @@ struct lc__outgoing_format {
 
 /** The formats. */
 extern const struct lc__outgoing_format
-    lc__outgoing_mds, lc__outgoing_npy, lc__outgoing_npz,
+    lc__outgoing_lmdb, lc__outgoing_mds, lc__outgoing_npy, lc__outgoing_npz,
     lc__outgoing_safetensors, lc__outgoing_webdataset;
 
 /** Every format, NULL at the end. */

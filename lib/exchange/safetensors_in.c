@@ -184,6 +184,14 @@ count_tensors(const void *file)
 	return ((const struct infile *)file)->table.count;
 }
 
+static lc_id
+metadata_of(const void *file)
+{
+	const struct infile *in = file;
+
+	return (lc_id){ in->table.metadata.data, in->table.metadata.size };
+}
+
 const struct lc__incoming_format lc__incoming_safetensors = {
 	.name = "safetensors",
 	.what = "safetensors files",
@@ -192,5 +200,6 @@ const struct lc__incoming_format lc__incoming_safetensors = {
 	.next = next_tensor,
 	.load = load_tensor,
 	.count = count_tensors,
+	.metadata = metadata_of,
 	.close = close_infile
 };

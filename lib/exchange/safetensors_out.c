@@ -29,6 +29,19 @@ free_outfile(struct outfile *out)
 }
 
 static lc_status
+note_all(struct outfile *out, const struct lc__outgoing_how *how)
+{
+	for (size_t i = 0; i < how->n_metadata; i++) {
+		const char *text = strchr(how->metadata[i], '=');
+		const lc_id name = { how->metadata[i], (size_t)(text - how->metadata[i]) };
+
+		return_if_error(lc__safetensors_note(&out->table, name,
+		    lc_id_of(text + 1)));
+	}
+	return LC_OK;
+}
+
+static lc_status
 begin(const char *path, const struct lc__outgoing_how *how, void **file)
 {
 	const struct lc__flat_names names = { .rule = LC__NAME_TEXT, .suffix = "" };
@@ -42,7 +55,9 @@ begin(const char *path, const struct lc__outgoing_how *how, void **file)
 	if (out == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
 	out->planned = out->written = names;
-	status = lc__out_file_open(path, how, &out->file);
+	status = note_all(out, how);
+	if (status == LC_OK)
+		status = lc__out_file_open(path, how, &out->file);
 	if (status == LC_OK)
 		*file = out;
 	else

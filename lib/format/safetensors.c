@@ -229,6 +229,7 @@ lc__safetensors_free(struct lc__safetensors *table)
 	free(table->by_name);
 	lc__buf_free(&table->names);
 	lc__buf_free(&table->dims);
+	lc__buf_free(&table->metadata);
 	memset(table, 0, sizeof(*table));
 }
 
@@ -316,6 +317,50 @@ put_string(struct lc__buf *out, lc_id text)
 	lc__buf_append(out, "\"", 1);
 }
 
+/* Is a member of this name, with its quotes and colon, in the list? */
+static bool
+is_noted(const struct lc__buf *list, const struct lc__buf *name)
+{
+	const char *at = (const char *)list->data, *const end = at + list->size;
+
+	/* A quote in a string has a backslash before it: quotes come in pairs. */
+	for (int quotes = 0; at < end; at++) {
+		if (quotes == 0 && (size_t)(end - at) > name->size &&
+		    memcmp(at, name->data, name->size) == 0)
+			return true;
+		if (*at == '\\')
+			at++;
+		else if (*at == '"')
+			quotes = (quotes + 1) % 4;
+	}
+	return false;
+}
+
+lc_status
+lc__safetensors_note(struct lc__safetensors *table, lc_id name, lc_id text)
+{
+	struct lc__buf member = { 0 };
+	lc_status status = LC_OK;
+
+	if (!lc__utf8_valid(name.data, name.size) || !lc__utf8_valid(text.data, text.size))
+		return lc__error(LC_UNSUPPORTED, 0, "safetensors cannot have the metadata "
+		    "%s, which is not UTF-8", lc__quote_id(name.data, name.size));
+	put_string(&member, name);
+	lc__buf_append(&member, ":", 1);
+	if (!member.failed && table->metadata.size > 0 && is_noted(&table->metadata, &member))
+		status = lc__error(LC_INVALID, 0, "two metadata have the name %s",
+		    lc__quote_id(name.data, name.size));
+	put_string(&member, text);
+	if (status == LC_OK && table->metadata.size > 0)
+		lc__buf_append(&table->metadata, ",", 1);
+	if (status == LC_OK)
+		lc__buf_append(&table->metadata, member.data, member.size);
+	if (status == LC_OK && (member.failed || table->metadata.failed))
+		status = no_memory();
+	lc__buf_free(&member);
+	return status;
+}
+
 static void
 put_row(struct lc__buf *out, const struct lc__safetensor *tensor)
 {
@@ -337,10 +382,16 @@ put_header(const struct lc__safetensors *table, struct lc__buf *out)
 	size_t size = 0;
 
 	lc__buf_append64(out, 0);
+	lc__buf_append(out, "{", 1);
+	if (table->metadata.size > 0) {
+		lc__buf_printf(out, "\"__metadata__\":{");
+		lc__buf_append(out, table->metadata.data, table->metadata.size);
+		lc__buf_append(out, "},", table->count > 0 ? 2 : 1);
+	}
 	for (size_t i = 0; i < table->count; i++) {
 		const struct lc__safetensor tensor = lc__safetensors_at(table, i);
 
-		lc__buf_append(out, i == 0 ? "{" : ",", 1);
+		lc__buf_append(out, ",", i > 0);
 		put_row(out, &tensor);
 		if (!out->failed)
 			size = out->size - start - LC__SAFETENSORS_PREFIX;
@@ -349,8 +400,7 @@ put_header(const struct lc__safetensors *table, struct lc__buf *out)
 			    "of more than the %d bytes that safetensors allows",
 			    table->count, LC__SAFETENSORS_MAX_HEADER);
 	}
-	lc__buf_append(out, "{}", table->count == 0 ? 2 : 0);
-	lc__buf_append(out, "}", table->count == 0 ? 0 : 1);
+	lc__buf_append(out, "}", 1);
 	lc__buf_append(out, blanks, -(out->size - start) % sizeof(blanks));
 	if (out->failed)
 		return no_memory();

@@ -36,6 +36,8 @@ struct lc__safetensors {
 	uint32_t *by_name;   /* positions in the order of names, once they are placed */
 	struct lc__buf names, dims;
 	uint64_t data_size;  /* bytes of all tensors, once they are placed */
+	struct lc__buf metadata; /* the members of __metadata__ as JSON, without brackets:
+	                            "a":"b","c":"d" */
 };
 
 /** What a file begins with: is it one by the looks of it? */
@@ -66,6 +68,14 @@ LC_CHECKED lc_status lc__safetensors_decode(const void *header, size_t size,
  */
 LC_CHECKED lc_status lc__safetensors_add(struct lc__safetensors *table, lc_id name,
     const lc_tensor *type);
+
+/**
+ * Note a string of __metadata__ that is to be written, after those noted before.
+ * @return LC_OK; LC_INVALID if it is there already; LC_UNSUPPORTED for what is not UTF-8;
+ * LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__safetensors_note(struct lc__safetensors *table, lc_id name,
+    lc_id text);
 
 /**
  * Place all tensors as the format's own writer does, and append what comes before

@@ -183,20 +183,26 @@ read_entry(const struct lc__json_member *tensor, uint64_t data_size,
 /* ---- all of them ------------------------------------------------------------ */
 
 static lc_status
-check_note(const struct lc__json_member *note, struct lc__buf *text)
+read_note(const struct lc__json_member *note, struct lc__buf *text,
+    struct lc__safetensors *out)
 {
+	size_t name;
+
 	text->size = 0;
 	return_if_error(lc__json_unescape(note->name, text));
+	name = text->size;
 	if (note->kind != LC__JSON_STRING)
 		return lc__error(LC_CORRUPT, 0, "%s is no string",
 		    lc__quote_id(text->data, text->size));
-	text->size = 0;
-	return lc__json_unescape(note->value, text);
+	return_if_error(lc__json_unescape(note->value, text));
+	return lc__safetensors_note(out, (lc_id){ text->data, name },
+	    (lc_id){ text->data + name, text->size - name });
 }
 
 /* What users note of a file: strings under names. null is none. */
 static lc_status
-check_metadata(const struct lc__json_member *metadata, struct lc__buf *text)
+read_metadata(const struct lc__json_member *metadata, struct lc__buf *text,
+    struct lc__safetensors *out)
 {
 	struct lc__json_members members;
 	struct lc__json_member member;
@@ -209,7 +215,7 @@ check_metadata(const struct lc__json_member *metadata, struct lc__buf *text)
 	return_if_error(lc__json_object(metadata->value.text, metadata->value.size,
 	    &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
-		if (check_note(&member, text) != LC_OK)
+		if (read_note(&member, text, out) != LC_OK)
 			return lc__error_prefix("__metadata__");
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
@@ -248,7 +254,7 @@ read_members(struct lc__json_members *members, uint64_t data_size,
 		if (metadata)
 			return lc__error(LC_CORRUPT, 0, "two __metadata__");
 		metadata = true;
-		return_if_error(check_metadata(&member, name));
+		return_if_error(read_metadata(&member, name, out));
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }

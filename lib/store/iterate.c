@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "store/flush.h"
+#include "store/live.h"
 #include "store/lookup.h"
 #include "store/reading.h"
 #include "index/run_merge.h"
@@ -89,10 +90,12 @@ skip_damage(struct lc_iter *iter)
 static lc_status
 damaged_record(struct lc_iter *iter, uint64_t offset)
 {
+	const char *key = lc__live_key_at(iter->snapshot, iter->chunk, offset);
+
 	return lc__error(LC_CORRUPT, 0,
-	    "%s: the record at byte %llu of chunk %llu is damaged",
-	    lc__env_dir(iter->snapshot->env), (unsigned long long)offset,
-	    (unsigned long long)iter->chunk);
+	    "%s: %s%s%sthe record at byte %llu of chunk %llu is damaged",
+	    lc__env_dir(iter->snapshot->env), key ? "key " : "", key ? key : "",
+	    key ? ": " : "", (unsigned long long)offset, (unsigned long long)iter->chunk);
 }
 
 /* Take apart the record at the current offset and step behind it. */

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "store/live.h"
 #include "stream/cursor_hints.h"
 #include "stream/cursor_record.h"
 #include "stream/source_module.h"
@@ -418,9 +419,13 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 static lc_status
 no_record(const struct module_cursor *c, uint64_t record)
 {
-	return lc__error(LC_CORRUPT, 0, "%s: no record where number %llu of chunk "
-	    "%llu should be", c->m->source.name, (unsigned long long)record,
-	    (unsigned long long)c->here.visit->row.id);
+	const uint64_t chunk = c->here.visit->row.id;
+	const char *key = lc__live_key_at(c->snapshot, chunk,
+	    offset_of(&c->here, record));
+
+	return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record where number %llu of chunk "
+	    "%llu should be", c->m->source.name, key ? "key " : "", key ? key : "",
+	    key ? ": " : "", (unsigned long long)record, (unsigned long long)chunk);
 }
 
 static lc_status

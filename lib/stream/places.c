@@ -82,11 +82,15 @@ take_record(struct taking *t, const struct lc__record *record, uint64_t offset)
 static lc_status
 parse_at(const struct taking *t, uint64_t offset, struct lc__record *out)
 {
+	const char *key;
+
 	if (offset < t->chunk.end && lc__record_parse(t->chunk.bytes + offset,
 	    t->chunk.end - offset, out))
 		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of chunk %llu",
-	    lc__env_dir(t->snapshot->env), (unsigned long long)offset,
+	key = lc__live_key_at(t->snapshot, t->places->key.chunk, offset);
+	return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record at byte %llu of chunk %llu",
+	    lc__env_dir(t->snapshot->env), key ? "key " : "", key ? key : "",
+	    key ? ": " : "", (unsigned long long)offset,
 	    (unsigned long long)t->places->key.chunk);
 }
 
