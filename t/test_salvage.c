@@ -168,6 +168,72 @@ START_TEST(many_flips_lose_no_more_than_they_must)
 }
 END_TEST
 
+/* The node of a key on the pages that the newest commit uses, or on those that it does
+ * not; from the page at @p page on, which becomes the node's. NULL if there is none. */
+static unsigned char *
+find_node(const struct salvaging *s, bool used, const char *key, uint64_t *page)
+{
+	for (; *page < s->size / s->page_size; ++*page) {
+		unsigned char *bytes = s->bytes + *page * s->page_size;
+
+		if (lc__salvage_bit(s->reached, *page) != used ||
+		    lc__native64(bytes) != *page ||
+		    lc__native16(bytes + PAGE_FLAGS) != PAGE_LEAF)
+			continue;
+		for (uint32_t i = PAGE_HEADER; i < lc__native16(bytes + PAGE_LOWER);
+		    i += 2) {
+			unsigned char *node = bytes + lc__native16(bytes + i);
+
+			if (lc__native16(node + NODE_KEY_SIZE) == strlen(key) &&
+			    memcmp(node + NODE_HEADER, key, strlen(key)) == 0)
+				return node;
+		}
+	}
+	return NULL;
+}
+
+/* The state row is damaged, and the root of another table leads to a free page that has
+ * an older one: nothing says which runs of the index are the last ones. */
+START_TEST(an_old_state_is_not_taken_for_the_newest)
+{
+	static const char *const tables[] = { "index", "ledger", "schema" };
+	const char *root = make_root(SALVAGING_COMMITS);
+	uint64_t page = META_PAGES, old = META_PAGES;
+	struct salvaging_result r;
+	struct salvaging s;
+	unsigned char *state, *tree, kept[8];
+	unsigned tried = 0;
+
+	salvaging_load(root, &s);
+	state = find_node(&s, true, "state", &page);
+	ck_assert_ptr_nonnull(state);
+	state[NODE_HEADER + 5 + 20] ^= 1;
+	for (; find_node(&s, false, "state", &old) != NULL; old++)
+		for (unsigned i = 0; i < 3; i++) {
+			page = META_PAGES;
+			tree = find_node(&s, true, tables[i], &page);
+			ck_assert_ptr_nonnull(tree);
+			tree += NODE_HEADER + strlen(tables[i]) + TREE_ROOT;
+			memcpy(kept, tree, 8);
+			memcpy(tree, s.bytes + old * s.page_size + PAGE_NUMBER, 8);
+			r = salvaging_try(&s, s.bytes, s.size);
+			memcpy(tree, kept, 8);
+			ck_assert_int_eq(r.status, LC_OK);
+			ck_assert_msg(r.missing == 0 && r.result.uncertain &&
+			    r.extra <= r.result.undecided, "%s at page %llu: %llu "
+			    "missing, %llu extra, %llu undecided, uncertain %d",
+			    tables[i], (unsigned long long)old,
+			    (unsigned long long)r.missing,
+			    (unsigned long long)r.extra,
+			    (unsigned long long)r.result.undecided,
+			    r.result.uncertain);
+			tried++;
+		}
+	ck_assert_uint_gt(tried, 0);
+	salvaging_free(&s);
+}
+END_TEST
+
 /* ---- larger damage -------------------------------------------------------- */
 
 START_TEST(a_page_of_zeros_loses_what_was_on_it)
@@ -445,6 +511,7 @@ suite(void)
 	    SALVAGING_KINDS);
 	tcase_add_loop_test(flips, a_page_of_zeros_loses_what_was_on_it, 0,
 	    SALVAGING_KINDS);
+	tcase_add_test(flips, an_old_state_is_not_taken_for_the_newest);
 	tcase_add_test(flips, a_large_value_is_not_on_its_own_leaf);
 	tcase_add_loop_test(flips, without_meta_pages_all_is_found, 0,
 	    SALVAGING_KINDS);

@@ -121,6 +121,7 @@ struct lc__salvage {
 	bool newest;                    /* the base is the newest commit for sure */
 	bool state_found;               /* state is that of the base, or of a commit near it */
 	bool state_reached;             /* it is that of the base for sure */
+	bool state_disputed;            /* it is on a page that is free, and that a tree names */
 	struct lc__state state;
 	uint64_t *reach;                /* by position of a run: the largest location that it
 	                                   and those before it name; malloc'ed */

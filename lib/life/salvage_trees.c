@@ -510,6 +510,7 @@ read_state(struct lc__salvage *s)
 	}
 	s->state_found = best != NULL;
 	s->state_reached = best != NULL && best->use == LC__USE_CURRENT;
+	s->state_disputed = best != NULL && lc__salvage_bit(s->disputed, best->page);
 	if (best == NULL)
 		return LC_OK;
 	return_if_error(lc__salvage_at(s->file, best->at, best->size, &bytes));
@@ -533,10 +534,11 @@ classify(struct lc__salvage *s, struct walk *w)
 	set_use(s, &s->states);
 	return_if_error(read_state(s));
 	/* Without meta pages, what is found is the newest if nothing points beyond it.
-	 * With them, the state row may be out of reach, and this one an old one. */
+	 * With them, the state row may be out of reach, and this one an old one: unless
+	 * the free list, which names all pages that are in no tree, says otherwise. */
 	if (meta == NULL)
 		s->newest = s->state_found && s->trees_whole && !has_later(s);
-	else if (!w->heeds_free && !s->state_reached)
+	else if (!s->state_reached && (!w->heeds_free || s->state_disputed))
 		s->newest = false;
 	set_use(s, &s->settings);
 	set_use(s, &s->schemas);
