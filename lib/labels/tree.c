@@ -152,7 +152,7 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 	    sizeof(*listing->entries), compare_entries);
 }
 
-/* 0 if nothing is there, or nothing that we may look at. */
+/* 0 if nothing is there. What we may not look at is not nothing. */
 static lc_status
 type_of(const char *root, const char *name, mode_t *out)
 {
@@ -164,7 +164,7 @@ type_of(const char *root, const char *name, mode_t *out)
 	if (fd != -1 && fstatat(fd, *name != '\0' ? name : ".", &st, 0) == 0)
 		*out = st.st_mode & S_IFMT;
 	else if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP &&
-	    errno != EACCES && errno != ENAMETOOLONG)
+	    errno != ENAMETOOLONG)
 		status = lc__error_sys(errno, "%s/%s: stat", root, name);
 	if (fd != -1)
 		close(fd);
