@@ -70,11 +70,11 @@ lc__walk_claim(struct lc__walk *walk, uint64_t page, uint64_t count)
 static lc_status
 check_tiling(const struct page *page)
 {
-	uint64_t starts[PAGE_SIZE_MAX / 2 / 64];
+	uint64_t starts[PAGE_SIZE_MAX / 2 / 64]; /* a bit for each even offset */
 	uint32_t at = page->upper;
 	uint32_t found = 0;
 
-	memset(starts, 0, page->size / 16 + 8);
+	memset(starts, 0, page->size / 16);
 	for (uint32_t i = 0; i < page->nodes; i++) {
 		const uint32_t unit = node_offset(page, i) / 2;
 		starts[unit / 64] |= (uint64_t)1 << unit % 64;
