@@ -165,9 +165,7 @@ load(struct loading *loading)
 
 	if (fstat(fileno(loading->file), &st) == -1)
 		return report_errno(loading->name);
-	if (skip_existing || dry_run)
-		interrupt_resume(dry_run ? INTERRUPT_AGAIN :
-		    "what it stored stays; the same command goes on");
+	interrupt_resume(INTERRUPT_AGAIN);
 	twice = S_ISREG(st.st_mode) && ftell(loading->file) == 0;
 	if (twice) {
 		loading->size = (uint64_t)st.st_size;
@@ -182,6 +180,9 @@ load(struct loading *loading)
 	}
 	if (status != EXIT_DONE || (dry_run && twice))
 		return status;
+	if (!dry_run)
+		interrupt_resume(skip_existing ?
+		    "what it stored stays; the same command goes on" : cmd_load.resume);
 	progress_begin("load");
 	progress_phase(NULL, dry_run ? "check" : "store");
 	status = pass(loading, !dry_run);

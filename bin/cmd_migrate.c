@@ -308,7 +308,8 @@ run_repair(struct lc__stage2 *how)
 		return result;
 	for (int p = 0; p < LC__PASSES && !how->named; p++)
 		how->pass[p] = true;
-	migrating_begin(how);
+	interrupt_resume(INTERRUPT_AGAIN);
+	migrating_begin(how, "verify");
 	return report_worse(result, run_verify(how));
 }
 
@@ -356,7 +357,7 @@ run_stage2(int argc, char **argv)
 		return EXIT_USAGE;
 	if (verify || rollback || dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
-	migrating_begin(&how);
+	migrating_begin(&how, verify ? "verify" : rollback ? "rollback" : NULL);
 	if (verify)
 		return run_verify(&how);
 	if (repair)

@@ -17,6 +17,7 @@
 
 static struct {
 	const struct lc__stage2 *how;
+	const char *what;      /* "verify", NULL for migrating, which counts records */
 	bool terminal, shown;
 	uint64_t start, next;  /* ns: begun, time of the next line */
 	uint64_t before;       /* records of interrupted runs */
@@ -33,9 +34,10 @@ total_of(const struct lc__stage2_counts *counts)
 /* ---- the line of progress ---------------------------------------------------------- */
 
 void
-migrating_begin(const struct lc__stage2 *how)
+migrating_begin(const struct lc__stage2 *how, const char *what)
 {
 	line.how = how;
+	line.what = what;
 	line.bad = line.findings = 0;
 	line.terminal = isatty(STDERR_FILENO);
 	line.start = lc__clock_ns();
@@ -83,6 +85,16 @@ print_counts(FILE *out, const struct lc__stage2_counts *counts)
 	    seconds > 0 ? (double)now / seconds : 0);
 }
 
+/* "verify: 12.0 MiB of 34.0 MiB" */
+static void
+print_bytes(uint64_t done, uint64_t total)
+{
+	char now[SIZE_TEXT], all[SIZE_TEXT];
+
+	fprintf(stderr, "%s: %s of %s", line.what, size_human((double)done, now,
+	    sizeof(now)), size_human((double)total, all, sizeof(all)));
+}
+
 static void
 end_line(void)
 {
@@ -96,14 +108,15 @@ migrating_step(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
     uint64_t total)
 {
 	(void)ctx;
-	(void)done;
-	(void)total;
 	if (!line.begun)
 		line.before = total_of(counts);
 	line.begun = true;
 	if (is_due()) {
 		clear();
-		print_counts(stderr, counts);
+		if (line.what != NULL)
+			print_bytes(done, total);
+		else
+			print_counts(stderr, counts);
 		end_line();
 	}
 	return interrupt_pending();

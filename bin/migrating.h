@@ -5,8 +5,9 @@
 
 #include "migrate/stage2.h"
 
-/** Begin; signals are deferred until migrating_end(). */
-void migrating_begin(const struct lc__stage2 *how);
+/** Begin; signals are deferred until migrating_end(). @p what is the work that progress
+ *  counts in bytes, "verify"; NULL for migrating, which counts records. */
+void migrating_begin(const struct lc__stage2 *how, const char *what);
 void migrating_end(void);
 
 /** The callbacks of lc__stage2; they need no ctx. */

@@ -42,6 +42,8 @@ static const struct {
 	{ "mds", "dir", "{\"x\":" U8 ",\"n\":-3,\"f\":0.5,\"s\":\"t\",\"b\":" BYTES
 	    ",\"j\":[1,{\"k\":null}]}", 2, false },
 	{ "mds", "dir", "{\"x\":" U16 "}", 0, true },
+	{ "lmdb", "dir", U8, 0, false },
+	{ "lmdb", "dir", BYTES, 0, true },
 };
 
 static const char *const ids[RECORDS] = { "c", "d/a", "b" };

@@ -63,8 +63,18 @@ is "import: to the same" "$(cachex dump go)" "$(cat m.jsonl)"
 stopped "import --skip-existing" "what it stored stays; the same command goes on" \
 	'cachex drop -qf i 2>/dev/null' import i in -q -j 1 --skip-existing
 stopped "import -n" "$again" : import i in -q -n -j 1
-stopped load "what it stored stays; with --skip-existing the same command goes on" \
-	'cachex drop -qf i 2>/dev/null' load i m.jsonl
+cachex drop -qf i 2>/dev/null
+stopped "load -n" "$again" : load i m.jsonl -n
+stop 3 load i m.jsonl
+is "load: while it checks" "$(sed 's/ after [^;]*//' "$err")" \
+	"cachex: load: stopped in check; $again"
+also "load: has stored nothing" test ! -e "$root/i"
+# From a pipe it stores at once.
+cachex drop -qf i 2>/dev/null
+cat m.jsonl | env --default-signal=INT LD_PRELOAD="$shim" CACHEX_TEST_INTERRUPT=4 "$CACHEX" load i \
+	2>"$err" >/dev/null
+is "load: of a pipe" "$(sed 's/ after [^;]*//' "$err")" "cachex: load: stopped in store; \
+what it stored stays; with --skip-existing the same command goes on"
 check "load: goes on" 0 cachex load i m.jsonl --skip-existing
 is "load: to the same" "$(cachex dump i)" "$(cat m.jsonl)"
 stopped copy "what it copied stays; with --conflict keep the same command goes on" \

@@ -47,8 +47,9 @@ check_old(const struct lmdb_out *out, const char *path)
 	struct lc__foreign *old = NULL;
 	lc_status status;
 
-	if (access(out->data, F_OK) == -1 && errno == ENOENT)
-		return LC_OK;
+	if (access(out->data, F_OK) == -1)
+		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: look at",
+		    out->data);
 	status = lc__foreign_open(path, &old);
 	lc__foreign_close(old);
 	if (status == LC_INVALID)
