@@ -62,7 +62,7 @@ tell_module(struct lc__recovery *r, enum lc__mended module)
 	r->result.reset += module == LC__MENDED_LOST;
 	/* The hashes of the index are by the identity. */
 	r->index_damaged |= module == LC__MENDED_LOST;
-	lc__recovery_tell(r, module == LC__MENDED ? "module row: damaged, and "
+	lc__found_tell(r->progress, module == LC__MENDED ? "module row: damaged, and "
 	    "mended" : "module row: lost; the module has a new identity");
 }
 

@@ -53,9 +53,9 @@ add_sound(struct reader *reader, const struct lc__record *record,
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__recovery_reserve((void **)&r->sounds, r->nsounds,
+	return_if_error(lc__found_reserve((void **)&r->sounds, r->nsounds,
 	    &r->sounds_room, sizeof(*r->sounds)));
-	return_if_error(lc__recovery_reserve((void **)&r->claims, r->nclaims,
+	return_if_error(lc__found_reserve((void **)&r->claims, r->nclaims,
 	    &r->claims_room, sizeof(*r->claims)));
 	r->sounds[r->nsounds++] = (struct lc__sound) {
 		.location = location_at(reader, at),
@@ -101,7 +101,7 @@ add_span(struct reader *reader, uint64_t at, uint64_t end)
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__recovery_reserve((void **)&r->spans, r->nspans,
+	return_if_error(lc__found_reserve((void **)&r->spans, r->nspans,
 	    &r->spans_room, sizeof(*r->spans)));
 	r->spans[r->nspans++] = (struct lc__span) {
 		.start = location_at(reader, at), .end = location_at(reader, end)
@@ -126,7 +126,7 @@ read_at(struct reader *reader, uint64_t at, uint64_t *next)
 		*next = at + record.size;
 		return add_sound(reader, &record, schema, at);
 	}
-	lc__recovery_tell(reader->r, "lost: chunk %llu, byte %llu%s%s: %s",
+	lc__found_tell(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s",
 	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER),
 	    parsed ? ", key " : "", parsed ? lc__quote_id(record.id.data,
 	    record.id.size) : "", fault);
@@ -229,7 +229,7 @@ check_frame(struct lc__recovery *r, struct lc__found *chunk,
 	if (damaged == NULL)
 		return;
 	r->result.rows++;
-	lc__recovery_tell(r, "chunk %llu: its %s is damaged",
+	lc__found_tell(r->progress, "chunk %llu: its %s is damaged",
 	    (unsigned long long)chunk->id, damaged);
 	chunk->rewrite = true;
 }
@@ -242,7 +242,7 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	    &header);
 	struct reader reader = { .r = r, .headless = !intact };
 
-	return_if_error(lc__recovery_reserve((void **)&r->chunks, r->nchunks,
+	return_if_error(lc__found_reserve((void **)&r->chunks, r->nchunks,
 	    &r->chunks_room, sizeof(*r->chunks)));
 	reader.chunk = &r->chunks[r->nchunks++];
 	*reader.chunk = (struct lc__found) { .id = id, .first = r->nsounds };

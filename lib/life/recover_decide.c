@@ -137,7 +137,7 @@ lose(struct lc__recovery *r, const struct group *g)
 		span->counted = true;
 	r->index_damaged = true;
 	r->result.lost++;
-	lc__recovery_tell(r, "lost: key %s: its record is damaged or missing",
+	lc__found_tell(r->progress, "lost: key %s: its record is damaged or missing",
 	    lc__quote_id(g->claims->id, g->claims->id_size));
 	return NOWHERE;
 }
@@ -170,7 +170,7 @@ decide(struct lc__recovery *r, const struct group *g)
 	if (g->record != NULL && find_entry(g, g->record->location) == NULL &&
 	    has_newer_gap(r, g)) {
 		r->result.rescued++;
-		lc__recovery_tell(r, "rescued: key %s%s", lc__quote_id(
+		lc__found_tell(r->progress, "rescued: key %s%s", lc__quote_id(
 		    g->claims->id, g->claims->id_size), g->newest == NULL ?
 		    ", which may have been deleted" :
 		    ", which may have been deleted or replaced");
@@ -196,7 +196,7 @@ add_live(struct lc__recovery *r, const struct lc__claim *claim,
 	if (sound == NULL)
 		return lc__error(LC_CORRUPT, 0, "recover: no record at %llu",
 		    (unsigned long long)location);
-	return_if_error(lc__recovery_reserve((void **)&r->live, r->nlive,
+	return_if_error(lc__found_reserve((void **)&r->live, r->nlive,
 	    &r->live_room, sizeof(*r->live)));
 	sound->live = true;
 	r->live[r->nlive++] = (struct lc__new_entry) {
@@ -261,7 +261,7 @@ suspect_missing_run(struct lc__recovery *r)
 	r->trial = false;
 	if (count_after_ledger(r, &wanted) && found >= wanted)
 		return LC_OK;
-	return_if_error(lc__recovery_reserve((void **)&r->gaps, r->ngaps,
+	return_if_error(lc__found_reserve((void **)&r->gaps, r->ngaps,
 	    &r->gaps_room, sizeof(*r->gaps)));
 	r->gaps[r->ngaps++] = (struct lc__gap) { .run = UINT32_MAX };
 	return LC_OK;

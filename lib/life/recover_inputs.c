@@ -37,7 +37,7 @@ lc__recovery_read_places(struct lc__recovery *r)
 		if (!lc__order_decode(value.data, value.size, key, &row) ||
 		    row.chunk == LC__ORDER_LOST)
 			continue;
-		return_if_error(lc__recovery_reserve((void **)&r->placed,
+		return_if_error(lc__found_reserve((void **)&r->placed,
 		    r->nplaced, &r->placed_room, sizeof(*r->placed)));
 		r->placed[r->nplaced++] = (struct lc__placed) {
 			row.chunk, row.input, row.ordinal
@@ -139,7 +139,7 @@ note_damage(void *ctx, const char *line)
 	struct lc__recovery *r = ctx;
 
 	r->inputs_damaged = true;
-	lc__recovery_tell(r, "%s", line);
+	lc__found_tell(r->progress, "%s", line);
 }
 
 lc_status
@@ -199,7 +199,7 @@ list_chunks(struct anew *a)
 		if (row.records == 0 || row.source == 0 ||
 		    row.source > LC__INPUTS_MAX || row.ordinal >= a->most)
 			continue;
-		return_if_error(lc__recovery_reserve((void **)&a->chunks,
+		return_if_error(lc__found_reserve((void **)&a->chunks,
 		    a->nchunks, &a->room, sizeof(*a->chunks)));
 		a->chunks[a->nchunks++] = (struct lc__order_row) {
 			.chunk = chunk->id, .input = (uint32_t)row.source - 1,
@@ -251,10 +251,10 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 		return LC_OK;
 	if (lc__row_mend(bytes->data, bytes->size, input) &&
 	    lc__input_decode(bytes->data, bytes->size, input, row)) {
-		lc__recovery_tell(a->r, "input %u: mended", input);
+		lc__found_tell(a->r->progress, "input %u: mended", input);
 		return LC_OK;
 	}
-	lc__recovery_tell(a->r, "input %u: its name and cursor are lost", input);
+	lc__found_tell(a->r->progress, "input %u: its name and cursor are lost", input);
 	a->r->result.reset++;
 	bytes->size = 0;
 	lc__buf_append(bytes, name, (size_t)snprintf(name, sizeof(name),
@@ -293,7 +293,7 @@ write_places(struct anew *a, uint32_t input, uint64_t *at,
 
 	row->records = row->length = 0;
 	if (row->chunks > a->most) {
-		lc__recovery_tell(a->r, "input %u: says that it had %llu chunks, for which the "
+		lc__found_tell(a->r->progress, "input %u: says that it had %llu chunks, for which the "
 		    "file has no room", input, (unsigned long long)row->chunks);
 		a->r->result.reset++;
 		row->chunks = 0;

@@ -125,7 +125,7 @@ lc__recovery_read_state(struct lc__recovery *r)
 	return_if_error(mend_row(s, "state", &mended));
 	r->state_lost = !mended || decode_state(s) != LC_OK;
 	r->result.rows++;
-	lc__recovery_tell(r, "state row: %s", status == LC_NOT_FOUND ? "missing" :
+	lc__found_tell(r->progress, "state row: %s", status == LC_NOT_FOUND ? "missing" :
 	    r->state_lost ? "damaged" : "damaged, and mended");
 	return LC_OK;
 }
@@ -144,7 +144,7 @@ lc__recovery_mend_settings(struct lc__recovery *r)
 		r->result.rows++;
 		return_if_error(mend_row(s, "settings", &mended));
 		status = lc__settings_load(s->env, s->txn, &r->settings);
-		lc__recovery_tell(r, status == LC_OK ?
+		lc__found_tell(r->progress, status == LC_OK ?
 		    "settings row: damaged, and mended" : "settings row: lost; "
 		    "the defaults hold again: set them anew");
 	}
@@ -170,7 +170,7 @@ lc__recovery_mend_counters(struct lc__recovery *r)
 	r->result.rows++;
 	return_if_error(mend_row(s, "counters", &mended));
 	status = lc__counts_load(s->txn, &counts);
-	lc__recovery_tell(r, status == LC_OK ? "counters row: damaged, and mended" :
+	lc__found_tell(r->progress, status == LC_OK ? "counters row: damaged, and mended" :
 	    "counters row: lost; it counts from 0 again");
 	if (status != LC_CORRUPT)
 		return status;
@@ -222,7 +222,7 @@ replace_schema(struct lc__recovery *r, uint32_t id)
 	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size) :
 	    put_stand_in(txn, id);
 
-	lc__recovery_tell(r, mended ? "schema %u: damaged, and mended" :
+	lc__found_tell(r->progress, mended ? "schema %u: damaged, and mended" :
 	    "schema %u: lost, and its records with it", id);
 	r->result.rows++;
 	lc__buf_free(&row);
@@ -320,7 +320,7 @@ check_row(struct lc__recovery *r, const struct lc__found *chunk,
 		    &id, &old, &intact));
 	/* Where a run that said so is damaged, an older one may still name the record. */
 	if (intact && row.live > old.live)
-		lc__recovery_tell(r, "chunk %llu: live records before the damage: %llu, now: "
+		lc__found_tell(r->progress, "chunk %llu: live records before the damage: %llu, now: "
 		    "%llu; deleted or replaced ones came back", (unsigned long long)chunk->id,
 		    (unsigned long long)old.live, (unsigned long long)row.live);
 	sum->records += row.records;
@@ -331,7 +331,7 @@ check_row(struct lc__recovery *r, const struct lc__found *chunk,
 	    r->index_damaged || r->state_lost || r->result.rescued > 0))
 		return LC_OK;
 	r->result.rows++;
-	lc__recovery_tell(r, "ledger row of chunk %llu: %s",
+	lc__found_tell(r->progress, "ledger row of chunk %llu: %s",
 	    (unsigned long long)chunk->id, intact ? "wrong" :
 	    "missing or damaged");
 	return LC_OK;
@@ -366,7 +366,7 @@ check_orphans(struct lc__recovery *r)
 		r->result.rows++;
 		/* No key tells what was in it if a part of the index is lost too. */
 		r->result.unknown += r->ngaps > 0;
-		lc__recovery_tell(r, "chunk %llu is missing",
+		lc__found_tell(r->progress, "chunk %llu is missing",
 		    (unsigned long long)id);
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
@@ -405,7 +405,7 @@ check_usage(struct lc__recovery *r)
 		wrong |= !lc__usage_same(&stored, &found, id);
 	if (wrong && status == LC_OK) {
 		r->result.rows++;
-		lc__recovery_tell(r, "usage row: %s", stored.damaged ?
+		lc__found_tell(r->progress, "usage row: %s", stored.damaged ?
 		    "missing or damaged" : "not what the chunks hold");
 	}
 	lc__usage_free(&stored);
@@ -430,7 +430,7 @@ lc__recovery_check_counts(struct lc__recovery *r)
 	    sum.records != state->records || sum.bytes != state->bytes ||
 	    sum.live != state->live || sum.live_bytes != state->live_bytes)) {
 		r->result.rows++;
-		lc__recovery_tell(r, "state row: wrong counters");
+		lc__found_tell(r->progress, "state row: wrong counters");
 	}
 	if (above > state->next_chunk)
 		state->next_chunk = above;

@@ -20,7 +20,7 @@ open_gap(struct reader *reader)
 
 	if (reader->in_gap)
 		return LC_OK;
-	return_if_error(lc__recovery_reserve((void **)&r->gaps, r->ngaps,
+	return_if_error(lc__found_reserve((void **)&r->gaps, r->ngaps,
 	    &r->gaps_room, sizeof(*r->gaps)));
 	r->gaps[r->ngaps++] = (struct lc__gap) {
 		.run = reader->position, .after = reader->last
@@ -35,7 +35,7 @@ add_entry(struct reader *reader, const struct lc__run_entry *entry)
 	struct lc__recovery *r = reader->r;
 	const lc_id id = { entry->id, entry->id_size };
 
-	return_if_error(lc__recovery_reserve((void **)&r->claims, r->nclaims,
+	return_if_error(lc__found_reserve((void **)&r->claims, r->nclaims,
 	    &r->claims_room, sizeof(*r->claims)));
 	r->claims[r->nclaims++] = (struct lc__claim) {
 		.prefix = lc__sort_prefix(&id), .id = entry->id,
@@ -106,7 +106,7 @@ read_run(struct lc__recovery *r, uint32_t position)
 		return LC_OK;
 	r->result.runs++;
 	r->index_damaged = true;
-	lc__recovery_tell(r, "index run %llu: damaged, %llu of %llu entries read",
+	lc__found_tell(r->progress, "index run %llu: damaged, %llu of %llu entries read",
 	    (unsigned long long)row->id, (unsigned long long)reader.entries,
 	    (unsigned long long)row->entries);
 	return LC_OK;
@@ -118,7 +118,7 @@ lc__recovery_read_runs(struct lc__recovery *r)
 	const uint32_t n = r->change->snapshot.state.nruns;
 
 	for (uint32_t i = 0; i < n; i++) {
-		return_if_error(lc__recovery_reserve((void **)&r->runs, r->nruns,
+		return_if_error(lc__found_reserve((void **)&r->runs, r->nruns,
 		    &r->runs_room, sizeof(*r->runs)));
 		r->runs[r->nruns++] = (struct lc__run) { .entries = 0 };
 		return_if_error(read_run(r, i));

@@ -38,7 +38,7 @@ list_rows(struct lc__recovery *r, enum lc__table table, struct rows *out)
 
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(txn, table, key, &key, &value)) {
-		return_if_error(lc__recovery_reserve((void **)&out->rows, out->n,
+		return_if_error(lc__found_reserve((void **)&out->rows, out->n,
 		    &out->room, sizeof(*out->rows)));
 		out->rows[out->n++] = (struct row){
 			.key = key, .says = NOWHERE, .home = key, .value = value
@@ -125,10 +125,10 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 {
 	r->result.rows++;
 	if (row->home != NOWHERE)
-		lc__recovery_tell(r, "%s %llu: was under the key %llu", what,
+		lc__found_tell(r->progress, "%s %llu: was under the key %llu", what,
 		    (unsigned long long)row->home, (unsigned long long)row->key);
 	else
-		lc__recovery_tell(r, "%s under the key %llu: dropped, it is not known "
+		lc__found_tell(r->progress, "%s under the key %llu: dropped, it is not known "
 		    "which one it is", what, (unsigned long long)row->key);
 }
 
@@ -228,7 +228,7 @@ exchange_tables(struct lc__recovery *r, const struct rows tables[ALIKE],
 		if (to[t] == t)
 			continue;
 		r->result.rows++;
-		lc__recovery_tell(r, "table %s: holds the rows of the table %s",
+		lc__found_tell(r->progress, "table %s: holds the rows of the table %s",
 		    names[t], names[to[t]]);
 		for (uint64_t i = 0; i < tables[t].n; i++) {
 			const struct row *row = &tables[t].rows[i];
@@ -287,7 +287,7 @@ want(const struct rows *rows, uint64_t id, struct ids *wanted)
 
 	if (there != NULL && there->says == id)
 		return LC_OK;
-	return_if_error(lc__recovery_reserve((void **)&wanted->id, wanted->n,
+	return_if_error(lc__found_reserve((void **)&wanted->id, wanted->n,
 	    &wanted->room, sizeof(*wanted->id)));
 	wanted->id[wanted->n++] = id;
 	return LC_OK;
@@ -356,7 +356,7 @@ put_back_meta(struct lc__recovery *r, const char *name)
 	if (status != LC_OK)
 		return status == LC_NOT_FOUND ? LC_OK : status;
 	r->result.rows++;
-	lc__recovery_tell(r, "table meta: row %s: is the row %s",
+	lc__found_tell(r->progress, "table meta: row %s: is the row %s",
 	    lc__quote_id(at.data, at.size), name);
 	return lc__txn_rename_meta(txn, &at, name);
 }
@@ -375,7 +375,7 @@ drop_unknown_meta(struct lc__recovery *r)
 			continue;
 		}
 		r->result.rows++;
-		lc__recovery_tell(r, "table meta: row %s: unknown, dropped",
+		lc__found_tell(r->progress, "table meta: row %s: unknown, dropped",
 		    lc__quote_id(name.data, name.size));
 		return_if_error(lc__txn_rename_meta(txn, &name, NULL));
 	}
@@ -591,7 +591,7 @@ count_own(struct lc__recovery *r, const struct rows *rows)
 	if (state->next_schema == before || r->state_lost)
 		return;
 	r->result.rows++;
-	lc__recovery_tell(r, "state row: says %u schemas, found %u", before,
+	lc__found_tell(r->progress, "state row: says %u schemas, found %u", before,
 	    state->next_schema);
 }
 

@@ -6,6 +6,7 @@
 #ifndef LC_LIFE_RECOVERY_H
 #define LC_LIFE_RECOVERY_H
 
+#include "life/found.h"
 #include "store/change.h"
 #include "store/length.h"
 
@@ -83,14 +84,6 @@ struct lc__recovery {
 	uint64_t runs_room, claims_room, gaps_room, sounds_room, spans_room,
 	    chunks_room, live_room, placed_room;
 };
-
-/** Make room for one more element of an array. */
-LC_CHECKED lc_status lc__recovery_reserve(void **array, uint64_t count,
-    uint64_t *room, size_t size);
-
-/** Tell of something found, in one line. */
-void lc__recovery_tell(struct lc__recovery *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /** Read all chunks: chunks, sounds and spans, and a claim of each record. */
 LC_CHECKED lc_status lc__recovery_read_chunks(struct lc__recovery *r);

@@ -108,7 +108,7 @@ read_settings(struct job *job)
 	/* The state row stands on the same page, or near it. */
 	job->result.settings_lost = damaged || (old && !s->state_found);
 	if (job->result.settings_lost)
-		lc__salvage_tell(s, "the settings are damaged or missing: the new "
+		lc__found_tell(s->progress, "the settings are damaged or missing: the new "
 		    "module has the defaults");
 	return LC_OK;
 }
@@ -161,7 +161,7 @@ schema_of(struct job *job, const struct lc__record *record)
 		return NULL;
 	job->missed[record->schema] = true;
 	job->result.schemas++;
-	lc__salvage_tell(s, "structure %u is missing: its records cannot be read",
+	lc__found_tell(s->progress, "structure %u is missing: its records cannot be read",
 	    record->schema);
 	return NULL;
 }
@@ -213,13 +213,13 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 		job->result.records--;
 		job->result.undecided -= from->doubted;
 		job->result.stale -= from->old;
-		lc__salvage_tell(s, "key %s: its structure is %s",
+		lc__found_tell(s->progress, "key %s: its structure is %s",
 		    lc__quote_id(record.id.data, record.id.size),
 		    schema == NULL ? "missing" : "another one");
 		return LC_OK;
 	}
 	if (from->doubted || from->old)
-		lc__salvage_tell(s, "key %s: %s", lc__quote_id(record.id.data,
+		lc__found_tell(s->progress, "key %s: %s", lc__quote_id(record.id.data,
 		    record.id.size), from->old ? "an old version" :
 		    "may have been deleted or replaced");
 	if (job->to == NULL)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "env/rows.h"
+#include "life/found.h"
 #include "lmdbcache.h"
 #include "value/schema.h"
 
@@ -131,18 +132,11 @@ struct lc__salvage {
 	uint32_t nschema;
 };
 
-/** Make room for one more element of an array. */
-LC_CHECKED lc_status lc__salvage_reserve(void **array, uint64_t count,
-    uint64_t *room, size_t size);
-
 /** @p size bytes at @p at, valid until the next call; LC_CORRUPT if the file does not
  *  have them. */
 LC_CHECKED lc_status lc__salvage_at(struct lc__salvage_file *file, uint64_t at,
     uint64_t size, const unsigned char **out);
 
-/** Tell of something found, in one line. */
-void lc__salvage_tell(const struct lc__salvage *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 /** Count bytes done; LC_CANCELLED. */
 LC_CHECKED lc_status lc__salvage_step(struct lc__salvage *s, uint64_t bytes);
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The damaged file as bytes: reading it, its page size, its meta pages. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,23 +10,6 @@
 
 /* Read so much at once while the file is read from its start to its end. */
 #define AHEAD ((uint64_t)1 << 20)
-
-lc_status
-lc__salvage_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
-{
-	const uint64_t wanted = *room ? *room + *room / 2 : 64;
-	void *grown;
-
-	if (count < *room)
-		return LC_OK;
-	grown = wanted > SIZE_MAX / size ? NULL :
-	    realloc(*array, (size_t)wanted * size);
-	if (grown == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
-	*array = grown;
-	*room = wanted;
-	return LC_OK;
-}
 
 /* Fill the window with what is at an offset. */
 static lc_status
@@ -85,21 +66,6 @@ lc__salvage_at(struct lc__salvage_file *f, uint64_t at, uint64_t size,
 	}
 	*out = f->window + (at - f->window_at);
 	return LC_OK;
-}
-
-void
-lc__salvage_tell(const struct lc__salvage *s, const char *format, ...)
-{
-	const lc_progress *progress = s->progress;
-	char line[1024];
-	va_list args;
-
-	if (progress == NULL || progress->damage == NULL)
-		return;
-	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	progress->damage(progress->ctx, line);
 }
 
 lc_status

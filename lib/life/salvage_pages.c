@@ -46,7 +46,7 @@ static lc_status
 add_row(struct lc__salvage_rows *rows, const struct leaf *leaf,
     const struct node *node, uint64_t number)
 {
-	return_if_error(lc__salvage_reserve((void **)&rows->row, rows->count,
+	return_if_error(lc__found_reserve((void **)&rows->row, rows->count,
 	    &rows->room, sizeof(*rows->row)));
 	rows->row[rows->count++] = (struct lc__salvage_row) {
 		.page = leaf->page, .at = node->value,
@@ -195,7 +195,7 @@ add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 		return LC_OK;
 	if (size > s->file->size - start)
 		size = s->file->size - start;
-	return_if_error(lc__salvage_reserve((void **)&s->values, s->nvalues,
+	return_if_error(lc__found_reserve((void **)&s->values, s->nvalues,
 	    &s->values_room, sizeof(*s->values)));
 	s->values[s->nvalues++] = (struct lc__salvage_chunk) {
 		.id = id, .page = page, .size = size, .headless = true
@@ -230,7 +230,7 @@ take_run(struct lc__salvage *s, uint64_t page, uint64_t start,
 	if (table > room || run.keys_size > room - table || run.keys_size < 4 ||
 	    run.entries > run.keys_size / (entry_head + 1))
 		return LC_OK;
-	return_if_error(lc__salvage_reserve((void **)&s->runs, s->nruns,
+	return_if_error(lc__found_reserve((void **)&s->runs, s->nruns,
 	    &s->runs_room, sizeof(*s->runs)));
 	s->runs[s->nruns++] = run;
 	return LC_OK;
@@ -396,7 +396,7 @@ take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value,
 	if (!*taken)
 		return LC_OK;
 	size = chunk.bytes > room ? room : lc__chunk_size(&chunk, s->page_size);
-	return_if_error(lc__salvage_reserve((void **)&s->chunks, s->nchunks,
+	return_if_error(lc__found_reserve((void **)&s->chunks, s->nchunks,
 	    &s->chunks_room, sizeof(*s->chunks)));
 	s->chunks[s->nchunks++] = (struct lc__salvage_chunk) {
 		.id = chunk.id, .page = page, .records = chunk.records,
@@ -495,7 +495,7 @@ add_headless(struct lc__salvage *s)
 			continue;
 		if (found.id > LC__CHUNK_ID_MAX)
 			found.id = 0;
-		return_if_error(lc__salvage_reserve((void **)&s->chunks, s->nchunks,
+		return_if_error(lc__found_reserve((void **)&s->chunks, s->nchunks,
 		    &s->chunks_room, sizeof(*s->chunks)));
 		s->chunks[s->nchunks++] = found;
 	}

@@ -93,7 +93,7 @@ add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 	if (r->chunk >= (uint64_t)1 << 28)
 		return lc__error(LC_UNSUPPORTED, 0, "%s: too many chunks",
 		    s->file->path);
-	return_if_error(lc__salvage_reserve((void **)&s->records, s->nrecords,
+	return_if_error(lc__found_reserve((void **)&s->records, s->nrecords,
 	    &s->records_room, sizeof(*s->records)));
 	new = &s->records[s->nrecords++];
 	*new = (struct lc__salvage_record) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* verify: read everything of one commit and compare it with everything else. */
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "life/decoded.h"
+#include "life/found.h"
 #include "life/verify_inputs.h"
 #include "store/digest.h"
 #include "store/directory.h"
@@ -46,16 +46,12 @@ struct verify {
 __attribute__((format(printf, 2, 3))) static void
 damage(struct verify *v, const char *format, ...)
 {
-	char line[1024];
 	va_list args;
 
 	v->result.damaged++;
-	if (v->progress == NULL || v->progress->damage == NULL)
-		return;
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
+	lc__found_vtell(v->progress, format, args);
 	va_end(args);
-	v->progress->damage(v->progress->ctx, line);
 }
 
 /* The current error, for failures that count as damage here. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "life/recovery.h"
+#include "life/found.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 
 lc_status
-lc__recovery_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
+lc__found_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
 {
-	const uint64_t wanted = *room ? *room * 2 : 256;
+	const uint64_t wanted = *room ? *room * 2 : 64;
 	void *grown;
 
 	if (count < *room)
@@ -25,16 +26,22 @@ lc__recovery_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
 }
 
 void
-lc__recovery_tell(struct lc__recovery *r, const char *format, ...)
+lc__found_vtell(const lc_progress *progress, const char *format, va_list args)
 {
-	const lc_progress *progress = r->progress;
 	char line[1024];
-	va_list args;
 
 	if (progress == NULL || progress->damage == NULL)
 		return;
-	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
 	progress->damage(progress->ctx, line);
+}
+
+void
+lc__found_tell(const lc_progress *progress, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	lc__found_vtell(progress, format, args);
+	va_end(args);
 }
