@@ -79,13 +79,13 @@ read_word(struct reader *r, const char *stops, char **out, bool *quoted)
 			last--;
 		lc__buf_append(&word, start, (size_t)(last - start));
 	}
-	if (status == LC_OK && r->at < r->end && strchr(stops, *r->at) == NULL)
-		status = bad(r, "there is more after a quoted name");
-	if (status == LC_OK && word.size == 0)
-		status = bad(r, "a name is empty");
 	lc__buf_append(&word, "", 1);
 	if (status == LC_OK && word.failed)
 		status = lc__label_no_memory(r->map->path);
+	if (status == LC_OK && r->at < r->end && strchr(stops, *r->at) == NULL)
+		status = bad(r, "there is more after a quoted name");
+	if (status == LC_OK && *word.data == '\0')
+		status = bad(r, "a name is empty");
 	if (status == LC_OK)
 		*out = (char *)word.data;
 	else

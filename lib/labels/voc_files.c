@@ -114,10 +114,16 @@ add_labels(struct lc__dataset *dataset, const char *name, const char *dir,
 /* The names are sorted, each only once, whenever so many have been added. */
 #define UNSORTED_MAX ((size_t)1 << 16)
 
+/* What was met on the way. */
+struct learned {
+	size_t nameless;   /* objects without a name */
+	size_t unreadable; /* annotations that the system does not let be read */
+};
+
 /* Add the names of an annotation's objects. What is wrong with the file is found when its
  * frame's turn comes. */
 static lc_status
-learn_from(struct lc__dataset *dataset, const char *label, size_t *nameless)
+learn_from(struct lc__dataset *dataset, const char *label, struct learned *learned)
 {
 	char *path = lc__path_join(dataset->root, label);
 	struct lc__buf text = { 0 };
@@ -127,11 +133,30 @@ learn_from(struct lc__dataset *dataset, const char *label, size_t *nameless)
 		return lc__label_no_memory(label);
 	status = lc__read_regular(path, LC__LABEL_MAX_BYTES, &text);
 	free(path);
-	if (status == LC_OK)
-		status = lc__voc_names(&text, &dataset->classes, nameless);
-	else if (status != LC_NO_MEMORY)
+	if (status == LC_OK) {
+		status = lc__voc_names(&text, &dataset->classes, &learned->nameless);
+	} else if (status != LC_NO_MEMORY) {
+		learned->unreadable += status == LC_IO || status == LC_PERMISSION;
 		status = LC_OK;
+	}
 	lc__buf_free(&text);
+	return status;
+}
+
+static lc_status
+note_unreadable(struct lc__dataset *dataset, size_t unreadable)
+{
+	char *text;
+	lc_status status;
+
+	if (unreadable == 0)
+		return LC_OK;
+	if (asprintf(&text, "%zu annotation%s could not be read: names that only %s has "
+	    "are not learned, and ids of others may move when it can be read",
+	    unreadable, unreadable == 1 ? "" : "s", unreadable == 1 ? "it" : "one") < 0)
+		return lc__label_no_memory(dataset->root);
+	status = lc__strings_add(&dataset->notes, text);
+	free(text);
 	return status;
 }
 
@@ -158,14 +183,15 @@ static lc_status
 learn_classes(struct lc__dataset *dataset)
 {
 	struct lc__strings *const names = &dataset->classes;
-	size_t sorted = 0, nameless = 0;
+	struct learned learned = { 0 };
+	size_t sorted = 0;
 
 	for (size_t i = 0; i < dataset->n; i++) {
 		const uint64_t label = dataset->rows[i].label;
 		if (label == 0)
 			continue;
 		return_if_error(learn_from(dataset,
-		    (char *)dataset->text.data + label, &nameless));
+		    (char *)dataset->text.data + label, &learned));
 		if (names->n < sorted + UNSORTED_MAX)
 			continue;
 		lc__strings_sort(names);
@@ -176,7 +202,8 @@ learn_classes(struct lc__dataset *dataset)
 	for (size_t i = 0; i < dataset->n; i++)
 		if (dataset->rows[i].label != 0)
 			mix_classes(dataset, &dataset->rows[i].hash);
-	return note_nameless(dataset, nameless);
+	return_if_error(note_nameless(dataset, learned.nameless));
+	return note_unreadable(dataset, learned.unreadable);
 }
 
 static lc_status
