@@ -47,22 +47,20 @@ list_rows(struct lc__recovery *r, enum lc__table table, struct rows *out)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
+static int
+compare_key(const void *key, const void *row)
+{
+	const uint64_t a = *(const uint64_t *)key, b = ((const struct row *)row)->key;
+
+	return (a > b) - (a < b);
+}
+
 /* The row that was found under a key; NULL without one. */
 static struct row *
 find_key(const struct rows *rows, uint64_t key)
 {
-	uint64_t low = 0, high = rows->n;
-
-	while (low < high) {
-		const uint64_t middle = low + (high - low) / 2;
-
-		if (rows->rows[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < rows->n && rows->rows[low].key == key ? &rows->rows[low] :
-	    NULL;
+	return rows->n == 0 ? NULL : bsearch(&key, rows->rows, (size_t)rows->n,
+	    sizeof(*rows->rows), compare_key);
 }
 
 /* Does a row go to this id, or stay there? */
