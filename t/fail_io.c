@@ -14,22 +14,20 @@
 #include <sys/statvfs.h>
 #include <sys/types.h>
 
-static atomic_long left;    /* calls until the one that fails; 0: none fails */
-static atomic_bool forever; /* and all after it */
+#include "fail_count.h"
+
+static struct fail_count calls;
 static atomic_int cause;
-static atomic_long hits;
 static const char *_Atomic first;
 static const char *_Atomic only;
 
 void
 fail_io(long n, int error, bool and_on)
 {
-	atomic_store(&left, 0);
-	atomic_store(&forever, and_on);
+	fail_count_start(&calls, 0, false);
 	atomic_store(&cause, error);
-	atomic_store(&hits, 0);
 	atomic_store(&first, NULL);
-	atomic_store(&left, n);
+	fail_count_start(&calls, n, and_on);
 }
 
 void
@@ -41,7 +39,7 @@ fail_io_only(const char *name)
 long
 fail_io_hits(void)
 {
-	return atomic_load(&hits);
+	return atomic_load(&calls.hits);
 }
 
 const char *
@@ -54,20 +52,14 @@ static bool
 fails(const char *name)
 {
 	const char *wanted = atomic_load(&only);
-	long now = atomic_load(&left);
+	long nth;
 
 	if (wanted != NULL && strcmp(wanted, name) != 0)
 		return false;
-	/* 1 stays 1 if all that follow are to fail. */
-	do {
-		if (now == 0)
-			return false;
-		if (now == 1 && atomic_load(&forever))
-			break;
-	} while (!atomic_compare_exchange_weak(&left, &now, now - 1));
-	if (now != 1)
+	nth = fail_count_next(&calls);
+	if (nth == 0)
 		return false;
-	if (atomic_fetch_add(&hits, 1) == 0)
+	if (nth == 1)
 		atomic_store(&first, name);
 	errno = atomic_load(&cause);
 	return true;

@@ -3,45 +3,31 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_long left;    /* allocations until the one that fails; 0: none fails */
-static atomic_bool forever; /* and all after it */
-static atomic_long hits;
+#include "fail_count.h"
+
+static struct fail_count allocations;
 
 void
 fail_malloc(long n, bool and_on)
 {
-	atomic_store(&left, 0);
-	atomic_store(&forever, and_on);
-	atomic_store(&hits, 0);
-	atomic_store(&left, n);
+	fail_count_start(&allocations, n, and_on);
 }
 
 long
 fail_malloc_hits(void)
 {
-	return atomic_load(&hits);
+	return atomic_load(&allocations.hits);
 }
 
 static bool
 fails(void)
 {
-	long now = atomic_load(&left);
-
-	/* 1 stays 1 if all that follow are to fail. */
-	do {
-		if (now == 0)
-			return false;
-		if (now == 1 && atomic_load(&forever))
-			break;
-	} while (!atomic_compare_exchange_weak(&left, &now, now - 1));
-	if (now != 1)
+	if (fail_count_next(&allocations) == 0)
 		return false;
-	atomic_fetch_add(&hits, 1);
 	errno = ENOMEM;
 	return true;
 }
