@@ -100,6 +100,10 @@ run(int argc, char **argv)
 	(void)argc;
 	if (reader != NULL)
 		status = read_share(&reading);
+	if (opts.token_file != NULL)
+		interrupt_resume("the token file has what was read; the same command goes on");
+	else if (opts.npy != NULL && !opts.force)
+		interrupt_resume("with -f the same command begins again");
 	if (status == EXIT_DONE && batches != NULL)
 		status = read_batches(&reading);
 	if (status == EXIT_DONE)

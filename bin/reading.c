@@ -309,10 +309,6 @@ reading_run(const struct reading *reading, struct streaming *streaming)
 	int status;
 
 	r.out.resumed = r.token.path != NULL;
-	if (r.token.path != NULL)
-		interrupt_resume("the token file has what was read; the same command goes on");
-	else if (reading->opts->npy != NULL && !reading->opts->force)
-		interrupt_resume("with -f the same command begins again");
 	status = set_up(&r);
 	r.out.stream = r.stream;
 	if (r.reader != NULL && status == EXIT_DONE)

@@ -96,7 +96,8 @@ is "samples of all shards" "$(drawn shards --samples 100 | wc -w | tr -d ' ')" 3
 check "by cache_id" 0 cachex view shards --id run/2/img11 --id img5 -n --json
 is "whole or its end" "$(grep -o '"id":"[^"]*"' "$out" | tr '\n' ' ')" '"id":"run/2/img11" "id":"run/2/img5" '
 check "one that is not there" 1 cachex view shards --id img5 --id mg5 -o ids.png --json
-is "is told" "$(cat "$err")" "cachex: view: no sample has the cache_id 'mg5'"
+is "is told" "$(cat "$err")" \
+	"{\"error\":{\"command\":\"view\",\"exit\":1,\"message\":\"no sample has the cache_id 'mg5'\"}}"
 also "and drawn" is_png ids.png
 also "and in JSON" grep -q '{"id":"mg5","error":"no sample has the cache_id .mg5."}' "$out"
 
@@ -107,9 +108,9 @@ for shard in bad/*.twh1; do last=$shard; done
 echo no shard >"$last"
 check "damage" 3 cachex view bad -o bad.png --samples 100 --json
 also "is drawn" is_png bad.png
-is "and told, a line each" "$(sed 's/: bytes.*/: bytes/' "$err" | sort -u)" \
-"cachex: view: bad/shard-000000.twh1: bytes
-cachex: view: $last: not a TWH1 shard"
+is "and told, a line each" "$(sed 's/.*"message":"\(.*\)"}}$/\1/; s/: bytes.*/: bytes/' "$err" | sort -u)" \
+"bad/shard-000000.twh1: bytes
+$last: not a TWH1 shard"
 also "and in JSON" grep -q '"error":"bad/shard-000000.twh1: bytes' "$out"
 echo text >text
 refuse "no shard" 3 "cachex: view: text: not a TWH1 shard" cachex view text -n
@@ -221,7 +222,7 @@ also "is named" grep -q '^cachex: view: short.npy: ' "$err"
 
 # Where it goes
 refuse "JSON and a picture in one stream" 2 \
-	"cachex: view: --json and the picture would both go to standard output; use -o FILE" \
+	'{"error":{"command":"view","exit":2,"message":"--json and the picture would both go to standard output; use -o FILE"}}' \
 	cachex view one.twh1 --json
 if command -v script >/dev/null 2>&1; then
 	script -qec "'$CACHEX' view one.twh1" /dev/null </dev/null >typed 2>&1
