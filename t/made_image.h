@@ -12,6 +12,7 @@
 #include <png.h>
 
 #include "base/buf.h"
+#include "etl/image.h"
 
 /** Noise that every test can compute again: sample c of pixel (x, y). */
 uint8_t noise(uint32_t x, uint32_t y, uint32_t c);
@@ -23,6 +24,11 @@ size_t make_exif(unsigned char out[38], bool big_endian, unsigned orientation);
 
 /** Change one to four bytes of a file; @p seed is for run_random(). */
 void change_bytes(unsigned char *file, size_t size, uint64_t *seed);
+
+/** Probe and decode from a block of the exact size, so that a read past its end is seen;
+ *  the message of a failure is one line about "x". */
+lc_status decode_exact(const unsigned char *bytes, size_t size,
+    const struct lc__image_options *options, lc_tensor *out);
 
 /* ---- PNG --------------------------------------------------------------------- */
 

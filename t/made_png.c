@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "etl/transform.h"
 #include "run.h"
 
 uint8_t
@@ -216,6 +217,26 @@ insert_chunk(struct lc__buf *file, size_t where, const char *type,
 	memmove(file->data + where + size + 12, file->data + where,
 	    file->size - size - 12 - where);
 	memcpy(file->data + where, chunk, size + 12);
+}
+
+lc_status
+decode_exact(const unsigned char *bytes, size_t size,
+    const struct lc__image_options *options, lc_tensor *out)
+{
+	struct lc__transformed seen;
+	unsigned char *exact = malloc(size + (size == 0));
+	lc_status status;
+
+	memcpy(exact, bytes, size);
+	(void)!lc__image_probe(exact, size, "x", &seen);
+	status = lc__image_decode(exact, size, "x", options, out);
+	free(exact);
+	if (status != LC_OK) {
+		ck_assert_int_eq(lc_last_error()->status, status);
+		ck_assert_mem_eq(lc_last_error()->text, "x: ", 3);
+		ck_assert_ptr_null(strchr(lc_last_error()->text, '\n'));
+	}
+	return status;
 }
 
 void
