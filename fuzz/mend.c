@@ -44,11 +44,13 @@ size_t
 mend_record(unsigned char *bytes, uint64_t room)
 {
 	struct lc__record record;
+	unsigned char *sum;
 	size_t head, at;
 
 	if (!lc__record_parse(bytes, room, &record))
 		return 0;
 	at = head = (size_t)(record.payload - bytes);
+	sum = bytes + (record.blocks - bytes);
 	for (uint32_t i = 0; i < record.nparts; i++) {
 		unsigned char *entry = bytes + (record.parts - bytes) + (size_t)i * part_entry;
 		const uint64_t size = lc__round_up(lc__get32(entry + part_size),
@@ -56,7 +58,20 @@ mend_record(unsigned char *bytes, uint64_t room)
 
 		if (size > record.size - at)
 			break;
-		lc__set64(entry, lc__hash64(bytes + at, (size_t)size));
+		if (size > LC__RECORD_BLOCK) {
+			unsigned char *first = sum;
+
+			for (size_t n = 0; n < size; n += LC__RECORD_BLOCK, sum += 8) {
+				if (sum + 8 > (const unsigned char *)record.id.data)
+					break;
+				lc__set64(sum, lc__hash64(bytes + at + n,
+				    size - n < LC__RECORD_BLOCK ? (size_t)(size - n) :
+				    LC__RECORD_BLOCK));
+			}
+			lc__set64(entry, lc__hash64(first, (size_t)(sum - first)));
+		} else {
+			lc__set64(entry, lc__hash64(bytes + at, (size_t)size));
+		}
 		at += (size_t)size;
 	}
 	lc__set64(bytes, lc__hash64(bytes + record_covered,

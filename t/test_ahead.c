@@ -13,6 +13,7 @@
 #define LENGTH 50000u
 #define RECORDS 24u
 #define PAGE 4096u
+#define BLOCK 65536u
 
 static struct made_stream made;
 
@@ -68,15 +69,16 @@ static const struct {
 	lc_shuffle shuffle;
 	uint64_t least, most;
 } rows[] = {
-	{ none, 0, 1, 0, LC_SHUFFLE_FULL, PAGE, 2 * PAGE },
-	{ none, 0, 0, 0, LC_SHUFFLE_FULL, PAGE, 2 * PAGE },
-	{ none, 0, 1, 0, LC_SHUFFLE_NONE, PAGE, 2 * PAGE },
+	{ none, 0, 1, 0, LC_SHUFFLE_FULL, PAGE, 3 * PAGE },
+	{ none, 0, 0, 0, LC_SHUFFLE_FULL, PAGE, 3 * PAGE },
+	{ none, 0, 1, 0, LC_SHUFFLE_NONE, PAGE, 3 * PAGE },
 	{ label, 1, 1, 0, LC_SHUFFLE_FULL, 2 * PAGE, 4 * PAGE },
 	{ label, 1, 1, 0, LC_SHUFFLE_NONE, 2 * PAGE, 4 * PAGE },
 	{ pairs, 1, 1, 0, LC_SHUFFLE_FULL, 4 * LENGTH, 4 * LENGTH + 5 * PAGE },
 	{ NULL, 0, 1, 0, LC_SHUFFLE_FULL, 8 * LENGTH, 8 * LENGTH + 5 * PAGE },
 	{ NULL, 0, 1, 0, LC_SHUFFLE_NONE, 8 * LENGTH, 16 * LENGTH },
-	{ NULL, 0, 0, 500, LC_SHUFFLE_FULL, 2000, 4 * PAGE },
+	{ NULL, 0, 0, 500, LC_SHUFFLE_FULL, 2000, 5 * PAGE },
+	{ NULL, 0, 1, 500, LC_SHUFFLE_FULL, 2000, 2 * BLOCK + 5 * PAGE },
 };
 
 static lc_source *

@@ -208,13 +208,15 @@ lc__ledger_decode(const void *bytes, size_t size, uint64_t chunk,
 void
 lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 {
-	lc__mpack_map(out, 3);
+	lc__mpack_map(out, 4);
 	lc__mpack_str(out, "format");
 	lc__mpack_uint(out, row->format);
 	lc__mpack_str(out, "uuid");
 	lc__mpack_bin(out, row->uuid, sizeof(row->uuid));
 	lc__mpack_str(out, "created_ms");
 	lc__mpack_uint(out, row->created_ms);
+	lc__mpack_str(out, "block");
+	lc__mpack_uint(out, LC__MODULE_BLOCK);
 	if (!out->failed)
 		lc__buf_append64(out, lc__row_sum(out->data, out->size,
 		    lc__row_seed("module")));
@@ -227,9 +229,10 @@ text_is(const struct lc__token *token, const char *text)
 	    memcmp(token->bytes, text, token->size) == 0;
 }
 
-/* A map with the three members; others are of a later version. */
+/* A map with these members; others are of a later version. Without *block, the size of
+ * the blocks that have checksums, it is of one before. */
 static bool
-read_module(struct lc__tokens in, struct lc__module_row *out)
+read_module(struct lc__tokens in, struct lc__module_row *out, uint64_t *block)
 {
 	bool format = false, uuid = false, created = false;
 	struct lc__token map, name, value;
@@ -255,22 +258,36 @@ read_module(struct lc__tokens in, struct lc__module_row *out)
 		} else if (text_is(&name, "created_ms") && value.kind == LC__TOKEN_UINT) {
 			out->created_ms = value.number;
 			created = true;
+		} else if (text_is(&name, "block") && value.kind == LC__TOKEN_UINT) {
+			*block = value.number;
 		}
 	}
 	return in.at == in.end && format && uuid && created;
+}
+
+static lc_status
+old_version(void)
+{
+	return lc__error(LC_VERSION, 0, "a development version before 0.1.0 wrote it, whose "
+	    "modules are not read");
 }
 
 lc_status
 lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 {
 	const unsigned char *p = bytes;
+	uint64_t block = 0;
 
 	if (lc__row_intact(p, size, 0))
-		return lc__error(LC_VERSION, 0, "a development version before 0.1.0 wrote "
-		    "it, whose modules are not read");
+		return old_version();
 	if (!lc__row_intact(p, size, lc__row_seed("module")))
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
-	if (!read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out))
+	if (!read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out, &block))
 		return lc__error(LC_CORRUPT, 0, "fields are missing");
+	if (block == 0)
+		return old_version();
+	if (block != LC__MODULE_BLOCK)
+		return lc__error(LC_VERSION, 0, "a newer version wrote it, with checksums of "
+		    "blocks of %llu bytes", (unsigned long long)block);
 	return LC_OK;
 }

@@ -13,6 +13,10 @@
 /** The version of the module format that this library writes. */
 #define LC__FORMAT 1
 
+/** Stored bytes of a record that have a checksum of their own, in parts that are longer;
+ *  in the module's row, which development versions before them wrote without it. */
+#define LC__MODULE_BLOCK 65536
+
 /** A put adds no schema to a module that has so many. Records share a handful; more
  * is a mistake such as a name that is data. */
 #define LC__SCHEMAS_PUT 4096

@@ -19,7 +19,7 @@ enum {
 	at_ndims = 20,   /* u16 */
 	at_nparts = 22,  /* u16 */
 	at_plain = 24,   /* u32, bytes of plain data */
-	at_zero2 = 28    /* u32 */
+	at_nblocks = 28  /* u32, checksums of blocks */
 };
 
 /* There is a table of parts. */
@@ -27,7 +27,8 @@ enum {
 
 /* Offsets in an entry of the table of parts. */
 enum {
-	part_hash = 0,  /* u64, XXH3-64 of the stored bytes and their padding */
+	part_hash = 0,  /* u64, XXH3-64 of the stored bytes and their padding, or of the
+	                   checksums of their blocks */
 	part_size = 8,  /* u32, stored bytes without padding */
 	part_codec = 12, /* u8 */
 	part_zero = 13, /* 3 bytes */
@@ -36,10 +37,21 @@ enum {
 
 /* Bytes before the payload. Cannot overflow: each part has a small bound. */
 static uint64_t
-head_size(uint64_t ndims, uint64_t nparts, uint64_t id_size, uint64_t plain)
+head_size(uint64_t ndims, uint64_t nparts, uint64_t nblocks, uint64_t id_size,
+    uint64_t plain)
 {
 	return lc__round_up(LC__RECORD_PREFIX + ndims * 8 + nparts * part_bytes +
-	    id_size + plain, LC__RECORD_ALIGN);
+	    nblocks * 8 + id_size + plain, LC__RECORD_ALIGN);
+}
+
+/* Blocks of a part of so many bytes; 0 for one that is not longer than a block. */
+static uint32_t
+blocks_of(size_t size)
+{
+	const uint64_t padded = lc__round_up(size, LC__RECORD_ALIGN);
+
+	return padded <= LC__RECORD_BLOCK ? 0 :
+	    (uint32_t)((padded + LC__RECORD_BLOCK - 1) / LC__RECORD_BLOCK);
 }
 
 /* ---- parts ---------------------------------------------------------------- */
@@ -64,7 +76,8 @@ static bool
 needs_parts(const struct lc__draft *draft)
 {
 	return draft->schema != NULL && (!lc__schema_is_tensor(draft->schema) ||
-	    (draft->parts != NULL && draft->parts[0].codec != LC_CODEC_NONE));
+	    (draft->parts != NULL && draft->parts[0].codec != LC_CODEC_NONE) ||
+	    blocks_of(draft->tensors[0]->nbytes) > 0);
 }
 
 /* What tensor i is stored as. */
@@ -73,7 +86,7 @@ part_of(const struct lc__draft *draft, uint32_t i)
 {
 	const lc_tensor *tensor = draft->tensors[i];
 	const struct lc__part raw = {
-		LC_CODEC_NONE, tensor->data, tensor->nbytes, 0
+		LC_CODEC_NONE, tensor->data, tensor->nbytes, 0, NULL
 	};
 
 	return draft->parts == NULL || draft->parts[i].codec == LC_CODEC_NONE ?
@@ -86,13 +99,24 @@ tensors_of(const struct lc__draft *draft)
 	return draft->schema == NULL ? 0 : draft->schema->tensors;
 }
 
+/* Blocks of all parts, each of which is below LC__RECORD_MAX. */
+static uint64_t
+count_blocks(const struct lc__draft *draft)
+{
+	uint64_t blocks = 0;
+
+	for (uint32_t i = 0; i < tensors_of(draft); i++)
+		blocks += blocks_of(part_of(draft, i).size);
+	return blocks;
+}
+
 static uint64_t
 head_of(const struct lc__draft *draft)
 {
 	const uint32_t ndims = draft->schema == NULL ? 0 : draft->schema->dims;
 
 	return head_size(ndims, needs_parts(draft) ? tensors_of(draft) : 0,
-	    draft->id.size, draft->plain_size);
+	    count_blocks(draft), draft->id.size, draft->plain_size);
 }
 
 size_t
@@ -102,7 +126,7 @@ lc__record_size(const struct lc__draft *draft)
 
 	if (draft->plain_size > LC__RECORD_MAX)
 		return 0;
-	size = head_of(draft);
+	size = 0;
 	for (uint32_t i = 0; i < tensors_of(draft); i++) {
 		const struct lc__part part = part_of(draft, i);
 
@@ -112,6 +136,7 @@ lc__record_size(const struct lc__draft *draft)
 		if (size > LC__RECORD_MAX)
 			return 0;
 	}
+	size += head_of(draft);
 	return size > LC__RECORD_MAX ? 0 : (size_t)size;
 }
 
@@ -136,17 +161,42 @@ put_dims(unsigned char *p, const struct lc__draft *draft)
 	return p;
 }
 
-/* The tensors, and if @p table is not NULL an entry of it for each. */
+/* As put_padded(), block after block while each is in the processor's cache, with their
+ * checksums. */
+static unsigned char *
+put_blocks(unsigned char *out, const struct lc__part *part, unsigned char *blocks)
+{
+	const unsigned char *data = part->data;
+	size_t left = part->size;
+
+	for (; left > 0; blocks += 8) {
+		const size_t size = left < LC__RECORD_BLOCK ? left : LC__RECORD_BLOCK;
+		unsigned char *end = put_padded(out, data, size);
+
+		lc__set64(blocks, lc__hash64(out, (size_t)(end - out)));
+		out = end;
+		data += size;
+		left -= size;
+	}
+	return out;
+}
+
+/* The tensors, and if @p table is not NULL an entry of it for each; @p blocks gets the
+ * checksums of those that have several. */
 static void
-put_tensors(unsigned char *p, unsigned char *table,
+put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
     const struct lc__draft *draft)
 {
 	for (uint32_t i = 0; i < tensors_of(draft); i++) {
 		const struct lc__part part = part_of(draft, i);
-		unsigned char *end = put_padded(p, part.data, part.size);
+		const size_t sums = (size_t)blocks_of(part.size) * 8;
+		unsigned char *end = sums > 0 ? put_blocks(p, &part, blocks) :
+		    put_padded(p, part.data, part.size);
 
 		if (table != NULL) {
-			lc__set64(table + part_hash, lc__hash64(p, (size_t)(end - p)));
+			lc__set64(table + part_hash, sums > 0 ?
+			    lc__hash64(blocks, sums) : lc__hash64(p, (size_t)(end - p)));
+			blocks += sums;
 			lc__set32(table + part_size, (uint32_t)part.size);
 			table[part_codec] = (unsigned char)part.codec;
 			memset(table + part_zero, 0, 3);
@@ -162,7 +212,8 @@ lc__record_encode(unsigned char *out, size_t size,
 {
 	const bool parts = needs_parts(draft);
 	unsigned char *head_end = out + head_of(draft);
-	unsigned char *p = out + LC__RECORD_PREFIX, *table;
+	const uint64_t nblocks = parts ? count_blocks(draft) : 0;
+	unsigned char *p = out + LC__RECORD_PREFIX, *table, *blocks;
 
 	memset(out, 0, LC__RECORD_PREFIX);
 	lc__set32(out + at_units, (uint32_t)(size / LC__RECORD_ALIGN));
@@ -174,16 +225,19 @@ lc__record_encode(unsigned char *out, size_t size,
 		out[at_flags] = FLAG_PARTS;
 		lc__set16(out + at_nparts, (uint16_t)draft->schema->tensors);
 	}
+	lc__set32(out + at_nblocks, (uint32_t)nblocks);
 	p = table = put_dims(p, draft);
 	if (parts)
 		p += (size_t)draft->schema->tensors * part_bytes;
+	blocks = p;
+	p += (size_t)nblocks * 8;
 	memcpy(p, draft->id.data, draft->id.size);
 	p += draft->id.size;
 	if (draft->plain_size > 0)
 		memcpy(p, draft->plain, draft->plain_size);
 	p += draft->plain_size;
 	memset(p, 0, (size_t)(head_end - p));
-	put_tensors(head_end, parts ? table : NULL, draft);
+	put_tensors(head_end, parts ? table : NULL, blocks, draft);
 }
 
 /* What the record's checksum covers, from at_units on. */
@@ -223,23 +277,27 @@ lc__record_parse(const unsigned char *bytes, uint64_t room,
 	size = (uint64_t)lc__get32(bytes + at_units) * LC__RECORD_ALIGN;
 	out->ndims = lc__get16(bytes + at_ndims);
 	out->nparts = lc__get16(bytes + at_nparts);
+	out->nblocks = lc__get32(bytes + at_nblocks);
 	out->has_parts = (flags & FLAG_PARTS) != 0;
 	out->id.size = (size_t)lc__get16(bytes + at_id_size) + 1;
 	out->plain_size = lc__get32(bytes + at_plain);
-	head = head_size(out->ndims, out->nparts, out->id.size, out->plain_size);
+	head = head_size(out->ndims, out->nparts, out->nblocks, out->id.size,
+	    out->plain_size);
 	if (size > room || head > size)
 		return false;
 	out->schema = lc__get32(bytes + at_schema);
 	out->dims = bytes + LC__RECORD_PREFIX;
 	out->parts = out->dims + (size_t)out->ndims * 8;
-	out->id.data = out->parts + (size_t)out->nparts * part_bytes;
+	out->blocks = out->parts + (size_t)out->nparts * part_bytes;
+	out->id.data = out->blocks + (size_t)out->nblocks * 8;
 	out->plain = (const unsigned char *)out->id.data + out->id.size;
 	out->payload = bytes + head;
 	out->payload_size = (size_t)(size - head);
 	out->size = (size_t)size;
 	if (bytes[at_zero] != 0 || (flags & ~FLAG_PARTS) != 0)
 		return false;
-	return out->has_parts || (out->nparts == 0 && out->plain_size == 0);
+	return out->has_parts || (out->nparts == 0 && out->nblocks == 0 &&
+	    out->plain_size == 0);
 }
 
 const unsigned char *
@@ -261,44 +319,85 @@ lc__record_head_intact(const struct lc__record *record)
 	    lc__hash64(lc__record_start(record) + at_units, covered(record));
 }
 
-/* Entry i of the table, whose bytes start at payload + *offset, which is moved
- * behind them; false if they do not fit. */
+/* Before a part: bytes of the payload, and checksums of blocks. */
+struct place {
+	size_t offset;
+	uint32_t block;
+};
+
+/* Entry i of the table, whose bytes start at @p at, which is moved after them; false if
+ * they do not fit. */
 static bool
-next_part(const struct lc__record *record, uint32_t i, size_t *offset,
+next_part(const struct lc__record *record, uint32_t i, struct place *at,
     struct lc__part *out)
 {
 	const unsigned char *entry = record->parts + (size_t)i * part_bytes;
-	const size_t left = record->payload_size - *offset;
+	const size_t left = record->payload_size - at->offset;
 	uint64_t padded;
+	uint32_t blocks;
 
 	out->hash = lc__get64(entry + part_hash);
 	out->size = lc__get32(entry + part_size);
 	out->codec = entry[part_codec];
-	out->data = record->payload + *offset;
+	out->data = record->payload + at->offset;
 	padded = lc__round_up(out->size, LC__RECORD_ALIGN);
-	if (padded > left || out->codec >= LC_CODEC_COUNT)
+	blocks = blocks_of(out->size);
+	if (padded > left || out->codec >= LC_CODEC_COUNT ||
+	    blocks > record->nblocks - at->block)
 		return false;
-	*offset += (size_t)padded;
+	out->blocks = blocks > 0 ? record->blocks + (size_t)at->block * 8 : NULL;
+	at->offset += (size_t)padded;
+	at->block += blocks;
 	return true;
+}
+
+struct lc__part_block
+lc__part_block(const struct lc__part *part, size_t at)
+{
+	const size_t padded = (size_t)lc__round_up(part->size, LC__RECORD_ALIGN);
+	const size_t i = at / LC__RECORD_BLOCK, from = i * LC__RECORD_BLOCK;
+
+	return (struct lc__part_block){
+		.data = (const unsigned char *)part->data + from,
+		.size = padded - from < LC__RECORD_BLOCK ? padded - from :
+		    LC__RECORD_BLOCK,
+		.hash = lc__get64(part->blocks + i * 8)
+	};
+}
+
+bool
+lc__part_block_intact(const struct lc__part_block *block)
+{
+	return block->hash == lc__hash64(block->data, block->size);
 }
 
 bool
 lc__part_intact(const struct lc__part *part)
 {
-	return part->hash == lc__hash64(part->data,
-	    (size_t)lc__round_up(part->size, LC__RECORD_ALIGN));
+	if (part->blocks == NULL)
+		return part->hash == lc__hash64(part->data,
+		    (size_t)lc__round_up(part->size, LC__RECORD_ALIGN));
+	if (part->hash != lc__hash64(part->blocks, (size_t)blocks_of(part->size) * 8))
+		return false;
+	for (size_t at = 0; at < part->size; at += LC__RECORD_BLOCK) {
+		const struct lc__part_block block = lc__part_block(part, at);
+
+		if (!lc__part_block_intact(&block))
+			return false;
+	}
+	return true;
 }
 
 bool
 lc__record_intact(const struct lc__record *record)
 {
 	struct lc__part part;
-	size_t offset = 0;
+	struct place at = { 0, 0 };
 
 	if (!lc__record_head_intact(record))
 		return false;
 	for (uint32_t i = 0; i < record->nparts; i++)
-		if (!next_part(record, i, &offset, &part) ||
+		if (!next_part(record, i, &at, &part) ||
 		    !lc__part_intact(&part))
 			return false;
 	return true;
@@ -339,7 +438,7 @@ bool
 lc__record_fits(const struct lc__record *record,
     const struct lc__schema *schema)
 {
-	size_t offset = 0;
+	struct place at = { 0, 0 };
 	struct lc__part part;
 	lc_tensor tensor;
 
@@ -351,12 +450,12 @@ lc__record_fits(const struct lc__record *record,
 		if (schema->node[i].kind != LC_TENSOR)
 			continue;
 		if (!shape_of(record, &schema->node[i], &tensor) ||
-		    !next_part(record, schema->node[i].first_tensor, &offset,
+		    !next_part(record, schema->node[i].first_tensor, &at,
 		    &part) ||
 		    !lc__codec_holds(part.codec, part.size, tensor.nbytes))
 			return false;
 	}
-	return offset == record->payload_size;
+	return at.offset == record->payload_size && at.block == record->nblocks;
 }
 
 void
@@ -365,11 +464,11 @@ lc__record_tensors(const struct lc__record *record,
     struct lc__part *parts)
 {
 	const uint32_t first = schema->node[node].first_tensor;
-	size_t offset = 0;
+	struct place at = { 0, 0 };
 	struct lc__part passed;
 
 	for (uint32_t i = 0; record->has_parts && i < first; i++)
-		(void)next_part(record, i, &offset, &passed);
+		(void)next_part(record, i, &at, &passed);
 	for (uint32_t n = node; n < schema->node[node].end; n++) {
 		const struct lc__schema_node *leaf = &schema->node[n];
 		const uint32_t i = leaf->first_tensor - first;
@@ -378,11 +477,11 @@ lc__record_tensors(const struct lc__record *record,
 			continue;
 		(void)shape_of(record, leaf, &tensors[i]);
 		if (record->has_parts)
-			(void)next_part(record, leaf->first_tensor, &offset,
+			(void)next_part(record, leaf->first_tensor, &at,
 			    &parts[i]);
 		else
 			parts[i] = (struct lc__part){ LC_CODEC_NONE,
-				record->payload, tensors[i].nbytes, 0 };
+				record->payload, tensors[i].nbytes, 0, NULL };
 		tensors[i].data = parts[i].data;
 	}
 }
@@ -391,9 +490,9 @@ lc_codec
 lc__record_first_codec(const struct lc__record *record)
 {
 	struct lc__part part = { .codec = LC_CODEC_NONE };
-	size_t offset = 0;
+	struct place at = { 0, 0 };
 
 	if (record->nparts > 0)
-		(void)next_part(record, 0, &offset, &part);
+		(void)next_part(record, 0, &at, &part);
 	return part.codec;
 }

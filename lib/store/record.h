@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bytes of one record: prefix, dims, parts, cache_id, plain data, tensors.
+ * The bytes of one record: prefix, dims, parts, blocks, cache_id, plain data, tensors.
  * lmdbcache(5) describes them. Knows no LMDB and does no I/O.
  *
- * A tensor alone, stored as it is, has no table of parts, and one checksum over
- * everything. Any other record has a part for each tensor with a checksum of its
- * own; the record's then covers what stands before the tensors. So one tensor is
- * read and verified without touching the others.
+ * A tensor alone, stored as it is in at most a block, has no table of parts, and one
+ * checksum over everything. Any other record has a part for each tensor with a checksum
+ * of its own; the record's then covers all before the tensors. So one tensor is read and
+ * verified without touching the others. A part that is longer than a block has a
+ * checksum for each block, so that rows of it are verified without the rest.
  */
 #ifndef LC_STORE_RECORD_H
 #define LC_STORE_RECORD_H
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "env/rows.h"
 #include "lmdbcache.h"
 #include "value/schema.h"
 
@@ -21,6 +23,8 @@
 #define LC__RECORD_ALIGN 64
 /* Bytes before the dims. */
 #define LC__RECORD_PREFIX 32
+/* Stored bytes that have a checksum of their own, in longer parts. */
+#define LC__RECORD_BLOCK ((size_t)LC__MODULE_BLOCK)
 /* LMDB (mdb_page_flush() of 0.9.24) writes the pages of a value by one pwrite(), and
  * Linux writes at most 2^31 - 4096 bytes by one: what is larger fails with EIO at the
  * commit. Leave room for the chunk's header. */
@@ -34,7 +38,10 @@ struct lc__part {
 	lc_codec codec;
 	const void *data; /* coded bytes; for LC_CODEC_NONE the tensor's own */
 	size_t size;      /* of data */
-	uint64_t hash;    /* XXH3-64 of data and its padding; when read from parts */
+	uint64_t hash;    /* XXH3-64 of data and its padding, or of the blocks' checksums;
+	                     when read from parts */
+	const unsigned char *blocks; /* checksums of the blocks, u64 each; NULL: it is not
+	                                longer than one */
 };
 
 /** Code a tensor into @p buf, which the part points into; what would not make the
@@ -58,9 +65,11 @@ struct lc__record {
 	uint32_t schema;  /* schema id */
 	uint32_t ndims;   /* dims stored in the record */
 	uint32_t nparts;  /* entries in the table of parts */
-	bool has_parts;   /* there is such a table, perhaps empty */
+	uint32_t nblocks; /* checksums of blocks of all parts */
+	bool has_parts;   /* there is a table of parts, perhaps empty */
 	const unsigned char *dims; /* ndims u64, little-endian */
 	const unsigned char *parts; /* the table */
+	const unsigned char *blocks; /* nblocks u64, of one part after another */
 	const unsigned char *plain; /* plain data */
 	size_t plain_size; /* its bytes */
 	const unsigned char *payload; /* first byte of the tensors */
@@ -119,8 +128,19 @@ void lc__record_tensors(const struct lc__record *record,
 /** How the first tensor is stored; LC_CODEC_NONE without one. */
 lc_codec lc__record_first_codec(const struct lc__record *record);
 
-/** Does the checksum of a part match? For records with parts. */
+/** Do the checksums of a part match? For records with parts. */
 bool lc__part_intact(const struct lc__part *part);
+
+/** A block of a part that has blocks. */
+struct lc__part_block {
+	const unsigned char *data;
+	size_t size;
+	uint64_t hash; /* XXH3-64 of data */
+};
+
+/** The block that has byte @p at of the part's padded bytes. */
+struct lc__part_block lc__part_block(const struct lc__part *part, size_t at);
+bool lc__part_block_intact(const struct lc__part_block *block);
 
 /** The start of a record that lc__record_parse() took apart. */
 const unsigned char *lc__record_start(const struct lc__record *record);

@@ -467,7 +467,8 @@ extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
 	struct module_cursor *c = of(cursor);
 	struct lc__record record;
 
-	if (lc__record_reads_all(&c->reader, c->snapshot, fields, n, rows))
+	if (lc__record_reads_all(&c->reader, c->snapshot, stored(cursor, number),
+	    fields, n, rows))
 		return lc__extents_add(out, place(cursor, number),
 		    stored(cursor, number));
 	return_if_error(parse(c, number, &record));

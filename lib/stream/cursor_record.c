@@ -156,7 +156,8 @@ head_intact(struct lc__record_reader *reader, const struct lc__record *record)
 {
 	const unsigned char *start = lc__record_start(record);
 	const uint64_t sum = lc__record_checksum(record);
-	const size_t size = record->has_parts ? 0 : record->size;
+	const size_t size = record->has_parts ?
+	    record->size - record->payload_size : record->size;
 
 	if (lc__verified_before(&reader->verified, start, size, sum))
 		return true;
@@ -167,8 +168,29 @@ head_intact(struct lc__record_reader *reader, const struct lc__record *record)
 }
 
 static bool
-part_intact(struct lc__record_reader *reader, const struct lc__part *part)
+blocks_intact(struct lc__record_reader *reader, const struct lc__part *part,
+    size_t from, size_t to)
 {
+	for (size_t at = from; at < to; at += LC__RECORD_BLOCK) {
+		const struct lc__part_block b = lc__part_block(part, at);
+
+		if (lc__verified_before(&reader->verified, b.data, b.size, b.hash))
+			continue;
+		if (!lc__part_block_intact(&b))
+			return false;
+		lc__verified_note(&reader->verified, b.data, b.size, b.hash);
+	}
+	return true;
+}
+
+/* Bytes [from, to) of a part; it is whole if it has no blocks. The checksums of blocks
+ * are covered by the head's. */
+static bool
+part_intact(struct lc__record_reader *reader, const struct lc__part *part,
+    size_t from, size_t to)
+{
+	if (part->blocks != NULL)
+		return blocks_intact(reader, part, from, to);
 	if (lc__verified_before(&reader->verified, part->data, part->size,
 	    part->hash))
 		return true;
@@ -213,6 +235,29 @@ span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 	return (struct span){ first * each, (end > first ? end : first) * each };
 }
 
+/* Whole blocks, of which none is verified twice. */
+static struct span
+span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows,
+    size_t padded)
+{
+	const struct lc__row_span before = { 0, rows->done, 0 };
+	const struct span asked = span_of_rows(tensor, &(struct lc__row_span){
+	    rows->from, rows->n, 0 });
+	const size_t known = (size_t)lc__round_up(span_of_rows(tensor, &before).to,
+	    LC__RECORD_BLOCK);
+	struct span span = {
+		asked.from / LC__RECORD_BLOCK * LC__RECORD_BLOCK,
+		(size_t)lc__round_up(asked.to, LC__RECORD_BLOCK)
+	};
+
+	if (span.to > padded)
+		span.to = padded;
+	if (span.from < known)
+		span.from = known;
+	return asked.from < asked.to && span.from < span.to ? span :
+	    (struct span){ 0, 0 };
+}
+
 /* What is read or verified of a part, for these rows of its tensor. */
 static struct span
 span_of(const struct lc__record_reader *reader, const struct lc__record *record,
@@ -227,6 +272,9 @@ span_of(const struct lc__record_reader *reader, const struct lc__record *record,
 	if (rows != NULL && tensor->ndim > 0 && !reader->verify &&
 	    part->codec == LC_CODEC_NONE)
 		return span_of_rows(tensor, rows);
+	if (rows != NULL && tensor->ndim > 0 && part->blocks != NULL &&
+	    part->codec == LC_CODEC_NONE)
+		return span_of_blocks(tensor, rows, padded);
 	return (struct span){ 0, again ? 0 : padded };
 }
 
@@ -272,7 +320,8 @@ lc__record_extents(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 bool
 lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *s,
-    const char *const *fields, size_t n, const struct lc__row_span *rows)
+    uint64_t stored, const char *const *fields, size_t n,
+    const struct lc__row_span *rows)
 {
 	const struct lc__record any = { .schema = 0 };
 	const struct lc__field_plan *plan;
@@ -281,7 +330,7 @@ lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *s,
 	    find_plan(reader, s, &any, fields, n, &plan) != LC_OK)
 		return false;
 	return plan->all && (rows == NULL || (plan->alone && reader->verify &&
-	    rows->done == 0));
+	    stored <= LC__RECORD_BLOCK && rows->done == 0));
 }
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -314,7 +363,8 @@ read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
 	reader->touched += span.to - span.from;
 	if (span.from == span.to && rows != NULL && rows->done > 0)
 		return LC_OK;
-	if (reader->verify && record->has_parts && !part_intact(reader, part))
+	if (reader->verify && record->has_parts &&
+	    !part_intact(reader, part, span.from, span.to))
 		return damaged(s, record, "checksum mismatch");
 	return part->codec == LC_CODEC_NONE ? LC_OK :
 	    decode(reader, s, record, part, tensor);

@@ -57,11 +57,11 @@ LC_CHECKED lc_status lc__record_extents(struct lc__record_reader *reader,
     const char *const *fields, size_t n, const struct lc__row_span *rows,
     struct lc__extents *out);
 
-/** Does lc__record_read() touch each byte of any record of a snapshot? It is known
- *  without a look at one where all have one structure. */
+/** Does lc__record_read() touch each byte of any record of a snapshot that takes
+ *  @p stored bytes? It is known without a look at one where all have one structure. */
 bool lc__record_reads_all(struct lc__record_reader *reader,
-    struct lc__snapshot *snapshot, const char *const *fields, size_t n,
-    const struct lc__row_span *rows);
+    struct lc__snapshot *snapshot, uint64_t stored, const char *const *fields,
+    size_t n, const struct lc__row_span *rows);
 
 /** As lc__cursor_fields(). */
 LC_CHECKED lc_status lc__record_fields(const struct lc__record_reader *reader,

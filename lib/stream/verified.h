@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Pieces that are remembered: a power of two. */
-#define LC__VERIFIED 256
+#define LC__VERIFIED 4096
 
 /* Shorter ones are compared each time: a page of memory costs no less. */
 #define LC__VERIFIED_MIN ((size_t)32 << 10)
