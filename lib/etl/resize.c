@@ -23,16 +23,6 @@
 
 /* ---- setting up ------------------------------------------------------------------- */
 
-/* A place in one block of memory, for vectors; counts when there is no block. */
-static void *
-take(uint8_t *block, uint64_t *used, uint64_t size)
-{
-	const uint64_t at = *used;
-
-	*used = at + lc__round_up(size, 64);
-	return block == NULL ? NULL : block + at;
-}
-
 /* Give every array its place in the block; returns what they need. */
 static uint64_t
 lay_out(struct lc__resize *r, uint8_t *block)
@@ -42,17 +32,17 @@ lay_out(struct lc__resize *r, uint8_t *block)
 	const uint64_t samples = r->samples, row = samples / r->plan.channels + margin;
 	uint64_t used = 0;
 
-	r->first = take(block, &used, columns * sizeof(*r->first));
-	r->weights = take(block, &used, columns * r->taps * sizeof(*r->weights));
-	r->mixed = take(block, &used, (samples + margin) * sizeof(*r->mixed));
+	r->first = lc__scratch_place(block, &used, columns * sizeof(*r->first));
+	r->weights = lc__scratch_place(block, &used, columns * r->taps * sizeof(*r->weights));
+	r->mixed = lc__scratch_place(block, &used, (samples + margin) * sizeof(*r->mixed));
 	for (int c = 0; c < 3; c++)
-		r->split[c] = take(block, &used, row * sizeof(**r->split));
+		r->split[c] = lc__scratch_place(block, &used, row * sizeof(**r->split));
 	for (int i = 0; i < LC__RESIZE_OPEN; i++) {
-		r->open[i].weights = take(block, &used,
+		r->open[i].weights = lc__scratch_place(block, &used,
 		    (uint64_t)r->plan.y.taps * sizeof(int16_t));
-		r->open[i].sums = take(block, &used, samples * sizeof(int32_t));
+		r->open[i].sums = lc__scratch_place(block, &used, samples * sizeof(int32_t));
 	}
-	r->kept = take(block, &used, samples);
+	r->kept = lc__scratch_place(block, &used, samples);
 	return used;
 }
 

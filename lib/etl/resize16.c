@@ -11,28 +11,19 @@
 
 _Static_assert(LC__FILTER_ONE == 1 << (SHIFT / 2), "weights have half of the bits");
 
-/* A place in one block of memory; counts when there is no block. */
-static void *
-take(uint8_t *block, uint64_t *used, uint64_t size)
-{
-	const uint64_t at = *used;
-
-	*used = at + lc__round_up(size, 64);
-	return block == NULL ? NULL : block + at;
-}
-
 static uint64_t
 lay_out(struct lc__resize16 *r, uint8_t *block)
 {
 	const uint64_t columns = r->x.target;
 	uint64_t used = 0;
 
-	r->rows = take(block, &used, (uint64_t)r->y.taps * r->samples * sizeof(*r->rows));
-	r->sums = take(block, &used, r->samples * sizeof(*r->sums));
-	r->first = take(block, &used, columns * sizeof(*r->first));
-	r->count = take(block, &used, columns * sizeof(*r->count));
-	r->weights = take(block, &used, columns * r->x.taps * sizeof(*r->weights));
-	r->down = take(block, &used, r->y.taps * sizeof(*r->down));
+	r->rows = lc__scratch_place(block, &used,
+	    (uint64_t)r->y.taps * r->samples * sizeof(*r->rows));
+	r->sums = lc__scratch_place(block, &used, r->samples * sizeof(*r->sums));
+	r->first = lc__scratch_place(block, &used, columns * sizeof(*r->first));
+	r->count = lc__scratch_place(block, &used, columns * sizeof(*r->count));
+	r->weights = lc__scratch_place(block, &used, columns * r->x.taps * sizeof(*r->weights));
+	r->down = lc__scratch_place(block, &used, r->y.taps * sizeof(*r->down));
 	return used;
 }
 
