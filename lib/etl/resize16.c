@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/error.h"
 
 /* Bits of the product of two weights. */
