@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/fileio.h"
 
 #define LOCK "lock.mdb"
 
@@ -98,9 +99,12 @@ change_files(DIR *dir, const char *path, lc_share share)
 {
 	const struct dirent *entry;
 
-	while ((entry = readdir(dir)) != NULL)
+	for (;;) {
+		return_if_error(lc__next_entry(dir, path, &entry));
+		if (entry == NULL)
+			return LC_OK;
 		return_if_error(change_file(dirfd(dir), entry->d_name, path, share));
-	return LC_OK;
+	}
 }
 
 static lc_status
