@@ -94,7 +94,8 @@ write_bytes(struct image_file *file, const struct replay_event *event)
 	const size_t end = (size_t)event->offset + event->size;
 
 	resize(file, end > file->size ? end : file->size);
-	memcpy(file->bytes + event->offset, event->data, event->size);
+	if (event->size > 0)
+		memcpy(file->bytes + event->offset, event->data, event->size);
 }
 
 /* Half of the sectors, at random. */

@@ -47,12 +47,13 @@ wrong "a map" 3 "cachex: export: 'm': a map, neither a tensor nor bytes; a field
 	cachex export map map.lmdb
 check "an option of others" 2 cachex export out o.lmdb --shard-size 1M
 # More than the first map and many transactions
-head -c 300000000 /dev/zero >zeros
-for i in 1 2 3 4; do cachex put -q huge "$i" zeros --dtype u8 --shape 300000000 --codec lz4; done
+# LMDB loses a MiB of memory in each transaction with a value of 256 MiB or more
+head -c 200000000 /dev/zero >zeros
+for i in 1 2 3 4 5 6; do cachex put -q huge "$i" zeros --dtype u8 --shape 200000000 --codec lz4; done
 rm zeros
 check "more than the first map" 0 cachex export huge huge.lmdb -q
 check "comes back" 0 cachex import many huge.lmdb -q
-is "as it was" "$(cachex get many 4 --format raw | cksum)" "$(cachex get huge 4 --format raw | cksum)"
+is "as it was" "$(cachex get many 6 --format raw | cksum)" "$(cachex get huge 6 --format raw | cksum)"
 rm -r huge.lmdb; cachex drop -f huge many
 
 PYTHON=${PYTHON:-python3}

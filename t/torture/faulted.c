@@ -270,7 +270,8 @@ list_tree(const char *dir, struct lines *out)
 	walking = out;
 	walking_root = strlen(dir) + 1;
 	need(nftw(dir, take_path, 16, FTW_PHYS) == 0);
-	qsort(out->items, out->n, sizeof(*out->items), by_text);
+	if (out->n > 0)
+		qsort(out->items, out->n, sizeof(*out->items), by_text);
 }
 
 static const char *copy_from, *copy_to;
