@@ -163,17 +163,6 @@ report_error(int exit, const char *format, ...)
 	return exit;
 }
 
-int
-report_usage(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	print_error(EXIT_USAGE, LC_OK, format, args);
-	va_end(args);
-	return EXIT_USAGE;
-}
-
 /* Append what there is room for. */
 static void
 append(char *line, size_t room, const char *text)

@@ -32,7 +32,7 @@ void report_as_json(bool json);
 int report_error(int exit, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /** The same with EXIT_USAGE. */
-int report_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define report_usage(...) report_error(EXIT_USAGE, __VA_ARGS__)
 /** The same with the library's last error. */
 int report_library(int exit);
 /**

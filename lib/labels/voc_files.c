@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* <root>/[<run>/]Annotations/ *.xml: finding them; voc.c reads them. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,38 +144,40 @@ learn_from(struct lc__dataset *dataset, const char *label, struct learned *learn
 	return status;
 }
 
-static lc_status
-note_unreadable(struct lc__dataset *dataset, size_t unreadable)
+static lc_status __attribute__((format(printf, 2, 3)))
+add_note(struct lc__dataset *dataset, const char *format, ...)
 {
-	char *text;
 	lc_status status;
+	va_list args;
+	char *text;
+	int length;
 
-	if (unreadable == 0)
-		return LC_OK;
-	if (asprintf(&text, "%zu annotation%s could not be read: names that only %s has "
-	    "are not learned, and ids of others may move when it can be read",
-	    unreadable, unreadable == 1 ? "" : "s", unreadable == 1 ? "it" : "one") < 0)
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
 		return lc__label_no_memory(dataset->root);
 	status = lc__strings_add(&dataset->notes, text);
 	free(text);
 	return status;
 }
 
+/* What a build says before it begins. */
 static lc_status
-note_nameless(struct lc__dataset *dataset, size_t nameless)
+note_learned(struct lc__dataset *dataset, const struct learned *learned)
 {
-	char *text;
-	lc_status status;
-
-	if (nameless == 0)
-		return LC_OK;
-	if (asprintf(&text, "%zu object%s no name: %s box%s no class", nameless,
-	    nameless == 1 ? " has" : "s have", nameless == 1 ? "its" : "their",
-	    nameless == 1 ? " has" : "es have") < 0)
-		return lc__label_no_memory(dataset->root);
-	status = lc__strings_add(&dataset->notes, text);
-	free(text);
-	return status;
+	if (learned->nameless > 0)
+		return_if_error(add_note(dataset, "%zu object%s no name: %s box%s no class",
+		    learned->nameless, learned->nameless == 1 ? " has" : "s have",
+		    learned->nameless == 1 ? "its" : "their",
+		    learned->nameless == 1 ? " has" : "es have"));
+	if (learned->unreadable > 0)
+		return_if_error(add_note(dataset, "%zu annotation%s could not be read: "
+		    "names that only %s has are not learned, and ids of others may move "
+		    "when it can be read", learned->unreadable,
+		    learned->unreadable == 1 ? "" : "s",
+		    learned->unreadable == 1 ? "it" : "one"));
+	return LC_OK;
 }
 
 /* Ids are the places of the names in their order by bytes: the same annotations give the
@@ -202,8 +205,7 @@ learn_classes(struct lc__dataset *dataset)
 	for (size_t i = 0; i < dataset->n; i++)
 		if (dataset->rows[i].label != 0)
 			mix_classes(dataset, &dataset->rows[i].hash);
-	return_if_error(note_nameless(dataset, learned.nameless));
-	return note_unreadable(dataset, learned.unreadable);
+	return note_learned(dataset, &learned);
 }
 
 static lc_status
