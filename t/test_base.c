@@ -28,6 +28,11 @@ START_TEST(error_texts)
 	ck_assert_int_eq(lc__error_prefix("import"), LC_NO_SPACE);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "import: a.npy: write: No space left on device");
+	ck_assert_int_eq(lc__no_memory(NULL), LC_NO_MEMORY);
+	ck_assert_str_eq(lc_last_error()->text, "out of memory");
+	ck_assert_int_eq(lc_last_error()->sys, 0);
+	ck_assert_int_eq(lc__no_memory("a.npy"), LC_NO_MEMORY);
+	ck_assert_str_eq(lc_last_error()->text, "a.npy: out of memory");
 	ck_assert_str_eq(lc_status_name(LC_CORRUPT), "corrupt");
 	for (int status = LC_OK; status <= LC_STALE; status++)
 		ck_assert_str_ne(lc_status_name((lc_status)status), "unknown status");

@@ -104,6 +104,13 @@ lc__error_sys(int sys, const char *format, ...)
 }
 
 lc_status
+lc__no_memory(const char *what)
+{
+	return what == NULL ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
+	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", what);
+}
+
+lc_status
 lc__error_prefix(const char *format, ...)
 {
 	char what[sizeof(last_error.text) / 2];

@@ -25,6 +25,12 @@ lc_status lc__error(lc_status status, int sys, const char *format, ...)
 lc_status lc__error_sys(int sys, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/**
+ * Record LC_NO_MEMORY, "WHAT: out of memory", and return it. @p what is the file or the
+ * operation; NULL where the caller's callers name it.
+ */
+lc_status lc__no_memory(const char *what);
+
 /** Put "what: " before the text of the current error; returns its status. */
 lc_status lc__error_prefix(const char *format, ...)
     __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Growable arrays. An array is a pointer and the number of elements that it has room for;
+ * the caller keeps both, and counts the elements that it uses:
+ *
+ *	struct row *rows = NULL;
+ *	size_t n = 0, room = 0;
+ *
+ *	return_if_error(lc__array_reserve(&rows, &room, n + 1));
+ *	rows[n++] = row;
+ *	...
+ *	free(rows);
+ *
+ * Bytes and text go into a struct lc__buf (base/buf.h).
+ */
+#ifndef LC_BASE_ARRAY_H
+#define LC_BASE_ARRAY_H
+
+#include <stddef.h>
+
+#include "lmdbcache.h"
+
+/**
+ * Make room for at least @p wanted elements in *@p array, a pointer that is NULL with
+ * *@p room 0 at first and that free(3) frees. An array that is too small gets at least
+ * twice its room, so that appending n elements one by one copies less than 2 n of them.
+ * What it holds stays; new elements are not initialised.
+ *
+ * @return LC_OK, or LC_NO_MEMORY ("out of memory"), also if the bytes cannot be counted in
+ * a size_t: then the array and its room are as they were.
+ */
+#define lc__array_reserve(array, room, wanted) \
+	lc__array_grow((array), sizeof(**(array)), (room), (wanted))
+
+/** The same for elements of @p size bytes, at @p array a pointer to any type of object. */
+LC_CHECKED lc_status lc__array_grow(void *array, size_t size, size_t *room, size_t wanted);
+
+#endif
