@@ -196,7 +196,7 @@ keep_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 		const size_t room = run->room > 0 ? 2 * run->room : 4096;
 		struct size *seen = reallocarray(run->seen, room, sizeof(*seen));
 		if (seen == NULL)
-			return report_error(EXIT_SYSTEM, "out of memory");
+			return report_no_memory();
 		run->seen = seen;
 		run->room = room;
 	}
@@ -233,7 +233,7 @@ learn(struct run *run)
 		return report_error(EXIT_DATA, "there are no images to learn from");
 	ratios = reallocarray(NULL, run->n, sizeof(*ratios));
 	if (ratios == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	for (size_t i = 0; i < run->n; i++)
 		ratios[i] = (double)run->seen[i].width / run->seen[i].height;
 	status = lc_buckets_learn(ratios, run->n, (size_t)analyze, run->pixels,

@@ -383,7 +383,7 @@ fill_list(const char *module, const struct lc__expect *expect,
 	int status;
 
 	if (shards == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	for (size_t i = 0; i < list->count; i++)
 		shards[i] = (struct lc__inputs_shard){ list->items[i].data,
 			kind_of(list->items[i].data) };
@@ -402,7 +402,7 @@ run(int argc, char **argv)
 	int status = check_options(argc);
 
 	if (expect == NULL) {
-		status = report_error(EXIT_SYSTEM, "out of memory");
+		status = report_no_memory();
 	}
 	if (status == EXIT_DONE)
 		status = parse_expects(expect);

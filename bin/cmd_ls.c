@@ -179,7 +179,7 @@ find_row(lc_iter *iter, const lc_item *item, struct row *out)
 		out->type = describe_value(value);
 		out->bytes = describe_bytes(value);
 	}
-	return out->type ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return out->type ? LC_OK : lc__no_memory(NULL);
 }
 
 static lc_status

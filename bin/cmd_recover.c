@@ -186,7 +186,7 @@ run_salvage(const char *from, const char *to)
 	lc_status status;
 
 	if (path == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	lc_salvage_options_init(&how);
 	how.dry_run = dry_run;
 	how.stale = stale;

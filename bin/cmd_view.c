@@ -209,7 +209,7 @@ say(const struct lc__canvas *canvas, struct json *json, FILE *text,
 	jw_flag(json, "dry_run", dry_run);
 	jw_end_line(json);
 	if (fflush(text) != 0 || members->failed)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	if (settings.json)
 		fwrite(members->data, 1, members->size, stdout);
 	else if (dry_run)
@@ -252,7 +252,7 @@ run(int argc, char **argv)
 		return status;
 	text = lc__buf_stream(&members);
 	if (text == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	status = draw_and_write(subject, argv, text, &members);
 	fclose(text);
 	lc__buf_free(&members);

@@ -125,6 +125,6 @@ int
 columns_end(struct columns *columns)
 {
 	if (!columns_print(columns))
-		report_error(EXIT_SYSTEM, "out of memory");
+		report_no_memory();
 	return columns->status;
 }

@@ -47,7 +47,7 @@ find_part(const struct exporting *exporting, lc_iter *iter, const lc_item *item,
 
 	if (field == NULL && item->kind == LC_TENSOR) {
 		*out = *own = export_join_tensor(&item->tensor);
-		return *own ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return *own ? LC_OK : lc__no_memory(NULL);
 	}
 	status = lc_iter_value(iter, field, out);
 	if (status == LC_NOT_FOUND)

@@ -37,7 +37,7 @@ export_join_new(const struct streaming_source *source, lc_missing missing,
 	if (join == NULL || join->text == NULL || join->names == NULL ||
 	    join->readings == NULL) {
 		export_join_free(join);
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	}
 	for (size_t i = 0; i <= n; i++)
 		join->names[i] = strsep(&rest, "+");

@@ -41,7 +41,7 @@ split(const char *text, struct field *out)
 	}
 	out->path = strndup(text, size);
 	if (out->path == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	return EXIT_DONE;
 }
 

@@ -100,7 +100,7 @@ read_more(struct idlist *list)
 	list->at = 0;
 	room = lc__buf_append(&list->buf, NULL, STEP);
 	if (room == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	list->buf.size -= STEP;
 	return_if_error(wait_readable(list));
 	do

@@ -252,7 +252,7 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 		path = below != NULL ? lc__path_join(walk->root, below) : NULL;
 		free(below);
 		if (path == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		walk->status = read_file(walk->sizes, path);
 		free(path);
 		if (walk->status != EXIT_DONE)

@@ -18,7 +18,7 @@ containers_add(struct containers *containers, const char *path,
 	    containers->count + 1, sizeof(*items));
 
 	if (items == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	containers->items = items;
 	items[containers->count++] = (struct container) { path, format };
 	return EXIT_DONE;

@@ -27,8 +27,7 @@ read_stdin(struct lc__buf *out)
 	do {
 		void *place = lc__buf_append(out, NULL, STEP);
 		if (place == NULL)
-			return lc__error(LC_NO_MEMORY, 0,
-			    "standard input: out of memory");
+			return lc__no_memory("standard input");
 		return_if_error(lc__read_full(STDIN_FILENO, place, STEP, &got,
 		    "standard input"));
 		out->size -= STEP - got;

@@ -160,7 +160,7 @@ jsonfields_compare(const char *old_text, const char *new_text,
 	read_leaves(old_text, &old);
 	read_leaves(new_text, &new);
 	if (old.failed || new.failed) {
-		status = report_error(EXIT_SYSTEM, "out of memory");
+		status = report_no_memory();
 	} else {
 		merge(&old, &new, differs, ctx);
 	}

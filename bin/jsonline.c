@@ -7,12 +7,6 @@
 #include "base/error.h"
 #include "format/value_json.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* ---- lists of numbers ------------------------------------------------------------- */
 
 /* Are there only numbers? Integers alone that fit 64 bits with a sign stay integers. */
@@ -120,7 +114,7 @@ find_id(struct jsonrecord *record, const char *field)
 		record->decoded_id = strdup(digits);
 		record->id = (lc_id){ record->decoded_id, strlen(digits) };
 		if (record->decoded_id == NULL)
-			return no_memory();
+			return lc__no_memory(NULL);
 	} else {
 		return lc__error(LC_INVALID, 0, "'%s' is neither a string nor an "
 		    "integer", field);

@@ -62,7 +62,7 @@ read_base64(const lc_value *value, const char *name, void **out, size_t *size)
 		return lc__error(LC_INVALID, 0, "%s is no text", name);
 	text = malloc(length + 1);
 	if (text == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	memcpy(text, coded, length + 1);
 	if (!lc__base64_decode(text, length, size)) {
 		free(text);

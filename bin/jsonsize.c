@@ -41,7 +41,7 @@ read_name(const struct lc__json_member *member, const char *field,
 	if (name->size > 0 && memchr(name->data, '\0', name->size) != NULL)
 		return lc__error(LC_CORRUPT, 0, "field %s has a NUL", field);
 	if (lc__buf_append(name, "", 1) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	out->named = true;
 	return LC_OK;
 }

@@ -93,7 +93,7 @@ append_pattern(const char *pattern, const struct lc__line *line, struct lc__buf 
 		lc__buf_append(out, id, strlen(id));
 	free(path);
 	free(id);
-	return id != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return id != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status

@@ -9,12 +9,6 @@
 #include "input.h"
 #include "report.h"
 
-static int
-no_memory(void)
-{
-	return report_error(EXIT_SYSTEM, "out of memory");
-}
-
 int
 list_add(struct list *list, const void *data, size_t size)
 {
@@ -22,7 +16,7 @@ list_add(struct list *list, const void *data, size_t size)
 		const size_t room = list->room ? list->room * 2 : 64;
 		lc_id *items = reallocarray(list->items, room, sizeof(*items));
 		if (items == NULL)
-			return no_memory();
+			return report_no_memory();
 		list->items = items;
 		list->room = room;
 	}
@@ -41,7 +35,7 @@ own(struct list *list, void *block)
 		if (blocks != NULL)
 			list->blocks = blocks;
 		free(block);
-		return no_memory();
+		return report_no_memory();
 	}
 	list->blocks = blocks;
 	list->blocks[list->n_blocks++] = block;
@@ -84,7 +78,7 @@ list_read(struct list *list, const char *path, bool null)
 	if (status == EXIT_DONE)
 		lc__buf_append(&buf, "", 1);
 	if (status == EXIT_DONE && buf.failed)
-		status = no_memory();
+		status = report_no_memory();
 	if (status != EXIT_DONE) {
 		lc__buf_free(&buf);
 		return status;

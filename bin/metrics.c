@@ -142,7 +142,7 @@ put_file(const struct lc__ingest_state *state,
 	}
 	status = lc__buf_stream_end(out, &text) ?
 	    lc__write_file_atomic(metrics.path, text.data, text.size) :
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", metrics.path);
+	    lc__no_memory(metrics.path);
 	lc__buf_free(&text);
 	return status;
 }

@@ -27,7 +27,7 @@ add_chunk(struct ledger *ledger, uint64_t id, const struct lc__ledger_row *row)
 		struct ledger_chunk *chunks = reallocarray(ledger->chunks, room,
 		    sizeof(*chunks));
 		if (chunks == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		ledger->chunks = chunks;
 		ledger->room = room;
 	}
@@ -123,7 +123,7 @@ grow(struct plan_chunks *out, uint64_t n)
 	double *bytes = reallocarray(out->bytes, out->n + n + 1, sizeof(*bytes));
 
 	if (bytes == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	out->bytes = bytes;
 	return LC_OK;
 }
@@ -180,7 +180,7 @@ plan_chunks_load(const struct streaming *streaming, struct plan_chunks *out)
 		.cursors = calloc(streaming->n, sizeof(struct lc__cursor *))
 	};
 	if (out->first == NULL || out->cursors == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < streaming->n; i++) {
 		out->first[i] = out->n;
 		return_if_error(take_source(out, &streaming->sources[i]));

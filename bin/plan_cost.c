@@ -102,7 +102,7 @@ add_touches(struct work *w, uint32_t reader)
 		struct touch *touches = reallocarray(w->touches, room,
 		    sizeof(*touches));
 		if (touches == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		w->touches = touches;
 		w->room = room;
 	}
@@ -180,7 +180,7 @@ add_request(struct work *w, const struct touch *t, uint64_t record, uint64_t fro
 	struct lc__request *r = lc__requests_add(&w->requests);
 
 	if (r == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	*r = (struct lc__request){
 		.source = t->source,
 		.position = t->chunk - w->plan->chunks->first[t->source],
@@ -429,7 +429,7 @@ make_room(struct work *w)
 	if (w->seen == NULL || w->counts == NULL || w->kept.before == NULL ||
 	    w->kept.behind == NULL || w->kept.there == NULL ||
 	    w->cost->readers == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 

@@ -24,7 +24,7 @@ plan_locate(lc_stream *stream, uint64_t example, struct plan_pieces *pieces)
 			break;
 		items = reallocarray(pieces->items, 2 * n, sizeof(*items));
 		if (items == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		pieces->items = items;
 		pieces->room = 2 * n;
 	}

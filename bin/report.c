@@ -163,6 +163,12 @@ report_error(int exit, const char *format, ...)
 	return exit;
 }
 
+int
+report_no_memory(void)
+{
+	return report_error(EXIT_SYSTEM, "out of memory");
+}
+
 /* Append what there is room for. */
 static void
 append(char *line, size_t room, const char *text)

@@ -33,6 +33,8 @@ int report_error(int exit, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /** The same with EXIT_USAGE. */
 #define report_usage(...) report_error(EXIT_USAGE, __VA_ARGS__)
+/** The same with EXIT_SYSTEM: "out of memory". */
+int report_no_memory(void);
 /** The same with the library's last error. */
 int report_library(int exit);
 /**

@@ -27,12 +27,6 @@ find_directory(const char *path, bool *is)
 	return LC_OK;
 }
 
-static int
-no_memory(void)
-{
-	return report_error(EXIT_SYSTEM, "out of memory");
-}
-
 /* ---- shards --------------------------------------------------------------------- */
 
 /* Takes @p path over, also when it fails. */
@@ -42,14 +36,14 @@ add_shard(struct samples *samples, char *path)
 	struct samples_shard *shard;
 
 	if (path == NULL)
-		return no_memory();
+		return report_no_memory();
 	if (samples->n_shards == samples->room) {
 		const size_t room = samples->room ? samples->room * 2 : 16;
 		struct samples_shard *shards = reallocarray(samples->shards, room,
 		    sizeof(*shards));
 		if (shards == NULL) {
 			free(path);
-			return no_memory();
+			return report_no_memory();
 		}
 		samples->shards = shards;
 		samples->room = room;
@@ -91,7 +85,7 @@ add_directory(struct samples *samples, const char *dir, bool below)
 	for (int i = 0; i < n; i++) {
 		char *path = lc__path_join(dir, entries[i]->d_name);
 		if (path == NULL)
-			status = report_worse(status, no_memory());
+			status = report_worse(status, report_no_memory());
 		else if (status != EXIT_DONE)
 			free(path);
 		else if (is_shard_name(entries[i]->d_name))

@@ -100,7 +100,7 @@ schemas_text(lc_cache *cache, const char *indent)
 	status = walk(cache, show_text, &table);
 	if ((!columns_print(&table.columns) || table.no_memory) &&
 	    (status == LC_OK || status == LC_CANCELLED))
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	return status;
 }
 

@@ -13,7 +13,7 @@ make_room(size_t n, struct selected *out)
 	out->items = calloc(n ? n : 1, sizeof(*out->items));
 	if (out->items != NULL)
 		return EXIT_DONE;
-	return report_error(EXIT_SYSTEM, "out of memory");
+	return report_no_memory();
 }
 
 static uint64_t

@@ -43,7 +43,7 @@ read_entry(const struct setdir *set, const char *name, struct lc__buf *out)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__read_regular(path, LIMIT, out);
 	free(path);
 	return status;
@@ -143,7 +143,7 @@ read_part(const struct setdir *set, const char *name, int raw_dtype,
 	return_if_error(load_npy(set, name, raw_dtype, out, &tensor));
 	path = strndup(name, size - 4);
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__parts_add(parts, path, lc_value_tensor(&tensor));
 	free(path);
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s/%s", set->path, name);
@@ -179,7 +179,7 @@ setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out)
 	set.count = (size_t)n;
 	set.used = calloc(set.count + 1, sizeof(*set.used));
 	if (set.used == NULL) {
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	} else if (find_entry(&set, INDEX, &at)) {
 		set.used[at] = true;
 		status = read_index(&set, out);

@@ -95,8 +95,7 @@ write_tensor(void *ctx, const char *path, const lc_tensor *tensor,
 	lc__buf_printf(&file, "%s/%.*s", writing->dir, (int)name->size,
 	    (const char *)name->data);
 	lc__buf_append(&file, "", 1);
-	status = file.failed || name->failed ?
-	    lc__error(LC_NO_MEMORY, 0, "out of memory") :
+	status = file.failed || name->failed ? lc__no_memory(NULL) :
 	    write_npy((const char *)file.data, tensor);
 	lc__buf_free(&file);
 	return status;

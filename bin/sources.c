@@ -14,12 +14,6 @@
 #include "pattern.h"
 #include "report.h"
 
-static int
-no_memory(void)
-{
-	return report_error(EXIT_SYSTEM, "out of memory");
-}
-
 /* Takes @p path over, also when it fails. */
 static int
 append(struct sources *sources, char *path, size_t below, bool named)
@@ -30,13 +24,13 @@ append(struct sources *sources, char *path, size_t below, bool named)
 		    sizeof(*items));
 		if (items == NULL) {
 			free(path);
-			return no_memory();
+			return report_no_memory();
 		}
 		sources->items = items;
 		sources->room = room;
 	}
 	if (path == NULL)
-		return no_memory();
+		return report_no_memory();
 	sources->items[sources->count] = (struct source) { .path = path,
 	    .below = below, .named = named, .order = sources->count };
 	sources->count++;
@@ -79,7 +73,7 @@ add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
 	int status = EXIT_DONE;
 
 	if (path == NULL)
-		return no_memory();
+		return report_no_memory();
 	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		status = add_directory(sources, path, below);
 	else if (is_known(name) && (stat(path, &st) == -1 || !S_ISDIR(st.st_mode)))
@@ -129,7 +123,7 @@ name_source(struct source *source, const char *pattern)
 {
 	source->id = pattern_fill(pattern, source->path + source->below);
 	if (source->id == NULL)
-		return no_memory();
+		return report_no_memory();
 	source->id_size = strlen(source->id);
 	if (source->id_size > 0 && source->id_size <= LC_MAX_ID)
 		return EXIT_DONE;
@@ -158,7 +152,7 @@ check_duplicates(const struct sources *sources)
 	size_t same = 0;
 
 	if (sorted == NULL)
-		return no_memory();
+		return report_no_memory();
 	for (size_t i = 0; i < sources->count; i++)
 		sorted[i] = &sources->items[i];
 	qsort(sorted, sources->count, sizeof(const struct source *), by_id);

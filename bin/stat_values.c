@@ -58,12 +58,6 @@ struct work {
 
 /* ---- one record -------------------------------------------------------------- */
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* LC_UNSUPPORTED if the tensor has no such dimension. */
 static lc_status
 find_axis(const struct stat_values *how, const lc_tensor *tensor, bool boxes, uint32_t *out)
@@ -98,7 +92,7 @@ take_tensor(const struct work *w, const lc_tensor *tensor, bool boxes, struct re
 		    "names another dimension", n);
 	r->channels = calloc(n > 0 ? n : 1, sizeof(*r->channels));
 	if (r->channels == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	r->n = n;
 	r->integers = tensor->dtype <= LC_I64;
 	lc__moments_tensor(r->channels, tensor, axis);
@@ -192,7 +186,7 @@ job(struct lc__workers *workers, uint64_t i)
 		return status;
 	r->outcome = status == LC_UNSUPPORTED ? SKIPPED : DAMAGED;
 	r->why = strdup(lc_last_error()->text);
-	return r->why != NULL ? LC_OK : no_memory();
+	return r->why != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 /* ---- a round ------------------------------------------------------------------ */
@@ -215,7 +209,7 @@ merge(struct work *w, const struct record *r)
 		struct lc__moments *channels = reallocarray(w->channels, r->n,
 		    sizeof(*channels));
 		if (channels == NULL)
-			return no_memory();
+			return lc__no_memory(NULL);
 		memset(channels + w->n, 0, (r->n - w->n) * sizeof(*channels));
 		w->channels = channels;
 		w->n = r->n;
@@ -301,7 +295,7 @@ take_id(struct record *r, lc_id id)
 {
 	r->id = malloc(id.size > 0 ? id.size : 1);
 	if (r->id == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	memcpy(r->id, id.data, id.size);
 	r->id_size = id.size;
 	return LC_OK;
@@ -479,7 +473,7 @@ stat_values(const char *operand, const struct stat_values *how)
 	int status;
 
 	if (w == NULL)
-		return report_status(no_memory());
+		return report_status(lc__no_memory(NULL));
 	w->name = operand;
 	w->how = how;
 	status = open_operand(w);

@@ -174,7 +174,7 @@ put_map(const struct frame *frame)
 	unsigned char prefix[16] = MAGIC;
 
 	if (frame->map.failed)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	lc__set32(prefix + 4, (uint32_t)frame->map.size);
 	lc__set64(prefix + 8, frame->at);
 	fwrite(prefix, 1, sizeof(prefix), stdout);

@@ -154,7 +154,7 @@ make_dir(const struct streamout *out, const lc_batch *batch)
 
 	lc__buf_printf(&name, "%s/batch-%08llu", out->opts->npy,
 	    (unsigned long long)batch->number);
-	made = end_name(&name) == NULL ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
+	made = end_name(&name) == NULL ? lc__no_memory(NULL) :
 	    lc__make_dirs((const char *)name.data);
 	lc__buf_free(&name);
 	return made == LC_OK ? EXIT_DONE : report_file(made);
@@ -172,7 +172,7 @@ show(const struct streamout *out, const lc_batch *batch)
 	path = end_name(&name);
 	if (path == NULL) {
 		lc__buf_free(&name);
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	}
 	if (settings.json) {
 		jw_open(&json, NULL, '{');

@@ -261,7 +261,7 @@ streaming_start(const struct streaming *streaming, lc_stream_options *how,
 	lc_status status;
 
 	if (sources == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < streaming->n; i++)
 		sources[i] = streaming->sources[i].source;
 	how->weights = streaming->n > 1 ? streaming->weights : NULL;

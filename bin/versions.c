@@ -14,12 +14,6 @@
 #include "warehouse/place.h"
 #include "warehouse/warehouse.h"
 
-static int
-no_memory(void)
-{
-	return report_error(EXIT_SYSTEM, "out of memory");
-}
-
 /* Add the file's size where the manifest does not say it. Reports; an exit status. */
 static int
 add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
@@ -35,7 +29,7 @@ add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
 	}
 	path = lc__path_join(w->dir, shard->relative_path);
 	if (path == NULL)
-		return no_memory();
+		return report_no_memory();
 	if (stat(path, &st) == 0) {
 		*bytes += (uint64_t)st.st_size;
 	} else if (errno == ENOENT) {
@@ -84,7 +78,7 @@ read_version(const char *warehouse, struct version *v)
 	int status = EXIT_DONE;
 
 	if (dir == NULL)
-		return no_memory();
+		return report_no_memory();
 	if (!has_manifest(dir)) {
 		free(dir);
 		return EXIT_DONE;
@@ -111,7 +105,7 @@ read_current(const char *warehouse, char *out, size_t room)
 
 	/* Without it prune would take the current version for an old one. */
 	if (link == NULL)
-		status = no_memory();
+		status = report_no_memory();
 	else if (n == -1 && errno != ENOENT && errno != EINVAL && errno != ENOTDIR)
 		status = report_errno(link);
 	out[n > 0 ? n : 0] = '\0';
@@ -153,7 +147,7 @@ versions_read(const char *warehouse, struct versions *out)
 	if (out->all == NULL) {
 		lc__version_list_free(names, out->n);
 		out->n = 0;
-		return no_memory();
+		return report_no_memory();
 	}
 	for (size_t i = 0; i < out->n; i++) {
 		out->all[i].name = names[i];

@@ -97,7 +97,7 @@ draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
 	if (part)
 		lc__buf_printf(&title, "  %s", how->field);
 	if (title.failed) {
-		status = report_error(EXIT_SYSTEM, "out of memory");
+		status = report_no_memory();
 	} else {
 		jw_id(json, id);
 		if (part)

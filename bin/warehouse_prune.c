@@ -44,7 +44,7 @@ remove_manifest(const char *warehouse, const char *name)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	parent = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	status = parent == -1 ? lc__error_sys(errno, "%s", path) :
 	    lc__tree_remove(parent, LC__MANIFEST_NAME, path);
@@ -171,7 +171,7 @@ run(int argc, char **argv)
 	status = versions_read(argv[0], &versions);
 	chosen = calloc(versions.n ? versions.n : 1, sizeof(const void *));
 	if (chosen == NULL) {
-		status = report_error(EXIT_SYSTEM, "out of memory");
+		status = report_no_memory();
 	} else if (status <= EXIT_DATA) {
 		status = report_worse(status, remove_chosen(argv[0], chosen,
 		    choose(&versions, chosen)));

@@ -88,7 +88,7 @@ read_entries(lc_warehouse *w, const lc_progress *progress, struct entries *out)
 
 	out->all = calloc(n ? (size_t)n : 1, sizeof(*out->all));
 	if (out->all == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (out->n = 0; out->n < n; out->n++) {
 		return_if_error(lc_warehouse_sample(w, out->n, &sample));
 		make_entry(&sample, out->n, &out->all[out->n]);

@@ -49,7 +49,7 @@ use(const char *warehouse, const struct version *version)
 	lc_status status;
 
 	if (dir == NULL)
-		return report_error(EXIT_SYSTEM, "out of memory");
+		return report_no_memory();
 	status = check(dir);
 	if (status == LC_OK && !version->current)
 		status = lc__version_switch(warehouse, version->name);

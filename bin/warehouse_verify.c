@@ -116,7 +116,7 @@ check_shard(struct check *c, const struct lc__manifest_shard *said)
 	lc_status status;
 
 	if (path == NULL) {
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	} else if (lc_shard_open(path, &shard) != LC_OK) {
 		c->counted = false;
 		status = LC_OK;

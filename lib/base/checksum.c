@@ -131,7 +131,7 @@ lc__checksum_new(const char *name, struct lc__checksum **out)
 	}
 	if (!begun) {
 		lc__checksum_free(sum);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		return lc__no_memory(name);
 	}
 	*out = sum;
 	return LC_OK;

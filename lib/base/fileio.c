@@ -94,7 +94,7 @@ read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
 	do {
 		unsigned char *place = lc__buf_append(out, NULL, 65536);
 		if (place == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+			return lc__no_memory(path);
 		return_if_error(lc__read_full(fd, place, 65536, &got, path));
 		out->size -= 65536 - got;
 		if (out->size - start > limit)
@@ -169,7 +169,7 @@ lc__sync_parent(const char *path)
 		return lc__sync_dir(".");
 	dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = lc__sync_dir(dir);
 	free(dir);
 	return status;
@@ -198,7 +198,7 @@ lc__make_dirs(const char *path)
 	lc_status status = LC_OK;
 
 	if (copy == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	for (char *p = copy; status == LC_OK && *p != '\0'; p++) {
 		if (*p != '/' || p == copy || p[-1] == '/')
 			continue;

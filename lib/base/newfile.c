@@ -78,7 +78,7 @@ lc__newfile_open(const char *path, mode_t mode, struct lc__newfile *out)
 	if (file.path == NULL ||
 	    asprintf(&file.temporary, "%s" LC__NEWFILE_END, path) < 0) {
 		free(file.path);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	}
 	file.fd = lc__make_temporary(file.temporary, mode);
 	if (file.fd == -1) {

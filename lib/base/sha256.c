@@ -44,7 +44,7 @@ lc__sha256_of(const void *data, size_t size, char out[65])
 	lc_status status;
 
 	if (sha == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "sha256: out of memory");
+		return lc__no_memory("sha256");
 	status = lc__sha256_update(sha, data, size);
 	if (status == LC_OK)
 		status = lc__sha256_hex(sha, out);

@@ -62,7 +62,7 @@ lc__blocks_encode(const void *in, size_t size, unsigned width, int level,
 	void *hc = NULL;
 
 	if (level > 0 && (hc = malloc((size_t)LZ4_sizeofStateHC())) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (; size > 0; size -= here, raw += here) {
 		here = least(size, LC__BLOCK);
 		block = raw;

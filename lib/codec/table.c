@@ -31,19 +31,13 @@ shuffle_width(lc_dtype dtype)
 }
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
-static lc_status
 encode_blocks(const lc_tensor *tensor, unsigned width, int level,
     struct lc__buf *out)
 {
 	const size_t bound = lc__blocks_bound(tensor->nbytes);
 
 	if (bound == 0 || lc__buf_append(out, NULL, bound) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	return lc__blocks_encode(tensor->data, tensor->nbytes, width, level, out->data,
 	    &out->size);
 }
@@ -81,7 +75,7 @@ encode_u8pack(const lc_tensor *tensor, int level, struct lc__buf *out)
 	(void)level;
 	if (!lc__u8pack(tensor->data, tensor->nbytes / width, width, out)) {
 		if (out->failed)
-			return no_memory();
+			return lc__no_memory(NULL);
 		out->size = 0;
 	}
 	return LC_OK;
@@ -114,12 +108,12 @@ encode_u8pack_lz4(const lc_tensor *tensor, int level, struct lc__buf *out)
 	if (packed == 0)
 		return LC_OK;
 	if (bound == 0 || lc__buf_append(out, NULL, bound) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	return_if_error(lc__blocks_encode(out->data, n, 1, level, out->data + packed,
 	    &coded));
 	out->size = packed + coded;
 	if (lc__buf_append(out, NULL, packed - n) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	memcpy(out->data + packed + coded, out->data + n, packed - n);
 	out->size = coded + packed - n;
 	memmove(out->data, out->data + packed, out->size);

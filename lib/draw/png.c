@@ -27,7 +27,7 @@ on_error(png_structp png, png_const_charp text)
 	struct writer *writer = png_get_error_ptr(png);
 
 	if (writer->no_memory || writer->out->failed)
-		writer->status = lc__error(LC_NO_MEMORY, 0, "PNG: out of memory");
+		writer->status = lc__no_memory("PNG");
 	else
 		writer->status = lc__error(LC_IO, 0, "PNG: %s", text);
 	png_longjmp(png, 1);

@@ -169,7 +169,7 @@ check_pages(struct lc__env *env, const struct lc__pages_options *options)
 	int fd;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+		return lc__no_memory(env->dir);
 	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
@@ -245,8 +245,7 @@ lc__env_put_module_row(struct lc__txn *txn)
 	    sizeof(described.uuid))
 		return lc__error_sys(errno, "%s: random uuid", txn->env->dir);
 	lc__module_encode(&described, &row);
-	status = row.failed ?
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", txn->env->dir) :
+	status = row.failed ? lc__no_memory(txn->env->dir) :
 	    lc__txn_put_meta(txn, "module", row.data, row.size);
 	lc__buf_free(&row);
 	return status;
@@ -263,7 +262,7 @@ put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
 	lc_status status = lc__env_put_module_row(&wrapped);
 
 	if (status == LC_OK && !lc__state_encode(&state, &row))
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+		status = lc__no_memory(env->dir);
 	if (status == LC_OK)
 		status = lc__txn_put_meta(&wrapped, "state", row.data, row.size);
 	lc__buf_free(&row);
@@ -436,7 +435,7 @@ check_same_file(const struct lc__env *env)
 	int rc;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", env->dir);
+		return lc__no_memory(env->dir);
 	rc = lstat(path, &st) == 0 ? 0 : errno;
 	free(path);
 	if (rc != 0)

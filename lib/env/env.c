@@ -308,8 +308,7 @@ lc__env_invite(struct lc__env *env, const struct lc__env_guest *kind)
 		env->guest_kind = kind;
 		env->guest = kind->make(env);
 		if (env->guest == NULL)
-			status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
-			    env->dir);
+			status = lc__no_memory(env->dir);
 	}
 	lc__env_unlock(env);
 	return status;

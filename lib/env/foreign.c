@@ -58,7 +58,7 @@ lc__foreign_is_dir(const char *path, bool *out)
 
 	*out = false;
 	if (data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	fd = lc__open(data, O_RDONLY | O_NONBLOCK);
 	if (fd == -1) {
 		if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP &&
@@ -106,7 +106,7 @@ find_place(struct lc__foreign *f, const char *path)
 	if (f->place == NULL)
 		f->place = strdup(path);
 	if (f->path == NULL || f->place == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	if (stat(f->place, &st) == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	f->file = !S_ISDIR(st.st_mode);
@@ -263,7 +263,7 @@ open_data(struct lc__foreign *f)
 	int fd;
 
 	if (data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", f->path);
+		return lc__no_memory(f->path);
 	fd = lc__open(data, O_RDONLY | O_NONBLOCK);
 	free(data);
 	if (fd == -1 || fstat(fd, &st) == -1)
@@ -286,7 +286,7 @@ lc__foreign_open(const char *path, struct lc__foreign **out)
 	lc_status status;
 
 	if (f == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = find_place(f, path);
 	if (status == LC_OK)
 		status = open_data(f);

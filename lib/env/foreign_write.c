@@ -100,7 +100,7 @@ lc__foreign_create(const char *file, const char *path, struct lc__foreign_writer
 	if (w != NULL)
 		w->path = strdup(path);
 	if (w == NULL || w->path == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		status = lc__no_memory(path);
 	if (status == LC_OK)
 		status = open_file(w, file);
 	if (status == LC_OK)

@@ -40,7 +40,7 @@ lc__env_check_idle(const char *dir, const struct stat *data)
 		    dir);
 	path = lc__path_join(dir, "lock.mdb");
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd != -1) {
 		status = ask_lock(fd, dir);

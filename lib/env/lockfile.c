@@ -76,7 +76,7 @@ write_zeros(int fd, off_t size, const char *path)
 	lc_status status;
 
 	if (zeros == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = lc__write_full(fd, zeros, (size_t)size, path);
 	free(zeros);
 	return status;
@@ -177,7 +177,7 @@ lc__lockfile_prepare_in(const char *path, const char *name)
 	lc_status status;
 
 	if (lock == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		return lc__no_memory(name);
 	status = lc__lockfile_prepare(lock, true);
 	free(lock);
 	return status;

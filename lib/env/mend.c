@@ -51,7 +51,7 @@ copy_bytes(const struct lc__mend *m, int from, int to,
 	size_t got = 1;
 
 	if (bytes == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", m->copy);
+		return lc__no_memory(m->copy);
 	while (status == LC_OK && got > 0 && done < size) {
 		const uint64_t left = size - done;
 
@@ -133,7 +133,7 @@ name_files(struct lc__mend *m, const char *dir)
 		m->lock = lc__path_join(m->part, "lock.mdb");
 	}
 	return m->dir == NULL || m->data == NULL || m->copy == NULL ||
-	    m->lock == NULL ? lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir) :
+	    m->lock == NULL ? lc__no_memory(dir) :
 	    LC_OK;
 }
 
@@ -161,7 +161,7 @@ lc__mend_begin(const char *dir, const lc_progress *progress,
 	lc_status status;
 
 	if (m == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	m->dir_fd = m->lock_fd = -1;
 	status = name_files(m, dir);
 	if (status == LC_OK)
@@ -275,8 +275,7 @@ keep_old(const struct lc__mend *m, uint64_t *kept, char **name)
 		free(*name);
 		if (asprintf(name, "%s.damaged-%" PRIu64, m->data, *kept) < 0) {
 			*name = NULL;
-			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
-			    m->data);
+			return lc__no_memory(m->data);
 		}
 		status = keep_as(m, *name);
 	}

@@ -12,8 +12,7 @@ put_mended(struct lc__txn *txn, const struct lc__slice *row, bool *done)
 
 	lc__buf_append(&copy, row->data, row->size);
 	if (copy.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
-		    txn->env->dir);
+		status = lc__no_memory(txn->env->dir);
 	else if (lc__row_mend(copy.data, copy.size, lc__row_seed("module")) &&
 	    lc__module_decode(copy.data, copy.size, &module) == LC_OK)
 		*done = true;

@@ -127,7 +127,7 @@ touch_data(const char *dir, const lc_options *options, struct stat *st,
 	int fd;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	*read_only = false;
 	fd = lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1 && errno == ENOENT && create) {
@@ -201,7 +201,7 @@ new_env(const char *dir, const struct how *how, const struct stat *st,
 	lc_status status;
 
 	if (env == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	lc__env_init_locks(env);
 	env->dir = strdup(dir);
 	env->device = st->st_dev;
@@ -214,7 +214,7 @@ new_env(const char *dir, const struct how *how, const struct stat *st,
 	if (env->path == NULL)
 		status = lc__error_sys(errno, "%s: open", dir);
 	else if (env->dir == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		status = lc__no_memory(dir);
 	else
 		status = lc__env_attach(env, creates(how) ? how->first_rows : NULL);
 	if (status != LC_OK) {
@@ -352,7 +352,7 @@ prepare_directory(const char *dir, const lc_options *options, struct making *mak
 		return_if_error(check_filesystem(dir));
 	data = lc__path_join(dir, "data.mdb");
 	if (data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	found = lstat(data, &st);
 	free(data);
 	making->data = found == -1;

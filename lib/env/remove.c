@@ -63,7 +63,7 @@ take_alone(const char *dir, int *lock)
 	return_if_error(lc__dir_lock(dir, true, lock));
 	path = lc__path_join(dir, "data.mdb");
 	if (path == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		status = lc__no_memory(dir);
 	else if (lstat(path, &st) == -1)
 		status = errno == ENOENT ? lc__error(LC_NOT_MODULE, 0,
 		    "%s: has no data.mdb, so it is not a module", dir) :
@@ -118,7 +118,7 @@ hide(const char *dir, char **hidden)
 
 	if (asprintf(hidden, "%.*s.%s.dropped.XXXXXX", (int)(name - dir), dir, name) < 0) {
 		*hidden = NULL;
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	}
 	do {
 		lc__random_name(*hidden);

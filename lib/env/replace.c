@@ -34,7 +34,7 @@ lc__env_lock_others_out(const char *path, const char *name, int *out)
 	lc_status status;
 
 	if (lock == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		return lc__no_memory(name);
 	status = lc__lockfile_prepare(lock, true);
 	if (status == LC_OK)
 		*out = lc__lockfile_open(lock);

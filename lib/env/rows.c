@@ -117,7 +117,7 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	    lc__get64(p + 48) >= LC__RUN_ID_MAX || counts >> 32 > LC__SCHEMAS_MAX)
 		return lc__error(LC_CORRUPT, 0, "ids out of range");
 	if (!reserve_runs(state, (uint32_t)counts))
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	state->generation = lc__get64(p);
 	state->live = lc__get64(p + 8);
 	state->records = lc__get64(p + 16);

@@ -39,7 +39,7 @@ shrink_alone(struct shrink *s)
 
 	s->data = lc__path_join(s->env->path, "data.mdb");
 	if (s->data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
+		return lc__no_memory("shrink");
 	if (lstat(s->data, &s->before) == -1)
 		return lc__error_sys(errno, "%s: stat", s->data);
 	return_if_error(lc__env_check_pages(s->env, NULL, NULL));

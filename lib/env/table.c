@@ -289,7 +289,7 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from,
 	lc__buf_append(&copy, row.data, row.size);
 	lc__buf_append(&copy, other.data, other.size);
 	if (status == LC_OK && copy.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	key.mv_data = copy.data;
 	if (status == LC_OK && to != NULL)
 		status = lc__txn_put_meta(txn, to, copy.data + from->size,

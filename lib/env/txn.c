@@ -17,7 +17,7 @@ new_txn(struct lc__env *env, bool write, struct lc__txn **out)
 	struct lc__txn *txn = calloc(1, sizeof(*txn));
 
 	if (txn == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	txn->env = env;
 	txn->write = write;
 	*out = txn;

@@ -97,7 +97,7 @@ lc__env_empty_unfinished(int fd, const char *dir)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	status = lc__lockfile_prepare(path, true);
 	if (status == LC_OK) {
 		lc__env_lock_opening(fd);

@@ -144,7 +144,7 @@ failure(const struct reader *reader)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		memory &= strstr(reader->text, others[i]) == NULL;
 	if (memory)
-		return lc__error(LC_NO_MEMORY, 0, "TIFF: out of memory");
+		return lc__no_memory("TIFF");
 	return lc__error(LC_CORRUPT, 0, "TIFF: %s", reader->failed ? reader->text :
 	    "the data is damaged");
 }
@@ -336,12 +336,12 @@ plan_blocks(struct reader *reader)
 		    "the full size are not read");
 	if (!lc__mul64(size, (uint64_t)reader->columns *
 	    (reader->separate ? reader->samples : 1), &size) || size > PTRDIFF_MAX)
-		return lc__error(LC_NO_MEMORY, 0, "TIFF: out of memory");
+		return lc__no_memory("TIFF");
 	reader->blocks = malloc(size);
 	reader->row = malloc(sizeof(*reader->row) * reader->picture.width *
 	    (reader->inks + reader->alpha));
 	if (reader->blocks == NULL || reader->row == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "TIFF: out of memory");
+		return lc__no_memory("TIFF");
 	return LC_OK;
 }
 
@@ -482,7 +482,7 @@ read_rows(struct reader *reader)
 	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND, stride);
 
 	if (band == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "TIFF: out of memory");
+		return lc__no_memory("TIFF");
 	reader->pixels = true;
 	for (uint32_t y = 0; y < height; y++) {
 		if (y % reader->block_height == 0)
@@ -534,7 +534,7 @@ open_and_read(struct reader *reader)
 	lc_status status;
 
 	if (options == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "TIFF: out of memory");
+		return lc__no_memory("TIFF");
 	TIFFOpenOptionsSetMaxSingleMemAlloc(options, most_memory(reader));
 	TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
 	TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);

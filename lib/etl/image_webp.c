@@ -23,7 +23,7 @@ failed(VP8StatusCode code)
 {
 	switch (code) {
 	case VP8_STATUS_OUT_OF_MEMORY:
-		return lc__error(LC_NO_MEMORY, 0, "WebP: out of memory");
+		return lc__no_memory("WebP");
 	case VP8_STATUS_NOT_ENOUGH_DATA:
 		return lc__error(LC_CORRUPT, 0, "WebP: the file ends early");
 	case VP8_STATUS_UNSUPPORTED_FEATURE:

@@ -43,11 +43,10 @@ open_env(const char *path, const struct lc__incoming_how *how, void **out)
 	lc_status status;
 
 	if (in == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	in->how = *how;
 	in->path = strdup(path);
-	status = in->path == NULL ?
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path) :
+	status = in->path == NULL ? lc__no_memory(path) :
 	    lc__foreign_open(path, &in->env);
 	if (status == LC_OK)
 		*out = in;
@@ -81,7 +80,7 @@ copy_value(const struct lmdb_in *in, struct lc__buf *out)
 		return lc__error(LC_INVALID, 0, "larger than %llu bytes",
 		    (unsigned long long)in->how.limit);
 	if (lc__buf_append(out, value->data, value->size) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 

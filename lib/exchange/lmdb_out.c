@@ -73,14 +73,13 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	lc_status status;
 
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	out->file.fd = -1;
 	out->npy.bits = how->bits;
 	out->force = how->force;
 	out->data = lc__path_join(path, "data.mdb");
 	out->lock = lc__path_join(path, "lock.mdb");
-	status = out->data == NULL || out->lock == NULL ?
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path) :
+	status = out->data == NULL || out->lock == NULL ? lc__no_memory(path) :
 	    lc__out_tree_begin(path, how, &out->tree);
 	if (status == LC_OK)
 		status = check_old(out, path);

@@ -8,12 +8,6 @@
 #include "base/error.h"
 #include "exchange/payload.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* An image file. */
 static lc_status
 load_file(const void *bytes, size_t size, const struct lc__incoming_how *how,
@@ -22,7 +16,7 @@ load_file(const void *bytes, size_t size, const struct lc__incoming_how *how,
 	struct lc__buf copy = { 0 };
 
 	if (lc__buf_append(&copy, bytes, size) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	return lc__payload_load(&copy, how, loaded, out);
 }
 
@@ -71,12 +65,12 @@ load_pixels(const void *bytes, size_t size, const struct lc__incoming_how *how,
 	/* Pixels are a part of the size bytes, and an element has 4 bytes at most. */
 	data = calloc(size + 1, 4);
 	if (data == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	return_if_error(lc__loaded_own(loaded, data));
 	arrange(&pixels, kept, &how->images, data);
 	return_if_error(lc_tensor_init(&tensor, lc__image_dtype(how->images.elements), 3, shape, data));
 	*out = lc_value_tensor(&tensor);
-	return *out != NULL ? LC_OK : no_memory();
+	return *out != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 static lc_status
@@ -100,7 +94,7 @@ load_list(enum lc__mds_kind kind, const void *bytes, size_t size,
 	return_if_error(lc__mds_list(kind, bytes, size, &list));
 	value = lc_value_list();
 	if (value == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t i = 0; status == LC_OK && lc__mds_list_next(&list, &element, &size);
 	    i++) {
 		status = load_one(kind, element, size, how, loaded, &one);
@@ -122,7 +116,7 @@ lc__mds_image(enum lc__mds_kind kind, const void *bytes, size_t size,
 {
 	if (how->raw) {
 		*out = lc_value_bytes(bytes, size);
-		return *out != NULL ? LC_OK : no_memory();
+		return *out != NULL ? LC_OK : lc__no_memory(NULL);
 	}
 	return kind == LC__MDS_IMAGE || kind == LC__MDS_PIXELS ?
 	    load_one(kind, bytes, size, how, loaded, out) :

@@ -40,12 +40,6 @@ columns_of(const struct mds_in *in)
 }
 
 static lc_status
-no_memory(const struct mds_in *in)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", in->dir);
-}
-
-static lc_status
 at_sample(const struct mds_in *in)
 {
 	return lc__error_prefix("%s: sample %" PRIu32, in->file.path, in->sample);
@@ -69,7 +63,7 @@ is_mds(const char *path, const void *first, size_t size, bool *is)
 	}
 	index = lc__path_join(path, LC__MDS_INDEX);
 	if (index == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	*is = false;
 	status = lc__no_lost_link(index);
 	/* Reading it refuses a FIFO. */
@@ -110,8 +104,7 @@ find_dir(struct mds_in *in, const char *path)
 	else
 		in->dir = slash == NULL ? strdup(".") : slash == path ? strdup("/") :
 		    strndup(path, (size_t)(slash - path));
-	return in->dir != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	return in->dir != NULL ? LC_OK : lc__no_memory(path);
 }
 
 static lc_status
@@ -122,7 +115,7 @@ read_index(struct mds_in *in)
 	lc_status status;
 
 	if (path == NULL)
-		return no_memory(in);
+		return lc__no_memory(in->dir);
 	status = lc__read_regular(path, MAX_INDEX, &text);
 	if (status == LC_OK && lc__mds_index_read(text.data, text.size,
 	    &in->index) != LC_OK)
@@ -172,7 +165,7 @@ choose_id(struct mds_in *in)
 		    "%s: no column %s of text, bytes or integers in every shard", in->dir,
 		    lc__quote_id(name, strlen(name)));
 	in->id_name = strdup(name);
-	return in->id_name != NULL ? LC_OK : no_memory(in);
+	return in->id_name != NULL ? LC_OK : lc__no_memory(in->dir);
 }
 
 static bool
@@ -218,7 +211,7 @@ choose_names(struct mds_in *in)
 				    "%s: a column without a name", in->dir);
 	}
 	in->pieces = calloc(most + 1, sizeof(*in->pieces));
-	return in->pieces != NULL ? LC_OK : no_memory(in);
+	return in->pieces != NULL ? LC_OK : lc__no_memory(in->dir);
 }
 
 static lc_status
@@ -228,7 +221,7 @@ open_mds(const char *path, const struct lc__incoming_how *how, void **out)
 	lc_status status;
 
 	if (in == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	in->file = (struct lc__mds_shard_file)LC__MDS_FILE_NONE;
 	in->how = *how;
 	in->shard = NONE;
@@ -282,7 +275,7 @@ split(struct mds_in *in)
 		    columns->sizes);
 	sizes = malloc(columns->sizes * 4 + 1);
 	if (sizes == NULL)
-		return no_memory(in);
+		return lc__no_memory(in->dir);
 	status = lc__mds_shard_read(&in->file, in->sample, 0, sizes, columns->sizes * 4);
 	if (status == LC_OK && lc__mds_split(columns, sizes, (size_t)size,
 	    in->pieces) != LC_OK)
@@ -330,7 +323,7 @@ read_id(struct mds_in *in)
 		    in->id_name, in->pieces[i].size, LC_MAX_ID);
 	bytes = malloc(in->pieces[i].size);
 	if (bytes == NULL)
-		return no_memory(in);
+		return lc__no_memory(in->dir);
 	status = lc__mds_shard_read(&in->file, in->sample, in->pieces[i].at, bytes,
 	    in->pieces[i].size);
 	if (status == LC_OK && id_text(in, &columns->column[i].encoding, bytes,
@@ -349,7 +342,7 @@ find_sample(struct mds_in *in)
 	else
 		lc__buf_printf(&in->id, "%s:%" PRIu32,
 		    in->index.shard[in->shard].raw.name, in->sample);
-	return in->id.failed ? no_memory(in) : LC_OK;
+	return in->id.failed ? lc__no_memory(in->dir) : LC_OK;
 }
 
 /* After a failure step() goes to the next sample, or the next shard. */
@@ -426,7 +419,7 @@ load_sample(void *file, struct lc__loaded *out)
 	return_if_error(split(in));
 	sample = malloc((size_t)size + 1);
 	if (sample == NULL)
-		return no_memory(in);
+		return lc__no_memory(in->dir);
 	status = lc__mds_shard_read(&in->file, in->sample, 0, sample, (size_t)size);
 	if (status == LC_OK && build(in, sample, out) != LC_OK)
 		status = at_sample(in);

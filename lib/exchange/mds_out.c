@@ -28,7 +28,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **file)
 	lc_status status;
 
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = lc__out_tree_begin(path, how, &out->tree);
 	if (status == LC_OK)
 		*file = out;
@@ -53,7 +53,7 @@ add_set(struct mds_out *out, const char *name, struct lc__mds_set **set)
 	    sizeof(*sets));
 
 	if (sets == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	out->sets = sets;
 	*set = &sets[out->count];
 	return_if_error(lc__mds_set_begin(&out->tree, name, *set));

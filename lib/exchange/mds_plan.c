@@ -168,7 +168,7 @@ grow(struct lc__mds_plan *plan)
 	if (tensor != NULL)
 		plan->tensor = tensor;
 	return column != NULL && seen != NULL && tensor != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "out of memory");
+	    lc__no_memory(NULL);
 }
 
 static lc_status
@@ -181,7 +181,7 @@ insert(struct lc__mds_plan *plan, size_t at, const char *name,
 	return_if_error(grow(plan));
 	copy = strdup(name);
 	if (copy == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	memmove(plan->columns.column + at + 1, plan->columns.column + at,
 	    behind * sizeof(*plan->columns.column));
 	memmove(plan->seen + at + 1, plan->seen + at, behind * sizeof(*plan->seen));
@@ -296,7 +296,7 @@ meet(struct walk *walk, const lc_value *value)
 		else
 			lc__path_index(&walk->path, i);
 		if (walk->path.failed)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		return_if_error(meet(walk, lc_value_at(value, i)));
 		lc__path_cut(&walk->path, size);
 	}

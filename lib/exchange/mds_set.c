@@ -13,12 +13,6 @@
 #include "base/fileio.h"
 #include "format/value_json.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* The most bytes of a shard: places in it have 32 bits. */
 static uint64_t
 size_limit(const struct lc__mds_set *set)
@@ -44,7 +38,7 @@ lc__mds_set_begin(struct lc__out_tree *tree, const char *name,
 	out->spill = (struct lc__spill)LC__SPILL_NONE;
 	out->plan.bits = tree->how.bits;
 	out->name = strdup(name);
-	return out->name != NULL ? LC_OK : no_memory();
+	return out->name != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 void
@@ -82,7 +76,7 @@ remove_old(const struct lc__mds_set *set, const char *name)
 	lc_status status = LC_OK;
 
 	if (path == NULL)
-		status = no_memory();
+		status = lc__no_memory(NULL);
 	else if (unlink(path) == -1)
 		status = errno == ENOENT ? LC_NOT_FOUND :
 		    lc__error_sys(errno, "%s: remove", path);
@@ -125,7 +119,7 @@ write_head(const struct lc__mds_set *set, struct lc__out_file *file)
 	    (size_t)lc__mds_head_size(set->samples));
 
 	if (word == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	lc__set32(word, set->samples);
 	for (uint32_t i = 0; i <= set->samples; i++) {
 		lc__set32(word + 4 + (size_t)i * 4, (uint32_t)at);
@@ -158,7 +152,7 @@ write_shard(struct lc__mds_set *set, const char *name)
 	lc_status status;
 
 	if (path == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	status = lc__out_tree_open(set->tree, path, &file);
 	free(path);
 	if (status == LC_OK)
@@ -176,7 +170,7 @@ write_shard(struct lc__mds_set *set, const char *name)
 		lc__buf_append(&set->index, ", ", 2);
 	lc__mds_index_entry(&set->plan.columns, told_limit(set), name, size, set->samples,
 	    &set->index);
-	return set->index.failed ? no_memory() : LC_OK;
+	return set->index.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static lc_status
@@ -212,7 +206,7 @@ end_plan(struct lc__mds_set *set)
 	set->parts = calloc(columns, sizeof(*set->parts));
 	set->heads = calloc(columns, sizeof(*set->heads));
 	if (set->config.failed || set->parts == NULL || set->heads == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	set->size = lc__mds_head_size(0) + set->config.size;
 	return set->tree->how.dry_run ? LC_OK : lc__spill_open(set->tree->path, &set->spill);
 }
@@ -223,7 +217,7 @@ encode_json(const lc_value *part, struct lc__buf *out)
 	char *text = lc__value_json_text(part);
 
 	if (text == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	lc__buf_append(out, text, strlen(text));
 	free(text);
 	return LC_OK;
@@ -280,7 +274,7 @@ encode(struct lc__mds_set *set, size_t i, lc_id id, lc_tensor *tensor)
 	} else {
 		return_if_error(encode_plain(encoding->kind, set->parts[i], head));
 	}
-	return head->failed ? no_memory() : LC_OK;
+	return head->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static lc_status
@@ -344,7 +338,7 @@ put_sample(struct lc__mds_set *set, lc_id id)
 	return_if_error(write_sample(set));
 	lc__set32(word, (uint32_t)size);
 	if (lc__buf_append(&set->sizes, word, sizeof(word)) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	set->samples++;
 	set->size += size + 4;
 	return LC_OK;
@@ -392,7 +386,7 @@ write_index(struct lc__mds_set *set)
 	lc_status status;
 
 	if (path == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	status = lc__out_tree_open(set->tree, path, &file);
 	free(path);
 	if (status == LC_OK)

@@ -18,12 +18,6 @@
 #define STEP ((size_t)1 << 20) /* bytes read at once */
 
 static lc_status
-no_memory(const char *path)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-}
-
-static lc_status
 read_at(int fd, uint64_t at, void *out, size_t size, const char *path)
 {
 	size_t got;
@@ -48,7 +42,7 @@ sum_file(int fd, struct lc__checksum *sum, const char *path)
 {
 	unsigned char *bytes = malloc(STEP);
 	size_t got = STEP;
-	lc_status status = bytes != NULL ? LC_OK : no_memory(path);
+	lc_status status = bytes != NULL ? LC_OK : lc__no_memory(path);
 
 	if (status == LC_OK && lseek(fd, 0, SEEK_SET) == -1)
 		status = lc__error_sys(errno, "%s: seek", path);
@@ -185,13 +179,13 @@ open_either(const char *dir, const struct lc__mds_shard *shard,
 
 	file->path = lc__path_join(dir, shard->raw.name);
 	if (file->path == NULL)
-		return no_memory(dir);
+		return lc__no_memory(dir);
 	status = lc__open_regular(file->path, &file->fd);
 	if (status != LC_NOT_FOUND || shard->compression == NULL)
 		return as_damage(status);
 	free(file->path);
 	file->path = lc__path_join(dir, shard->zip.name);
-	return file->path != NULL ? inflate(shard, file) : no_memory(dir);
+	return file->path != NULL ? inflate(shard, file) : lc__no_memory(dir);
 }
 
 static lc_status
@@ -205,7 +199,7 @@ read_head(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 	file->samples = shard->samples;
 	file->head = malloc(size);
 	if (file->head == NULL)
-		return no_memory(file->path);
+		return lc__no_memory(file->path);
 	return_if_error(read_at(file->fd, 0, file->head, size, file->path));
 	if (lc__mds_check_head(file->head, shard->samples, shard->raw.bytes) != LC_OK)
 		return lc__error_prefix("%s", file->path);

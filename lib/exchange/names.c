@@ -130,7 +130,7 @@ name_parts(struct naming *naming, const lc_value *value)
 		else
 			lc__path_index(&naming->name, i);
 		if (naming->name.failed)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		return_if_error(name_parts(naming, lc_value_at(value, i)));
 		lc__path_cut(&naming->name, size);
 	}
@@ -149,7 +149,7 @@ lc__names_each(struct lc__flat_names *names, lc_id id, const lc_value *value,
 		    lc__quote_id(id.data, id.size), "it has a NUL byte");
 	lc__buf_append(&naming.name, id.data, id.size);
 	lc__buf_append(&naming.name, "", 1);
-	status = naming.name.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
+	status = naming.name.failed ? lc__no_memory(NULL) :
 	    name_parts(&naming, value);
 	lc__buf_free(&naming.name);
 	return status;

@@ -13,7 +13,7 @@ lc__npy_file_begin(struct lc__npy_file *file, const char *name, const lc_tensor 
 	return_if_error(lc__npy_encode_header(tensor, file->bits, &file->header));
 	lc__buf_append(&file->name, name, strlen(name));
 	if (lc__buf_append(&file->name, LC__NPY_SUFFIX, sizeof(LC__NPY_SUFFIX)) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 

@@ -112,8 +112,7 @@ load_member(struct npz_in *in, struct lc__loaded *out)
 	}
 	return_if_error(lc__loaded_npy(out, &bytes, in->how.raw_dtype, &tensor));
 	out->value = lc_value_tensor(&tensor);
-	return out->value != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return out->value != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 static lc_status

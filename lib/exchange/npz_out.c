@@ -43,7 +43,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	lc_status status;
 
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	out->names.rule = LC__NAME_MEMBER;
 	out->names.suffix = LC__NPY_SUFFIX;
 	out->file.fd = -1;

@@ -19,12 +19,6 @@
 
 /* ---- opening ------------------------------------------------------------------- */
 
-static lc_status
-no_memory(const char *path)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-}
-
 bool
 lc__out_is_stdout(const char *path)
 {
@@ -58,7 +52,7 @@ make_temporary(struct lc__out_file *file)
 		if (asprintf(&file->temporary, "%.*s.cachex-%ld-%u.tmp", dir,
 		    file->path, (long)getpid(), atomic_fetch_add(&counter, 1)) < 0) {
 			file->temporary = NULL;
-			return no_memory(file->path);
+			return lc__no_memory(file->path);
 		}
 		file->fd = lc__open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
 		    0666);
@@ -102,7 +96,7 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
 	if (!how->dry_run)
 		file.buffer = malloc(BUFFER);
 	if (file.path == NULL || (file.buffer == NULL && !how->dry_run))
-		status = no_memory(path);
+		status = lc__no_memory(path);
 	else if (file.stream)
 		status = how->dry_run ? LC_OK : take_stdout(&file);
 	else

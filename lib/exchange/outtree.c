@@ -56,7 +56,7 @@ lc__out_tree_begin(const char *path, const struct lc__outgoing_how *how,
 	lc_status status;
 
 	if (tree.path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = make_top(&tree);
 	if (status == LC_OK)
 		*out = tree;
@@ -118,7 +118,7 @@ make_dir_of(struct lc__out_tree *tree, const char *path)
 		return LC_OK;
 	copy = strdup(path);
 	if (copy == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = make_below(tree, copy);
 	copy[size] = '\0';
 	free(tree->made);
@@ -136,7 +136,7 @@ lc__out_tree_open(struct lc__out_tree *tree, const char *name,
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		return lc__no_memory(name);
 	status = make_dir_of(tree, path);
 	if (status == LC_OK)
 		status = lc__out_file_open(path, &tree->how, out);

@@ -32,7 +32,7 @@ load_bytes(struct lc__buf *bytes, lc_value **part)
 {
 	*part = lc_value_bytes(bytes->data, bytes->size);
 	lc__buf_free(bytes);
-	return *part != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return *part != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status
@@ -55,5 +55,5 @@ lc__payload_load(struct lc__buf *bytes, const struct lc__incoming_how *how,
 		return_if_error(load_image(bytes, how, out, &tensor));
 	}
 	*part = lc_value_tensor(&tensor);
-	return *part != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return *part != NULL ? LC_OK : lc__no_memory(NULL);
 }

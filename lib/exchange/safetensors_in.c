@@ -93,7 +93,7 @@ read_header(struct infile *in)
 		return lc__error_prefix("%s", in->path);
 	header = malloc(size + 1);
 	if (header == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", in->path);
+		return lc__no_memory(in->path);
 	in->data = sizeof(prefix) + size;
 	status = read_at(in, sizeof(prefix), header, size);
 	if (status == LC_OK && lc__safetensors_decode(header, size,
@@ -125,12 +125,11 @@ open_infile(const char *path, const struct lc__incoming_how *how, void **out)
 	lc_status status;
 
 	if (in == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	in->fd = -1;
 	in->limit = how->limit;
 	in->path = strdup(path);
-	status = in->path != NULL ? open_file(in) :
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	status = in->path != NULL ? open_file(in) : lc__no_memory(path);
 	if (status == LC_OK)
 		status = read_header(in);
 	if (status == LC_OK)
@@ -168,14 +167,13 @@ load_tensor(void *file, struct lc__loaded *out)
 		    tensor.type.nbytes, in->limit);
 	data = malloc(tensor.type.nbytes + 1);
 	if (data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", in->path);
+		return lc__no_memory(in->path);
 	return_if_error(lc__loaded_own(out, data));
 	return_if_error(read_at(in, in->data + tensor.begin, data,
 	    tensor.type.nbytes));
 	tensor.type.data = data;
 	out->value = lc_value_tensor(&tensor.type);
-	return out->value != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", in->path);
+	return out->value != NULL ? LC_OK : lc__no_memory(in->path);
 }
 
 static uint64_t

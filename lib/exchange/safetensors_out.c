@@ -53,7 +53,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **file)
 		    "buckets", path);
 	out = calloc(1, sizeof(*out));
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	out->planned = out->written = names;
 	status = note_all(out, how);
 	if (status == LC_OK)

@@ -35,7 +35,7 @@ grow(struct lc__seen_names *seen)
 
 	bigger.slots = calloc(bigger.room, sizeof(*bigger.slots));
 	if (bigger.slots == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < seen->room; i++)
 		if (seen->slots[i].number != 0)
 			*find(&bigger, seen->slots[i].hash) = seen->slots[i];

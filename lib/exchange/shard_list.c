@@ -66,7 +66,7 @@ append(struct lc__shard_list *list, char *path)
 	}
 	if (path == NULL || paths == NULL) {
 		free(path);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	list->paths[list->count++] = path;
 	return LC_OK;
@@ -84,7 +84,7 @@ path_of_kind(const char *dir, const char *name, bool want, char **out)
 
 	*out = NULL;
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	if (stat(path, &st) == -1) {
 		if (errno == ENOENT || errno == ELOOP)
 			st.st_mode = want ? S_IFDIR : S_IFREG;

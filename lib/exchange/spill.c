@@ -73,7 +73,7 @@ lc__spill_write(struct lc__spill *spill, const void *data, size_t size)
 	if (size >= STEP)
 		return lc__write_full(spill->fd, data, size, WHAT);
 	if (size > 0 && lc__buf_append(&spill->wait, data, size) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 
@@ -99,7 +99,7 @@ lc__spill_move(struct lc__spill *spill, struct lc__out_file *to)
 	lc_status status;
 
 	if (step == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__spill_flush(spill);
 	if (status == LC_OK)
 		status = copy(spill, step, to);

@@ -36,12 +36,6 @@ struct lc__tar_series {
 	uint64_t bytes;          /* in archives that are in place */
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* ---- groups --------------------------------------------------------------------- */
 
 static struct group *
@@ -96,7 +90,7 @@ open_file(struct lc__tar_series *series, struct group *group)
 		return lc__out_file_open(series->path, &series->how, &group->file);
 	if (asprintf(&name, "%s%sshard-%06llu" SUFFIX, group->name,
 	    *group->name != '\0' ? "/" : "", (unsigned long long)group->next) < 0)
-		return no_memory();
+		return lc__no_memory(NULL);
 	status = lc__out_tree_open(&series->tree, name, &group->file);
 	free(name);
 	return status;
@@ -172,7 +166,7 @@ lc__tar_series_at(struct lc__tar_series *series, const char *name, uint64_t byte
 	if (group == NULL)
 		group = add_group(series, name);
 	if (group == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	if (group->archive != NULL && is_full(series, group, bytes))
 		return_if_error(close_archive(series, group));
 	if (group->archive == NULL && series->open == LC__TAR_OPEN)
@@ -210,7 +204,7 @@ begin_single(struct lc__tar_series *series, const char *path)
 	series->path = strdup(path);
 	group = add_group(series, "");
 	if (series->path == NULL || group == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	return open_archive(series, group);
 }
 
@@ -222,7 +216,7 @@ lc__tar_series_begin(const char *path, const struct lc__outgoing_how *how,
 	lc_status status;
 
 	if (series == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	series->how = *how;
 	status = is_single(path) ? begin_single(series, path) :
 	    lc__out_tree_begin(path, how, &series->tree);

@@ -47,7 +47,7 @@ stand_at(struct wds_in *in, const struct lc__archive_member *member)
 		return LC_NOT_FOUND;
 	in->name.size = 0;
 	if (lc__buf_append(&in->name, member->name, strlen(member->name) + 1) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 
@@ -155,7 +155,7 @@ next(void *ctx, lc_id *id)
 		return LC_NOT_FOUND;
 	in->key.size = 0;
 	if (lc__buf_append(&in->key, in->name.data, in->key_size) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path_of(in));
+		return lc__no_memory(path_of(in));
 	in->unread = true;
 	*id = (lc_id) { in->key.data, in->key.size };
 	return LC_OK;
@@ -274,7 +274,7 @@ open_path(const char *path, const struct lc__incoming_how *how, void **out)
 	lc_status status;
 
 	if (in == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	in->how = *how;
 	status = open_all(in, path);
 	if (status == LC_OK)

@@ -123,12 +123,6 @@ form_of(const lc_value *value)
 	}
 }
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* The path stands for the name until all files are known. */
 static lc_status
 add_file(struct layout *l, const lc_value *value)
@@ -143,7 +137,7 @@ add_file(struct layout *l, const lc_value *value)
 		struct lc__wds_file *files = reallocarray(out->files, room,
 		    sizeof(*files));
 		if (files == NULL)
-			return no_memory();
+			return lc__no_memory(NULL);
 		out->files = files;
 		out->room = room;
 	}
@@ -151,7 +145,7 @@ add_file(struct layout *l, const lc_value *value)
 		.name = out->names.size, .form = form_of(value), .value = value
 	};
 	return lc__buf_append(&out->names, path, strlen(path) + 1) != NULL ? LC_OK :
-	    no_memory();
+	    lc__no_memory(NULL);
 }
 
 static lc_status
@@ -172,7 +166,7 @@ enter(struct layout *l, const lc_value *group, size_t i)
 	else
 		lc__buf_printf(&l->path, "%zu", i);
 	if (lc__buf_append(&l->path, "", 1) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	return *text_of(&l->path) != '_' ? LC_OK :
 	    refuse(l, "names that begin with _ are WebDataset's own");
 }
@@ -276,7 +270,7 @@ name_files(lc_id id, struct lc__wds_files *files)
 	}
 	lc__buf_free(&files->names);
 	files->names = names;
-	return names.failed ? no_memory() : LC_OK;
+	return names.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static int
@@ -293,7 +287,7 @@ check_twice(const struct lc__wds_files *files)
 	lc_status status = LC_OK;
 
 	if (names == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < files->count; i++)
 		names[i] = lc__wds_file_name(files, i);
 	qsort(names, files->count, sizeof(*names), by_small_letters);
@@ -377,7 +371,7 @@ json_bytes(const lc_value *value, struct lc__buf *head)
 	    lc__buf_append(head, text, strlen(text)) != NULL;
 
 	free(text);
-	return done ? LC_OK : no_memory();
+	return done ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status

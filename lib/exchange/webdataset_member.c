@@ -153,6 +153,6 @@ lc__wds_load(const char *extension, struct lc__buf *bytes,
 	lc__buf_free(bytes);
 	memset(bytes, 0, sizeof(*bytes));
 	if (status == LC_OK && *part == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return status;
 }

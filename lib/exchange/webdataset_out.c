@@ -45,7 +45,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	lc_status status;
 
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	out->how = *how;
 	status = lc__tar_series_begin(path, how, &out->series);
 	if (status == LC_OK)
@@ -63,7 +63,7 @@ make_room(struct wds_out *out)
 	if (out->files.count > out->room)
 		contents = reallocarray(contents, out->files.count, sizeof(*contents));
 	if (contents == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	out->contents = contents;
 	if (out->files.count > out->room)
 		out->room = out->files.count;
@@ -78,7 +78,7 @@ collect(struct wds_out *out, uint64_t *bytes)
 	out->heads.size = 0;
 	*bytes = 0;
 	if (lc__buf_append(&out->heads, NULL, 0) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < out->files.count; i++) {
 		struct content *content = &out->contents[i];
 

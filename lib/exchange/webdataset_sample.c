@@ -18,12 +18,6 @@ struct lc__wds_member {
 	lc_value *value;
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* The name ends where the type begins, if there is anything before the type. What is
  * kept as bytes has to tell what they are, but for "bin". */
 static size_t
@@ -81,7 +75,7 @@ lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension,
 		copy = strdup(extension);
 	if (copy == NULL) {
 		lc_value_free(value);
-		return no_memory();
+		return lc__no_memory(NULL);
 	}
 	lower_type(copy);
 	sample->members[sample->count++] = (struct lc__wds_member) {
@@ -169,7 +163,7 @@ check_names(const struct lc__wds_sample *sample, bool *paths)
 	lc_status status;
 
 	if (sorted == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < sample->count; i++)
 		sorted[i] = &sample->members[i];
 	status = check_twice(sample, sorted);
@@ -196,7 +190,7 @@ add_part(struct lc__parts *parts, struct lc__wds_member *member)
 		lc__path_name(&path, step);
 	if (path.failed) {
 		lc_value_free(value);
-		status = no_memory();
+		status = lc__no_memory(NULL);
 	} else {
 		status = lc__parts_add(parts, lc__path_text(&path), value);
 	}

@@ -34,7 +34,7 @@ make_room(struct lc__afloat *a)
 	}
 	bytes = reallocarray(a->bytes, room, sizeof(*bytes));
 	if (bytes == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	a->bytes = bytes;
 	a->room = room;
 	return LC_OK;

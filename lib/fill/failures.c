@@ -32,7 +32,7 @@ lc__failures_open(const char *path, bool keep, struct lc__failures **out)
 
 	if (f == NULL || (f->path = strdup(path)) == NULL) {
 		free(f);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	}
 	/* Appended, so that lines of several processes stay whole. */
 	if (!keep && !lc__is_special(path))
@@ -88,7 +88,7 @@ make_line(const struct lc__items *batch, const struct lc__item *item,
 	FILE *out = lc__buf_stream(text);
 
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	put_id(out, &item->id);
 	put_text(out, "why", why, strlen(why));
 	fprintf(out, ",\"attempts\":%u", item->attempts);
@@ -97,8 +97,7 @@ make_line(const struct lc__items *batch, const struct lc__item *item,
 		    batch->standard_error.size);
 	put_time(out);
 	fputs("}\n", out);
-	return lc__buf_stream_end(out, text) ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return lc__buf_stream_end(out, text) ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status

@@ -105,7 +105,7 @@ open_stash(struct lc__feed *feed)
 	lc_status status = LC_NO_MEMORY;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__stash_open(path, lc__stashed_source(info->fingerprint,
 	    lc__shard_key(feed->source->kind)), feed->done.line, &feed->stash);
 	free(path);
@@ -188,7 +188,7 @@ commit(struct lc__feed *feed, bool finish)
 
 	lc__cursor_encode(&feed->done, &cursor);
 	if (cursor.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	else if (finish)
 		status = lc_writer_finish(feed->writer, cursor.data, cursor.size);
 	else

@@ -38,12 +38,6 @@ struct run {
 
 /* ---- what is missing -------------------------------------------------------- */
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* What an item points to goes into one block, which begins with its id. */
 static lc_status
 own(struct lc__item *item)
@@ -51,7 +45,7 @@ own(struct lc__item *item)
 	unsigned char *block = malloc(item->id.size + item->payload.size + 1);
 
 	if (block == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	memcpy(block, item->id.data, item->id.size);
 	if (item->payload.size > 0)
 		memcpy(block + item->id.size, item->payload.data,
@@ -107,7 +101,7 @@ add_missing(struct run *run, struct lc__item *item)
 		struct lc__item *items = reallocarray(run->missing, room,
 		    sizeof(*items));
 		if (items == NULL)
-			return no_memory();
+			return lc__no_memory(NULL);
 		run->missing = items;
 		run->room = room;
 	}
@@ -247,7 +241,7 @@ make_batch(struct run *run, struct lc__items **out)
 
 	if (batch == NULL || (batch->memory = malloc(bytes + 1)) == NULL) {
 		lc__items_free(batch);
-		return no_memory();
+		return lc__no_memory(NULL);
 	}
 	at = batch->memory;
 	for (size_t i = 0; i < n; i++) {
@@ -391,7 +385,7 @@ lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
 	lc_status status = LC_OK;
 
 	if (run == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	run->fill = fill;
 	/* Whatever the handle has pending then is this run's own. */
 	if (!fill->dry_run)

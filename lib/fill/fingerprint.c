@@ -51,7 +51,7 @@ hash_all(struct print *p, unsigned char out[LC__FINGERPRINT])
 	p->room = malloc(END);
 	p->hash = lc__hash128_new();
 	if (p->room == NULL || p->hash == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", p->path);
+		return lc__no_memory(p->path);
 	lc__set64(size, p->size);
 	lc__hash128_update(p->hash, size, sizeof(size));
 	return_if_error(add(p, 0));

@@ -44,7 +44,7 @@ grow(struct lc__idset *set)
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));
 	if (larger.slots == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < set->room; i++)
 		if (!is_empty(set->slots[i]))
 			memcpy(larger.slots[find(&larger, set->slots[i])],

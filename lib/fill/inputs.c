@@ -21,12 +21,6 @@ struct run {
 	bool asked_again;         /* held inputs were tried once more */
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* ---- declaring ---------------------------------------------------------------- */
 
 
@@ -58,7 +52,7 @@ declare(struct run *run)
 	lc_status status = LC_OK;
 
 	if (prints == NULL || inputs == NULL)
-		status = no_memory();
+		status = lc__no_memory(NULL);
 	if (status == LC_OK)
 		status = read_fingerprints(run, prints, inputs);
 	if (status == LC_OK && !run->fill->dry_run)
@@ -99,7 +93,7 @@ prepare(struct run *run)
 
 	run->feeds = calloc(fill->n, sizeof(*run->feeds));
 	if (run->feeds == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	run->feeding.fill = fill;
 	run->feeding.filled.inputs = fill->n;
 	for (size_t i = 0; i < fill->n; i++) {

@@ -20,17 +20,11 @@ struct draft {
 };
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
-static lc_status
 name_plainly(const struct lc__feed *feed, struct lc__buf *out)
 {
 	lc__buf_printf(out, "%s:%llu", feed->source->path,
 	    (unsigned long long)feed->line.number);
-	return out->failed ? no_memory() : LC_OK;
+	return out->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 /* Append the id of the line; LC_INVALID if it is none that may be. */
@@ -44,7 +38,7 @@ name_line(const struct lc__feed *feed, struct lc__buf *out)
 		return name_plainly(feed, out);
 	return_if_error(fill->name(fill->ctx, feed->source, &feed->line, out));
 	if (out->failed)
-		return no_memory();
+		return lc__no_memory(NULL);
 	if (out->size > before && out->size - before <= LC_MAX_ID)
 		return LC_OK;
 	return lc__error(LC_INVALID, 0, "%s: line %llu: its cache_id has %zu bytes",
@@ -71,7 +65,7 @@ add_line(const struct lc__feed *feed, struct draft *draft)
 	lc__buf_append(&draft->bytes, feed->line.data, feed->line.size);
 	lc__buf_append(&draft->pieces, &piece, sizeof(piece));
 	draft->count++;
-	return draft->bytes.failed || draft->pieces.failed ? no_memory() : LC_OK;
+	return draft->bytes.failed || draft->pieces.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 void
@@ -109,7 +103,7 @@ make_sent(const struct lc__feed *feed, struct draft *draft, struct lc__sent **ou
 	const unsigned char *bytes = draft->bytes.data;
 
 	if (sent == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < draft->count; i++) {
 		struct lc__item *item = &sent->batch->items[i];
 
@@ -138,7 +132,7 @@ make_bad(struct lc__feed *feed, struct lc__sent **out)
 		free(why);
 		lc__buf_free(&id);
 		lc__sent_free(sent);
-		return no_memory();
+		return lc__no_memory(NULL);
 	}
 	sent->batch->memory = id.data;
 	sent->batch->items[0].id = (lc_id){ id.data, id.size };

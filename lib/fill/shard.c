@@ -44,12 +44,6 @@ lc__shard_key(enum lc__shard_kind kind)
 
 /* ---- opening ---------------------------------------------------------------- */
 
-static lc_status
-no_memory(const struct lc__shard *s)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", s->path);
-}
-
 /* Does a line begin there? */
 static lc_status
 check_place(const struct lc__shard *s, const struct lc__line_place *at)
@@ -94,7 +88,7 @@ lc__shard_open(const char *path, enum lc__shard_kind kind,
 
 	if (s == NULL || (s->path = strdup(path)) == NULL) {
 		free(s);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	}
 	s->kind = kind;
 	s->fd = -1;
@@ -140,7 +134,7 @@ make_room(struct lc__shard *s)
 		return LC_OK;
 	data = realloc(s->data, room);
 	if (data == NULL)
-		return no_memory(s);
+		return lc__no_memory(s->path);
 	s->data = data;
 	s->room = room;
 	return LC_OK;

@@ -41,12 +41,6 @@ struct lc__stash {
 	struct lc__answer answer; /* memory for reading */
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 char *
 lc__stash_path(const char *dir, uint32_t input)
 {
@@ -63,7 +57,7 @@ add_row(struct lc__stash *s, const struct row *row)
 		struct row *rows = reallocarray(s->rows, room, sizeof(*rows));
 
 		if (rows == NULL)
-			return no_memory();
+			return lc__no_memory(NULL);
 		s->rows = rows;
 		s->room = room;
 	}
@@ -91,7 +85,7 @@ read_entry(const struct lc__stash *s, uint64_t offset, uint64_t size,
 {
 	bytes->size = 0;
 	if (lc__buf_append(bytes, NULL, (size_t)size) == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t at = 0; at < size;) {
 		const ssize_t n = pread(s->fd, bytes->data + at, size - at,
 		    (off_t)(offset + at));
@@ -198,7 +192,7 @@ lc__stash_open(const char *path, uint64_t source, uint64_t line, struct lc__stas
 
 	if (s == NULL || (s->path = strdup(path)) == NULL) {
 		free(s);
-		return no_memory();
+		return lc__no_memory(NULL);
 	}
 	s->fd = -1;
 	s->source = source;

@@ -13,12 +13,6 @@
 #define ITEM_HEAD 20   /* bytes of an item in front of its id */
 #define FRAME_ROW 16
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 uint64_t
 lc__stashed_source(lc_id fingerprint, const char *key)
 {
@@ -85,7 +79,7 @@ lc__stashed_write(uint64_t source, const struct lc__items *batch,
 		bytes += frame->size;
 	}
 	if (out->failed)
-		return no_memory();
+		return lc__no_memory(NULL);
 	lc__set64(out->data + start + 16, out->size - start + bytes);
 	lc__set64(out->data + start + 8, lc__hash64(out->data + start + SUMMED,
 	    out->size - start - SUMMED));
@@ -215,7 +209,7 @@ answer_all(const struct lc__stashed *entry, struct lc__answer *answer,
 	lc_status status = LC_OK;
 
 	if (portion == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (uint32_t i = 0; i < entry->frames && portion->count > 0 &&
 	    status == LC_OK; i++) {
 		const size_t size = (size_t)lc__get64(entry->table +
@@ -274,7 +268,7 @@ lc__stashed_give(const struct lc__stashed *entry, struct lc__answer *answer,
 	lc_status status;
 
 	if (kept == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	status = answer_all(entry, answer, check, ctx, kept);
 	*found = status == LC_OK ? move_values(batch, behind, kept) : 0;
 	lc__items_free(kept);

@@ -47,7 +47,7 @@ failed(const struct lc__archive *archive)
 		return lc__error_sys(archive->sys, "read") == LC_NOT_FOUND ?
 		    lc__error_as(LC_IO) : lc_last_error()->status;
 	if (sys == ENOMEM || (text == NULL && errno == ENOMEM))
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	if (text == NULL)
 		text = "damaged archive";
 	/* Some texts end their line. */
@@ -147,7 +147,7 @@ make(enum lc__archive_kind kind, struct lc__archive **out)
 	struct lc__archive *archive = calloc(1, sizeof(*archive));
 
 	if (archive == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	archive->fd = -1;
 	archive->kind = kind;
 	archive->charset = lc__charset_new();
@@ -157,7 +157,7 @@ make(enum lc__archive_kind kind, struct lc__archive **out)
 		archive->entry = archive_entry_new2(archive->archive);
 	if (archive->entry == NULL) {
 		lc__archive_close(archive);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	*out = archive;
 	return LC_OK;
@@ -339,7 +339,7 @@ lc__archive_read_some(struct lc__archive *archive, size_t size, struct lc__buf *
 	la_ssize_t got;
 
 	if (place == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	old = lc__charset_enter(archive->charset);
 	got = archive_read_data(archive->archive, place, size);
 	out->size -= got < 0 ? size : size - (size_t)got;

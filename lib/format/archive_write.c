@@ -32,7 +32,7 @@ result(const struct lc__archive_writer *writer, bool done)
 		return writer->status;
 	/* It gives a reason for everything but, in places, a lack of memory. */
 	if (text == NULL || archive_errno(writer->archive) == ENOMEM || errno == ENOMEM)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return lc__error(LC_IO, 0, "%s", text);
 }
 
@@ -75,7 +75,7 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 	lc_status status = LC_OK;
 
 	if (writer == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	writer->sink = sink;
 	writer->ctx = ctx;
 	/* Data sets in tar archives are not there to be changed. */
@@ -86,7 +86,7 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 	writer->entry = archive_entry_new();
 	old = lc__charset_enter(writer->charset);
 	if (writer->archive == NULL || writer->entry == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	else
 		status = result(writer, is_set_up(writer, kind));
 	lc__charset_leave(old);

@@ -20,7 +20,7 @@ lc__loaded_own(struct lc__loaded *loaded, void *block)
 		    loaded->count ? loaded->count * 2 : 1, sizeof(*blocks));
 		if (blocks == NULL) {
 			free(block);
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		}
 		loaded->blocks = blocks;
 	}

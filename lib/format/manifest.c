@@ -32,7 +32,7 @@ digest_of(const char *rest, size_t size, char out[65])
 	lc_status status;
 
 	if (sha == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "manifest: out of memory");
+		return lc__no_memory("manifest");
 	status = lc__sha256_update(sha, FIRST_LINE, strlen(FIRST_LINE));
 	if (status == LC_OK)
 		status = lc__sha256_update(sha, rest, size);
@@ -80,12 +80,6 @@ bad_field(const struct scope *s, const char *key, const char *what)
 }
 
 static lc_status
-no_memory(const char *name)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
-}
-
-static lc_status
 get_string(const struct scope *s, const char *key, char **out)
 {
 	const json_t *value = json_object_get(s->json, key);
@@ -93,7 +87,7 @@ get_string(const struct scope *s, const char *key, char **out)
 	if (!json_is_string(value))
 		return bad_field(s, key, value ? "is not a string" : "is missing");
 	*out = strdup(json_string_value(value));
-	return *out != NULL ? LC_OK : no_memory(s->name);
+	return *out != NULL ? LC_OK : lc__no_memory(s->name);
 }
 
 static lc_status
@@ -128,7 +122,7 @@ get_json(const struct scope *s, const char *key, char **out)
 
 	*out = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
 	    lc__json_digits(value)) : strdup("null");
-	return *out != NULL ? LC_OK : no_memory(s->name);
+	return *out != NULL ? LC_OK : lc__no_memory(s->name);
 }
 
 static lc_status
@@ -262,7 +256,7 @@ check_distinct(const char *name, const struct lc__manifest *m)
 	lc_status status = LC_OK;
 
 	if (paths == NULL)
-		return no_memory(name);
+		return lc__no_memory(name);
 	for (size_t i = 0; i < m->n; i++)
 		paths[i] = m->shards[i].relative_path;
 	qsort(paths, m->n, sizeof(*paths), by_path);
@@ -282,7 +276,7 @@ get_shards(const struct scope *top, struct lc__manifest *m)
 
 	m->shards = calloc(n ? n : 1, sizeof(*m->shards));
 	if (m->shards == NULL)
-		return no_memory(top->name);
+		return lc__no_memory(top->name);
 	for (m->n = 0; m->n < n;) {
 		const struct scope s = { top->name, json_array_get(list, m->n),
 		    m->n + 1 };
@@ -346,7 +340,7 @@ lc__manifest_parse(const void *text, size_t size, const char *name,
 	lc_status status;
 
 	if (json == NULL && json_error_code(&error) == json_error_out_of_memory)
-		return no_memory(name);
+		return lc__no_memory(name);
 	if (json == NULL)
 		return lc__error(LC_CORRUPT, 0, "%s: line %d: %s", name, error.line,
 		    error.text);
@@ -507,7 +501,7 @@ append_signed(const struct lc__buf *text, struct lc__buf *out)
 	return_if_error(digest_of(rest, size, digest));
 	lc__buf_printf(out, DIGEST_HEAD "%s" DIGEST_TAIL, digest);
 	lc__buf_append(out, rest, size);
-	return out->failed ? no_memory("manifest") : LC_OK;
+	return out->failed ? lc__no_memory("manifest") : LC_OK;
 }
 
 lc_status
@@ -521,12 +515,12 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 	errno = 0;
 	o = json_object();
 	if (o == NULL || !set_manifest(o, manifest))
-		status = errno == ENOMEM ? no_memory("manifest") :
+		status = errno == ENOMEM ? lc__no_memory("manifest") :
 		    lc__error(LC_INVALID, 0, "manifest: a text is not UTF-8");
 	else if (json_dump_callback(o, append_text, &text,
 	        JSON_INDENT(2) | lc__json_digits(o)) != 0 ||
 	    lc__buf_append(&text, "\n", 1) == NULL)
-		status = no_memory("manifest");
+		status = lc__no_memory("manifest");
 	json_decref(o);
 	if (status == LC_OK)
 		status = append_signed(&text, out);
@@ -543,11 +537,11 @@ lc__manifest_quote(const char *text, struct lc__buf *out)
 	errno = 0;
 	value = json_string(text);
 	if (value == NULL && errno == ENOMEM)
-		return no_memory("manifest");
+		return lc__no_memory("manifest");
 	if (value == NULL)
 		return lc__error(LC_INVALID, 0, "%s is not UTF-8",
 		    lc__quote_id(text, strlen(text)));
 	rc = json_dump_callback(value, append_text, out, JSON_ENCODE_ANY);
 	json_decref(value);
-	return rc == 0 ? LC_OK : no_memory("manifest");
+	return rc == 0 ? LC_OK : lc__no_memory("manifest");
 }

@@ -19,12 +19,6 @@ struct reader {
 };
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", NAME);
-}
-
-static lc_status
 missing(const struct reader *r, const char *key)
 {
 	return lc__member_bad(&r->members, key, "is missing");
@@ -92,7 +86,7 @@ read_column(const struct reader *r, const struct lists *lists, size_t i,
 		return lc__member_bad(&r->members, "column_names", "has a name twice");
 	column->name = strdup(name);
 	if (column->name == NULL)
-		return no_memory();
+		return lc__no_memory(NAME);
 	out->count++;
 	if (lc__mds_encoding_parse(encoding, &column->encoding) != LC_OK)
 		return lc__error_prefix("%s: column %s", NAME,
@@ -140,7 +134,7 @@ keep_columns(struct lc__mds_index *index, struct lc__mds_columns *columns)
 	}
 	sets = reallocarray(index->columns, index->column_sets + 1, sizeof(*sets));
 	if (sets == NULL)
-		return no_memory();
+		return lc__no_memory(NAME);
 	index->columns = sets;
 	sets[index->column_sets++] = *columns;
 	memset(columns, 0, sizeof(*columns));
@@ -159,7 +153,7 @@ read_columns(struct reader *r, struct lc__mds_shard *shard)
 	n = json_array_size(lists.names);
 	columns.column = calloc(n + 1, sizeof(*columns.column));
 	if (columns.column == NULL)
-		return no_memory();
+		return lc__no_memory(NAME);
 	for (size_t i = 0; status == LC_OK && i < n; i++)
 		status = read_column(r, &lists, i, &columns);
 	if (status == LC_OK)
@@ -193,7 +187,7 @@ read_hashes(const struct reader *r, const json_t *json, struct lc__mds_file *out
 
 	out->hash = calloc(json_object_size(json) + 1, sizeof(*out->hash));
 	if (out->hash == NULL)
-		return no_memory();
+		return lc__no_memory(NAME);
 	json_object_foreach((json_t *)json, algorithm, hex) {
 		struct lc__mds_hash *hash = &out->hash[out->hashes];
 
@@ -203,7 +197,7 @@ read_hashes(const struct reader *r, const json_t *json, struct lc__mds_file *out
 		hash->algorithm = strdup(algorithm);
 		hash->hex = strdup(json_string_value(hex));
 		if (hash->algorithm == NULL || hash->hex == NULL)
-			return no_memory();
+			return lc__no_memory(NAME);
 	}
 	return LC_OK;
 }
@@ -284,7 +278,7 @@ add_shard(struct reader *r, const json_t *json)
 		shards = reallocarray(index->shard, index->shards ? index->shards * 2 : 1,
 		    sizeof(*shards));
 		if (shards == NULL)
-			return no_memory();
+			return lc__no_memory(NAME);
 		index->shard = shards;
 	}
 	memset(&index->shard[index->shards], 0, sizeof(*index->shard));
@@ -315,8 +309,9 @@ read_shards(struct reader *r, struct lc__json_slice array)
 		    JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
 		if (json == NULL)
 			return json_error_code(&error) == json_error_out_of_memory ?
-			    no_memory() : lc__error(LC_CORRUPT, 0, "%s: shards[%zu]: %s",
-			    NAME, r->index->shards, error.text);
+			    lc__no_memory(NAME) :
+			    lc__error(LC_CORRUPT, 0, "%s: shards[%zu]: %s", NAME,
+			    r->index->shards, error.text);
 		status = add_shard(r, json);
 		json_decref(json);
 		return_if_error(status);

@@ -18,7 +18,7 @@ static lc_status
 made(lc_value *value, lc_value **out)
 {
 	*out = value;
-	return value != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return value != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 static lc_status
@@ -147,7 +147,7 @@ read_array(const struct lc__mds_encoding *encoding, const void *bytes, size_t si
 	return_if_error(lc__mds_array(encoding, bytes, size, &tensor));
 	data = malloc(tensor.nbytes + 1);
 	if (data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	memcpy(data, tensor.data, tensor.nbytes);
 	tensor.data = data;
 	return_if_error(lc__loaded_own(loaded, data));

@@ -6,12 +6,6 @@
 #include "base/error.h"
 #include "format/json_parse.h"
 
-static lc_status
-no_memory(const char *name)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
-}
-
 lc_status
 lc__members_load(const char *text, const char *name, json_t **out)
 {
@@ -20,7 +14,7 @@ lc__members_load(const char *text, const char *name, json_t **out)
 	    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 
 	if (json == NULL && json_error_code(&error) == json_error_out_of_memory)
-		return no_memory(name);
+		return lc__no_memory(name);
 	if (json == NULL)
 		return lc__error(LC_CORRUPT, 0, "%s: line %d: %s", name, error.line,
 		    error.text);
@@ -104,7 +98,7 @@ lc__member_text(const struct lc__members *members, const char *key, char **out)
 		return lc__member_bad(members, key, "is not a string");
 	text = strdup(json_string_value(value));
 	if (text == NULL)
-		return no_memory(members->name);
+		return lc__no_memory(members->name);
 	*out = text;
 	return LC_OK;
 }

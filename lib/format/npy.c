@@ -459,7 +459,7 @@ lc__npy_encode_header(const lc_tensor *tensor, bool raw, struct lc__buf *out)
 	lc__buf_append(out, text.data, text.size);
 	lc__buf_printf(out, "%*s\n", (int)(total - 11 - text.size), "");
 	if (text.failed || out->failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 out:
 	lc__buf_free(&text);
 	return status;

@@ -103,7 +103,7 @@ read_member(struct unpacking *u, const struct lc__archive_member *member)
 	return_if_error(read_tensor(u, &tensor));
 	path = strndup(member->name, size - SUFFIX_SIZE);
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__parts_add(&u->parts, path, lc_value_tensor(&tensor));
 	free(path);
 	return status;
@@ -215,7 +215,7 @@ walk(const lc_value *value, struct lc__buf *path, tensor_fn fn, void *ctx)
 		else
 			lc__path_index(path, i);
 		if (path->failed)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		if (name != NULL)
 			return_if_error(check_name(name, path));
 		return_if_error(walk(lc_value_at(value, i), path, fn, ctx));
@@ -279,7 +279,7 @@ write_tensor(void *ctx, const char *path, const lc_tensor *tensor)
 	lc__buf_append(&name, path, strlen(path));
 	lc__buf_append(&name, SUFFIX, sizeof(SUFFIX));
 	if (status == LC_OK && name.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	if (status == LC_OK)
 		status = lc__archive_add(p->archive, (const char *)name.data,
 		    header.size + tensor->nbytes);

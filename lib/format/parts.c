@@ -20,12 +20,6 @@ struct lc__part {
 	size_t count, room;        /* of children */
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 /* Names often come together or as rising positions: those places come first. */
 static struct lc__part *
 find_child(const struct lc__part *parent, const char *name, uint64_t hash)
@@ -85,7 +79,7 @@ reach(struct lc__part *part, const char *path, struct lc__buf *name,
 		if (child == NULL)
 			child = add_child(part, text, hash);
 		if (child == NULL)
-			return no_memory();
+			return lc__no_memory(NULL);
 		if (child->value != NULL)
 			return lc__error(LC_INVALID, 0, "%s",
 			    path == NULL ? "is there twice" :
@@ -110,7 +104,7 @@ lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 	if (parts->root == NULL)
 		parts->root = calloc(1, sizeof(*parts->root));
 	status = parts->root && part ? reach(parts->root, path, &name, &place) :
-	    no_memory();
+	    lc__no_memory(NULL);
 	if (status == LC_OK)
 		place->value = part;
 	else

@@ -83,12 +83,6 @@ lc__safetensors_header_size(const void *prefix, uint64_t file_size, size_t *out)
 /* ---- the table -------------------------------------------------------------- */
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
-static lc_status
 make_room(struct lc__safetensors *table)
 {
 	const size_t room = table->room ? table->room * 2 : 16;
@@ -100,7 +94,7 @@ make_room(struct lc__safetensors *table)
 		return lc__error(LC_UNSUPPORTED, 0, "more than %u tensors", UINT32_MAX);
 	rows = reallocarray(table->rows, room, sizeof(*rows));
 	if (rows == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	table->rows = rows;
 	table->room = room;
 	return LC_OK;
@@ -127,7 +121,7 @@ lc__safetensors_append(struct lc__safetensors *table, lc_id name,
 	lc__buf_append(&table->names, name.data, name.size);
 	lc__buf_append(&table->dims, type->shape, type->ndim * sizeof(uint64_t));
 	if (table->names.failed || table->dims.failed)
-		return no_memory();
+		return lc__no_memory(NULL);
 	table->count++;
 	*out = row;
 	return LC_OK;
@@ -181,7 +175,7 @@ lc__safetensors_index(struct lc__safetensors *table)
 	table->by_name = reallocarray(table->by_name, table->count,
 	    sizeof(*table->by_name));
 	if (table->by_name == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < table->count; i++)
 		table->by_name[i] = (uint32_t)i;
 	qsort_r(table->by_name, table->count, sizeof(*table->by_name), by_name, table);
@@ -356,7 +350,7 @@ lc__safetensors_note(struct lc__safetensors *table, lc_id name, lc_id text)
 	if (status == LC_OK)
 		lc__buf_append(&table->metadata, member.data, member.size);
 	if (status == LC_OK && (member.failed || table->metadata.failed))
-		status = no_memory();
+		status = lc__no_memory(NULL);
 	lc__buf_free(&member);
 	return status;
 }
@@ -403,7 +397,7 @@ put_header(const struct lc__safetensors *table, struct lc__buf *out)
 	lc__buf_append(out, "}", 1);
 	lc__buf_append(out, blanks, -(out->size - start) % sizeof(blanks));
 	if (out->failed)
-		return no_memory();
+		return lc__no_memory(NULL);
 	lc__set64(out->data + start, out->size - start - LC__SAFETENSORS_PREFIX);
 	return LC_OK;
 }

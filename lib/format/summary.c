@@ -9,12 +9,6 @@
 #include "format/manifest.h"
 #include "format/members.h"
 
-static lc_status
-no_memory(const char *name)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
-}
-
 /* ---- writing --------------------------------------------------------------- */
 
 static void
@@ -79,7 +73,7 @@ lc__summary_format(const struct lc__summary *summary, struct lc__buf *out)
 	lc__buf_printf(out, ",\"reasons\":{");
 	return_if_error(put_reasons(summary, out));
 	lc__buf_printf(out, "}}");
-	return out->failed ? no_memory("summary") : LC_OK;
+	return out->failed ? lc__no_memory("summary") : LC_OK;
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -162,7 +156,7 @@ get_runs(const struct lc__members *from, struct lc__summary *s)
 	n = json_array_size(list);
 	s->runs = calloc(n ? n : 1, sizeof(*s->runs));
 	if (s->runs == NULL)
-		return no_memory(from->name);
+		return lc__no_memory(from->name);
 	for (size_t i = 0; i < n; i++) {
 		const struct lc__members run = { from->name, "runs", i + 1,
 			json_array_get(list, i) };
@@ -196,12 +190,12 @@ get_reasons(const struct lc__members *from, struct lc__summary *s)
 	return_if_error(lc__member_object(from, "reasons", &reasons.json));
 	s->reasons = calloc(n ? n : 1, sizeof(*s->reasons));
 	if (s->reasons == NULL)
-		return no_memory(from->name);
+		return lc__no_memory(from->name);
 	json_object_foreach((json_t *)reasons.json, key, value) {
 		struct lc__tally *place = &s->reasons[s->n_reasons];
 		place->name = strdup(key);
 		if (place->name == NULL)
-			return no_memory(from->name);
+			return lc__no_memory(from->name);
 		s->n_reasons++;
 		return_if_error(lc__member_number(&reasons, key, INT64_MAX,
 		    &place->count));

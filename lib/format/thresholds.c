@@ -47,8 +47,7 @@ lc__thresholds_format(const struct lc__thresholds *limits, struct lc__buf *out)
 		lc__buf_printf(out, "\"%s\":%s,", limit_rows[i].ratio_key, ratio);
 	}
 	lc__buf_printf(out, "\"mode\":\"%s\"}", limits->warn ? "warn" : "fail");
-	return out->failed ?
-	    lc__error(LC_NO_MEMORY, 0, "thresholds: out of memory") : LC_OK;
+	return out->failed ? lc__no_memory("thresholds") : LC_OK;
 }
 
 static lc_status
@@ -145,7 +144,7 @@ lc__thresholds_check(const struct lc__thresholds *limits,
 		compare(limit_of(limits, i), limit_rows[i].what, found[i],
 		    counts->total, &text);
 	if (text.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "thresholds: out of memory");
+		status = lc__no_memory("thresholds");
 	else if (text.size > 0)
 		status = lc__error(LC_INVALID, 0, "%.*s", (int)text.size,
 		    (const char *)text.data);

@@ -50,7 +50,7 @@ decode_base64(struct reader *r, const json_t *json, char **out, size_t *size)
 		return bad(r, "base64 is no text");
 	bytes = malloc(length + 1);
 	if (bytes == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	memcpy(bytes, json_string_value(json), length);
 	if (!lc__base64_decode(bytes, length, size)) {
 		free(bytes);
@@ -255,7 +255,7 @@ read_pair(struct reader *r, const json_t *pair, lc_value *map)
 		size = json_string_length(name);
 	}
 	if (bytes == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	else if (strlen(bytes) != size)
 		status = bad(r, "a name holds a NUL");
 	else
@@ -368,7 +368,7 @@ parse(const void *text, size_t size, json_t **out)
 	if (*out != NULL)
 		return LC_OK;
 	if (json_error_code(&error) == json_error_out_of_memory)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return lc__error(LC_INVALID, 0, "not JSON: %s (line %d, column %d)",
 	    error.text, error.line, error.column);
 }

@@ -115,7 +115,7 @@ write_file(struct writer *w, const lc_tensor *tensor)
 	    lc__path_text(&w->path), tensor, &name);
 
 	if (status == LC_OK && name.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	if (status == LC_OK) {
 		fputs(",\"file\":", w->out);
 		lc__json_string(w->out, name.data, name.size);
@@ -229,7 +229,7 @@ lc__value_json_write(FILE *out, const lc_value *value,
 	lc_status status = write_part(&w, value);
 
 	if (status == LC_OK && w.path.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	lc__buf_free(&w.path);
 	return status;
 }

@@ -33,7 +33,7 @@ lc__run_build_start(struct lc__run_builder *builder, uint64_t seed,
 	builder->offsets = malloc(blocks * sizeof(*builder->offsets));
 	if (builder->bytes == NULL || builder->offsets == NULL) {
 		lc__run_build_free(builder);
-		return lc__error(LC_NO_MEMORY, 0, "index: out of memory");
+		return lc__no_memory("index");
 	}
 	/* Empty slots are all ones; the check words are set at the end. */
 	memset(builder->bytes + LC__RUN_HEADER, 0xff, buckets * LC__RUN_BUCKET);
@@ -210,7 +210,7 @@ lc__run_build_merged(struct lc__run_builder *builder,
 	lc_status status;
 
 	if (merge == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "index: out of memory");
+		return lc__no_memory("index");
 	while ((status = lc__run_merge_next(merge, &entry)) == LC_OK) {
 		if (drop_tombstones && (entry.location & LC__TOMBSTONE))
 			continue;

@@ -57,7 +57,7 @@ lc__boxes_pad(const double *pixels, uint64_t n, const lc_shard_info *form,
 	room->size = 0;
 	at = lc__buf_append(room, NULL, most * 5 * step + 1);
 	if (at == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	memset(at, 0, most * 5 * step);
 	for (size_t i = 0; i < most && i < n; i++) {
 		for (size_t k = 0; k < 4; k++)

@@ -7,12 +7,6 @@
 #include "base/error.h"
 #include "labels/label.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
 enum lc__reject
 lc__counting_fate(const struct lc__recipe *recipe,
     const struct lc__sample *sample)
@@ -116,7 +110,7 @@ lc__counting_add(struct lc__counting *counting, const char *run,
 	struct lc__counts *counts = counts_of(counting->summary, run);
 
 	if (counts == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	/* Also of frames that have no others, and are left out. */
 	counting->summary->filtered += sample->filtered;
 	count(&counting->summary->totals, sample);
@@ -143,14 +137,14 @@ lc__counting_end(struct lc__counting *counting)
 
 	summary->reasons = calloc(LC__REJECTS, sizeof(*summary->reasons));
 	if (summary->reasons == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
 		struct lc__tally *tally = &summary->reasons[summary->n_reasons];
 		if (counting->reasons[i] == 0)
 			continue;
 		tally->name = strdup(lc__reject_name((enum lc__reject)i));
 		if (tally->name == NULL)
-			return no_memory();
+			return lc__no_memory("build");
 		tally->count = counting->reasons[i];
 		summary->n_reasons++;
 	}

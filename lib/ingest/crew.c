@@ -43,7 +43,7 @@ start_one(struct lc__crew *crew)
 	lc_status status;
 
 	if (hand == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	*hand = (struct hand){ crew, maker };
 	status = lc__maker_init(maker, &crew->making);
 	if (status == LC_OK && pthread_create(&crew->ids[crew->started], NULL,
@@ -79,7 +79,7 @@ start(struct lc__crew *crew)
 	crew->makers = calloc(crew->threads, sizeof(*crew->makers));
 	crew->ids = calloc(crew->threads, sizeof(*crew->ids));
 	if (crew->slots == NULL || crew->makers == NULL || crew->ids == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	/* With fewer threads than asked for the work is done all the same. */
 	while (crew->started < crew->threads)
 		if (start_one(crew) != LC_OK)

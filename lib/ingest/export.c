@@ -13,12 +13,6 @@
 #include "ingest/rejected.h"
 #include "shard/outdir.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
 /* ---- what the manifest says -------------------------------------------------------- */
 
 /* Texts of the manifest, each ended by a NUL. */
@@ -44,7 +38,7 @@ static lc_status
 end_text(struct lc__buf *text)
 {
 	lc__buf_append(text, "", 1);
-	return text->failed ? no_memory() : LC_OK;
+	return text->failed ? lc__no_memory("build") : LC_OK;
 }
 
 /* Names of classes that are not there are NULL. */
@@ -56,7 +50,7 @@ copy_classes(const struct lc__dataset *dataset, struct lc__warehouse_about *abou
 
 	about->classes = calloc(n + 1, sizeof(*about->classes));
 	if (about->classes == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	for (; about->n_classes < n; about->n_classes++) {
 		const char *name = names[about->n_classes];
 		/* A line of a list that is empty names nothing. */
@@ -64,7 +58,7 @@ copy_classes(const struct lc__dataset *dataset, struct lc__warehouse_about *abou
 			continue;
 		about->classes[about->n_classes] = strdup(name);
 		if (about->classes[about->n_classes] == NULL)
-			return no_memory();
+			return lc__no_memory("build");
 	}
 	return LC_OK;
 }
@@ -80,7 +74,7 @@ make_about(struct lc__ingesting *b, struct texts *t)
 	about->series = calloc(samples->n_series + 1, sizeof(*about->series));
 	if (about->layout == NULL || about->sources_root == NULL ||
 	    about->series == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	return_if_error(copy_classes(b->dataset, about));
 	memcpy(about->fingerprint, b->edition.fingerprint, 65);
 	memcpy(about->rejected_sha256, b->edition.rejected_sha256, 65);
@@ -92,7 +86,7 @@ make_about(struct lc__ingesting *b, struct texts *t)
 			.height = series->form->height,
 			.samples = series->samples };
 		if (about->series[about->n_series].path == NULL)
-			return no_memory();
+			return lc__no_memory("build");
 	}
 	return LC_OK;
 }
@@ -111,7 +105,7 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 	return_if_error(end_text(&t->summary));
 	return_if_error(lc__sources_format(&b->sources, &t->sources));
 	if (t->sources.failed)
-		return no_memory();
+		return lc__no_memory("build");
 	return_if_error(make_about(b, t));
 	return_if_error(lc__sha256_of(t->sources.data, t->sources.size,
 	    t->about.sources_sha256));
@@ -137,7 +131,7 @@ note_result(struct lc__ingesting *b, const struct lc__standing *standing)
 	b->out->version_dir = strdup(standing->dir);
 	b->out->shards = standing->manifest.n;
 	b->out->bytes = lc__standing_bytes(standing);
-	return b->out->version_dir != NULL ? LC_OK : no_memory();
+	return b->out->version_dir != NULL ? LC_OK : lc__no_memory("build");
 }
 
 /* Limits, the place of the sources and what is known of names of classes may be others
@@ -151,7 +145,7 @@ refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
 	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
 	const struct lc__warehouse_about kept = standing->about;
 	struct lc__buf about = { 0 };
-	lc_status status = path != NULL ? LC_OK : no_memory();
+	lc_status status = path != NULL ? LC_OK : lc__no_memory("build");
 
 	manifest.thresholds = t->manifest.thresholds;
 	standing->about.sources_root = b->root_path;
@@ -209,7 +203,7 @@ take_standing(struct lc__ingesting *b, struct lc__standing *standing,
 		return_if_error(lc__version_switch(warehouse, name));
 	dir = lc__path_join(warehouse, name);
 	if (dir == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	free(standing->dir);
 	standing->dir = dir;
 	b->out->shards_reused = standing->manifest.n;
@@ -238,7 +232,7 @@ write_lists(struct lc__ingesting *b, const char *place, const struct texts *t)
 	char *rejected = lc__path_join(place, LC__WAREHOUSE_REJECTED);
 	char sha256[65];
 	lc_status status = sources != NULL && rejected != NULL ? LC_OK :
-	    no_memory();
+	    lc__no_memory("build");
 
 	if (status == LC_OK)
 		status = lc__write_file_atomic(sources, t->sources.data,
@@ -302,7 +296,7 @@ build_new(struct lc__ingesting *b, const struct texts *t)
 {
 	const char *warehouse = b->ingest->warehouse;
 	char *place = lc__publish_place(warehouse, &b->edition);
-	lc_status status = place != NULL ? LC_OK : no_memory();
+	lc_status status = place != NULL ? LC_OK : lc__no_memory("build");
 
 	if (status == LC_OK)
 		status = lc__publish_clean(warehouse, &b->edition);
@@ -319,7 +313,7 @@ build_new(struct lc__ingesting *b, const struct texts *t)
 		status = lc__rebuild_note(warehouse, false);
 	if (status == LC_OK)
 		b->out->version_dir = lc__path_join(warehouse, b->edition.name);
-	return status == LC_OK && b->out->version_dir == NULL ? no_memory() :
+	return status == LC_OK && b->out->version_dir == NULL ? lc__no_memory("build") :
 	    status;
 }
 

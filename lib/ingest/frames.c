@@ -236,7 +236,7 @@ hash_names(const struct lc__ingesting *b, struct names *names)
 	const bool failed = names->hashes == NULL || key.failed;
 	lc__buf_free(&key);
 	if (failed)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	qsort(names->hashes, names->n, sizeof(*names->hashes), by_number);
 	return LC_OK;
 }

@@ -24,7 +24,7 @@ read_head(const struct lc__infile *file, size_t size, struct lc__buf *buf,
 	buf->size = 0;
 	place = lc__buf_append(buf, NULL, size);
 	if (place == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", file->path);
+		return lc__no_memory(file->path);
 	if (lseek(file->fd, 0, SEEK_SET) == -1)
 		return lc__error_sys(errno, "%s: seek", file->path);
 	return_if_error(lc__read_full(file->fd, place, size, &got, file->path));

@@ -125,7 +125,7 @@ remove_store(struct lc__ingesting *b)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	(void)lc__store_close(&b->store);
 	status = lc__tree_remove(AT_FDCWD, path, "");
 	free(path);

@@ -76,7 +76,7 @@ lc__shapes_add(struct lc__shapes *shapes, const struct lc__sample *sample)
 		const size_t room = shapes->room > 0 ? 2 * shapes->room : 1024;
 		double *more = realloc(shapes->ratios, room * sizeof(*more));
 		if (more == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+			return lc__no_memory("build");
 		shapes->ratios = more;
 		shapes->room = room;
 	}

@@ -52,7 +52,7 @@ lc__lock_take(const char *warehouse, int *fd)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	*fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
 	status = *fd == -1 ? lc__error_sys(errno, "%s: open", path) :
 	    lock(*fd, warehouse, path);

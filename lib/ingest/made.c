@@ -107,7 +107,7 @@ run(struct lc__maker *maker, struct lc__made *made)
 
 	lc__dataset_frame(maker->making->dataset, made->number, &frame);
 	if (!lc__store_key(maker->making->store, frame.run, frame.name, &made->key))
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	return_if_error(lc__kept_find(maker, made, &frame));
 	if (made->reused)
 		return LC_OK;

@@ -7,12 +7,6 @@
 #include "base/error.h"
 #include "ingest/made.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
 /* Sizes of the picture that boxes relate to. */
 static void
 boxes_size(const struct lc__recipe *recipe, const struct lc__transformed *seen,
@@ -50,7 +44,7 @@ make_room(struct lc__made *made, size_t size)
 	made->planes_room = 0;
 	made->planes = malloc(size);
 	if (made->planes == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	made->planes_room = size;
 	return LC_OK;
 }
@@ -123,7 +117,7 @@ move_boxes(const struct lc__recipe *recipe, struct lc__made *made,
 	if (any)
 		s->clipped = (lc_id){ made->clipped.data, made->clipped.size };
 	return made->boxes.failed || made->class_ids.failed ||
-	    made->clipped.failed ? no_memory() : LC_OK;
+	    made->clipped.failed ? lc__no_memory("build") : LC_OK;
 }
 
 /* The size of the target that a picture becomes. */

@@ -15,8 +15,7 @@ lc__maker_init(struct lc__maker *maker, const struct lc__making *making)
 {
 	*maker = (struct lc__maker){ .making = making };
 	maker->workspace = lc__workspace_new();
-	return maker->workspace != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+	return maker->workspace != NULL ? LC_OK : lc__no_memory("build");
 }
 
 void

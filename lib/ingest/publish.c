@@ -22,12 +22,6 @@
 #define MANIFEST_LIMIT ((uint64_t)1 << 30)
 #define HASH_DIGITS 12
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
 /* ---- what stands there ---------------------------------------------------------- */
 
 static bool
@@ -50,7 +44,7 @@ parse(struct lc__standing *standing)
 	lc_status status;
 
 	if (path == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	status = lc__read_regular(path, MANIFEST_LIMIT, &text);
 	if (status == LC_OK)
 		status = lc__manifest_parse(text.data, text.size, path,
@@ -146,7 +140,7 @@ read_standing(const char *dir, const struct lc__edition *edition,
 {
 	struct lc__standing standing = { .dir = strdup(dir) };
 	const lc_status status = standing.dir != NULL ? parse(&standing) :
-	    no_memory();
+	    lc__no_memory("build");
 
 	if (status == LC_OK && is_edition(&standing, edition)) {
 		*out = standing;
@@ -215,7 +209,7 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 		    strcmp(digits(names[i]), digits(edition->name)) == 0) {
 			dir = lc__path_join(warehouse, names[i]);
 			found = dir != NULL ?
-			    read_standing(dir, edition, out) : no_memory();
+			    read_standing(dir, edition, out) : lc__no_memory("build");
 		}
 		free(dir);
 	}
@@ -242,7 +236,7 @@ lc__standing_find(const char *warehouse, const struct lc__edition *edition,
 	if (status != LC_NOT_FOUND)
 		return status;
 	dir = lc__publish_place(warehouse, edition);
-	status = dir != NULL ? read_standing(dir, edition, out) : no_memory();
+	status = dir != NULL ? read_standing(dir, edition, out) : lc__no_memory("build");
 	free(dir);
 	return status;
 }
@@ -354,7 +348,7 @@ exchange(const char *place, const char *final)
 	if (errno != EINVAL && errno != ENOSYS)
 		return lc__error_sys(errno, "%s: exchange", final);
 	if (asprintf(&aside, "%s.old", place) < 0)
-		return no_memory();
+		return lc__no_memory("build");
 	status = exchange_by_steps(place, final, aside);
 	free(aside);
 	return status;
@@ -383,7 +377,7 @@ lc__publish(const char *warehouse, const char *place,
 	lc_status status;
 
 	if (final == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	status = lc__publish_tidy(place);
 	if (status == LC_OK)
 		status = move(warehouse, place, final);

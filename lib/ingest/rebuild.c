@@ -17,7 +17,7 @@ lc__rebuild_note(const char *warehouse, bool wanted)
 	lc_status status = LC_OK;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	if (wanted)
 		status = lc__write_file_atomic(path, "", 0);
 	else if (unlink(path) == -1 && errno != ENOENT)

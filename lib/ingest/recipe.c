@@ -164,7 +164,7 @@ static lc_status
 finish(struct lc__buf *out)
 {
 	lc__buf_printf(out, "}");
-	return out->failed ? lc__error(LC_NO_MEMORY, 0, "recipe: out of memory") :
+	return out->failed ? lc__no_memory("recipe") :
 	    LC_OK;
 }
 

@@ -38,7 +38,7 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 	struct lc__label label;
 
 	if (out == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	put_member(out, "run", frame->run);
 	put_member(out, "name", frame->name);
 	put_member(out, "label", frame->label_path);
@@ -48,7 +48,7 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 	put_member(out, "detail", lc__counting_detail(s, &label));
 	fputs("}\n", out);
 	if (!lc__buf_stream_end(out, text))
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	return LC_OK;
 }
 
@@ -78,7 +78,7 @@ put_frame(struct list *list, const struct lc__samples *samples, uint64_t i)
 
 	lc__dataset_frame(samples->dataset, i, &frame);
 	if (!lc__store_key(samples->store, frame.run, frame.name, &list->key))
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	return_if_error(lc__store_get(samples->store,
 	    (const char *)list->key.data, &about));
 	if (about != NULL && lc__sample_read(about, &s))
@@ -125,7 +125,7 @@ lc__rejected_write(const struct lc__samples *samples, const char *path,
 	lc_status status = LC_OK;
 
 	if (list.sha == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		status = lc__no_memory("build");
 	if (status == LC_OK && path != NULL &&
 	    ((unlink(path) == -1 && errno != ENOENT) ||
 	        (list.out = lc__fopen(path, "wxe")) == NULL))

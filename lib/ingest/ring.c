@@ -23,7 +23,7 @@ lc__ring_init(struct lc__ring *ring, size_t slots, uint64_t budget)
 	*ring = (struct lc__ring){ .slots = slots, .budget = budget };
 	ring->finished = calloc(slots, sizeof(*ring->finished));
 	if (ring->finished == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	pthread_mutex_init(&ring->lock, NULL);
 	init_condition(&ring->work);
 	init_condition(&ring->done);

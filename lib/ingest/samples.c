@@ -7,12 +7,6 @@
 #include "base/error.h"
 #include "ingest/samples_source.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
 static uint32_t
 series_of(const struct lc__recipe *recipe, const struct lc__sample *sample)
 {
@@ -31,7 +25,7 @@ lc__samples_add(struct lc__samples *samples, uint64_t frame,
 		const uint64_t room = samples->room > 0 ? 2 * samples->room : 1024;
 		struct lc__row *rows = realloc(samples->rows, room * sizeof(*rows));
 		if (rows == NULL)
-			return no_memory();
+			return lc__no_memory("build");
 		samples->rows = rows;
 		samples->room = room;
 	}
@@ -99,7 +93,7 @@ lc__samples_group(struct lc__samples *samples)
 	samples->series = calloc(buckets, sizeof(*samples->series));
 	if (samples->order == NULL || samples->groups == NULL ||
 	    samples->series == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	return_if_error(lc__samples_reading(samples));
 	for (size_t b = 0; b < buckets; b++) {
 		const uint64_t first = at;

@@ -20,12 +20,6 @@ struct scratch {
 	struct lc__buf boxes;     /* and mask, as they stand in the shard */
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
-}
-
 /* ---- reading one -------------------------------------------------------------- */
 
 static void
@@ -97,10 +91,10 @@ hold(struct lc__samples_series *group, uint64_t i, struct lc__frame *frame,
 	lc_status status;
 
 	if (scratch == NULL)
-		return no_memory();
+		return lc__no_memory("build");
 	let_go(scratch);
 	if (!make_key(samples, group->rows[i], frame, &scratch->key))
-		return no_memory();
+		return lc__no_memory("build");
 	key = (const char *)scratch->key.data;
 	status = lc_get(samples->store->cache, key, strlen(key),
 	    &scratch->view);
@@ -223,7 +217,7 @@ source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 	out->transform = (lc_id){ scratch->transform.data,
 		scratch->transform.size };
 	if (scratch->transform.failed)
-		return no_memory();
+		return lc__no_memory("build");
 	if (s.n > 0)
 		return_if_error(set_classes(samples, scratch, s.n, out));
 	out->boxes_total = s.boxes_total != out->n_classes ? s.boxes_total : 0;
@@ -322,7 +316,7 @@ lc_status
 lc__samples_reading(struct lc__samples *samples)
 {
 	if (pthread_key_create(&samples->scratch, free_scratch) != 0)
-		return no_memory();
+		return lc__no_memory("build");
 	samples->has_scratch = true;
 	return LC_OK;
 }

@@ -89,7 +89,7 @@ add_source(struct lc__ingesting *b, const char *path, bool directory)
 	lc_status status = LC_OK;
 
 	if (full == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		return lc__no_memory("build");
 	/* The time before the content: what changes in between shows. */
 	if (stat(full, &st) == -1)
 		status = lc__error_sys(errno, "%s", full);

@@ -70,8 +70,7 @@ copy_part(lc_view *view, const char *path, lc_value **out)
 		return LC_OK;
 	return_if_error(status);
 	*out = lc_value_copy(part);
-	return *out != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+	return *out != NULL ? LC_OK : lc__no_memory("build");
 }
 
 static lc_status
@@ -166,7 +165,7 @@ lc__store_seen(const struct lc__store *store, const char *key,
 
 	*out = (struct lc__seen){ .any = false };
 	if (!seen_key(store, key, &id))
-		status = lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+		status = lc__no_memory("build");
 	if (status == LC_OK)
 		status = get_part(store, (const char *)id.data, NULL, &value);
 	if (value != NULL)
@@ -188,7 +187,7 @@ lc__store_note_seen(const struct lc__store *store, const char *key,
 	lc_value_set(value, "image_ns", lc_value_integer(seen->image_ns));
 	status = seen_key(store, key, &id) ?
 	    lc_put_value(store->cache, id.data, id.size - 1, value) :
-	    lc__error(LC_NO_MEMORY, 0, "build: out of memory");
+	    lc__no_memory("build");
 	lc_value_free(value);
 	lc__buf_free(&id);
 	return status;

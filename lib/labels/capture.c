@@ -20,7 +20,7 @@ add_pictures(struct lc__dataset *dataset, const char *run, const char *dir,
 	const struct lc__labelled_dir labelled = { .run = run, .labels = dir,
 		.listing = listing, .extension = ".json", .images = images };
 	lc_status status = images != NULL ?
-	    lc__dataset_add_pictures(dataset, &labelled) : lc__label_no_memory(run);
+	    lc__dataset_add_pictures(dataset, &labelled) : lc__no_memory(run);
 
 	free(images);
 	return status;
@@ -39,7 +39,7 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 			continue;
 		path = lc__name_join(dir, entry->name);
 		if (path == NULL)
-			return lc__label_no_memory(dir);
+			return lc__no_memory(dir);
 		status = lc__dataset_add_files(dataset, run, path, NULL);
 		free(path);
 	}

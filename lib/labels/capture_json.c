@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mpack.h"
 #include "labels/json_extra.h"
 #include "labels/json_load.h"
@@ -145,7 +146,7 @@ read_label(const struct reader *r, const json_t *object, size_t number)
 	uint64_t id;
 
 	if (box == NULL)
-		return lc__label_no_memory(r->file);
+		return lc__no_memory(r->file);
 	if (!json_is_object(object))
 		return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->file,
 		    "label %zu: not an object", number);
@@ -224,7 +225,7 @@ read_frame(const struct reader *r, const json_t *frame)
 	    &label->frame_id);
 	if (!pack_extra(frame, &label->extra))
 		return unparsable(r, "metadata nested too deep");
-	return label->extra.failed ? lc__label_no_memory(r->file) : LC_OK;
+	return label->extra.failed ? lc__no_memory(r->file) : LC_OK;
 }
 
 /* "a" for "a/labels/f.json"; malloc'ed. */
@@ -252,7 +253,7 @@ lc__capture_read(const struct lc__dataset *dataset, const struct lc__frame *fram
 	if (frame->label_path == NULL)
 		return lc__label_image(out, frame->image_path, "", frame->image_path);
 	if (run == NULL)
-		return lc__label_no_memory(frame->label_path);
+		return lc__no_memory(frame->label_path);
 	status = lc__json_load(bytes, size, &json, why);
 	if (status == LC_OK && json == NULL)
 		status = unparsable(&r, why);

@@ -81,7 +81,7 @@ read_word(struct reader *r, const char *stops, char **out, bool *quoted)
 	}
 	lc__buf_append(&word, "", 1);
 	if (status == LC_OK && word.failed)
-		status = lc__label_no_memory(r->map->path);
+		status = lc__no_memory(r->map->path);
 	if (status == LC_OK && r->at < r->end && strchr(stops, *r->at) == NULL)
 		status = bad(r, "there is more after a quoted name");
 	if (status == LC_OK && *word.data == '\0')
@@ -176,7 +176,7 @@ add_line(struct reader *r, char *name)
 		    (map->n > 0 ? 2 * map->n : 1) * sizeof(*more));
 		if (more == NULL) {
 			free(name);
-			return lc__label_no_memory(map->path);
+			return lc__no_memory(map->path);
 		}
 		map->lines = more;
 	}
@@ -239,7 +239,7 @@ lc__class_map_read(const char *path, struct lc__class_map *out)
 
 	*out = (struct lc__class_map){ .path = strdup(path) };
 	if (out->path == NULL)
-		return lc__label_no_memory(path);
+		return lc__no_memory(path);
 	status = lc__read_regular(path, MAX_BYTES, &text);
 	if (status == LC_OK && (!lc__utf8_valid(text.data, text.size) ||
 	    (text.size > 0 && memchr(text.data, '\0', text.size) != NULL)))
@@ -282,7 +282,7 @@ lc__class_map_format(const struct lc__class_map *map, struct lc__buf *out)
 	if (map->keep_rest)
 		lc__buf_printf(out, map->n > 0 ? ",[null]" : "[null]");
 	lc__buf_printf(out, "]");
-	return out->failed ? lc__label_no_memory("classes") : LC_OK;
+	return out->failed ? lc__no_memory("classes") : LC_OK;
 }
 
 /* ---- for one dataset ----------------------------------------------------------- */
@@ -306,7 +306,7 @@ add_pair(struct applying *a, int64_t from, int64_t to)
 		struct lc__class_pair *more = realloc(out->pairs,
 		    (out->n > 0 ? 2 * out->n : 1) * sizeof(*more));
 		if (more == NULL)
-			return lc__label_no_memory(a->map->path);
+			return lc__no_memory(a->map->path);
 		out->pairs = more;
 	}
 	out->pairs[out->n++] = (struct lc__class_pair){ from, to };

@@ -26,7 +26,7 @@ add_line(struct lc__dataset *dataset, const char *line, size_t size)
 		line++, size--;
 	name = strndup(line, size);
 	if (name == NULL)
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	status = lc__strings_add(&dataset->classes, name);
 	free(name);
 	return status;
@@ -76,7 +76,7 @@ read_list(struct lc__dataset *dataset, size_t list, const char *path)
 	    memchr(text.data, '\0', size) != NULL))
 		status = lc__error(LC_CORRUPT, 0, "%s: not UTF-8", path);
 	if (status == LC_OK && lc__buf_append(&text, "", 1) == NULL)
-		status = lc__label_no_memory(path);
+		status = lc__no_memory(path);
 	mark = lc__utf8_mark(text.data, size);
 	if (status == LC_OK)
 		status = lists[list].add(dataset, (char *)text.data + mark, size - mark);
@@ -95,7 +95,7 @@ lc__classes_read(struct lc__dataset *dataset)
 	    status == LC_NOT_FOUND; i++) {
 		char *path = lc__path_join(dataset->root, lists[i].name);
 		if (path == NULL)
-			return lc__label_no_memory(dataset->root);
+			return lc__no_memory(dataset->root);
 		status = read_list(dataset, i, path);
 		if (status == LC_NOT_FOUND && lc__no_lost_link(path) != LC_OK)
 			status = LC_IO;

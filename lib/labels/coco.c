@@ -77,7 +77,7 @@ count_annotations(struct scan *s)
 		    lc__coco_elements_image(&s->elements, rows[i].image) == NULL;
 	s->coco->strays = calloc(strays + 1, sizeof(*s->coco->strays));
 	if (s->coco->strays == NULL)
-		return lc__label_no_memory(s->coco->path);
+		return lc__no_memory(s->coco->path);
 	for (size_t i = 0; i < s->elements.annotations.n; i++) {
 		const struct lc__coco_image_row *image = rows[i].has_image ?
 		    lc__coco_elements_image(&s->elements, rows[i].image) : NULL;
@@ -116,7 +116,7 @@ note_repeated_ids(struct scan *s)
 	lc_status status = LC_OK;
 
 	if (ids == NULL)
-		return lc__label_no_memory(s->coco->path);
+		return lc__no_memory(s->coco->path);
 	for (size_t i = 0; i < all; i++)
 		if (rows[i].has_id)
 			ids[n++] = rows[i].id;
@@ -133,7 +133,7 @@ note_repeated_ids(struct scan *s)
 	if (asprintf(&text, "%s: %zu id%s of annotations %s there more than once, such "
 	    "as %lld", s->coco->name, repeated, repeated == 1 ? "" : "s",
 	    repeated == 1 ? "is" : "are", (long long)first) < 0)
-		return lc__label_no_memory(s->coco->path);
+		return lc__no_memory(s->coco->path);
 	status = lc__strings_add(&s->dataset->notes, text);
 	free(text);
 	return status;
@@ -148,7 +148,7 @@ keep_categories(struct scan *s)
 	coco->categories = calloc(s->elements.categories.n + 1,
 	    sizeof(*coco->categories));
 	if (coco->categories == NULL)
-		return lc__label_no_memory(coco->path);
+		return lc__no_memory(coco->path);
 	for (; coco->n_categories < s->elements.categories.n; coco->n_categories++)
 		coco->categories[coco->n_categories] = rows[coco->n_categories].id;
 	return LC_OK;
@@ -196,7 +196,7 @@ join(struct scan *s)
 	coco->annotations = calloc(s->elements.annotations.n + 1,
 	    sizeof(*coco->annotations));
 	if (coco->images == NULL || coco->annotations == NULL)
-		return lc__label_no_memory(coco->path);
+		return lc__no_memory(coco->path);
 	for (size_t i = 0; i < s->elements.images.n; i++)
 		coco->images[i].place = images[i].place;
 	return_if_error(note_repeated_ids(s));
@@ -253,7 +253,7 @@ add_with_file(struct scan *s, const char *base,
 	lc_status status;
 
 	if (path == NULL || own == NULL) {
-		status = lc__label_no_memory(s->coco->path);
+		status = lc__no_memory(s->coco->path);
 		goto out;
 	}
 	if (!inside || !below) {
@@ -266,7 +266,7 @@ add_with_file(struct scan *s, const char *base,
 	frame->name = name;
 	frame->image_path = path;
 	status = run != NULL && name != NULL ? lc__dataset_add(s->dataset, frame) :
-	    lc__label_no_memory(s->coco->path);
+	    lc__no_memory(s->coco->path);
 out:
 	free(path);
 	free(own);
@@ -315,7 +315,7 @@ list(struct lc__dataset *dataset, const char *labels)
 	lc_status status;
 
 	if (coco == NULL)
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	coco->fd = -1;
 	dataset->own = coco;
 	status = lc__coco_find(dataset, labels, coco);

@@ -59,7 +59,7 @@ add_image(struct lc__coco_elements *e, const struct lc__json_element *element,
 	const char *text;
 
 	if (image == NULL)
-		return lc__label_no_memory(e->coco->path);
+		return lc__no_memory(e->coco->path);
 	memset(image, 0, sizeof(*image));
 	if (!get_id(json, "id", &image->id))
 		return bad(e, element, "id is no integer");
@@ -73,7 +73,7 @@ add_image(struct lc__coco_elements *e, const struct lc__json_element *element,
 	text = json_string_value(name);
 	image->name = e->names.size;
 	lc__buf_append(&e->names, text, strlen(text) + 1);
-	return e->names.failed ? lc__label_no_memory(e->coco->path) : LC_OK;
+	return e->names.failed ? lc__no_memory(e->coco->path) : LC_OK;
 }
 
 /* The image of an annotation that is not JSON, such as one with a NaN: as its text has it
@@ -102,7 +102,7 @@ add_annotation(struct lc__coco_elements *e, const struct lc__json_element *eleme
 	struct lc__coco_annotation *row = add_row(&e->annotations, sizeof(*row));
 
 	if (row == NULL)
-		return lc__label_no_memory(e->coco->path);
+		return lc__no_memory(e->coco->path);
 	memset(row, 0, sizeof(*row));
 	/* Without an image it is a stray, which coco.c makes a frame. */
 	row->has_image = get_id(json, "image_id", &row->image);
@@ -126,7 +126,7 @@ set_class(struct lc__coco_elements *e, int64_t id, const char *name)
 		return_if_error(lc__strings_add(classes, NULL));
 	classes->items[id] = strdup(name);
 	return classes->items[id] != NULL ? LC_OK :
-	    lc__label_no_memory(e->coco->path);
+	    lc__no_memory(e->coco->path);
 }
 
 static lc_status
@@ -137,7 +137,7 @@ add_category(struct lc__coco_elements *e, const struct lc__json_element *element
 	struct lc__coco_category *row = add_row(&e->categories, sizeof(*row));
 
 	if (row == NULL)
-		return lc__label_no_memory(e->coco->path);
+		return lc__no_memory(e->coco->path);
 	if (!get_id(json, "id", &row->id))
 		return bad(e, element, "id is no integer");
 	if (!lc__json_is_text(name))
@@ -161,7 +161,7 @@ parse(struct lc__coco_elements *e, const struct lc__json_element *element,
 	e->slim.size = 0;
 	lc__json_slim(element->text, element->size, "bbox", &e->slim);
 	if (e->slim.failed)
-		return lc__label_no_memory(e->coco->path);
+		return lc__no_memory(e->coco->path);
 	return lc__json_load(e->slim.data, e->slim.size, out, why);
 }
 

@@ -76,7 +76,7 @@ look_at(const char *root, const char *dir, const char *name,
 	if (path != NULL)
 		full = lc__path_join(root, path);
 	if (full == NULL)
-		status = lc__label_no_memory(dir);
+		status = lc__no_memory(dir);
 	else
 		status = looks_like_coco(full, &is);
 	if (is)
@@ -151,7 +151,7 @@ use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 	coco->path = *labels == '/' ? strdup(labels) :
 	    lc__path_join(dataset->root, labels);
 	if (coco->path == NULL)
-		return lc__label_no_memory(labels);
+		return lc__no_memory(labels);
 	return_if_error(lc__strings_add(&dataset->shared, labels));
 	coco->name = dataset->shared.items[dataset->shared.n - 1];
 	return lc__open_regular(coco->path, &coco->fd);
@@ -190,7 +190,7 @@ add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 			continue;
 		path = lc__name_join(dir, listing.entries[i].name);
 		status = path != NULL ? lc__strings_add(out, path) :
-		    lc__label_no_memory(dir);
+		    lc__no_memory(dir);
 		free(path);
 	}
 	lc__listing_free(&listing);
@@ -209,7 +209,7 @@ add_split(const char *labels, struct lc__strings *out)
 	if (stem != NULL && dir != NULL)
 		below = lc__name_join("images", split != NULL ? split + 1 : stem);
 	if (below == NULL)
-		status = lc__label_no_memory(labels);
+		status = lc__no_memory(labels);
 	else if (*labels != '/')
 		status = lc__strings_add(out, dir);
 	if (status == LC_OK)
@@ -249,7 +249,7 @@ base_of(const char *root, const struct lc__strings *dirs, const char *name,
 		bool inside, is = false;
 		char *path = lc__path_below(dirs->items[i], name, &inside);
 		if (path == NULL)
-			return lc__label_no_memory(root);
+			return lc__no_memory(root);
 		if (inside)
 			status = lc__tree_is_file(root, path, &is);
 		if (is)
@@ -274,7 +274,7 @@ lc__coco_base(struct lc__dataset *dataset, const struct lc__coco *coco,
 	if (status == LC_OK) {
 		*out = strdup(found != NULL ? found : "");
 		if (*out == NULL)
-			status = lc__label_no_memory(coco->name);
+			status = lc__no_memory(coco->name);
 	}
 	lc__strings_free(&dirs);
 	return status;

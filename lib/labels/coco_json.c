@@ -28,7 +28,7 @@ lc__coco_part(const struct lc__coco *coco, const struct lc__coco_place *place,
 	size_t done = 0;
 
 	if (bytes == NULL)
-		return lc__label_no_memory(coco->path);
+		return lc__no_memory(coco->path);
 	while (done < place->length) {
 		const ssize_t n = pread(coco->fd, bytes + done,
 		    place->length - done, (off_t)(place->offset + done));
@@ -88,7 +88,7 @@ parse(struct reader *r, const struct lc__coco_place *place, bool slim,
 		text = &r->slim;
 	}
 	if (text->failed)
-		return lc__label_no_memory(r->coco->path);
+		return lc__no_memory(r->coco->path);
 	return lc__json_load(text->data, text->size, out, why);
 }
 
@@ -179,7 +179,7 @@ read_extra(struct reader *r, const json_t *image)
 		lc__buf_append(out, r->objects.data, r->objects.size);
 	}
 	return out->failed || r->objects.failed ?
-	    lc__label_no_memory(r->coco->path) : LC_OK;
+	    lc__no_memory(r->coco->path) : LC_OK;
 }
 
 /* ---- annotations --------------------------------------------------------------- */
@@ -220,7 +220,7 @@ read_object(struct reader *r, const json_t *object)
 	double v[4];
 
 	if (box == NULL)
-		return lc__label_no_memory(r->coco->path);
+		return lc__no_memory(r->coco->path);
 	if (bbox == NULL || json_is_null(bbox) ||
 	    (json_is_array(bbox) && json_array_size(bbox) == 0))
 		return bad_object(r, LC__REJECT_NO_BOX, object, "no bbox");

@@ -102,7 +102,7 @@ lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 	if (dataset->text.size == 0)
 		lc__buf_append(&dataset->text, "", 1);
 	if (!reserve_row(dataset))
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	row = &dataset->rows[dataset->n];
 	row->run = keep_run(dataset, frame->run);
 	row->name = keep_printable(dataset, frame->name);
@@ -111,7 +111,7 @@ lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 	row->hash = frame->label_hash;
 	row->number = frame->number;
 	if (dataset->text.failed)
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	dataset->n++;
 	return LC_OK;
 }
@@ -126,7 +126,7 @@ lc__dataset_add_files(struct lc__dataset *dataset, const char *run,
 	lc_status status;
 
 	if (name == NULL)
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	status = lc__dataset_add(dataset, &frame);
 	free(name);
 	return status;
@@ -221,7 +221,7 @@ order_frames(struct lc__dataset *dataset)
 	if (name_apart(dataset))
 		sort_rows(dataset);
 	if (dataset->text.failed)
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	for (size_t i = 0; i + 1 < dataset->n; i++)
 		if (is_same(dataset, i, i + 1))
 			return refuse_same(dataset, i);
@@ -274,7 +274,7 @@ note_ignored(struct lc__dataset *dataset)
 		return LC_OK;
 	lc__images_ignored_text(&dataset->ignored, &text);
 	lc__buf_append(&text, "", 1);
-	status = text.failed ? lc__label_no_memory(dataset->root) :
+	status = text.failed ? lc__no_memory(dataset->root) :
 	    lc__strings_add(&dataset->notes, (char *)text.data);
 	lc__buf_free(&text);
 	return status;
@@ -333,7 +333,7 @@ lc__dataset_open(const char *root, enum lc__layout layout, const char *labels,
 	if (dataset != NULL)
 		dataset->root = strdup(root);
 	if (dataset == NULL || dataset->root == NULL)
-		status = lc__label_no_memory(root);
+		status = lc__no_memory(root);
 	else
 		status = fill(dataset, layout, labels);
 	if (status == LC_OK)

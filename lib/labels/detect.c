@@ -24,7 +24,7 @@ note(char **place, const char *dir, const char *name)
 {
 	if (*place == NULL)
 		*place = lc__name_join(dir, name);
-	return *place != NULL ? LC_OK : lc__label_no_memory(dir);
+	return *place != NULL ? LC_OK : lc__no_memory(dir);
 }
 
 static lc_status

@@ -84,19 +84,13 @@ lc__label_image(struct lc__label *label, const char *file, const char *dir,
 	free(label->image_path);
 	label->image_path = lc__path_below(dir, path, &inside);
 	if (label->image_path == NULL)
-		return lc__label_no_memory(file);
+		return lc__no_memory(file);
 	if (inside)
 		return LC_OK;
 	free(label->image_path);
 	label->image_path = NULL;
 	return lc__label_reject(label, LC__REJECT_UNPARSABLE, file,
 	    "image '%.200s' is outside of the dataset", path);
-}
-
-lc_status
-lc__label_no_memory(const char *file)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", file);
 }
 
 void

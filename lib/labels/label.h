@@ -27,6 +27,4 @@ struct lc__label_box *lc__label_add(struct lc__label *label);
 LC_CHECKED lc_status lc__label_image(struct lc__label *label, const char *file,
     const char *dir, const char *path);
 
-LC_CHECKED lc_status lc__label_no_memory(const char *file);
-
 #endif

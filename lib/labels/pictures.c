@@ -25,7 +25,7 @@ lc__pictures_of(const struct lc__listing *listing, struct lc__pictures *out)
 	*out = (struct lc__pictures){ .items = calloc(listing->n + 1,
 	    sizeof(*out->items)) };
 	if (out->items == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < listing->n; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
 		struct lc__picture *picture = &out->items[out->n];
@@ -35,7 +35,7 @@ lc__pictures_of(const struct lc__listing *listing, struct lc__pictures *out)
 		picture->is_read = lc__name_is_image(entry->name);
 		picture->stem = lc__name_stem(entry->name);
 		if (picture->stem == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		out->n++;
 	}
 	qsort(out->items, out->n, sizeof(*out->items), compare_pictures);
@@ -82,7 +82,7 @@ take_path(const struct lc__labelled_dir *dir, struct lc__pictures *pictures,
 	lc_status status = LC_OK;
 
 	if (below == NULL || stem == NULL)
-		status = lc__label_no_memory(path);
+		status = lc__no_memory(path);
 	else if (strcmp(below, dir->images) == 0)
 		found = lc__pictures_find(pictures, stem, &n);
 	for (size_t i = 0; i < n; i++)
@@ -107,7 +107,7 @@ take_named(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 	lc_status status;
 
 	if (full == NULL)
-		return lc__label_no_memory(path);
+		return lc__no_memory(path);
 	status = lc__read_file(full, LC__LABEL_MAX_BYTES, &text);
 	free(full);
 	if (status == LC_OK)
@@ -154,7 +154,7 @@ take_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 		path = lc__name_join(dir->labels, entry->name);
 		picture = stem != NULL ? lc__pictures_find(pictures, stem, &n) : NULL;
 		if (stem == NULL || path == NULL)
-			status = lc__label_no_memory(dir->labels);
+			status = lc__no_memory(dir->labels);
 		else if (picture == NULL || !take_only(picture, n))
 			status = lc__strings_add(&unsure, path);
 		free(stem);
@@ -185,7 +185,7 @@ add_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 		}
 		path = lc__name_join(dir->images, picture->name);
 		status = path != NULL ? lc__dataset_add_files(dataset, dir->run, NULL,
-		    path) : lc__label_no_memory(dir->images);
+		    path) : lc__no_memory(dir->images);
 		free(path);
 	}
 	return status;

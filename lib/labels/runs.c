@@ -40,7 +40,7 @@ look_into(struct lc__dataset *dataset, const char *run,
 	lc_status status;
 
 	if (dir == NULL)
-		return lc__label_no_memory(run);
+		return lc__no_memory(run);
 	status = entry != NULL && entry->dir ?
 	    list_labels(dataset, run, dir, found) : found(dataset, run, dir, &none);
 	free(dir);

@@ -15,12 +15,12 @@ lc__strings_add(struct lc__strings *strings, const char *text)
 		char **items = realloc(strings->items,
 		    (n > 0 ? 2 * n : 1) * sizeof(*items));
 		if (items == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		strings->items = items;
 	}
 	strings->items[n] = text != NULL ? strdup(text) : NULL;
 	if (text != NULL && strings->items[n] == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	strings->n++;
 	return LC_OK;
 }

@@ -40,7 +40,7 @@ lost(const char *dir, const char *name, int sys)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	status = lc__no_lost_link(path);
 	if (status == LC_OK)
 		status = lc__error_sys(sys, "%s", path);
@@ -98,7 +98,7 @@ read_entries(DIR *stream, const char *path, struct lc__listing *out)
 			return LC_OK;
 		return_if_error(look(dirfd(stream), found, path, &listed, &dir));
 		if (listed && !add(out, found->d_name, dir))
-			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+			return lc__no_memory(path);
 	}
 }
 
@@ -126,7 +126,7 @@ lc__listing_read(const char *root, const char *dir, struct lc__listing *out)
 
 	memset(out, 0, sizeof(*out));
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	status = list_path(path, out);
 	free(path);
 	return status;
@@ -227,7 +227,7 @@ enter(const struct walk *w, const char *dir, struct level *level)
 	struct stat st;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	if (stat(path, &st) == -1)
 		status = lc__error_sys(errno, "%s", path);
 	else if (level->depth > LC__TREE_DEPTH)
@@ -254,7 +254,7 @@ walk_entries(const struct walk *w, const char *dir,
 			continue;
 		below = lc__name_join(dir, entry->name);
 		if (below == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+			return lc__no_memory(dir);
 		status = walk_dir(w, below, level);
 		free(below);
 	}

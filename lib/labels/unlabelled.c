@@ -2,6 +2,7 @@
 /* Images anywhere below the root. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/image_name.h"
 #include "labels/dataset_private.h"
 #include "labels/label.h"
@@ -21,7 +22,7 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 			continue;
 		path = lc__name_join(dir, entry->name);
 		if (path == NULL)
-			return lc__label_no_memory(dir);
+			return lc__no_memory(dir);
 		status = lc__dataset_add_files(dataset, dir, NULL, path);
 		free(path);
 	}

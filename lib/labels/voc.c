@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/mpack.h"
 #include "labels/classes.h"
 #include "labels/dataset_private.h"
@@ -75,7 +76,7 @@ read_extra(const struct reader *r)
 	if (good && labels > 0)
 		good = pack_objects(r, out);
 	if (out->failed)
-		return lc__label_no_memory(r->frame->label_path);
+		return lc__no_memory(r->frame->label_path);
 	if (good)
 		return LC_OK;
 	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE,
@@ -119,7 +120,7 @@ read_object(const struct reader *r, size_t object)
 	struct lc__label_box *box = lc__label_add(r->label);
 
 	if (box == NULL)
-		return lc__label_no_memory(r->frame->label_path);
+		return lc__no_memory(r->frame->label_path);
 	if (bndbox == LC__XML_NONE)
 		return lc__label_reject(r->label, LC__REJECT_NO_BOX,
 		    r->frame->label_path, "label %zu: no bndbox", r->label->n);
@@ -175,11 +176,11 @@ images_dir(const struct reader *r, const char *run, char **out)
 
 	if (r->frame->number == LC__VOC_IMAGES) {
 		*out = lc__name_join(run, "JPEGImages");
-		return *out != NULL ? LC_OK : lc__label_no_memory(run);
+		return *out != NULL ? LC_OK : lc__no_memory(run);
 	}
 	dir = lc__path_below(run, folder, &inside);
 	if (dir == NULL)
-		return lc__label_no_memory(run);
+		return lc__no_memory(run);
 	if (inside && lc__tree_is_dir(r->dataset->root, dir, &is) != LC_OK) {
 		free(dir);
 		return lc_last_error()->status;
@@ -189,7 +190,7 @@ images_dir(const struct reader *r, const char *run, char **out)
 		dir = strdup(run);
 	}
 	*out = dir;
-	return dir != NULL ? LC_OK : lc__label_no_memory(run);
+	return dir != NULL ? LC_OK : lc__no_memory(run);
 }
 
 static lc_status
@@ -207,7 +208,7 @@ read_image(const struct reader *r)
 	annotations = lc__name_dir(file);
 	if (annotations != NULL)
 		run = lc__name_dir(annotations);
-	status = run != NULL ? images_dir(r, run, &dir) : lc__label_no_memory(file);
+	status = run != NULL ? images_dir(r, run, &dir) : lc__no_memory(file);
 	if (status == LC_OK)
 		status = lc__label_image(r->label, file, dir, name);
 	free(annotations);
@@ -249,7 +250,7 @@ lc__voc_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		return lc__label_image(out, frame->image_path, "", frame->image_path);
 	status = lc__xml_parse(&xml, bytes, size);
 	if (status != LC_OK)
-		status = lc__label_no_memory(frame->label_path);
+		status = lc__no_memory(frame->label_path);
 	else if (xml.why[0] != '\0')
 		status = lc__label_reject(out, LC__REJECT_UNPARSABLE,
 		    frame->label_path, "%s", xml.why);

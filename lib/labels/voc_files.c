@@ -32,7 +32,7 @@ add_label(struct lc__dataset *dataset, const struct run *run, const char *file)
 	lc_status status;
 
 	if (name == NULL || path == NULL)
-		status = lc__label_no_memory(run->dir);
+		status = lc__no_memory(run->dir);
 	else
 		status = lc__dataset_add(dataset, &frame);
 	free(name);
@@ -82,7 +82,7 @@ add_pictures(struct lc__dataset *dataset, const struct run *run,
 		.images = images, .number = run->images };
 	lc_status status = images != NULL ?
 	    lc__dataset_add_pictures(dataset, &labelled) :
-	    lc__label_no_memory(run->name);
+	    lc__no_memory(run->name);
 
 	free(images);
 	return status;
@@ -131,7 +131,7 @@ learn_from(struct lc__dataset *dataset, const char *label, struct learned *learn
 	lc_status status;
 
 	if (path == NULL)
-		return lc__label_no_memory(label);
+		return lc__no_memory(label);
 	status = lc__read_regular(path, LC__LABEL_MAX_BYTES, &text);
 	free(path);
 	if (status == LC_OK) {
@@ -156,7 +156,7 @@ add_note(struct lc__dataset *dataset, const char *format, ...)
 	length = vasprintf(&text, format, args);
 	va_end(args);
 	if (length < 0)
-		return lc__label_no_memory(dataset->root);
+		return lc__no_memory(dataset->root);
 	status = lc__strings_add(&dataset->notes, text);
 	free(text);
 	return status;

@@ -204,7 +204,7 @@ lc__xml_parse(struct lc__xml *xml, const void *bytes, size_t size)
 	struct parsing p = { .xml = xml, .parser = XML_ParserCreate(NULL) };
 
 	if (p.parser == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	XML_SetUserData(p.parser, &p);
 	XML_SetElementHandler(p.parser, start_element, end_element);
 	XML_SetCharacterDataHandler(p.parser, character_data);
@@ -214,7 +214,7 @@ lc__xml_parse(struct lc__xml *xml, const void *bytes, size_t size)
 	XML_ParserFree(p.parser);
 	lc__buf_free(&p.text);
 	if (p.failed || xml->text.failed)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 

@@ -128,7 +128,7 @@ set_name(struct reader *r, size_t id)
 		return false;
 	r->out->items[id] = strdup(r->name);
 	if (r->out->items[id] == NULL)
-		r->status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		r->status = lc__no_memory(NULL);
 	return r->status == LC_OK;
 }
 

@@ -81,7 +81,7 @@ list_beside(struct lc__dataset *dataset, struct place *place)
 
 		lc__listing_free(&place->listing);
 		status = path != NULL ? lc__no_lost_link(path) :
-		    lc__label_no_memory(place->beside);
+		    lc__no_memory(place->beside);
 		free(path);
 		return status;
 	}
@@ -101,7 +101,7 @@ add_image(struct lc__dataset *dataset, const struct place *place,
 	lc_status status;
 
 	if (image == NULL || label == NULL)
-		status = lc__label_no_memory(place->dir);
+		status = lc__no_memory(place->dir);
 	else
 		status = lc__dataset_add_files(dataset, place->run,
 		    lc__listing_find(&place->listing, lc__name_base(label)) ?
@@ -142,7 +142,7 @@ add_label(struct lc__dataset *dataset, const struct place *place,
 	size_t n = 0;
 
 	if (label == NULL || stem == NULL)
-		status = lc__label_no_memory(place->dir);
+		status = lc__no_memory(place->dir);
 	else
 		found = lc__pictures_find(images, stem, &n);
 	if (n > 0)
@@ -187,7 +187,7 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	place.beside = replace(dir, word, images ? "labels" : "images");
 	place.run = replace(dir, word, "");
 	if (place.beside == NULL || place.run == NULL)
-		status = lc__label_no_memory(dir);
+		status = lc__no_memory(dir);
 	else
 		status = list_beside(dataset, &place);
 	if (status == LC_OK)

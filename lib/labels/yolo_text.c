@@ -132,7 +132,7 @@ read_line(struct reader *r)
 		return LC_OK;
 	box = lc__label_add(r->label);
 	if (box == NULL)
-		return lc__label_no_memory(r->file);
+		return lc__no_memory(r->file);
 	box->has_norm = true;
 	box->tolerance = TOLERANCE;
 	if (!parse_class(word, &box->class_id))

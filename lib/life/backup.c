@@ -60,7 +60,7 @@ lc_backup(lc_cache *cache, const char *root, unsigned flags)
 	dir = lc__path_join(root, cache->module_id);
 	data = dir != NULL ? lc__path_join(dir, "data.mdb") : NULL;
 	if (data == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "backup: out of memory");
+		status = lc__no_memory("backup");
 	else
 		status = copy_module(cache, dir, data,
 		    (flags & LC_BACKUP_COMPACT) != 0);

@@ -221,7 +221,7 @@ lc_compact(lc_cache *cache, const lc_compact_options *options,
 	return_if_error(lc__flush_all(cache));
 	group = malloc(sizeof(*group));
 	if (group == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+		return lc__no_memory("compact");
 	status = compact(&c, group);
 	free(group);
 	if (status == LC_OK && out != NULL)

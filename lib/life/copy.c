@@ -40,7 +40,7 @@ reserve_known(struct copying *c, uint32_t n)
 		return LC_OK;
 	known = realloc(c->known, n * 2 * sizeof(struct lc__known *));
 	if (known == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "copy: out of memory");
+		return lc__no_memory("copy");
 	for (; c->nknown < n * 2; c->nknown++)
 		known[c->nknown] = NULL;
 	c->known = known;

@@ -19,12 +19,6 @@ lc__decoded_free(struct lc__decoded *d)
 }
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "decode: out of memory");
-}
-
-static lc_status
 make(struct lc__decoded *d, uint32_t count)
 {
 	*d = (struct lc__decoded) {
@@ -35,7 +29,7 @@ make(struct lc__decoded *d, uint32_t count)
 	};
 	if (d->tensors == NULL || d->pointers == NULL || d->blocks == NULL ||
 	    d->stored == NULL)
-		return no_memory();
+		return lc__no_memory("decode");
 	d->count = count;
 	return LC_OK;
 }
@@ -51,7 +45,7 @@ decode_one(struct lc__decoded *d, uint32_t i)
 		return LC_OK;
 	d->blocks[i] = lc__block_new(tensor->nbytes);
 	if (d->blocks[i] == NULL)
-		return no_memory();
+		return lc__no_memory("decode");
 	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
 	    d->blocks[i]->data))
 		return lc__error(LC_CORRUPT, 0, "its coded bytes are damaged");

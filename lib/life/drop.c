@@ -15,7 +15,7 @@ directory_of(const char *root, const char *module_id, char **out)
 		return lc__error(LC_INVALID, 0, "no root or module");
 	return_if_error(lc__check_module_id(module_id));
 	*out = lc__path_join(root, module_id);
-	return *out != NULL ? LC_OK : lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return *out != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status

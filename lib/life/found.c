@@ -19,7 +19,7 @@ lc__found_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
 	grown = wanted > SIZE_MAX / size ? NULL :
 	    realloc(*array, (size_t)wanted * size);
 	if (grown == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+		return lc__no_memory("recover");
 	*array = grown;
 	*room = wanted;
 	return LC_OK;

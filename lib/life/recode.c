@@ -26,17 +26,11 @@ free_work(struct work *w)
 }
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
-}
-
-static lc_status
 make_work(struct work *w, uint32_t count)
 {
 	w->coded = calloc((size_t)count + 1, sizeof(*w->coded));
 	w->bufs = calloc((size_t)count + 1, sizeof(*w->bufs));
-	return w->coded == NULL || w->bufs == NULL ? no_memory() : LC_OK;
+	return w->coded == NULL || w->bufs == NULL ? lc__no_memory("compact") : LC_OK;
 }
 
 static lc_status
@@ -65,7 +59,7 @@ write_record(const struct work *w, const struct lc__record *record,
 		return LC_OK;
 	*out = malloc(*size);
 	if (*out == NULL)
-		return no_memory();
+		return lc__no_memory("compact");
 	lc__record_encode(*out, *size, &draft);
 	lc__record_seal(*out, record->schema);
 	return LC_OK;

@@ -211,7 +211,7 @@ recover_module(struct job *job, const char *root, const char *module_id)
 	lc_status status;
 
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+		return lc__no_memory("recover");
 	enter(job, "copy");
 	status = lc__mend_begin(dir, job->progress, &mend);
 	if (status == LC_OK)

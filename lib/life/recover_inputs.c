@@ -246,7 +246,7 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 		return status;
 	lc__buf_append(bytes, value.data, value.size);
 	if (bytes->failed)
-		return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+		return lc__no_memory("recover");
 	if (lc__input_decode(bytes->data, bytes->size, input, row))
 		return LC_OK;
 	if (lc__row_mend(bytes->data, bytes->size, input) &&
@@ -262,8 +262,7 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 	*row = (struct lc__input_row) {
 		.name = { bytes->data, bytes->size }, .finished = a->final
 	};
-	return bytes->failed ? lc__error(LC_NO_MEMORY, 0,
-	    "recover: out of memory") : LC_OK;
+	return bytes->failed ? lc__no_memory("recover") : LC_OK;
 }
 
 /* Chunk @p ordinal waits, or there is a note that it is gone. */

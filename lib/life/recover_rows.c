@@ -42,7 +42,7 @@ list_runs(struct lc__snapshot *s)
 		const struct lc__run_row row = describe_run(id, &value);
 
 		if (!lc__state_push_run(&s->state, &row))
-			return lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+			return lc__no_memory("recover");
 		s->state.next_run = id + 1;
 	}
 	return status == LC_NOT_FOUND ? LC_OK : status;
@@ -95,7 +95,7 @@ mend_row(struct lc__snapshot *s, const char *name, bool *mended)
 	return_if_error(status);
 	lc__buf_append(&copy, row.data, row.size);
 	if (copy.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "recover: out of memory");
+		status = lc__no_memory("recover");
 	else if (lc__row_mend(copy.data, copy.size, lc__row_seed(name)))
 		*mended = true;
 	if (*mended)

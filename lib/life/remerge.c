@@ -18,12 +18,6 @@ struct step {
 	uint64_t id_bytes; /* of them */
 };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "index: out of memory");
-}
-
 /* ---- beginning and end ---------------------------------------------------- */
 
 static bool
@@ -43,7 +37,7 @@ remember_old(struct lc__remerge *r, const struct lc__state *state)
 	r->old = malloc((state->nruns + 1) * sizeof(*r->old));
 	r->nold = 0;
 	if (r->old == NULL)
-		return no_memory();
+		return lc__no_memory("index");
 	for (uint32_t i = 0; i < state->nruns; i++)
 		r->old[r->nold++] = state->runs[i].id;
 	return LC_OK;
@@ -84,7 +78,7 @@ measure(const struct lc__remerge *r, struct lc__snapshot *s, struct step *step,
 	lc_status status;
 
 	if (merge == NULL)
-		return no_memory();
+		return lc__no_memory("index");
 	while ((status = lc__run_merge_next(merge, next)) == LC_OK) {
 		if (next->location & LC__TOMBSTONE)
 			continue;
@@ -108,7 +102,7 @@ fill(struct lc__run_builder *builder, const struct lc__remerge *r,
 	lc_status status = LC_OK;
 
 	if (merge == NULL)
-		return no_memory();
+		return lc__no_memory("index");
 	while (builder->entries < entries &&
 	    (status = lc__run_merge_next(merge, &entry)) == LC_OK)
 		if (!(entry.location & LC__TOMBSTONE))
@@ -147,7 +141,7 @@ go_on_at(struct lc__remerge *r, const struct lc__run_entry *next)
 	unsigned char *bytes = realloc(r->next, next->id_size);
 
 	if (bytes == NULL)
-		return no_memory();
+		return lc__no_memory("index");
 	memcpy(bytes, next->id, next->id_size);
 	r->next = bytes;
 	r->next_size = next->id_size;

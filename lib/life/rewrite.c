@@ -123,7 +123,7 @@ recode(struct work *w)
 		return LC_OK;
 	w->recoded = calloc(w->live.count + 1, sizeof(unsigned char *));
 	if (w->recoded == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+		return lc__no_memory("compact");
 	for (uint32_t i = 0; i < w->live.count; i++)
 		return_if_error(recode_one(w, i, &changed));
 	return changed ? LC_OK : LC_NOT_FOUND;
@@ -224,7 +224,7 @@ replace_chunks(struct work *w)
 {
 	w->entries = malloc((w->live.count + 1) * sizeof(*w->entries));
 	if (w->entries == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+		return lc__no_memory("compact");
 	inherit(w);
 	return_if_error(lay_out(w));
 	for (unsigned i = 0; i < w->found.count; i++)
@@ -244,7 +244,7 @@ lc__rewrite(struct lc__change *change, void *rewrite)
 	lc_status status;
 
 	if (w == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "compact: out of memory");
+		return lc__no_memory("compact");
 	w->change = change;
 	w->rewrite = rewrite;
 	status = take_chunks(w);

@@ -336,7 +336,7 @@ salvage(struct job *job, const char *root, const char *module_id,
 	job->known = calloc((size_t)s->nschema + 1, sizeof(struct lc__known *));
 	job->missed = calloc(LC__SCHEMAS_MAX, sizeof(*job->missed));
 	if (job->known == NULL || job->missed == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	return options->dry_run ? put_records(job) :
 	    make_module(job, root, module_id, dir);
 }
@@ -358,7 +358,7 @@ lock_module(const char *path, const struct stat *data, int *dir_fd)
 	dir = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) +
 	    (slash == path));
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	status = lc__dir_lock(dir, true, dir_fd);
 	if (status != LC_BUSY)
 		status = lc__env_check_idle(dir, data);
@@ -448,7 +448,7 @@ lc_salvage(const char *from, const char *root, const char *module_id,
 	path = S_ISDIR(st.st_mode) ? lc__path_join(from, "data.mdb") :
 	    strdup(from);
 	if (dir == NULL || path == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		status = lc__no_memory("salvage");
 	else
 		status = check_target(dir);
 	if (status == LC_OK)

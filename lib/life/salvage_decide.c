@@ -163,7 +163,7 @@ read_run(struct lc__salvage *s, const struct lc__salvage_run *run,
 		return LC_OK;
 	offsets = malloc((size_t)blocks * 4 + 1);
 	if (offsets == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	memcpy(offsets, bytes, (size_t)blocks * 4);
 	status = read_blocks(s, run, position, offsets, (uint32_t)blocks, whole);
 	free(offsets);
@@ -386,7 +386,7 @@ lc__salvage_decide(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 		qsort(s->runs, s->nruns, sizeof(*s->runs), by_id);
 	s->reach = calloc(s->state.nruns + s->nruns + 2, sizeof(*s->reach));
 	if (s->reach == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	if (s->state_found)
 		return_if_error(read_listed(s));
 	return_if_error(read_unlisted(s));

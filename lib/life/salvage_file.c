@@ -21,7 +21,7 @@ read_window(struct lc__salvage_file *f, uint64_t at, size_t size)
 		unsigned char *grown = realloc(f->window, size);
 
 		if (grown == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+			return lc__no_memory("salvage");
 		f->window = grown;
 		f->window_room = size;
 	}

@@ -513,7 +513,7 @@ lc__salvage_scan(struct lc__salvage *s)
 	lc_status status = LC_OK;
 
 	if (bytes == NULL || nodes == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		status = lc__no_memory("salvage");
 	if (status == LC_OK)
 		status = scan_pages(s, bytes, nodes);
 	free(bytes);

@@ -127,7 +127,7 @@ read_offsets(struct reader *r, const struct lc__chunk *header, uint64_t size)
 		return LC_OK;
 	r->offsets = malloc((size_t)header->records * 4 + 1);
 	if (r->offsets == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	memcpy(r->offsets, bytes + lc__at_tables, (size_t)header->records * 4);
 	r->noffsets = header->records;
 	return LC_OK;
@@ -274,7 +274,7 @@ lc__salvage_read_records(struct lc__salvage *s)
 {
 	s->inside = calloc(1, (size_t)(s->pages / 8 + 1));
 	if (s->inside == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	for (uint64_t i = 0; i < s->nchunks; i++)
 		if (!lc__salvage_bit(s->inside, s->chunks[i].page))
 			return_if_error(read_chunk(s, i));

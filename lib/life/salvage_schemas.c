@@ -46,7 +46,7 @@ set_schema(struct lc__salvage *s, uint64_t id, const struct lc__salvage_row *row
 
 		if (grown == NULL) {
 			lc__schema_free(schema);
-			return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+			return lc__no_memory("salvage");
 		}
 		for (; s->nschema <= id; s->nschema++)
 			grown[s->nschema] = NULL;

@@ -470,7 +470,7 @@ choose_chunks(struct lc__salvage *s)
 	    sizeof(struct lc__salvage_chunk *));
 
 	if (by_id == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		return lc__no_memory("salvage");
 	for (uint64_t i = 0; i < s->nchunks; i++) {
 		s->chunks[i].use = use_of(s, s->chunks[i].page);
 		/* A chunk that a commit was making when its process died. */
@@ -565,7 +565,7 @@ lc__salvage_classify(struct lc__salvage *s)
 	s->disputed = calloc(1, (size_t)(s->pages / 8 + 1));
 	if (s->free == NULL || s->reached == NULL || s->disputed == NULL ||
 	    w.pages == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "salvage: out of memory");
+		status = lc__no_memory("salvage");
 	else
 		status = classify(s, &w);
 	free(w.pages);

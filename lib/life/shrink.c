@@ -20,7 +20,7 @@ lc_shrink(const char *root, const char *module_id, uint64_t *bytes_before,
 	return_if_error(lc__check_module_id(module_id));
 	dir = lc__path_join(root, module_id);
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "shrink: out of memory");
+		return lc__no_memory("shrink");
 	lc_options_init(&options);
 	options.flags = 0;
 	status = lc__env_shrink(dir, &options, &before, &after);

@@ -109,7 +109,7 @@ add_tally(struct verify *v, uint64_t chunk)
 	if (v->chunks == v->room) {
 		grown = realloc(v->tallies, room * sizeof(*grown));
 		if (grown == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+			return lc__no_memory("verify");
 		v->tallies = grown;
 		v->room = room;
 	}
@@ -294,7 +294,7 @@ check_index(struct verify *v)
 		check_run(v, &s->runs[i]);
 	merge = lc__run_merge_open(s->runs, s->state.nruns, NULL, 0);
 	if (merge == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+		return lc__no_memory("verify");
 	while ((status = lc__run_merge_next(merge, &entry)) != LC_NOT_FOUND)
 		if (status == LC_OK && !(entry.location & LC__TOMBSTONE))
 			check_entry(v, &entry);

@@ -269,7 +269,7 @@ check_filled(struct check *c)
 	c->turns = calloc(c->fill.inputs, sizeof(*c->turns));
 	c->left = calloc(c->fill.inputs, sizeof(*c->left));
 	if (c->turns == NULL || c->left == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "verify: out of memory");
+		return lc__no_memory("verify");
 	return_if_error(check_inputs(c));
 	return_if_error(check_published(c));
 	for (uint32_t i = 0; i < c->fill.inputs; i++)

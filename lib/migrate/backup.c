@@ -49,7 +49,7 @@ find_dir(const char *path, struct stat *out)
 	lc_status status = LC_OK;
 
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	if (stat(dir, out) == -1)
 		status = lc__error_sys(errno, "%s: stat", dir);
 	free(dir);
@@ -137,7 +137,7 @@ lc__backup_copy(int from, const char *from_path, uint64_t size, int to,
 	size_t got;
 
 	if (bytes == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", to_path);
+		return lc__no_memory(to_path);
 	for (uint64_t at = 0; at < size && status == LC_OK; at += got) {
 		got = 0;
 		status = copy_step(from, from_path, at,

@@ -25,7 +25,7 @@ make_key(lc_id id, struct lc__buf *key)
 	key->size = 0;
 	lc__buf_append(key, PREFIX, strlen(PREFIX));
 	lc__buf_append(key, id.data, id.size);
-	return key->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return key->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static lc_status
@@ -133,7 +133,7 @@ set_id(struct lc__buf *id, lc_id text)
 {
 	id->size = 0;
 	lc__buf_append(id, text.data, text.size);
-	return id->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return id->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 /* The candidates in turn, from 0. */
@@ -149,7 +149,7 @@ candidate(lc_id path, uint64_t turn, struct lc__buf *id)
 	return_if_error(set_id(id, path));
 	if (turn > 2)
 		lc__buf_printf(id, "#%llu", (unsigned long long)turn - 1);
-	return id->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return id->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static bool

@@ -443,5 +443,5 @@ lc__entry_write(const struct lc__line_entry *entry, const struct lc__entry_news 
 	}
 	add_members(&copying, news, &style);
 	copy_to(&copying, end_of(entry->line));
-	return out->failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return out->failed ? lc__no_memory(NULL) : LC_OK;
 }

@@ -40,7 +40,7 @@ find_id(struct filling *f)
 		return status == LC_INVALID ? LC_NOT_FOUND : status;
 	f->id.size = 0;
 	lc__buf_append(&f->id, entry->id.data, entry->id.size);
-	return f->id.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return f->id.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static lc_status
@@ -141,7 +141,7 @@ open_failures(const struct lc__stage2 *how, enum lc__stage2_pass pass,
 	lc_status status;
 
 	if (asprintf(&path, "%s/%s/failures.jsonl", how->dir, how->module[pass]) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__failures_open(path, false, out);
 	free(path);
 	return status;

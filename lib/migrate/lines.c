@@ -44,7 +44,7 @@ make_room(struct lc__text_lines *lines)
 	room = room == 0 ? FIRST_ROOM : room * 2;
 	data = realloc(lines->data, room);
 	if (data == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", lines->path);
+		return lc__no_memory(lines->path);
 	lines->data = data;
 	lines->room = room;
 	return LC_OK;

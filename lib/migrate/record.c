@@ -170,7 +170,7 @@ claim(struct lc__pass *pass, struct lc__claimed *claimed)
 	if (keeps) {
 		pass->id.size = 0;
 		lc__buf_append(&pass->id, entry->id.data, entry->id.size);
-		status = pass->id.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
+		status = pass->id.failed ? lc__no_memory(NULL) :
 		    lc__claims_keep(&who, (lc_id){ entry->id.data, entry->id.size }, claimed);
 		keeps = status != LC_EXISTS || entry->v2 || !pass->run->how->force;
 	}
@@ -372,7 +372,7 @@ lc_status
 lc__pass_keep(struct lc__pass *pass, const char *text, size_t size)
 {
 	lc__buf_append(&pass->out, text, size);
-	return pass->out.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return pass->out.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 /* Tell of a bad line by the last error, and keep it. */

@@ -51,7 +51,7 @@ find_id(struct restoring *r)
 		return lc__claims_match(&who, r->exact, &r->id);
 	lc__buf_append(&r->id, entry->id.data, entry->id.size);
 	if (r->id.failed)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__claims_check(&who, (lc_id){ entry->id.data, entry->id.size });
 	return status == LC_INVALID ? LC_NOT_FOUND : status;
 }

@@ -123,7 +123,7 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 	}
 	lc__buf_append(&r->text, entry->last.value.text + entry->last.value.size,
 	    (size_t)(end - entry->last.value.text) - entry->last.value.size);
-	return r->text.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return r->text.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static lc_status
@@ -131,7 +131,7 @@ keep_line(struct rolling *r, const struct lc__text_line *line, uint64_t *count)
 {
 	++*count;
 	lc__buf_append(&r->text, line->text, line->size);
-	return r->text.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") : LC_OK;
+	return r->text.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 static void

@@ -74,7 +74,7 @@ lc__migration_sides(const struct lc__stage2 *how, struct lc__line_entry *entry)
 		    "no height and width, and no --images to look for them");
 	path = find(how, entry);
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = probe_file(path, entry);
 	free(path);
 	if (status != LC_OK && status != LC_NO_MEMORY)

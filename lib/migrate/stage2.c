@@ -92,7 +92,7 @@ make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 		lc__buf_printf(&text, " limit %" PRIu64, how->limit);
 	lc__buf_append(&text, "", 1);
 	if (text.failed)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	else if (text.size > room)
 		status = lc__error(LC_INVALID, 0, "options of %zu bytes are too long",
 		    text.size);
@@ -237,7 +237,7 @@ load(struct lc__migration *run)
 		    run->how->encoder[p] != NULL))
 			run->state.passes |= UINT64_C(1) << p;
 	if (asprintf(&run->temporary, "%s.stage2.tmp", run->state.file) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", run->how->file);
+		return lc__no_memory(run->how->file);
 	return_if_error(lc__backup_check(run->how->backup, run->state.file, run->temporary));
 	return find_start(run, stamp, recipe);
 }
@@ -300,7 +300,7 @@ lock(const char *dir, int *fd)
 	lc_status status = LC_OK;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	*fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
 	if (*fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);

@@ -120,7 +120,7 @@ hash_part(int fd, const char *path, uint64_t from, uint64_t to,
 	lc_status status = LC_OK;
 
 	if (bytes == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	while (from < to) {
 		const size_t want = to - from < step ? (size_t)(to - from) : step;
 		const ssize_t n = pread(fd, bytes, want, (off_t)from);
@@ -147,7 +147,7 @@ hash_ends(int fd, const char *path, uint64_t size, char out[LC__HASH128_HEX])
 	lc_status status;
 
 	if (hash == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = hash_part(fd, path, 0, head, hash);
 	if (status == LC_OK)
 		status = hash_part(fd, path, tail, size, hash);

@@ -114,7 +114,7 @@ find_id(struct verifying *v)
 		return lc__claims_find(&who, &v->id);
 	lc__buf_append(&v->id, entry->id.data, entry->id.size);
 	if (v->id.failed)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__claims_check(&who, (lc_id){ entry->id.data, entry->id.size });
 	if (status == LC_INVALID)
 		found(v, "%s", lc_last_error()->text);

@@ -30,7 +30,7 @@ make_mixture(struct lc__series *s, uint64_t seed)
 	lc_status status;
 
 	if (weights == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < s->n; i++)
 		weights[i] = s->of[i].batches;
 	status = lc__mixture_new(weights, s->n, s->batches, seed, &s->mixture);
@@ -46,7 +46,7 @@ lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
 	lc_status status = LC_OK;
 
 	if (s == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+		return lc__no_memory("stream");
 	s->batch = batch;
 	for (uint32_t i = 0; i < n; i++) {
 		struct one *one = &s->of[s->n];

@@ -27,7 +27,7 @@ make_slots(struct lc__answer *a, size_t count)
 	if (slots > a->slots) {
 		uint32_t *slot = realloc(a->slot, slots * sizeof(*slot));
 		if (slot == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		a->slot = slot;
 		a->slots = slots;
 	}
@@ -253,7 +253,7 @@ make_results(struct lc__answer *a, size_t count)
 		struct lc__answer_item *result = realloc(a->result,
 		    count * sizeof(*result));
 		if (result == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		a->result = result;
 		a->room = count;
 	}

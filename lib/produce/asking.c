@@ -57,7 +57,7 @@ take_batch(struct lc__producing *run)
 	add_batch(run, batch);
 	portion = lc__portion_of(batch);
 	if (portion == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	batch->open = portion->count;
 	if (batch->open > 0) {
 		lc__portions_append(&run->retry.queue, portion);

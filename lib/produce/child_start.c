@@ -109,7 +109,7 @@ lc__child_start(struct lc__child *child)
 	write_variables(child, &text);
 	environment = make_environment(&text);
 	if (environment == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory");
+		status = lc__no_memory(NULL);
 	else
 		status = start(child, environment);
 	free(environment);

@@ -68,7 +68,7 @@ lc__item_fail(struct lc__item *item, const char *why, size_t size)
 {
 	item->why = strndup(why, size < WHY_MAX ? size : WHY_MAX);
 	if (item->why == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	make_line(item->why);
 	item->outcome = LC__ITEM_FAILED;
 	return LC_OK;
@@ -81,7 +81,7 @@ lc__items_keep(struct lc__items *batch, struct lc__buf *frame)
 	    (batch->n_frames + 1) * sizeof(*frames));
 
 	if (frames == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	frames[batch->n_frames++] = *frame;
 	batch->frames = frames;
 	memset(frame, 0, sizeof(*frame));
@@ -93,6 +93,6 @@ lc__items_stderr(struct lc__items *batch, const char *text, size_t size)
 {
 	batch->standard_error.size = 0;
 	if (lc__buf_append(&batch->standard_error, text, size) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }

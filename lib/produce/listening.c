@@ -162,7 +162,7 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 		case LC__TOO_LONG:
 			return lose_too_long(run, child);
 		case LC__NO_ROOM:
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		case LC__END:
 		case LC__NOTHING:
 			return lc__child_check(child);

@@ -139,7 +139,7 @@ prepare(struct lc__producing *run)
 	run->child = calloc(n, sizeof(*run->child));
 	run->poll = calloc(n, 3 * sizeof(*run->poll));
 	if (run->child == NULL || run->poll == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (unsigned i = 0; i < n; i++) {
 		run->child[i].how = run->how;
 		run->child[i].number = i;

@@ -77,7 +77,7 @@ lc__request_write(const struct lc__portion *portion, uint64_t number,
 	for (size_t i = 0; i < portion->count; i++)
 		write_item(out, lc__portion_item(portion, i));
 	if (out->failed)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	lc__set32(out->data + start, (uint32_t)(out->size - start - LC__FRAME_HEAD));
 	return LC_OK;
 }

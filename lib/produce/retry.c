@@ -53,7 +53,7 @@ give_halves(struct lc__retry *retry, struct lc__portion *portion)
 	portion->fresh = false;
 	lc__portions_append(&retry->queue, portion);
 	if (half == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	lc__portions_append(&retry->queue, half);
 	retry->count->retried += 2;
 	return LC_OK;

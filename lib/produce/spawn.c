@@ -192,7 +192,7 @@ lc__spawn(const struct lc__command *command, struct lc__spawned *out)
 	lc_status status;
 
 	lc__shell_script(command->text, &script);
-	status = script.failed ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
+	status = script.failed ? lc__no_memory(NULL) :
 	    spawn(command, (const char *)script.data, out);
 	lc__buf_free(&script);
 	return status;

@@ -148,7 +148,7 @@ read_name(struct lc__value_reader *r)
 		    lc__quote_id(name.bytes, name.size));
 	lc__buf_append(&r->names, name.bytes, name.size);
 	if (lc__buf_append(&r->names, "", 1) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 

@@ -31,7 +31,7 @@ insert(struct lc__classes *classes, size_t at, int64_t id)
 		struct lc__class_count *rows = reallocarray(classes->rows, room,
 		    sizeof(*rows));
 		if (rows == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		classes->rows = rows;
 		classes->room = room;
 	}

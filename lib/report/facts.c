@@ -20,7 +20,7 @@ read_manifest(const char *dir, struct lc__manifest *out)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__read_regular(path, MANIFEST_MOST, &text);
 	if (status == LC_OK)
 		status = lc__manifest_parse(text.data, text.size, path, out);
@@ -34,7 +34,7 @@ read_series(const lc_warehouse *warehouse, struct lc__facts *out)
 {
 	out->series = calloc((size_t)out->info->series + 1, sizeof(*out->series));
 	if (out->series == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (uint32_t s = 0; s < out->info->series; s++)
 		return_if_error(lc_warehouse_series(warehouse, s, &out->series[s]));
 	return LC_OK;

@@ -8,12 +8,6 @@
 #include "base/error.h"
 #include "format/value_json.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
-}
-
 static char *
 text_of(const lc_value *value)
 {
@@ -32,7 +26,7 @@ take_members(const lc_value *map, struct lc__fields *out)
 
 	out->rows = calloc(n + 1, sizeof(*out->rows));
 	if (out->rows == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < n; i++) {
 		struct lc__field *row = &out->rows[out->n++];
 		const lc_value *value = lc_value_at(map, i);
@@ -40,7 +34,7 @@ take_members(const lc_value *map, struct lc__fields *out)
 		row->name = strdup(lc_value_name(map, i));
 		row->value = null ? NULL : text_of(value);
 		if (row->name == NULL || (row->value == NULL && !null))
-			return no_memory();
+			return lc__no_memory(NULL);
 	}
 	return LC_OK;
 }
@@ -50,11 +44,11 @@ take_whole(const char *text, struct lc__fields *out)
 {
 	out->rows = calloc(1, sizeof(*out->rows));
 	if (out->rows == NULL)
-		return no_memory();
+		return lc__no_memory(NULL);
 	out->n = 1;
 	out->rows[0].name = strdup("");
 	out->rows[0].value = strdup(text);
-	return out->rows[0].name && out->rows[0].value ? LC_OK : no_memory();
+	return out->rows[0].name && out->rows[0].value ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status

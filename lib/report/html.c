@@ -239,7 +239,7 @@ write_classes(FILE *out, const struct lc__facts *facts)
 		return LC_OK;
 	rows = malloc(classes->n * sizeof(*rows));
 	if (rows == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	memcpy(rows, classes->rows, classes->n * sizeof(*rows));
 	qsort(rows, classes->n, sizeof(*rows), by_boxes);
 	lc__page_section(out, "Classes");

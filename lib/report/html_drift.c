@@ -230,7 +230,7 @@ write_classes(FILE *out, const struct lc__facts *old_facts,
 		return LC_OK;
 	rows = calloc(old->n + new->n, sizeof(*rows));
 	if (rows == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	n = gather(old, new, rows);
 	shown = n < LC__HTML_CLASSES ? n : LC__HTML_CLASSES;
 	qsort(rows, n, sizeof(*rows), by_change);

@@ -20,7 +20,7 @@ lc__observer_init(struct lc__observer *observer, uint32_t max_boxes)
 	if (observer->boxes != NULL && observer->class_ids != NULL)
 		return LC_OK;
 	lc__observer_free(observer);
-	return lc__error(LC_NO_MEMORY, 0, "out of memory");
+	return lc__no_memory(NULL);
 }
 
 void

@@ -225,16 +225,10 @@ put_metadata(const struct lc__parquet *table, struct lc__buf *out)
 /* ---- pages ---------------------------------------------------------------------- */
 
 static lc_status
-no_memory(const struct lc__parquet *table)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", table->file.path);
-}
-
-static lc_status
 write_bytes(struct lc__parquet *table, const struct lc__buf *bytes)
 {
 	if (bytes->failed)
-		return no_memory(table);
+		return lc__no_memory(table->file.path);
 	table->size += bytes->size;
 	return lc__write_full(table->file.fd, bytes->data, bytes->size, table->file.path);
 }
@@ -301,7 +295,7 @@ write_column(struct lc__parquet *table, size_t i)
 	lc_status status;
 
 	if (cells->values.failed || cells->levels.failed)
-		return no_memory(table);
+		return lc__no_memory(table->file.path);
 	if (column->nullable)
 		put_levels(&first, cells, table->rows);
 	if (packed)
@@ -339,7 +333,7 @@ write_group(struct lc__parquet *table)
 	table->all_rows += table->rows;
 	table->rows = 0;
 	table->groups++;
-	return table->metadata.failed ? no_memory(table) : LC_OK;
+	return table->metadata.failed ? lc__no_memory(table->file.path) : LC_OK;
 }
 
 /* ---- cells ---------------------------------------------------------------------- */
@@ -429,7 +423,7 @@ lc__parquet_row(struct lc__parquet *table)
 		    table->file.path, MOST_TEXT);
 	for (size_t i = 0; i < table->n; i++) {
 		if (table->cells[i].values.failed || table->cells[i].levels.failed)
-			return no_memory(table);
+			return lc__no_memory(table->file.path);
 		bytes += table->cells[i].values.size;
 	}
 	return table->rows >= table->group_rows || bytes >= GROUP_BYTES ?
@@ -447,7 +441,7 @@ lc__parquet_begin(const char *path, const struct lc__parquet_column *columns, si
 	lc_status status;
 
 	if (table == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	table->columns = columns;
 	table->n = n;
 	table->group_rows = rows > 0 && rows < GROUP_ROWS ? rows : GROUP_ROWS;

@@ -120,7 +120,7 @@ put_id(struct lc__parquet *table, lc_id id)
 		lc__base64_write(stream, id.data, id.size);
 	if (!lc__buf_stream_end(stream, &text)) {
 		lc__buf_free(&text);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	lc__parquet_null(table);
 	lc__parquet_text(table, text.data, text.size);
@@ -255,8 +255,7 @@ for_each_path(struct lc__parquet_tables *tables,
 
 	for (int i = 0; i < TABLES && status == LC_OK; i++) {
 		char *path = lc__path_join(tables->dir, tables_are[i].name);
-		status = path != NULL ? fn(tables, i, path) :
-		    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", tables->dir);
+		status = path != NULL ? fn(tables, i, path) : lc__no_memory(tables->dir);
 		free(path);
 	}
 	return status;
@@ -285,7 +284,7 @@ lc__parquet_tables_begin(const char *dir, bool replace,
 
 	if (tables == NULL || (tables->dir = strdup(dir)) == NULL) {
 		free(tables);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir);
+		return lc__no_memory(dir);
 	}
 	tables->replace = replace;
 	tables->warehouse = warehouse;

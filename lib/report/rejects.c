@@ -21,7 +21,7 @@ lc__rejects_open(const char *version_dir, struct lc__rejects *out)
 	out->text = malloc(LC__REJECT_LINE);
 	if (out->path == NULL || out->text == NULL) {
 		lc__rejects_close(out);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	status = lc__open_regular(out->path, &fd);
 	if (status == LC_OK && (out->file = fdopen(fd, "r")) == NULL) {

@@ -370,7 +370,7 @@ lc__sqlite_begin(const char *path, struct lc__sqlite **out)
 
 	if (db == NULL || (db->path = strdup(path)) == NULL) {
 		free(db);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	if (sqlite3_open_v2(path, &db->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		status = failure(db);

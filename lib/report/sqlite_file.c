@@ -42,7 +42,7 @@ check_journals_of(const char *path, const char *real)
 		char *name;
 		int found;
 		if (asprintf(&name, "%s%s", real, suffixes[i]) < 0)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		found = stat(name, &st) == 0;
 		free(name);
 		if (found)

@@ -84,7 +84,7 @@ lc__thumbnail_add(struct lc__facts *facts,
 	if (sample->id.size > 0) {
 		out->id = malloc(sample->id.size);
 		if (out->id == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		memcpy(out->id, sample->id.data, sample->id.size);
 		out->id_size = sample->id.size;
 	}

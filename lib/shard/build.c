@@ -37,7 +37,7 @@ describe_shard(const struct lc__plan_shard *planned,
 
 	out->relative_path = path_in_build(planned);
 	if (out->relative_path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	out->id = strndup(out->relative_path,
 	    strlen(out->relative_path) - strlen(LC__SHARD_SUFFIX));
 	out->shard_version = info->version;
@@ -52,7 +52,7 @@ describe_shard(const struct lc__plan_shard *planned,
 	out->bytes = info->file_size;
 	strcpy(out->samples_hash, planned->samples_hash);
 	if (out->id == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	return LC_OK;
 }
 
@@ -65,7 +65,7 @@ describe_all(struct lc__building *b)
 	b->kept = calloc(b->plan.n, sizeof(*b->kept));
 	m->shards = calloc(b->plan.n, sizeof(*m->shards));
 	if (m->shards == NULL || b->kept == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	for (m->n = 0; m->n < b->plan.n; m->n++)
 		return_if_error(describe_shard(&b->plan.shards[m->n],
 		    &m->shards[m->n]));
@@ -218,7 +218,7 @@ do_shard(struct lc__workers *workers, uint64_t i)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	status = keep_or_make(workers, i, path);
 	free(path);
 	return status;
@@ -229,7 +229,7 @@ do_shard(struct lc__workers *workers, uint64_t i)
 static lc_status
 hash_hex(const struct lc__buf *text, char out[65])
 {
-	return text->failed ? lc__error(LC_NO_MEMORY, 0, "export: out of memory") :
+	return text->failed ? lc__no_memory("export") :
 	    lc__sha256_of(text->data, text->size, out);
 }
 
@@ -257,7 +257,7 @@ make_version(struct lc__building *b)
 	return_if_error(status);
 	m->version = strdup(version);
 	if (recipe.failed || m->version == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	return LC_OK;
 }
 
@@ -268,7 +268,7 @@ sync_dirs(const struct lc__building *b)
 		char *path = lc__path_join(b->dir.path, b->build->series[i].path);
 		lc_status status;
 		if (path == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+			return lc__no_memory("export");
 		status = lc__sync_dir(path);
 		free(path);
 		return_if_error(status);
@@ -285,7 +285,7 @@ note_section(const struct lc__building *b, struct lc__manifest_shard *said)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	status = lc_shard_open(path, &shard);
 	free(path);
 	return_if_error(status);

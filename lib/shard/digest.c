@@ -21,7 +21,7 @@ lc__digest_begin(struct lc__digest *digest, bool no_sha256)
 	else
 		digest->sha256 = lc__sha256_new();
 	if (digest->xxh3 == NULL && digest->sha256 == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 
@@ -76,7 +76,7 @@ lc__file_digest(const char *path, bool no_sha256, struct lc__workers *workers,
 	lc_status status = lc__digest_begin(&digest, no_sha256);
 
 	if (buf == NULL && status == LC_OK)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		status = lc__no_memory(path);
 	if (status == LC_OK &&
 	    (fd = lc__open(path, O_RDONLY | O_NONBLOCK)) == -1)
 		status = lc__error_sys(errno, "%s: open", path);

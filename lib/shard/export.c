@@ -116,7 +116,7 @@ add_ref(struct listing *list, const struct lc__record *record, uint64_t location
 		const uint64_t room = list->room ? 2 * list->room : 1024;
 		struct ref *refs = realloc(list->refs, room * sizeof(*refs));
 		if (refs == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+			return lc__no_memory("export");
 		list->refs = refs;
 		list->room = room;
 	}
@@ -272,7 +272,7 @@ make_recipe(const lc_export_options *options, const struct lc__build *build,
 	    options->order == LC_BY_KEY ? "key" : "commit",
 	    (unsigned long long)build->series[0].samples);
 	lc__buf_append(out, "", 1);
-	return out->failed ? lc__error(LC_NO_MEMORY, 0, "export: out of memory") :
+	return out->failed ? lc__no_memory("export") :
 	    LC_OK;
 }
 

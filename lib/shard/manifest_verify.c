@@ -113,7 +113,7 @@ check_shard(struct lc__workers *workers, uint64_t i)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", c->dir.path);
+		return lc__no_memory(c->dir.path);
 	status = check_header(path, said);
 	if (status == LC_OK)
 		status = check_digest(workers, path, said);
@@ -137,7 +137,7 @@ read_manifest(struct check *c)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", c->dir.path);
+		return lc__no_memory(c->dir.path);
 	status = lc__outdir_read(&c->dir, LC__MANIFEST_NAME, &text);
 	if (status == LC_OK)
 		status = lc__manifest_parse(text.data, text.size, path,
@@ -160,7 +160,7 @@ check_version(struct check *c)
 		return LC_OK;
 	sha = lc__sha256_new();
 	if (sha == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", c->dir.path);
+		return lc__no_memory(c->dir.path);
 	status = lc__sha256_update(sha, m->version_recipe,
 	    strlen(m->version_recipe));
 	if (status == LC_OK)

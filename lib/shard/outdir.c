@@ -104,7 +104,7 @@ keep_file(struct lc__outdir *dir, const struct lc__outfile *file)
 
 	if (more == NULL) {
 		free(file->name);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+		return lc__no_memory(dir->path);
 	}
 	dir->files = more;
 	dir->files[dir->n++] = *file;
@@ -118,7 +118,7 @@ add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
 	struct stat st;
 
 	if (asprintf(&file.name, "%s%s%s", sub, *sub ? "/" : "", name) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+		return lc__no_memory(dir->path);
 	if (!classify(&file) ||
 	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
 	    S_ISDIR(st.st_mode)) {
@@ -154,7 +154,7 @@ list_one(struct lc__outdir *dir, const char *sub)
 	lc_status status = LC_OK;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+		return lc__no_memory(dir->path);
 	fd = lc__open(path, O_RDONLY | O_DIRECTORY | (top ? 0 : O_NOFOLLOW));
 	if (fd != -1)
 		stream = fdopendir(fd);
@@ -190,7 +190,7 @@ lc__outdir_know(struct lc__outdir *dir, const char *relative_path)
 		more[dir->n_subs] = strndup(relative_path, size);
 	}
 	if (more == NULL || more[dir->n_subs] == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+		return lc__no_memory(dir->path);
 	dir->n_subs++;
 	return LC_OK;
 }
@@ -237,7 +237,7 @@ lc__outdir_read(const struct lc__outdir *dir, const char *name,
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+		return lc__no_memory(dir->path);
 	status = lc__read_regular(path, MANIFEST_LIMIT, out);
 	free(path);
 	return status;
@@ -251,7 +251,7 @@ lc__outdir_write(const struct lc__outdir *dir, const char *name,
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", dir->path);
+		return lc__no_memory(dir->path);
 	status = lc__write_file_atomic(path, bytes->data, bytes->size);
 	free(path);
 	return status;

@@ -59,7 +59,7 @@ name_samples(const struct planning *p, struct lc__plan_shard *shard)
 		return LC_OK;
 	hash = lc__hash128_new();
 	if (hash == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		return lc__no_memory("export");
 	status = hash_samples(p, shard, hash);
 	lc__hash128_hex(hash, shard->samples_hash);
 	lc__hash128_free(hash);
@@ -77,7 +77,7 @@ add_shard(struct planning *p, const struct lc__plan_shard *shard)
 		struct lc__plan_shard *more = realloc(plan->shards,
 		    (plan->n ? 2 * plan->n : 1) * sizeof(*more));
 		if (more == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+			return lc__no_memory("export");
 		plan->shards = more;
 	}
 	plan->shards[plan->n] = *shard;
@@ -115,7 +115,7 @@ grow(struct planning *p, const struct lc__plan_shard *shard, uint64_t i,
 		return_if_error(source->row(source->ctx, i, &row));
 		lc__twh1_row_encode(&row, &p->row);
 		if (p->row.failed)
-			return lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+			return lc__no_memory("export");
 		out->row_bytes += p->row.size;
 	}
 	return lc__twh1_layout(&out->info, p->build->metadata, out->row_bytes);

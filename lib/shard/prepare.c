@@ -233,8 +233,7 @@ make_subs(const struct lc__building *b)
 		char *path = lc__path_join(b->dir.path, b->build->series[i].path);
 		lc_status status;
 		if (path == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
-			    b->dir.path);
+			return lc__no_memory(b->dir.path);
 		status = lc__make_dirs(path);
 		free(path);
 		return_if_error(status);

@@ -46,7 +46,7 @@ new_shard(const char *path, const void *map, uint64_t size, lc_shard **out)
 
 	if (shard == NULL || (shard->path = strdup(path)) == NULL) {
 		free(shard);
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	}
 	status = lc__twh1_parse(map, size, path, &shard->twh1);
 	if (status != LC_OK) {

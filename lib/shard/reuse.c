@@ -128,7 +128,7 @@ copy_file(int from, int to, const char *path,
 	lc_status status = lc__digest_begin(&digest, no_sha256);
 
 	if (buf == NULL && status == LC_OK)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		status = lc__no_memory(path);
 	if (status == LC_OK)
 		status = copy_bytes(from, to, path, buf, workers, &digest);
 	if (status == LC_OK)
@@ -151,7 +151,7 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 	lc_status status;
 
 	if (asprintf(&tmp, "%s" LC__SHARD_TMP, path) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	to = unlink(tmp) == 0 || errno == ENOENT ?
 	    lc__open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666) : -1;
 	if (to == -1)
@@ -232,7 +232,7 @@ lc__reuse_take(const struct lc__reuse *older,
 
 	*taken = false;
 	if (from == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	/* Renaming one link of a file to another would leave both. */
 	if (unlink(path) == -1 && errno != ENOENT)
 		status = lc__error_sys(errno, "%s: remove", path);

@@ -115,7 +115,7 @@ put_images(struct sink *sink, uint64_t size)
 	lc_status status = pad_to(sink, job->info.image_offset);
 
 	if (room == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "export: out of memory");
+		status = lc__no_memory("export");
 	for (uint64_t i = 0; i < job->info.samples && status == LC_OK; i++) {
 		status = job->source->image(job->source->ctx, job->first + i,
 		    room, &image);
@@ -166,7 +166,7 @@ put_rows(struct sink *sink, struct lc__buf *rows)
 		return_if_error(put(sink, offset, sizeof(offset)));
 	}
 	if (rows->failed)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", sink->path);
+		return lc__no_memory(sink->path);
 	if (rows->size != job->row_bytes)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: metadata changed while it was exported", sink->path);
@@ -220,7 +220,7 @@ open_sink(struct sink *sink)
 		    lc__twh1_blocks(info->checksum_offset, LC__TWH1_BLOCK)));
 	if (sink->buf == NULL ||
 	    (info->checksum_offset != 0 && sink->table == NULL))
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", sink->path);
+		return lc__no_memory(sink->path);
 	if (unlink(sink->path) == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: remove", sink->path);
 	sink->fd = lc__open(sink->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
@@ -254,7 +254,7 @@ lc__shard_write(const struct lc__shard_job *job, struct lc__digest_text *out)
 	lc_status status;
 
 	if (asprintf(&path, "%s" LC__SHARD_TMP, job->path) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", job->path);
+		return lc__no_memory(job->path);
 	sink.path = path;
 	status = open_sink(&sink);
 	if (status == LC_OK)

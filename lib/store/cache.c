@@ -271,7 +271,7 @@ open_env(struct lc_cache *cache, const char *root)
 	lc_status status;
 
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
+		return lc__no_memory("open");
 	status = lc__env_open(dir, &cache->options, lc__meta_first_rows,
 	    &cache->env);
 	free(dir);
@@ -285,7 +285,7 @@ new_cache(const char *module_id, const lc_options *options,
 	struct lc_cache *cache = calloc(1, sizeof(*cache));
 
 	if (cache == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
+		return lc__no_memory("open");
 	if (options != NULL)
 		cache->options = *options;
 	else
@@ -296,7 +296,7 @@ new_cache(const char *module_id, const lc_options *options,
 		lc__inflight_free(cache->inflight);
 		free(cache->module_id);
 		free(cache);
-		return lc__error(LC_NO_MEMORY, 0, "open: out of memory");
+		return lc__no_memory("open");
 	}
 	init_locks(cache);
 	cache->lru = lc__lru_new(cache->options.lru_bytes);
@@ -397,7 +397,7 @@ has_data(const char *root, const char *name, bool *found)
 	char *path;
 
 	if (asprintf(&path, "%s/%s/data.mdb", root, name) < 0)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", root);
+		return lc__no_memory(root);
 	if (stat(path, &st) == 0)
 		*found = S_ISREG(st.st_mode);
 	else

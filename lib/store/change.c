@@ -26,7 +26,7 @@ store_state(struct lc__change *change)
 		return lc__error(LC_UNSUPPORTED, 0, "commit: %s: no numbers left",
 		    lc__env_dir(s->env));
 	if (!lc__state_encode(&s->state, &row))
-		status = lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+		status = lc__no_memory("commit");
 	else
 		status = lc__txn_put_meta(s->txn, "state", row.data, row.size);
 	lc__buf_free(&row);
@@ -75,7 +75,7 @@ run_once(const struct order *order)
 	lc_status status;
 
 	if (change == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+		return lc__no_memory("commit");
 	s = &change->snapshot;
 	s->env = order->env;
 	status = begin(order, s);
@@ -413,7 +413,7 @@ lc__change_push_run(struct lc__change *change,
 	    &bytes));
 	memcpy(bytes, builder->bytes, row.bytes);
 	if (!lc__state_push_run(&s->state, &row))
-		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+		return lc__no_memory("commit");
 	return LC_OK;
 }
 

@@ -100,7 +100,7 @@ with_path(struct lc__env *env,
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+		return lc__no_memory("inputs");
 	status = fn(&lc__module_of(env)->claims, path);
 	free(path);
 	return status;
@@ -157,7 +157,7 @@ reserve(struct lc__claims *claims, uint32_t input)
 		room *= 2;
 	held = realloc(claims->held, room);
 	if (held == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+		return lc__no_memory("inputs");
 	memset(held + claims->room, 0, room - claims->room);
 	claims->held = held;
 	claims->room = room;

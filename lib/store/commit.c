@@ -299,7 +299,7 @@ note_reads(struct commit *c)
 		memcpy(chunks, reads->chunks, c->nreads * sizeof(*chunks));
 	lc__env_unlock(env);
 	if (c->nreads > 0 && chunks == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+		return lc__no_memory("commit");
 	status = lc__evict_note_reads(c->change, chunks, c->nreads,
 	    lc__clock_wall_ms());
 	free(chunks);
@@ -413,7 +413,7 @@ lc__commit(struct lc__env *env, const struct lc__pending *pending,
 	c.schema_ids = calloc(pending->nschemas + 1, sizeof(*c.schema_ids));
 	if (c.items == NULL || c.entries == NULL || c.dead == NULL ||
 	    c.schema_ids == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+		status = lc__no_memory("commit");
 	else
 		status = lc__change_run(env, durability, write_change, &c);
 	for (uint32_t i = 0; i < pending->nschemas && status == LC_OK; i++)

@@ -127,7 +127,7 @@ list_wants(struct compute *c, size_t n)
 		return LC_OK;
 	c->wants = calloc(count, sizeof(*c->wants));
 	if (c->wants == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (size_t i = 0; i < n; i++) {
 		if (c->out[i].status != UNDECIDED)
 			continue;
@@ -209,7 +209,7 @@ call_fn(struct compute *c, size_t n)
 	if (missing == NULL || results.items == NULL) {
 		free(results.items);
 		free(missing);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	for (size_t i = 0; i < c->n; i++)
 		if (is_missing(c, i))

@@ -48,7 +48,7 @@ check_unique(const lc_input *inputs, size_t n)
 	lc_status status = LC_OK;
 
 	if (names == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "declare: out of memory");
+		return lc__no_memory("declare");
 	for (size_t i = 0; i < n; i++)
 		names[i] = inputs[i].name;
 	qsort(names, n, sizeof(*names), by_name);
@@ -221,7 +221,7 @@ tell_all(struct lc__snapshot *s,
 	return_if_error(lc__fill_get(s, &fill));
 	held = calloc(fill.inputs, 1);
 	if (held == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+		return lc__no_memory("inputs");
 	status = lc__claims_list(s->env, (uint32_t)fill.inputs, held);
 	for (uint32_t i = 0; i < fill.inputs && status == LC_OK; i++)
 		status = tell(s, i, held[i], fn, ctx);
@@ -327,8 +327,7 @@ claim_for_finish(struct finishing *f)
 	if (status == LC_OK) {
 		f->n = (uint32_t)fill.inputs;
 		f->claimed = calloc(f->n, 1);
-		status = f->claimed == NULL ? lc__error(LC_NO_MEMORY, 0,
-		    "finish: out of memory") : claim_unfinished(s, f);
+		status = f->claimed == NULL ? lc__no_memory("finish") : claim_unfinished(s, f);
 	}
 	lc__snapshot_give(s, 0);
 	return status;

@@ -64,7 +64,7 @@ lc_status
 lc__directory_done(const struct lc__directory_build *b, struct lc__chunk *chunk)
 {
 	if (b->offsets.failed || b->lengths.failed)
-		return lc__error(LC_NO_MEMORY, 0, "commit: out of memory");
+		return lc__no_memory("commit");
 	chunk->directory = LC__DIRECTORY;
 	chunk->length = 0;
 	if (b->offsets.size > 0)

@@ -37,7 +37,7 @@ add_candidate(struct eviction *e, const struct candidate *candidate)
 		    room * sizeof(*candidates));
 
 		if (candidates == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "evict: out of memory");
+			return lc__no_memory("evict");
 		e->candidates = candidates;
 		e->room = room;
 	}
@@ -119,7 +119,7 @@ bury_live(struct eviction *e)
 		return LC_OK;
 	entries = malloc(e->live.count * sizeof(*entries));
 	if (entries == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "evict: out of memory");
+		return lc__no_memory("evict");
 	for (uint32_t i = 0; i < e->live.count; i++) {
 		const struct lc__live_record *record = &e->live.records[i];
 
@@ -170,7 +170,7 @@ lc__evict(struct lc__change *change, uint64_t max_bytes, lc_evict how,
 		return LC_OK;
 	e = calloc(1, sizeof(*e));
 	if (e == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "evict: out of memory");
+		return lc__no_memory("evict");
 	e->change = change;
 	status = find_candidates(e, how);
 	if (status == LC_OK)

@@ -219,7 +219,7 @@ prepare_open(struct lc_cache *cache)
 		return LC_OK;
 	cache->open = calloc(1, sizeof(*cache->open));
 	if (cache->open == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "put: out of memory");
+		return lc__no_memory("put");
 	return LC_OK;
 }
 

@@ -95,7 +95,7 @@ reserve(struct lc__inflight *inflight, size_t more)
 		return LC_OK;
 	slots = calloc(nslots, sizeof(struct lc__claim *));
 	if (slots == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "get or compute: out of memory");
+		return lc__no_memory("get or compute");
 	for (size_t i = 0; i < inflight->nslots; i++) {
 		struct lc__claim *claim = inflight->slots[i];
 
@@ -153,8 +153,7 @@ claim_one(struct lc__inflight *inflight, const struct lc__inflight_call *call,
 	if (*link == NULL) {
 		*link = new_claim(call, want);
 		if (*link == NULL)
-			return lc__error(LC_NO_MEMORY, 0,
-			    "get or compute: out of memory");
+			return lc__no_memory("get or compute");
 		inflight->count++;
 	}
 	want->claim = *link;

@@ -89,7 +89,7 @@ lc__input_put(struct lc__change *change, uint32_t index,
 	lc_status status;
 
 	if (!encode(row, index, &bytes))
-		status = lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+		status = lc__no_memory("inputs");
 	else
 		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index,
 		    bytes.data, bytes.size);

@@ -278,7 +278,7 @@ start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
 	if (prefix_size > 0) {
 		iter->prefix = malloc(prefix_size);
 		if (iter->prefix == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+			return lc__no_memory("iterate");
 		memcpy(iter->prefix, prefix, prefix_size);
 		iter->prefix_size = prefix_size;
 	}
@@ -287,7 +287,7 @@ start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
 	iter->keys = lc__run_merge_open(iter->snapshot->runs,
 	    iter->snapshot->state.nruns, iter->prefix, prefix_size);
 	if (iter->keys == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+		return lc__no_memory("iterate");
 	return LC_OK;
 }
 
@@ -305,7 +305,7 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
 	return_if_error(lc__flush_all(cache));
 	iter = calloc(1, sizeof(*iter));
 	if (iter == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "iterate: out of memory");
+		return lc__no_memory("iterate");
 	iter->cache = cache;
 	iter->flags = flags;
 	iter->verify = cache->options.verify && !(flags & LC_ITER_LISTED);

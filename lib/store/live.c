@@ -21,7 +21,7 @@ append(struct lc__live_list *list, const struct lc__live_record *record)
 		    NULL : realloc(list->records, room * sizeof(*records));
 
 		if (records == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		list->records = records;
 		list->room = room;
 	}

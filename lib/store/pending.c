@@ -8,12 +8,6 @@
 
 #include "base/error.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "pending writes: out of memory");
-}
-
 lc_status
 lc__pending_reserve(struct lc__pending *pending, size_t room)
 {
@@ -45,10 +39,10 @@ reserve_entry(struct lc__pending *pending)
 	if (pending->count < pending->entries_room)
 		return LC_OK;
 	if (pending->entries_room > UINT32_MAX / 4)
-		return no_memory();
+		return lc__no_memory("pending writes");
 	entries = realloc(pending->entries, room * sizeof(*entries));
 	if (entries == NULL)
-		return no_memory();
+		return lc__no_memory("pending writes");
 	pending->entries = entries;
 	pending->entries_room = room;
 	return LC_OK;
@@ -76,7 +70,7 @@ grow_table(struct lc__pending *pending)
 		return LC_OK;
 	table = calloc(size, sizeof(*table));
 	if (table == NULL)
-		return no_memory();
+		return lc__no_memory("pending writes");
 	free(pending->table);
 	pending->table = table;
 	pending->table_size = size;
@@ -129,7 +123,7 @@ use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 
 		schemas = realloc(pending->schemas, room * sizeof(*schemas));
 		if (schemas == NULL)
-			return no_memory();
+			return lc__no_memory("pending writes");
 		pending->schemas = schemas;
 		pending->schemas_room = room;
 	}

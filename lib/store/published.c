@@ -331,7 +331,7 @@ count_held(struct lc__snapshot *s, lc_fill *out)
 	lc_status status;
 
 	if (held == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "inputs: out of memory");
+		return lc__no_memory("inputs");
 	status = lc__claims_list(s->env, out->inputs, held);
 	for (uint32_t i = 0; i < out->inputs; i++)
 		out->held += held[i];

@@ -59,7 +59,7 @@ keep_coded(struct lc__buf *buf, struct lc__part *part)
 	if (buf->size < buf->room / 4) {
 		data = malloc(buf->size);
 		if (data == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		memcpy(data, buf->data, buf->size);
 	} else {
 		memset(buf, 0, sizeof(*buf));
@@ -97,7 +97,7 @@ code_tensors(const struct lc__draft *draft, const struct coding *coding,
 
 	out->parts = calloc(draft->schema->tensors, sizeof(*out->parts));
 	if (out->parts == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	out->count = draft->schema->tensors;
 	for (uint32_t i = 0; i < out->count && status == LC_OK; i++)
 		status = code_tensor(draft->tensors[i], coding, &buf,
@@ -193,7 +193,7 @@ put_parts(struct lc_cache *cache, struct lc__draft *draft,
 	lc_status status;
 
 	if (tensors == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = lc__value_leaves(value, tensors, &plain);
 	if (status == LC_OK) {
 		draft->schema = known->schema;
@@ -358,7 +358,7 @@ recode(struct lc_cache *cache, const struct lc__record *record,
 	lc_status status;
 
 	if (tensors == NULL || list == NULL || parts == NULL) {
-		status = lc__error(LC_NO_MEMORY, 0, "put: out of memory");
+		status = lc__no_memory("put");
 	} else {
 		lc__record_tensors(record, known->schema, 0, tensors, parts);
 		for (uint32_t i = 0; i < count; i++)

@@ -37,7 +37,7 @@ lc__schema_row_put(struct lc__txn *txn, uint32_t id,
 
 	lc__buf_append(&row, schema->bytes, schema->size);
 	lc__buf_append64(&row, lc__row_sum(schema->bytes, schema->size, id));
-	status = row.failed ? lc__error(LC_NO_MEMORY, 0, "schema: out of memory") :
+	status = row.failed ? lc__no_memory("schema") :
 	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size);
 	lc__buf_free(&row);
 	return status;
@@ -110,7 +110,7 @@ keep(struct lc__schemas *schemas, struct lc__schema *schema,
 	known = calloc(1, sizeof(*known));
 	if (known == NULL) {
 		lc__schema_free(schema);
-		return lc__error(LC_NO_MEMORY, 0, "schema: out of memory");
+		return lc__no_memory("schema");
 	}
 	known->schema = schema;
 	atomic_init(&known->id, LC__SCHEMA_NEW);

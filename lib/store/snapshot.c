@@ -130,7 +130,7 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 		lc__env_lock(env);
 		lc__env_leave(env);
 		lc__env_unlock(env);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	s->env = env;
 	s->in_use = true;
@@ -403,7 +403,7 @@ lc__snapshot_load_runs(struct lc__snapshot *s)
 		struct lc__run *runs = realloc(s->runs,
 		    s->state.room * sizeof(*runs));
 		if (runs == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 		s->runs = runs;
 		s->runs_room = s->state.room;
 	}
@@ -494,7 +494,7 @@ reserve_schemas(struct lc__snapshot *s, uint32_t n)
 		return LC_OK;
 	schemas = realloc(s->schemas, room * sizeof(*schemas));
 	if (schemas == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	for (uint32_t i = s->schemas_room; i < room; i++)
 		schemas[i] = NULL;
 	s->schemas = schemas;

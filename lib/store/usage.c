@@ -22,7 +22,7 @@ reserve(struct lc__usage *usage, uint32_t count)
 		return LC_OK;
 	schemas = realloc(usage->schemas, count * sizeof(*schemas));
 	if (schemas == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "usage: out of memory");
+		return lc__no_memory("usage");
 	memset(schemas + usage->count, 0,
 	    (count - usage->count) * sizeof(*schemas));
 	usage->schemas = schemas;
@@ -98,7 +98,7 @@ count_many(struct lc__schema_usage *usage, const struct lc__record *record,
 		count_tensor(usage, &tensors[i], &parts[i], sign);
 	free(tensors);
 	free(parts);
-	return ok ? LC_OK : lc__error(LC_NO_MEMORY, 0, "usage: out of memory");
+	return ok ? LC_OK : lc__no_memory("usage");
 }
 
 lc_status
@@ -152,7 +152,7 @@ lc__usage_store(struct lc__usage *usage, struct lc__txn *txn)
 		return LC_OK;
 	row = malloc(size + LC__ROW_SUM);
 	if (row == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "usage: out of memory");
+		return lc__no_memory("usage");
 	for (size_t i = 0; i < usage->count * NUMBERS; i++)
 		lc__set64(row + i * 8, numbers[i]);
 	lc__set64(row + size, lc__row_sum(row, size, lc__row_seed(ROW_NAME)));

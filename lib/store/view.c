@@ -156,8 +156,7 @@ tensor_value(lc_view *view, const char *path, const lc_value **out)
 	if (view->lc_private[view_reading] == NULL)
 		view->lc_private[view_reading] = lc_value_tensor(&view->tensor);
 	*out = view->lc_private[view_reading];
-	return *out == NULL ?
-	    lc__error(LC_NO_MEMORY, 0, "view: out of memory") : LC_OK;
+	return *out == NULL ? lc__no_memory("view") : LC_OK;
 }
 
 lc_status

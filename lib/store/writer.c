@@ -115,7 +115,7 @@ lc_writer_open(lc_cache *cache, const char *name, lc_writer **out)
 		return lc__error(LC_INVALID, 0, "writer: no name");
 	w = calloc(1, sizeof(*w));
 	if (w == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "writer: out of memory");
+		return lc__no_memory("writer");
 	w->cache = cache;
 	w->epoch = lc__env_epoch(cache->env);
 	status = claim(w, name);

@@ -9,12 +9,6 @@
 
 #define ALIGN 64u
 
-static lc_status
-out_of_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "reader: out of memory for a batch");
-}
-
 /* ---- what there is one of each row --------------------------------------------- */
 
 #define ROW_BYTES (sizeof(lc_id) + 3 * sizeof(uint64_t) + sizeof(uint32_t) + 1)
@@ -26,10 +20,10 @@ make_rows(struct lc__batch *batch, size_t rows)
 	unsigned char *at;
 
 	if (rows > SIZE_MAX / 2 / ROW_BYTES)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	at = malloc(rows * ROW_BYTES + 1);
 	if (at == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	batch->rows = rows;
 	batch->ids = (lc_id *)(void *)at;
 	at += rows * sizeof(lc_id);
@@ -60,11 +54,11 @@ make_words(struct lc__batch *batch, uint64_t window)
 	size_t bytes;
 
 	if (!words_size(batch->rows, window, &bytes))
-		return out_of_memory();
+		return lc__no_memory("reader");
 	batch->documents = malloc(bytes + 1);
 	batch->positions = malloc(bytes + 1);
 	if (batch->documents == NULL || batch->positions == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	batch->window = window;
 	return LC_OK;
 }
@@ -79,7 +73,7 @@ make(struct lc__batch *batch, size_t rows, uint64_t window, uint32_t sources)
 		return_if_error(make_words(batch, window));
 	batch->pins = calloc(sources, sizeof(*batch->pins));
 	if (batch->pins == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	batch->n_pins = sources;
 	return LC_OK;
 }
@@ -92,7 +86,7 @@ lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
 	lc_status status;
 
 	if (batch == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	status = make(batch, rows, window, sources);
 	if (status == LC_OK)
 		*out = batch;
@@ -168,7 +162,7 @@ lc__batch_set_id(struct lc__batch *batch, size_t row, lc_id id)
 	batch->ids[row].size = id.size;
 	if (id.size > 0)
 		lc__buf_append(&batch->id_bytes, id.data, id.size);
-	return batch->id_bytes.failed ? out_of_memory() : LC_OK;
+	return batch->id_bytes.failed ? lc__no_memory("reader") : LC_OK;
 }
 
 void
@@ -196,7 +190,7 @@ make_fields(struct lc__batch *batch, size_t n)
 	if (fields == NULL || rooms == NULL) {
 		free(fields);
 		free(rooms);
-		return out_of_memory();
+		return lc__no_memory("reader");
 	}
 	batch->fields = fields;
 	batch->rooms = rooms;
@@ -222,13 +216,13 @@ need_data(struct lc__batch_room *room, uint64_t bytes)
 	if (room->data != NULL && room->room >= bytes)
 		return LC_OK;
 	if (bytes > SIZE_MAX / 2)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	free(room->data);
 	room->room = (size_t)lc__round_up(bytes > 0 ? bytes : 1, ALIGN);
 	room->data = aligned_alloc(ALIGN, room->room);
 	if (room->data == NULL) {
 		room->room = 0;
-		return out_of_memory();
+		return lc__no_memory("reader");
 	}
 	return LC_OK;
 }
@@ -238,7 +232,7 @@ need_rows(struct lc__batch *batch, struct lc__batch_room *room)
 {
 	if (room->rows == NULL)
 		room->rows = malloc((batch->rows + 1) * sizeof(*room->rows));
-	return room->rows != NULL ? LC_OK : out_of_memory();
+	return room->rows != NULL ? LC_OK : lc__no_memory("reader");
 }
 
 /* An axis of 0 makes it nothing, whatever the others are. */
@@ -272,7 +266,7 @@ lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
 	memcpy(field->shape + n_first, form->shape + skip,
 	    (form->ndim - skip) * sizeof(*form->shape));
 	if (!field_bytes(field, &bytes))
-		return out_of_memory();
+		return lc__no_memory("reader");
 	field->nbytes = bytes;
 	field->offsets = NULL;
 	field->data = NULL;
@@ -294,7 +288,7 @@ lc__batch_offsets(struct lc__batch *batch, size_t i)
 	if (room->offsets == NULL)
 		room->offsets = malloc((batch->rows + 1) * sizeof(*room->offsets));
 	if (room->offsets == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	batch->fields[i].offsets = room->offsets;
 	return LC_OK;
 }

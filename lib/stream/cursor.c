@@ -18,7 +18,7 @@ lc__extents_add(struct lc__extents *extents, const unsigned char *at,
 		    sizeof(*item));
 
 		if (item == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+			return lc__no_memory("read");
 		extents->item = item;
 		extents->room = room;
 	}

@@ -8,12 +8,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
-}
-
 static void
 free_names(char **names, size_t n)
 {
@@ -36,7 +30,7 @@ lc__field_names_copy(const char *const *from, size_t count, char ***names,
 		out = NULL;
 	}
 	if (out == NULL)
-		return no_memory();
+		return lc__no_memory("read");
 	*names = out;
 	*n = count;
 	return LC_OK;
@@ -69,7 +63,7 @@ take_name(struct naming *naming)
 	char *name = path->failed ? NULL : malloc(path->size + 2);
 
 	if (name == NULL)
-		return no_memory();
+		return lc__no_memory("read");
 	if (path->size > 0)
 		memcpy(name, path->data, path->size);
 	name[path->size] = '\0';
@@ -115,7 +109,7 @@ lc__field_names(const struct lc__schema *schema, char ***names, size_t *n)
 
 	naming.names = calloc((size_t)schema->tensors + 1, sizeof(*naming.names));
 	if (naming.names == NULL)
-		return no_memory();
+		return lc__no_memory("read");
 	status = name_node(&naming, 0);
 	lc__buf_free(&naming.path);
 	if (status != LC_OK) {

@@ -45,12 +45,6 @@ of_const(const struct lc__cursor *cursor)
 	return (const struct join_cursor *)cursor;
 }
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
-}
-
 /* ---- standing: the partners' snapshots stay while the source is open --------------- */
 
 static lc_status
@@ -101,7 +95,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 
 	if (p == NULL) {
 		end(cursor);
-		return no_memory();
+		return lc__no_memory("read");
 	}
 	status = lc__cursor_pin(c->first, &p->first);
 	if (status != LC_OK) {
@@ -278,7 +272,7 @@ make_route(struct join_cursor *c, const char *const *fields, size_t n)
 	route.ends = calloc(c->join->n + 1, sizeof(*route.ends));
 	route.tensors = calloc(n + 1, sizeof(*route.tensors));
 	status = route.paths == NULL || route.slots == NULL ||
-	    route.ends == NULL || route.tensors == NULL ? no_memory() :
+	    route.ends == NULL || route.tensors == NULL ? lc__no_memory("read") :
 	    sort_fields(c->join, &route);
 	if (status != LC_OK) {
 		free_route(&route);
@@ -425,7 +419,7 @@ add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 
 	if (more == NULL) {
 		free_names(names, n);
-		return no_memory();
+		return lc__no_memory("read");
 	}
 	all->names = more;
 	for (size_t i = 0; i < n && status == LC_OK; i++) {
@@ -434,7 +428,7 @@ add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 		char *name = malloc(size);
 
 		if (name == NULL) {
-			status = no_memory();
+			status = lc__no_memory("read");
 			break;
 		}
 		snprintf(name, size, "%s%s%s", module, whole ? "" : ".",
@@ -534,11 +528,11 @@ lc__join_cursor_new(lc_source *source, struct lc__cursor **out)
 	lc_status status;
 
 	if (c == NULL)
-		return no_memory();
+		return lc__no_memory("read");
 	c->base.kind = &join_cursor_kind;
 	c->join = join;
 	c->readers = calloc(join->n + 1, sizeof(*c->readers));
-	status = c->readers == NULL ? no_memory() :
+	status = c->readers == NULL ? lc__no_memory("read") :
 	    lc__cursor_new(join->first, join->all, &c->first);
 	if (status != LC_OK) {
 		free_cursor(&c->base);

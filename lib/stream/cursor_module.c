@@ -134,7 +134,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 
 	if (p == NULL) {
 		end(cursor);
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	}
 	p->pin.drop = drop_pin;
 	p->snapshot = c->snapshot;
@@ -518,7 +518,7 @@ lc__module_cursor_new(lc_source *source, struct lc__cursor **out)
 	struct module_cursor *c = calloc(1, sizeof(*c));
 
 	if (c == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	c->base.kind = &module_cursor_kind;
 	c->m = lc__module_source_of(source);
 	c->reader.verify = source->verify;

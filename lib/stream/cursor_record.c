@@ -87,7 +87,7 @@ reserve_nodes(struct lc__field_plan *plan, size_t n)
 		return LC_OK;
 	node = realloc(plan->node, n * sizeof(*node));
 	if (node == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	plan->node = node;
 	plan->room = n;
 	return LC_OK;

@@ -95,7 +95,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	p = malloc(sizeof(*p));
 	if (p == NULL) {
 		end(cursor);
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	}
 	*p = (struct shards_pin){ { drop_pin, lc__blocks_bytes(&c->told) }, c->told };
 	memset(&c->told, 0, sizeof(c->told));
@@ -223,7 +223,7 @@ read_told(struct shards_cursor *c, struct told *told)
 	bool has_total;
 
 	if (block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	told->class_ids = (int64_t *)(void *)block->data;
 	for (uint32_t i = 0; i < boxes; i++)
 		told->class_ids[i] = -1;
@@ -240,7 +240,7 @@ take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim,
 	struct lc__block *block = lc__blocks_new(&c->told, n * sizeof(*numbers));
 
 	if (block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	memcpy(block->data, numbers, n * sizeof(*numbers));
 	return lc_tensor_init(out, LC_I64, ndim, &n, block->data);
 }
@@ -258,7 +258,7 @@ take_run(struct shards_cursor *c, const struct told *told, lc_tensor *out)
 		    (unsigned long long)told->record, run.size, RUN_ROOM);
 	block = lc__blocks_new(&c->told, RUN_ROOM);
 	if (block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	memset(block->data, 0, RUN_ROOM);
 	if (run.size > 0)
 		memcpy(block->data, run.data, run.size);
@@ -409,7 +409,7 @@ lc__shards_cursor_new(lc_source *source, struct lc__cursor **out)
 	struct shards_cursor *c = calloc(1, sizeof(*c));
 
 	if (c == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "read: out of memory");
+		return lc__no_memory("read");
 	c->base.kind = &shards_cursor_kind;
 	c->s = lc__shards_source_of(source);
 	c->page_size = (uint32_t)sysconf(_SC_PAGESIZE);

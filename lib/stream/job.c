@@ -7,12 +7,6 @@
 #include "base/error.h"
 #include "stream/fetch.h"
 
-static lc_status
-out_of_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
-}
-
 /* ---- making and freeing ---------------------------------------------------------- */
 
 static lc_status
@@ -26,7 +20,7 @@ make(struct lc__job *job)
 	job->spots = calloc(job->rule->rows + 1, sizeof(*job->spots));
 	job->portions = calloc(n, sizeof(*job->portions));
 	return job->walks != NULL && job->cursors != NULL && job->begun != NULL &&
-	    job->spots != NULL && job->portions != NULL ? LC_OK : out_of_memory();
+	    job->spots != NULL && job->portions != NULL ? LC_OK : lc__no_memory("reader");
 }
 
 lc_status
@@ -36,7 +30,7 @@ lc__job_new(struct lc__reader_rule *rule, struct lc__job **out)
 	lc_status status;
 
 	if (job == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	job->rule = rule;
 	status = make(job);
 	if (status == LC_OK)
@@ -87,7 +81,7 @@ lc__job_need_tensors(struct lc__job *job, size_t n)
 	tensors = n > SIZE_MAX / 2 / sizeof(*tensors) ? NULL :
 	    realloc(job->tensors, n * sizeof(*tensors));
 	if (tensors == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	job->tensors = tensors;
 	job->tensor_room = n;
 	return LC_OK;
@@ -169,7 +163,7 @@ want(struct lc__job *job, uint32_t source, size_t row)
 	struct lc__request *r = lc__requests_add(&job->wants);
 
 	if (r == NULL)
-		return out_of_memory();
+		return lc__no_memory("reader");
 	*r = (struct lc__request){
 		.source = source,
 		.row = (uint32_t)row,
@@ -245,7 +239,7 @@ expand(struct lc__job *job, const struct lc__request *wanted,
 		struct lc__part part;
 
 		if (r == NULL)
-			return out_of_memory();
+			return lc__no_memory("reader");
 		return_if_error(lc__walk_part(&job->walks[wanted->source], &spot,
 		    &part));
 		*r = (struct lc__request){
@@ -288,7 +282,7 @@ look_up(struct lc__job *job, const struct lc__request *part)
 			continue;
 		r = lc__requests_add(&job->requests);
 		if (r == NULL)
-			return out_of_memory();
+			return lc__no_memory("reader");
 		*r = *part;
 		r->record = record;
 		r->from = from;

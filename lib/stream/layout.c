@@ -126,7 +126,7 @@ grow(struct lc__row_array *array)
 	    realloc(array->row, (size_t)room * sizeof(*row));
 
 	if (row == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	array->row = row;
 	array->room = room;
 	return LC_OK;
@@ -173,7 +173,7 @@ lc__layout_new(const lc_source_info *info, struct lc__rows *rows,
 	struct lc__layout *layout = malloc(sizeof(*layout));
 
 	if (layout == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	atomic_init(&layout->refs, 1);
 	layout->info = *info;
 	layout->info.struct_size = sizeof(layout->info);
@@ -266,7 +266,7 @@ lc__layout_of_series(struct lc__layout *layout, uint32_t series,
 	lc_status status;
 
 	if (array == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	status = take_series(layout, series, before, array, &info.prefix_hash);
 	lc__row_array_sum(array, &info);
 	if (status == LC_OK)

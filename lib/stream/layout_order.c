@@ -83,12 +83,6 @@ segment_of(struct order_rows *r, uint64_t number)
 	return &block[at];
 }
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
-}
-
 static void
 free_rows(struct lc__rows *rows)
 {
@@ -189,7 +183,7 @@ reserve(struct segment *segment, struct lc__layout_row **rows)
 		return LC_OK;
 	*rows = malloc(SEGMENT * sizeof(**rows));
 	if (*rows == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	atomic_store_explicit(&segment->rows, *rows, memory_order_release);
 	return LC_OK;
 }
@@ -285,7 +279,7 @@ need_rows(struct order_rows *r, uint64_t number, unsigned n,
 	struct segment *segment = segment_of(r, number);
 
 	if (segment == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	if (atomic_load_explicit(&segment->n, memory_order_acquire) < n)
 		return_if_error(read_of(r, number, segment, read_rows));
 	*out = atomic_load_explicit(&segment->rows, memory_order_acquire);
@@ -298,7 +292,7 @@ need_first(struct order_rows *r, uint64_t number, bool units, uint64_t *out)
 	struct segment *segment = segment_of(r, number);
 
 	if (segment == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	if (!atomic_load_explicit(&segment->has_first, memory_order_acquire))
 		return_if_error(read_of(r, number, segment, read_first));
 	*out = units ? segment->first_unit : segment->first_record;
@@ -367,7 +361,7 @@ lc__order_rows_new(struct lc__env *env, bool lengths, struct lc__rows **out)
 	struct order_rows *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	r->rows.kind = &order_kind;
 	atomic_init(&r->rows.refs, 1);
 	r->env = env;

@@ -21,12 +21,6 @@ struct taking {
 };
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
-}
-
-static lc_status
 damaged(const struct taking *t, const char *what)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
@@ -213,7 +207,7 @@ reserve(struct taking *t, bool places)
 	p->ends = malloc((size_t)n * sizeof(*p->ends));
 	if (places)
 		p->at = malloc((size_t)n * sizeof(*p->at));
-	return p->ends == NULL || (places && p->at == NULL) ? no_memory() : LC_OK;
+	return p->ends == NULL || (places && p->at == NULL) ? lc__no_memory("source") : LC_OK;
 }
 
 static lc_status
@@ -246,7 +240,7 @@ lc__places_read(struct lc__snapshot *snapshot, const struct lc__places_key *key,
 
 	t.places = calloc(1, sizeof(*t.places));
 	if (t.places == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	atomic_init(&t.places->refs, 1);
 	t.places->key = *key;
 	status = take_chunk(&t);

@@ -25,7 +25,7 @@ open_reader(lc_reader *reader, lc_stream *stream, const lc_reader_options *o)
 	reader->slots = calloc(reader->ahead, sizeof(*reader->slots));
 	reader->workers = calloc(reader->n_threads + 1, sizeof(*reader->workers));
 	return reader->slots != NULL && reader->workers != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+	    lc__no_memory("reader");
 }
 
 lc_status
@@ -39,7 +39,7 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options,
 	return_if_error(lc__reader_options_take(options, &taken));
 	reader = calloc(1, sizeof(*reader));
 	if (reader == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+		return lc__no_memory("reader");
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_cond_init(&reader->work, NULL);
 	pthread_cond_init(&reader->done, NULL);

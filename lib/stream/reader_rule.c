@@ -92,7 +92,7 @@ copy_names(const char *const *from, size_t n, char ***out)
 		free(names[i]);
 	if (failed) {
 		free(names);
-		return lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+		return lc__no_memory("reader");
 	}
 	*out = names;
 	return LC_OK;

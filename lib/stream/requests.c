@@ -75,7 +75,7 @@ lc__requests_sort(struct lc__requests *requests)
 		return LC_OK;
 	to = malloc(requests->room * sizeof(*to));
 	if (to == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "reader: out of memory");
+		return lc__no_memory("reader");
 	for (size_t half = 1; half < n; half *= 2) {
 		struct lc__request *sorted = to;
 

@@ -90,7 +90,7 @@ make_rstar(struct lc__sequence *s, const char *name)
 	lc_status status;
 
 	if (ends == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		return lc__no_memory(name);
 	status = load_ends(s, ends, chunks);
 	if (status == LC_OK) {
 		status = lc__rstar_new(s->rule.idealised, ends, chunks,
@@ -161,7 +161,7 @@ lc__sequence_new(const struct lc__sequence_rule *rule, struct lc__layout *layout
 	lc_status status;
 
 	if (s == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		return lc__no_memory(name);
 	s->rule = *rule;
 	s->layout = lc__layout_hold(layout);
 	s->complete = complete;

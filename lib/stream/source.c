@@ -66,8 +66,7 @@ lc__source_begin(lc_source *source, const struct lc__source_kind *kind,
 	pthread_mutex_init(&source->refresh, NULL);
 	pthread_mutex_init(&source->lock, NULL);
 	source->name = strdup(name);
-	return source->name != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+	return source->name != NULL ? LC_OK : lc__no_memory("source");
 }
 
 /* The part of a layout that was there at a generation; LC_CHANGED if it is not so

@@ -12,12 +12,6 @@
 #include "base/hash128.h"
 #include "store/flush.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "join: out of memory");
-}
-
 /* ---- names of fields ---------------------------------------------------------- */
 
 /* As a name within a path; NULL without memory. */
@@ -149,7 +143,7 @@ add_row(struct matching *m, uint64_t position, struct lc__layout_row *row)
 	for (size_t i = 0; i < lc__selection_words(s); i++)
 		lc__buf_append64(text, s->words[i]);
 	if (text->failed || m->lacking.failed)
-		return no_memory();
+		return lc__no_memory("join");
 	row->records = s->n;
 	row->units = s->sum;
 	row->ordinal = position;
@@ -166,7 +160,7 @@ match_chunk(struct matching *m, uint64_t position)
 	return_if_error(lc__layout_row(m->join->all, position, &row));
 	m->selection = lc__selection_new(row.records);
 	if (m->selection == NULL)
-		return no_memory();
+		return lc__no_memory("join");
 	m->found.size = 0;
 	status = lc__cursor_go(m->cursor, position);
 	for (uint64_t i = 0; status == LC_OK && i < row.records; i++)
@@ -271,7 +265,7 @@ make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 		lc__set64(uuid + 8, hash[1]);
 	}
 	lc__buf_free(&text);
-	return failed ? no_memory() : LC_OK;
+	return failed ? lc__no_memory("join") : LC_OK;
 }
 
 static lc_status
@@ -296,7 +290,7 @@ static lc_status
 match_modules(struct lc__join_source *join, lc_missing missing)
 {
 	struct matching m = { .join = join, .array = lc__row_array_new() };
-	lc_status status = m.array != NULL ? LC_OK : no_memory();
+	lc_status status = m.array != NULL ? LC_OK : lc__no_memory("join");
 
 	join->all = lc__source_layout(join->first);
 	join->chunks = lc__layout_info(join->all)->chunks;
@@ -304,7 +298,7 @@ match_modules(struct lc__join_source *join, lc_missing missing)
 	    calloc((size_t)join->chunks + 1, sizeof(struct lc__selection *)) : NULL;
 	if (join->kept == NULL) {
 		join->chunks = 0;
-		status = no_memory();
+		status = lc__no_memory("join");
 	}
 	if (status == LC_OK)
 		status = lc__cursor_new(join->first, join->all, &m.cursor);
@@ -413,7 +407,7 @@ open_partner(const lc_join *module, struct lc__join_partner *out)
 	out->env = module->cache->env;
 	out->name = escape(module->name);
 	if (out->name == NULL)
-		return no_memory();
+		return lc__no_memory("join");
 	return_if_error(lc__flush_all(module->cache));
 	return_if_error(lc__snapshot_take(out->env, &out->snapshot));
 	lc__snapshot_keep(out->snapshot);
@@ -481,7 +475,7 @@ lc__source_take_part(lc_source *source, const lc_source_options *options,
 	join = calloc(1, sizeof(*join));
 	if (join == NULL) {
 		lc_source_close(source);
-		return no_memory();
+		return lc__no_memory("join");
 	}
 	plain.length_field = source->length_field;
 	join->first = source;
@@ -508,7 +502,7 @@ open_modules(struct lc__join_source *join, const lc_join *modules, size_t n,
 	join->name = escape(modules[0].name);
 	join->partners = calloc(n, sizeof(*join->partners));
 	if (join->name == NULL || join->partners == NULL)
-		return no_memory();
+		return lc__no_memory("join");
 	return_if_error(take_parts(join, options));
 	return_if_error(open_first(join, &modules[0], options));
 	for (size_t i = 1; i < n; i++) {
@@ -536,7 +530,7 @@ lc_source_open_join(const lc_join *modules, size_t n, lc_missing missing,
 	if (join == NULL || name == NULL) {
 		free(join);
 		free(name);
-		return no_memory();
+		return lc__no_memory("join");
 	}
 	plain = options;
 	plain.length_field = NULL;

@@ -184,7 +184,7 @@ start(struct lc__module_source *m, const lc_source_options *options)
 	return_if_error(choose_length_field(m, options));
 	m->places = lc__places_cache_new(options->directory_bytes);
 	if (m->places == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	return lc__source_start(&m->source, options);
 }
 
@@ -200,7 +200,7 @@ lc_source_open_module(lc_cache *cache, const lc_source_options *given,
 	return_if_error(lc__flush_all(cache));
 	m = calloc(1, sizeof(*m));
 	if (m == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	m->env = cache->env;
 	status = lc__source_begin(&m->source, &module_kind,
 	    lc__env_dir(m->env), &options);

@@ -98,7 +98,7 @@ measured_rows(struct lc__module_source *m, struct lc__snapshot *s,
 	lc_status status = LC_OK;
 
 	if (array == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	for (uint64_t i = 0; status == LC_OK && i < n; i++)
 		status = measured_row(m, s, old, i, array);
 	if (status != LC_OK)

@@ -115,7 +115,7 @@ lc__module_scan(struct lc__module_source *m, struct lc__snapshot *snapshot,
 	lc_status status;
 
 	if (s.array == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
+		return lc__no_memory("source");
 	status = scan_layout(&s, out);
 	lc__rows_drop(&s.array->rows);
 	return status;

@@ -32,12 +32,6 @@ describe(const struct lc__shards_source *s, size_t i, struct lc__buf *out)
 	    (unsigned long long)t->info.file_size);
 }
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "source: out of memory");
-}
-
 static int
 hex_digit(char c)
 {
@@ -50,7 +44,7 @@ make_uuid(const struct lc__buf *text, uint8_t uuid[16])
 	char hex[65];
 
 	if (text->failed)
-		return no_memory();
+		return lc__no_memory("source");
 	return_if_error(lc__sha256_of(text->data, text->size, hex));
 	for (int i = 0; i < 16; i++)
 		uuid[i] = (uint8_t)(hex_digit(hex[2 * i]) * 16 +
@@ -93,7 +87,7 @@ list_shard(struct listing *list, size_t i)
 
 	describe(list->s, i, &list->text);
 	if (list->text.failed)
-		return no_memory();
+		return lc__no_memory("source");
 	if (samples == 0)
 		return LC_OK;
 	if (!lc__mul64(samples, list->s->length ? list->s->length : 1, &row.units))
@@ -141,7 +135,7 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 	}
 	list.array = lc__row_array_new();
 	if (list.array == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	status = list_shards(&list, out);
 	lc__buf_free(&list.text);
 	lc__rows_drop(&list.array->rows);
@@ -231,7 +225,7 @@ own_split(const struct lc__shards_source *s, lc_source_options *options,
 		    "split_seed"));
 	}
 	json_decref(json);
-	return text->failed ? no_memory() : LC_OK;
+	return text->failed ? lc__no_memory("source") : LC_OK;
 }
 
 lc_status
@@ -246,7 +240,7 @@ lc_source_open_shards(const char *path, const lc_source_options *given,
 	return_if_error(lc__source_options_of(given, &options));
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
-		return no_memory();
+		return lc__no_memory("source");
 	status = start(s, path, &options);
 	if (status != LC_OK) {
 		lc_source_close(&s->source);

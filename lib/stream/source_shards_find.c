@@ -65,7 +65,7 @@ split(const char *path, char **parent, char **name)
 	if (*name != NULL)
 		return LC_OK;
 	free(whole);
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+	return lc__no_memory(path);
 }
 
 static bool
@@ -130,13 +130,13 @@ imagine_manifest(struct lc__shards_source *s, const lc_shard_info *info,
 	struct lc__manifest_shard *said = calloc(1, sizeof(*said));
 
 	if (said == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	s->manifest.shards = said;
 	s->manifest.n = 1;
 	said->relative_path = strdup(strrchr(path, '/') == NULL ? path :
 	    strrchr(path, '/') + 1);
 	if (said->relative_path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	said->shard_version = info->version;
 	said->samples = info->samples;
 	said->width = info->width;
@@ -157,7 +157,7 @@ open_alone(struct lc__shards_source *s, const char *path)
 	lc_status status;
 
 	if (dir == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	s->alone.mode = LC_WAREHOUSE_MAP;
 	s->alone.verify = s->source.verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
 	s->set = &s->alone;

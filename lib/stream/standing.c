@@ -45,7 +45,7 @@ make_series(const struct lc__standing_rule *rule, struct lc__standing *standing)
 	lc_status status;
 
 	if (examples == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < rule->n; i++)
 		examples[i] = standing->sequences[i]->n;
 	status = lc__series_new(examples, rule->n, rule->batch, in_order,
@@ -104,7 +104,7 @@ lc__standing_new(const struct lc__standing_rule *rule,
 	lc_status status;
 
 	if (standing == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+		return lc__no_memory("stream");
 	atomic_init(&standing->refs, 1);
 	standing->mixture = rule->mixture;
 	standing->n = rule->n;

@@ -13,18 +13,12 @@
 /* ---- making it ----------------------------------------------------------------- */
 
 static lc_status
-out_of_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
-}
-
-static lc_status
 take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 {
 	stream->sources = calloc(n, sizeof(sources[0]));
 	stream->weights = calloc(n, sizeof(stream->weights[0]));
 	if (stream->sources == NULL || stream->weights == NULL)
-		return out_of_memory();
+		return lc__no_memory("stream");
 	for (size_t i = 0; i < n; i++) {
 		if (sources[i] == NULL)
 			return lc__error(LC_INVALID, 0, "stream: source %zu is none",
@@ -67,7 +61,7 @@ take_series(lc_stream *stream, lc_source *const *sources, size_t n)
 	stream->first_chunk = calloc(series, sizeof(stream->first_chunk[0]));
 	if (stream->sources == NULL || stream->weights == NULL ||
 	    stream->first_chunk == NULL)
-		return out_of_memory();
+		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < series; i++) {
 		stream->sources[i] = mixed;
 		stream->weights[i] = 1;
@@ -121,7 +115,7 @@ hash_order(lc_stream *stream)
 	lc_status status;
 
 	if (fields == NULL)
-		return out_of_memory();
+		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < stream->n; i++)
 		fields[i] = lc__source_length_field(stream->sources[i]);
 	status = lc__stream_order_hash(&stream->options, stream->n, fields,
@@ -158,7 +152,7 @@ stand(lc_stream *stream, const struct lc__token *token)
 	lc_status status;
 
 	if (layouts == NULL)
-		return out_of_memory();
+		return lc__no_memory("stream");
 	status = lc__stream_layouts(stream, token, layouts);
 	if (status == LC_OK)
 		status = check_units(stream, layouts);
@@ -198,7 +192,7 @@ lc_stream_open(lc_source *const *sources, size_t n,
 	return_if_error(lc__stream_options_take(options, n, &taken));
 	stream = calloc(1, sizeof(*stream));
 	if (stream == NULL)
-		return out_of_memory();
+		return lc__no_memory("stream");
 	pthread_mutex_init(&stream->replacing, NULL);
 	pthread_mutex_init(&stream->lock, NULL);
 	stream->options = taken;

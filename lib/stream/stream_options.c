@@ -185,6 +185,6 @@ lc__stream_order_hash(const lc_stream_options *o, size_t sources,
 	if (!failed)
 		*out = lc__hash64(buf.data, buf.size);
 	lc__buf_free(&buf);
-	return failed ? lc__error(LC_NO_MEMORY, 0, "stream: out of memory") :
+	return failed ? lc__no_memory("stream") :
 	    LC_OK;
 }

@@ -37,7 +37,7 @@ mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__token *out
 	}
 	lc__buf_free(&uuids);
 	lc__buf_free(&prefixes);
-	return failed ? lc__error(LC_NO_MEMORY, 0, "stream: out of memory") : LC_OK;
+	return failed ? lc__no_memory("stream") : LC_OK;
 }
 
 /* ---- checking one ------------------------------------------------------------------- */
@@ -255,7 +255,7 @@ fill_mixture(const lc_stream *stream, const struct lc__standing *standing,
 	lc_status status;
 
 	if (layouts == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "stream: out of memory");
+		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < stream->n; i++)
 		layouts[i] = standing->sequences[i]->layout;
 	status = mix_sources(layouts, stream->n, token);

@@ -45,7 +45,7 @@ parse_path(const char *text, struct lc__expect *out, const char **rest)
 	*rest = equals + 1;
 	path = strndup(text, out->path_size);
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	good = is_path(path);
 	free(path);
 	if (!good)
@@ -277,7 +277,7 @@ check_path(const struct lc__expect *expect, const lc_value *value)
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	status = check_part(expect, lc_value_find(value, path));
 	free(path);
 	if (status != LC_OK)

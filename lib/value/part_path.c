@@ -75,7 +75,7 @@ lc__path_take(const char **text, struct lc__buf *name)
 		lc__buf_append(name, step.at + i, 1);
 	}
 	if (lc__buf_append(name, "", 1) == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	return LC_OK;
 }
 

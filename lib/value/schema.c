@@ -19,7 +19,7 @@ lc__schema_begin(struct lc__schema_build *build, uint32_t nodes, size_t names)
 	struct lc__schema *schema = malloc(size + names);
 
 	if (schema == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	memset(schema, 0, sizeof(*schema));
 	schema->node = (struct lc__schema_node *)(schema + 1);
 	memset(build, 0, sizeof(*build));
@@ -130,7 +130,7 @@ lc__schema_finish(struct lc__schema_build *build, struct lc__schema **out)
 	schema->size = bytes.size;
 	if (bytes.failed) {
 		lc__schema_free(schema);
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	}
 	schema->hash = lc__hash64(bytes.data, bytes.size);
 	*out = schema;

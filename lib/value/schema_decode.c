@@ -103,7 +103,7 @@ check_names(const struct lc__schema *schema, uint32_t map)
 		return few_differ(schema, map) ? LC_OK : corrupt();
 	slot = malloc(room * sizeof(*slot));
 	if (slot == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	lc__names_init(&names, slot, room);
 	for (uint32_t i = map + 1; i < node[map].end && differ; i = node[i].end) {
 		differ = lc__names_find(&names, node[i].name, strlen(node[i].name),

@@ -152,7 +152,7 @@ lc__tensor_copy(const lc_tensor *tensor, void *buf, size_t room, lc_tensor *out)
 		const size_t size = (tensor->nbytes + 63) / 64 * 64;
 		buf = aligned_alloc(64, size > 0 ? size : 64);
 		if (buf == NULL)
-			return lc__error(LC_NO_MEMORY, 0, "out of memory");
+			return lc__no_memory(NULL);
 	} else if (tensor->nbytes > room) {
 		return lc__error(LC_INVALID, 0, "needs %zu bytes, there is room "
 		    "for %zu", tensor->nbytes, room);

@@ -227,7 +227,7 @@ report(const lc_value *value)
 
 	switch (value->own_flaw) {
 	case LC__FLAW_MEMORY:
-		return lc__error(LC_NO_MEMORY, 0, "value: out of memory");
+		return lc__no_memory("value");
 	case LC__FLAW_TWICE:
 		name = lc__const_group_of(value)->bad_name;
 		return lc__error(LC_INVALID, 0, "value: name %s twice in a map",

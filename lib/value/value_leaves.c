@@ -74,7 +74,7 @@ lc__value_leaves(const lc_value *value, const lc_tensor **tensors,
 
 	take_apart(value, tensors, plain);
 	if (plain->failed)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	if (plain->size - start > UINT32_MAX)
 		return lc__error(LC_INVALID, 0,
 		    "value: more than 4 GiB of plain data");

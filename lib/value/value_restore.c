@@ -275,7 +275,7 @@ lc__value_restore(const struct lc__schema *schema, uint32_t node,
 		return lc__error(LC_CORRUPT, 0, "malformed plain data");
 	memory = malloc(size);
 	if (memory == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory");
+		return lc__no_memory(NULL);
 	r.arena.at = memory;
 	if (restore_node(&r, node) == NULL) {
 		free(memory);

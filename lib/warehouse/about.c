@@ -9,12 +9,6 @@
 #include "format/manifest.h"
 #include "format/members.h"
 
-static lc_status
-no_memory(const char *name)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
-}
-
 /* ---- writing --------------------------------------------------------------- */
 
 static lc_status
@@ -65,7 +59,7 @@ lc__warehouse_about_format(const struct lc__warehouse_about *about,
 	lc__buf_printf(out, "]");
 	return_if_error(put_classes(about, out));
 	lc__buf_printf(out, "}");
-	return out->failed ? no_memory("warehouse") : LC_OK;
+	return out->failed ? lc__no_memory("warehouse") : LC_OK;
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -142,7 +136,7 @@ get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 		    n == 0 ? "is empty" : "is too long");
 	about->series = calloc(n, sizeof(*about->series));
 	if (about->series == NULL)
-		return no_memory(top->name);
+		return lc__no_memory(top->name);
 	for (size_t i = 0; i < n; i++) {
 		const struct lc__members s = { top->name, "series", i + 1,
 			json_array_get(list, i) };
@@ -171,7 +165,7 @@ get_classes(const struct lc__members *top, struct lc__warehouse_about *about)
 		return lc__member_bad(top, "classes", "is too long");
 	about->classes = calloc(n + 1, sizeof(*about->classes));
 	if (about->classes == NULL)
-		return no_memory(top->name);
+		return lc__no_memory(top->name);
 	for (; about->n_classes < n; about->n_classes++) {
 		const json_t *name = json_array_get(list, about->n_classes);
 		if (json_is_null(name))
@@ -181,7 +175,7 @@ get_classes(const struct lc__members *top, struct lc__warehouse_about *about)
 			    "has a name that is not a string");
 		about->classes[about->n_classes] = strdup(json_string_value(name));
 		if (about->classes[about->n_classes] == NULL)
-			return no_memory(top->name);
+			return lc__no_memory(top->name);
 	}
 	return LC_OK;
 }

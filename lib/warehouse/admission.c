@@ -85,7 +85,7 @@ read_text(const struct lc_warehouse *w, const char *name, const char *sha256,
 	lc_status status;
 
 	if (path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", w->dir);
+		return lc__no_memory(w->dir);
 	status = lc__digest_text(path, sha256, out);
 	free(path);
 	return status;

@@ -18,12 +18,6 @@
 
 static const char *const extensions[] = { ".json", ".txt", ".xml", ".yaml", ".yml" };
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "sources: out of memory");
-}
-
 static bool
 matters(const char *name, size_t size, bool directory)
 {
@@ -66,7 +60,7 @@ lc__dir_names_add(struct lc__dir_names *names, const char *name, size_t size,
 	copy = malloc(size + 2);
 	if (copy == NULL || !make_room(names)) {
 		free(copy);
-		return no_memory();
+		return lc__no_memory("sources");
 	}
 	memcpy(copy, name, size);
 	strcpy(copy + size, directory ? "/" : "");
@@ -147,7 +141,7 @@ lc__dir_names_hash(const struct lc__dir_names *names, uint64_t hash[2])
 	struct lc__hash128 *state = lc__hash128_new();
 
 	if (state == NULL)
-		return no_memory();
+		return lc__no_memory("sources");
 	for (size_t i = 0; i < names->n; i++)
 		lc__hash128_update(state, names->names[i],
 		    strlen(names->names[i]) + 1);

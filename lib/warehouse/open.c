@@ -57,7 +57,7 @@ read_manifest(struct lc_warehouse *w)
 
 	w->manifest_path = lc__path_join(w->dir, LC__MANIFEST_NAME);
 	if (w->manifest_path == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", w->dir);
+		return lc__no_memory(w->dir);
 	status = lc__read_regular(w->manifest_path, LONGEST_MANIFEST, &text);
 	if (status == LC_INVALID)
 		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
@@ -171,7 +171,7 @@ lc_warehouse_open(const char *path, const lc_warehouse_options *options,
 	return_if_error(check_options(options));
 	w = calloc(1, sizeof(*w));
 	if (w == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = open_version(w, path, options);
 	if (status != LC_OK) {
 		lc_warehouse_close(w);
@@ -189,7 +189,7 @@ lc__warehouse_read(const char *path, lc_warehouse **out)
 	lc_status status;
 
 	if (w == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		return lc__no_memory(path);
 	status = find_version(w, path);
 	if (status == LC_OK)
 		*out = w;

@@ -26,12 +26,6 @@
 #define TEMPORARY "." LC__WAREHOUSE_CURRENT "."
 #define TRIES 3 /* to replace the link */
 
-static lc_status
-no_memory(const char *path)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-}
-
 /* ---- names ----------------------------------------------------------------- */
 
 lc_status
@@ -81,7 +75,7 @@ look_for_manifest(const char *dir, bool *found)
 	lc_status status = LC_OK;
 
 	if (path == NULL)
-		return no_memory(dir);
+		return lc__no_memory(dir);
 	*found = stat(path, &st) == 0;
 	if (*found)
 		*found = S_ISREG(st.st_mode);
@@ -136,7 +130,7 @@ follow(const char *warehouse, const char *link, char **out)
 	return_if_error(read_link(link, target));
 	dir = lc__path_join(warehouse, target);
 	if (dir == NULL)
-		return no_memory(link);
+		return lc__no_memory(link);
 	status = check_version(link, target, dir);
 	if (status == LC_OK)
 		*out = dir;
@@ -163,7 +157,7 @@ find_by_link(const char *path, char **out)
 	lc_status status;
 
 	if (warehouse == NULL)
-		return no_memory(path);
+		return lc__no_memory(path);
 	status = follow(warehouse, path, out);
 	free(warehouse);
 	return status;
@@ -177,7 +171,7 @@ find_in_warehouse(const char *path, char **out)
 	lc_status status;
 
 	if (link == NULL)
-		return no_memory(path);
+		return lc__no_memory(path);
 	if (lstat(link, &st) == 0)
 		status = follow(path, link, out);
 	else if (errno != ENOENT && errno != ENOTDIR)
@@ -200,7 +194,7 @@ find_in_dir(const char *path, char **out)
 	if (!found)
 		return find_in_warehouse(path, out);
 	*out = strdup(path);
-	return *out != NULL ? LC_OK : no_memory(path);
+	return *out != NULL ? LC_OK : lc__no_memory(path);
 }
 
 static bool
@@ -223,7 +217,7 @@ lc__version_find(const char *path, char **out)
 		n--;
 	bare = strndup(path, n);
 	if (bare == NULL)
-		return no_memory(path);
+		return lc__no_memory(path);
 	if (names_current(bare) && is_link(bare))
 		status = find_by_link(bare, out);
 	else if (stat(bare, &st) == -1)
@@ -248,11 +242,11 @@ append_name(const char *name, char ***names, size_t *n)
 	char **more = reallocarray(*names, *n + 1, sizeof(*more));
 
 	if (more == NULL)
-		return no_memory(name);
+		return lc__no_memory(name);
 	*names = more;
 	more[*n] = strdup(name);
 	if (more[*n] == NULL)
-		return no_memory(name);
+		return lc__no_memory(name);
 	(*n)++;
 	return LC_OK;
 }
@@ -376,7 +370,7 @@ lc__version_switch(const char *warehouse, const char *name)
 	link = lc__path_join(warehouse, LC__WAREHOUSE_CURRENT);
 	temporary = lc__path_join(warehouse, text);
 	if (link == NULL || temporary == NULL)
-		status = no_memory(warehouse);
+		status = lc__no_memory(warehouse);
 	else
 		status = replace_link(temporary, link, name);
 	if (status == LC_OK)

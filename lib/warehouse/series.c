@@ -47,7 +47,7 @@ group(struct lc_warehouse *w)
 
 	w->series = calloc(set->n ? set->n : 1, sizeof(*w->series));
 	if (w->series == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", w->dir);
+		return lc__no_memory(w->dir);
 	for (size_t i = 0; i < set->n; i++) {
 		const lc_shard_info *info = &set->shards[i].twh1.info;
 		lc_series_info *s = &w->series[w->info.series];

@@ -25,12 +25,6 @@ struct opening {
 	const struct lc__manifest *manifest;
 };
 
-static lc_status
-no_memory(const char *path)
-{
-	return lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
-}
-
 /* ---- its header and sections ------------------------------------------------ */
 
 static lc_status
@@ -72,13 +66,13 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 		shard->good = calloc((size_t)(t->blocks / 64 + 1),
 		    sizeof(*shard->good));
 		if (shard->good == NULL)
-			return no_memory(shard->path);
+			return lc__no_memory(shard->path);
 	}
 	if ((blocks || t->rows != NULL) && t->info.samples > 0) {
 		shard->known = calloc((size_t)t->info.samples,
 		    sizeof(*shard->known));
 		if (shard->known == NULL)
-			return no_memory(shard->path);
+			return lc__no_memory(shard->path);
 	}
 	return lc__twh1_form(t, &shard->form);
 }
@@ -102,7 +96,7 @@ judge(struct lc__wshard *shard, lc_status status)
 		return status;
 	shard->error = malloc(sizeof(*shard->error));
 	if (shard->error == NULL)
-		return no_memory(shard->path);
+		return lc__no_memory(shard->path);
 	*shard->error = *lc_last_error();
 	shard->error->status = LC_CORRUPT;
 	return LC_OK;
@@ -119,7 +113,7 @@ attach_job(struct lc__workers *workers, uint64_t i)
 
 	shard->path = lc__path_join(o->dir, said->relative_path);
 	if (shard->path == NULL)
-		return no_memory(o->dir);
+		return lc__no_memory(o->dir);
 	status = judge(shard, attach(o, shard, said));
 	shard->open_ns = lc__clock_ns() - start;
 	return status;
@@ -302,7 +296,7 @@ make_jumps(struct lc__shardset *set, const char *dir)
 	entries = (set->samples >> set->jump_shift) + 2;
 	set->jump = calloc((size_t)entries, sizeof(*set->jump));
 	if (set->jump == NULL)
-		return no_memory(dir);
+		return lc__no_memory(dir);
 	for (uint64_t i = 0; i < entries; i++) {
 		while (shard + 1 < set->n &&
 		    set->shards[shard + 1].first <= i << set->jump_shift)
@@ -322,7 +316,7 @@ lc__shardset_open(struct lc__shardset *set, const char *dir,
 	set->n = manifest->n;
 	set->shards = calloc(set->n ? set->n : 1, sizeof(*set->shards));
 	if (set->shards == NULL)
-		return no_memory(dir);
+		return lc__no_memory(dir);
 	/* All that is cheap comes first: no hours of reading before a shard that is
 	 * not there is missed. */
 	return_if_error(run(&o, attach_job, 0, NULL));

@@ -9,12 +9,6 @@
 #include "format/manifest.h"
 #include "warehouse/sources_private.h"
 
-static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "sources: out of memory");
-}
-
 bool
 lc__sources_path_ok(const char *path, bool directory)
 {
@@ -61,10 +55,10 @@ lc__sources_add(struct lc__sources *sources, const struct lc__source_file *file)
 		    "sources: %s is no path from the root or from /",
 		    lc__quote_id(file->path, strlen(file->path)));
 	if (!make_room(sources))
-		return no_memory();
+		return lc__no_memory("sources");
 	path = strdup(file->path);
 	if (path == NULL)
-		return no_memory();
+		return lc__no_memory("sources");
 	if (file->missing)
 		copy = (struct lc__source_file) { .missing = true };
 	copy.path = path;
@@ -149,7 +143,7 @@ hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
 		    (unsigned long long)f->size);
 		lc__sources_put_path(portable_path(f->path), &line);
 		lc__buf_append(&line, "\n", 1);
-		status = line.failed ? no_memory() :
+		status = line.failed ? lc__no_memory("sources") :
 		    lc__sha256_update(sha, line.data, line.size);
 	}
 	lc__buf_free(&line);
@@ -163,7 +157,7 @@ lc__sources_fingerprint(const struct lc__sources *sources, char out[65])
 	lc_status status;
 
 	if (sha == NULL)
-		return no_memory();
+		return lc__no_memory("sources");
 	status = hash_files(sources, sha);
 	if (status == LC_OK)
 		status = lc__sha256_hex(sha, out);

@@ -36,12 +36,6 @@ struct comparison {
 /* ---- telling --------------------------------------------------------------- */
 
 static lc_status
-no_memory(void)
-{
-	return lc__error(LC_NO_MEMORY, 0, "sources: out of memory");
-}
-
-static lc_status
 tell(struct comparison *c, const char *dir, const char *name, const char *what)
 {
 	struct lc__buf line = { 0 };
@@ -56,7 +50,7 @@ tell(struct comparison *c, const char *dir, const char *name, const char *what)
 	lc__buf_append(&line, "", 1);
 	if (line.failed) {
 		lc__buf_free(&line);
-		return no_memory();
+		return lc__no_memory("sources");
 	}
 	if (c->progress != NULL && c->progress->damage != NULL)
 		c->progress->damage(c->progress->ctx, (const char *)line.data);

@@ -48,7 +48,7 @@ hash_open(int fd, const char *path, uint64_t hash[2], uint64_t *size)
 	lc_status status;
 
 	if (state == NULL || piece == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", path);
+		status = lc__no_memory(path);
 	else
 		status = hash_pieces(fd, path, state, piece, size);
 	if (status == LC_OK)

@@ -58,7 +58,7 @@ lc__sources_format(const struct lc__sources *sources, struct lc__buf *out)
 	lc__buf_printf(out, MAGIC "%d %lld\n", VERSION, (long long)sources->since_ns);
 	for (size_t i = 0; i < sources->n; i++)
 		put_file(&sources->files[i], out);
-	return out->failed ? lc__error(LC_NO_MEMORY, 0, "sources: out of memory") :
+	return out->failed ? lc__no_memory("sources") :
 	    LC_OK;
 }
 
@@ -269,7 +269,7 @@ lc__sources_parse(struct lc__buf *text, const char *name, struct lc__sources *ou
 	s.room = s.text.size / SHORTEST_LINE + 1;
 	s.files = calloc(s.room, sizeof(*s.files));
 	if (s.files == NULL)
-		status = lc__error(LC_NO_MEMORY, 0, "%s: out of memory", name);
+		status = lc__no_memory(name);
 	else
 		status = take_header(&s.text, &at, name, &s.since_ns);
 	if (status == LC_OK)

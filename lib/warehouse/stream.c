@@ -255,8 +255,7 @@ read_sample(struct lc__stream *stream, struct reading *r, lc_sample *out)
 	lc_status status;
 
 	if (buf == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory",
-		    r->shard->path);
+		return lc__no_memory(r->shard->path);
 	lay_out(r, (unsigned char *)buf + ALIGN);
 	status = read_parts(r);
 	if (status == LC_OK)
