@@ -21,13 +21,16 @@ LIBS := $(shell $(PKG_CONFIG) --libs $(packages) $(msgpack)) -lm -ldl -pthread
 
 targets := $(patsubst $(SRC)/fuzz/targets/%.c,%,$(sort $(wildcard $(SRC)/fuzz/targets/*.c)))
 TARGETS = $(targets)
-library := $(sort $(wildcard $(SRC)/lib/*/*.c)) $(addprefix $(SRC)/bin/,json.c jsonrecord.c size.c)
+library := $(sort $(wildcard $(SRC)/lib/*/*.c)) \
+	$(sort $(filter-out $(SRC)/bin/cmd/% $(SRC)/bin/ui/%,$(wildcard $(SRC)/bin/*/*.c))) \
+	$(addprefix $(SRC)/bin/ui/,json.c jsonrecord.c size.c)
 shared := $(addprefix $(SRC)/fuzz/,$(filter-out replay.c seeds.c,$(notdir $(wildcard $(SRC)/fuzz/*.c))))
 object = $(patsubst $(SRC)/%.c,$(OUT)/obj/%.o,$(1))
 
 version := $(shell sed -n 's/^.define PACKAGE_VERSION "\(.*\)"/\1/p' $(CONFIG)/config.h)
 compile = $(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H \
-	-DPACKAGE_VERSION='"$(version)"' -I$(CONFIG) -I$(SRC)/include -I$(SRC)/lib -I$(SRC)/fuzz \
+	-DPACKAGE_VERSION='"$(version)"' -I$(CONFIG) -I$(SRC)/include -I$(SRC)/lib -I$(SRC)/bin \
+	-iquote $(SRC)/bin/ui -I$(SRC)/fuzz \
 	$(pkg_cflags) -pthread
 
 all: $(addprefix $(OUT)/fuzz_,$(TARGETS))

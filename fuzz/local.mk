@@ -131,7 +131,7 @@ fuzz_replay_twh1_SOURCES = fuzz/targets/twh1.c
 fuzz_replay_twh1_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_twh1_LDADD = $(fuzz_ldadd)
 fuzz_replay_value_json_SOURCES = fuzz/targets/value_json.c \
-	bin/jsonrecord.c bin/jsonrecord.h bin/json.c bin/json.h bin/size.c bin/size.h
+	bin/ui/jsonrecord.c bin/ui/jsonrecord.h bin/ui/json.c bin/ui/json.h bin/ui/size.c bin/ui/size.h
 fuzz_replay_value_json_CPPFLAGS = $(fuzz_cppflags)
 fuzz_replay_value_json_LDADD = $(fuzz_ldadd)
 fuzz_replay_yaml_SOURCES = fuzz/targets/yaml.c

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Values as JSON: format/value_json.c, base64.c, and the lines of `cachex load`:
- * bin/jsonrecord.c. Input: a line. */
+ * bin/ui/jsonrecord.c. Input: a line. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../bin/jsonrecord.h"
+#include "ui/jsonrecord.h"
 #include "format/value_json.h"
 
 static void

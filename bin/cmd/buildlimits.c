@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "limits.h"
+#include "buildlimits.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "ingest/ingest.h"
 #include "interrupt.h"
-#include "limits.h"
+#include "buildlimits.h"
 #include "metrics.h"
 #include "order/parts.h"
 #include "picture.h"
