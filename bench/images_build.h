@@ -4,7 +4,7 @@
 #define BENCH_IMAGES_BUILD_H
 
 #include "images_set.h"
-#include "ingest/ingest.h"
+#include "build/ingest.h"
 
 /** A warehouse of a set of images. */
 struct images_build {

@@ -11,10 +11,10 @@
 
 #include <jpeglib.h>
 
-#include "etl/geometry.h"
-#include "etl/resize.h"
-#include "etl/sink.h"
-#include "etl/transform.h"
+#include "image/geometry.h"
+#include "image/resize.h"
+#include "image/sink.h"
+#include "image/transform.h"
 #include "images_ways.h"
 
 /* libjpeg-turbo writes rows that are aligned for vectors around the caches. */

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "etl/transform.h"
+#include "image/transform.h"
 #include "images_jpeg.h"
 
 #define HALF_PIXELS (816 * 612)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/transform.h"
+#include "image/transform.h"
 #include "harness.h"
 
 #define MOST_THREADS 64

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "etl/image.h"
+#include "image/image.h"
 
 static const struct {
 	const char *name;

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "configfile.h"
-#include "interrupt.h"
-#include "report.h"
-#include "settings.h"
-#include "usage.h"
+#include "ui/command.h"
+#include "cmd/configfile.h"
+#include "ui/interrupt.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "cmd/usage.h"
 
 /* A command line on its way: operands are gathered at the front of argv. */
 struct line {

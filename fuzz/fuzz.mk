@@ -30,7 +30,7 @@ object = $(patsubst $(SRC)/%.c,$(OUT)/obj/%.o,$(1))
 version := $(shell sed -n 's/^.define PACKAGE_VERSION "\(.*\)"/\1/p' $(CONFIG)/config.h)
 compile = $(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -DHAVE_CONFIG_H \
 	-DPACKAGE_VERSION='"$(version)"' -I$(CONFIG) -I$(SRC)/include -I$(SRC)/lib -I$(SRC)/bin \
-	-iquote $(SRC)/bin/ui -I$(SRC)/fuzz \
+	-I$(SRC)/fuzz \
 	$(pkg_cflags) -pthread
 
 all: $(addprefix $(OUT)/fuzz_,$(TARGETS))

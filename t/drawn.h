@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "draw/canvas.h"
+#include "image/canvas.h"
 #include "lmdbcache.h"
 
 /** A pixel's colour, 0xRRGGBB. */

@@ -21,7 +21,7 @@
 #include "base/bytes.h"
 #include "base/mpack.h"
 #include "base/mpack_read.h"
-#include "format/json_scan.h"
+#include "formats/json_scan.h"
 
 struct item {
 	const struct lc__token *id;

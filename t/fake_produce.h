@@ -6,7 +6,7 @@
 #ifndef T_FAKE_PRODUCE_H
 #define T_FAKE_PRODUCE_H
 
-#include "produce/produce.h"
+#include "fill/produce.h"
 
 struct fake_produce {
 	/** The outcome of an item: its value, which is then owned, or NULL with *why as text

@@ -3,7 +3,7 @@
 #ifndef T_INGESTING_H
 #define T_INGESTING_H
 
-#include "ingest/ingest.h"
+#include "build/ingest.h"
 
 /** A build with everything that it is given. Do not copy. */
 struct ingesting {

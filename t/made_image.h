@@ -12,7 +12,7 @@
 #include <png.h>
 
 #include "base/buf.h"
-#include "etl/image.h"
+#include "image/image.h"
 
 /** Noise that every test can compute again: sample c of pixel (x, y). */
 uint8_t noise(uint32_t x, uint32_t y, uint32_t c);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/transform.h"
+#include "image/transform.h"
 #include "run.h"
 
 uint8_t

@@ -3,7 +3,7 @@
 #ifndef T_PRODUCING_H
 #define T_PRODUCING_H
 
-#include "produce/produce.h"
+#include "fill/produce.h"
 
 #define PRODUCING_MAX 2000
 

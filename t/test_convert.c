@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/transform.h"
+#include "image/transform.h"
 
 /* A half from its bits, exactly. */
 static double

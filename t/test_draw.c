@@ -10,7 +10,7 @@
 #include <png.h>
 
 #include "base/buf.h"
-#include "draw/canvas.h"
+#include "image/canvas.h"
 #include "drawn.h"
 
 #define SKY 0x102030u

@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "draw/boxes.h"
-#include "draw/colour.h"
-#include "draw/look.h"
-#include "draw/sheet.h"
+#include "image/boxes.h"
+#include "image/colour.h"
+#include "image/look.h"
+#include "image/sheet.h"
 #include "drawn.h"
 
 /* ---- boxes and sheets ----------------------------------------------------------- */

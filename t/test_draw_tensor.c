@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "draw/colour.h"
-#include "draw/heat_map.h"
-#include "draw/look.h"
-#include "draw/tensor_image.h"
-#include "draw/tensor_picture.h"
+#include "image/colour.h"
+#include "image/heat_map.h"
+#include "image/look.h"
+#include "image/tensor_image.h"
+#include "image/tensor_picture.h"
 #include "drawn.h"
 #include "value/element.h"
 

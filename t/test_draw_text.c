@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw/colour.h"
-#include "draw/font.h"
-#include "draw/ticks.h"
+#include "image/colour.h"
+#include "image/font.h"
+#include "image/ticks.h"
 
 #define PAPER 0xffffffu
 #define INK 0x000000u

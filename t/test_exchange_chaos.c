@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "exchange/incoming.h"
-#include "exchange/outgoing.h"
+#include "formats/incoming.h"
+#include "formats/outgoing.h"
 #include "fail_io.h"
 #include "fail_malloc.h"
-#include "format/value_json.h"
+#include "formats/value_json.h"
 #include "need.h"
 #include "outdir_files.h"
 

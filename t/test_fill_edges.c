@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "fill/afloat.h"
-#include "produce/shell.h"
-#include "produce/spawn.h"
+#include "fill/shell.h"
+#include "fill/spawn.h"
 #include "need.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/geometry.h"
-#include "etl/transform.h"
+#include "image/geometry.h"
+#include "image/transform.h"
 #include "made_image.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/image.h"
+#include "image/image.h"
 #include "made_image.h"
 #include "value/tensor.h"
 

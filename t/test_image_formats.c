@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "etl/image.h"
-#include "etl/transform.h"
+#include "image/image.h"
+#include "image/transform.h"
 #include "made_image.h"
 #include "made_tiff.h"
 #include "value/tensor.h"

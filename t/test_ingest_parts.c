@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "ingest/boxes.h"
-#include "ingest/counting.h"
-#include "ingest/infile.h"
-#include "ingest/ring.h"
-#include "ingest/sample.h"
-#include "ingest/tree.h"
+#include "build/boxes.h"
+#include "build/counting.h"
+#include "build/infile.h"
+#include "build/ring.h"
+#include "build/sample.h"
+#include "build/tree.h"
 #include "need.h"
 #include "outdir_files.h"
 

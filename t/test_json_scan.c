@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "format/json_scan.h"
+#include "formats/json_scan.h"
 #include "need.h"
 #include "value/element.h"
 

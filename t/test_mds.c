@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "format/mds_index.h"
-#include "format/value_json.h"
+#include "formats/mds_index.h"
+#include "formats/value_json.h"
 #include "need.h"
 
 #define ROWS(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))

@@ -11,9 +11,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "exchange/incoming.h"
-#include "exchange/outgoing.h"
-#include "format/value_json.h"
+#include "formats/incoming.h"
+#include "formats/outgoing.h"
+#include "formats/value_json.h"
 #include "made_image.h"
 #include "need.h"
 

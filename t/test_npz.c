@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/fileio.h"
 #include "format/npy.h"
-#include "format/npz.h"
+#include "formats/npz.h"
 #include "made_value.h"
 #include "need.h"
 

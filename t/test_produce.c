@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "produce/child.h"
+#include "fill/child.h"
 #include "producing.h"
 
 #define ANY UINT_MAX

@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/mpack_read.h"
-#include "produce/answer.h"
-#include "produce/messages.h"
-#include "produce/protocol.h"
+#include "fill/answer.h"
+#include "fill/messages.h"
+#include "fill/protocol.h"
 
 /* A string literal, NULs and all. */
 #define BYTES(text) text, sizeof(text) - 1

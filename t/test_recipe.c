@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/sha256.h"
-#include "etl/image.h"
-#include "ingest/recipe.h"
+#include "image/image.h"
+#include "build/recipe.h"
 #include "need.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/resize.h"
-#include "etl/sink.h"
+#include "image/resize.h"
+#include "image/sink.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/blend.h"
-#include "etl/resize16.h"
-#include "etl/turn.h"
+#include "image/blend.h"
+#include "image/resize16.h"
+#include "image/turn.h"
 #include "run.h"
 
 static uint64_t state;

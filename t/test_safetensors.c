@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "format/safetensors.h"
+#include "formats/safetensors.h"
 #include "need.h"
 
 static void

@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "fail_malloc.h"
 #include "format/json_parse.h"
-#include "format/loaded.h"
-#include "format/value_json.h"
+#include "formats/loaded.h"
+#include "formats/value_json.h"
 #include "need.h"
 
 static long left; /* allocations of jansson until the one that fails; 0: none */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etl/transform.h"
+#include "image/transform.h"
 #include "made_image.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "etl/transform.h"
+#include "image/transform.h"
 #include "made_image.h"
 
 /* From a block of the exact size, so that a read behind it is seen. */

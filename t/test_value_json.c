@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/parts.h"
-#include "format/value_json.h"
+#include "formats/parts.h"
+#include "formats/value_json.h"
 #include "value/part_path.h"
 #include "made_value.h"
 #include "need.h"

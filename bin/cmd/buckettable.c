@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "buckettable.h"
+#include "cmd/buckettable.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 /* The longest bar. */
 #define BAR 28

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How many images fall into each bucket, and how well they fit. */
-#ifndef BIN_BUCKETTABLE_H
-#define BIN_BUCKETTABLE_H
+#ifndef CACHEX_CMD_BUCKETTABLE_H
+#define CACHEX_CMD_BUCKETTABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "buildlimits.h"
+#include "cmd/buildlimits.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "size.h"
+#include "ui/size.h"
 
 /* A decimal number with an end that is not its own. */
 static bool

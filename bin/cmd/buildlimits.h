@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Limits on a dataset's bad frames: from options and the environment. */
-#ifndef BIN_LIMITS_H
-#define BIN_LIMITS_H
+#ifndef CACHEX_CMD_BUILDLIMITS_H
+#define CACHEX_CMD_BUILDLIMITS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "buildtable.h"
+#include "cmd/buildtable.h"
 
 #include <stdio.h>
 
 #include "labels/reject.h"
-#include "report.h"
-#include "size.h"
+#include "ui/report.h"
+#include "ui/size.h"
 
 /* "  frames      1234" */
 static void

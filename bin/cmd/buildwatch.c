@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "buildwatch.h"
+#include "cmd/buildwatch.h"
 
 #include <stdio.h>
 
-#include "buildtable.h"
-#include "interrupt.h"
-#include "json.h"
-#include "metrics.h"
-#include "progress.h"
-#include "report.h"
-#include "resultjson.h"
-#include "settings.h"
-#include "size.h"
-#include "trace.h"
+#include "cmd/buildtable.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/metrics.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/resultjson.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "ui/trace.h"
 
 /* Frames that are named on standard error; all are in rejected.jsonl. */
 #define NAMED 10

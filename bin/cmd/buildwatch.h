@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a build tells: while it runs, on standard error, to the trace and the metrics;
  * and what it came to. One build a process. */
-#ifndef BIN_BUILDWATCH_H
-#define BIN_BUILDWATCH_H
+#ifndef CACHEX_CMD_BUILDWATCH_H
+#define CACHEX_CMD_BUILDWATCH_H
 
-#include "ingest/ingest.h"
+#include "build/ingest.h"
 
 extern const struct lc__ingest_watch build_watch;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "command.h"
-#include "interrupt.h"
-#include "json.h"
-#include "module.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 static int compact;
 static int dry_run;

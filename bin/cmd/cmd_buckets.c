@@ -4,17 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "buckettable.h"
-#include "command.h"
-#include "ident.h"
-#include "imagesizes.h"
-#include "interrupt.h"
-#include "json.h"
-#include "picture.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "cmd/buckettable.h"
+#include "ui/command.h"
+#include "ui/ident.h"
+#include "cmd/imagesizes.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/picture.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 /* So many strange images are named; others are counted. */
 #define MOST_WARNINGS 10

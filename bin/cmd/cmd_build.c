@@ -2,19 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buildwatch.h"
-#include "command.h"
-#include "ingest/ingest.h"
-#include "interrupt.h"
-#include "buildlimits.h"
-#include "metrics.h"
+#include "cmd/buildwatch.h"
+#include "ui/command.h"
+#include "build/ingest.h"
+#include "ui/interrupt.h"
+#include "cmd/buildlimits.h"
+#include "ui/metrics.h"
 #include "order/parts.h"
-#include "picture.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
-#include "trace.h"
+#include "ui/picture.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "ui/trace.h"
 
 static int layout;
 static int unlabelled;

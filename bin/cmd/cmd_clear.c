@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ask.h"
-#include "command.h"
-#include "json.h"
-#include "module.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/ask.h"
+#include "ui/command.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static int force;
 static int dry_run;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "codecs.h"
-#include "command.h"
-#include "interrupt.h"
-#include "json.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/codecs.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static double live_ratio = 0.5;
 static uint64_t chunk_bytes = UINT64_C(4) << 20;

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "format/utf8.h"
-#include "module.h"
-#include "moduleset.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "formats/utf8.h"
+#include "ui/module.h"
+#include "cmd/moduleset.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 #define MOST_IDS 500
 

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "configfile.h"
-#include "json.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "cmd/configfile.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "command.h"
-#include "interrupt.h"
-#include "jsonrecord.h"
-#include "module.h"
-#include "output.h"
-#include "progress.h"
-#include "report.h"
-#include "size.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "ui/jsonrecord.h"
+#include "ui/module.h"
+#include "ui/output.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/size.h"
 
 static const char *output;
 static int force;

@@ -2,14 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "export_formats.h"
-#include "export_shards.h"
-#include "export_target.h"
-#include "interrupt.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
+#include "ui/command.h"
+#include "cmd/export_formats.h"
+#include "cmd/export_shards.h"
+#include "cmd/export_target.h"
+#include "ui/interrupt.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 
 static int format;
 static const char *field;

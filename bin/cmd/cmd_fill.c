@@ -7,17 +7,17 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "command.h"
-#include "filltold.h"
-#include "idlist.h"
-#include "interrupt.h"
-#include "linename.h"
-#include "module.h"
-#include "pattern.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "trace.h"
+#include "ui/command.h"
+#include "cmd/filltold.h"
+#include "ui/idlist.h"
+#include "ui/interrupt.h"
+#include "ui/linename.h"
+#include "ui/module.h"
+#include "ui/pattern.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/trace.h"
 
 enum kind_choice { KIND_AUTO, KIND_JSONL, KIND_TEXT, KIND_FILES };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "command.h"
-#include "reading.h"
-#include "report.h"
-#include "stream_inputs.h"
+#include "ui/command.h"
+#include "cmd/reading.h"
+#include "ui/report.h"
+#include "cmd/stream_inputs.h"
 
 static struct streamopts order = STREAMOPTS_DEFAULT(1);
 /* Handing over single examples would cost threads more than reading them. */

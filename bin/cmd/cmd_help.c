@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "command.h"
-#include "report.h"
-#include "usage.h"
+#include "ui/command.h"
+#include "ui/report.h"
+#include "cmd/usage.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 

@@ -3,19 +3,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "ui/command.h"
 #include "format/npy.h"
-#include "import_containers.h"
-#include "import_files.h"
-#include "interrupt.h"
-#include "json.h"
-#include "list.h"
-#include "module.h"
-#include "pattern.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "cmd/import_containers.h"
+#include "cmd/import_files.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/list.h"
+#include "ui/module.h"
+#include "ui/pattern.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static int format;
 static const char *id_pattern = "{stem}";

@@ -6,17 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "codecs.h"
-#include "command.h"
-#include "input.h"
-#include "interrupt.h"
-#include "json.h"
-#include "jsonline.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/codecs.h"
+#include "ui/command.h"
+#include "ui/input.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/jsonline.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static const char *id_field;
 static int skip_existing;

@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "columns.h"
-#include "command.h"
-#include "describe.h"
-#include "ident.h"
-#include "json.h"
-#include "module.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/columns.h"
+#include "ui/command.h"
+#include "ui/describe.h"
+#include "ui/ident.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 #include "value/tensor.h"
 
 static int longer;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "command.h"
-#include "copying.h"
-#include "interrupt.h"
-#include "module.h"
-#include "report.h"
+#include "ui/command.h"
+#include "cmd/copying.h"
+#include "ui/interrupt.h"
+#include "ui/module.h"
+#include "ui/report.h"
 
 static int
 check_sources(const struct copying *copying, int n, char **sources,

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "command.h"
-#include "interrupt.h"
-#include "migrating.h"
-#include "report.h"
-#include "settings.h"
-#include "shape.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "cmd/migrating.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/shape.h"
 
 static const char *out_dir;
 static const char *field = "dinov3_embedding";

@@ -2,14 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "interrupt.h"
-#include "plan.h"
-#include "plan_table.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "cmd/plan.h"
+#include "cmd/plan_table.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 /* More examples are not looked at unless --over asks for them. */
 #define MOST_EXAMPLES (1u << 22)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "command.h"
-#include "interrupt.h"
-#include "reading.h"
-#include "report.h"
-#include "size.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "cmd/reading.h"
+#include "ui/report.h"
+#include "ui/size.h"
 
 static struct streamopts order = STREAMOPTS_DEFAULT(256);
 static struct readopts opts = READOPTS_DEFAULT(2);

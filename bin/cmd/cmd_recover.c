@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "finding.h"
-#include "interrupt.h"
-#include "json.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/command.h"
+#include "cmd/finding.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static int dry_run, salvage, stale;
 

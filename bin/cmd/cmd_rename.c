@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "command.h"
-#include "json.h"
-#include "module.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 

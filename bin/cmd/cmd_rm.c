@@ -2,13 +2,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "ask.h"
+#include "ui/ask.h"
 #include "base/error.h"
-#include "command.h"
-#include "json.h"
-#include "module.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 static int force;
 static int dry_run;

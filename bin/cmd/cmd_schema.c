@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "command.h"
-#include "module.h"
-#include "report.h"
-#include "schemas.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "ui/module.h"
+#include "ui/report.h"
+#include "cmd/schemas.h"
+#include "ui/settings.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "command.h"
-#include "module.h"
-#include "moduleset.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "ui/module.h"
+#include "cmd/moduleset.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 static int create;
 static int dry_run;

@@ -3,14 +3,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "command.h"
-#include "extract.h"
-#include "inspect.h"
-#include "interrupt.h"
-#include "json.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/command.h"
+#include "cmd/extract.h"
+#include "cmd/inspect.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 /* ---- inspect --------------------------------------------------------------- */
 

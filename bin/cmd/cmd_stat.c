@@ -5,17 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "date.h"
-#include "interrupt.h"
-#include "json.h"
-#include "module.h"
-#include "moduleset.h"
-#include "report.h"
-#include "schemas.h"
-#include "settings.h"
-#include "size.h"
-#include "stat_values.h"
+#include "ui/command.h"
+#include "ui/date.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "cmd/moduleset.h"
+#include "ui/report.h"
+#include "cmd/schemas.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "cmd/stat_values.h"
 
 static int values;
 static const char *field;

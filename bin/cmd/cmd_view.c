@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/newfile.h"
-#include "command.h"
-#include "draw/sheet.h"
-#include "interrupt.h"
-#include "output.h"
-#include "report.h"
-#include "settings.h"
-#include "view.h"
+#include "ui/command.h"
+#include "image/sheet.h"
+#include "ui/interrupt.h"
+#include "ui/output.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "cmd/view.h"
 
 static const char *output;
 static uint64_t samples = OPT_UNSET;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "warehouse.h"
+#include "cmd/warehouse.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 

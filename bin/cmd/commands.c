@@ -3,9 +3,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "command.h"
-#include "report.h"
-#include "suggest.h"
+#include "ui/command.h"
+#include "ui/report.h"
+#include "ui/suggest.h"
 
 const struct command *const commands[] = {
 	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_schema,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "configfile.h"
+#include "cmd/configfile.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "command.h"
-#include "settings.h"
-#include "suggest.h"
+#include "ui/command.h"
+#include "ui/settings.h"
+#include "ui/suggest.h"
 
 #define MOST (1 << 20) /* bytes of a configuration file */
 

@@ -4,8 +4,8 @@
  * ~/.config/cachex/config: lines `key = value`, where the key is an option's
  * name ("root") or a command's and an option's ("put.dtype"); # begins a comment.
  */
-#ifndef BIN_CONFIGFILE_H
-#define BIN_CONFIGFILE_H
+#ifndef CACHEX_CMD_CONFIGFILE_H
+#define CACHEX_CMD_CONFIGFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "copying.h"
+#include "cmd/copying.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "interrupt.h"
-#include "json.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static const char *from_root;
 static const char *to_root;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copying records between modules: what copy and merge share. */
-#ifndef BIN_COPYING_H
-#define BIN_COPYING_H
+#ifndef CACHEX_CMD_COPYING_H
+#define CACHEX_CMD_COPYING_H
 
 #include "lmdbcache.h"
-#include "opt.h"
+#include "ui/opt.h"
 
 /** The options of both, ended by OPT_END. */
 extern struct opt copying_options[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "decode.h"
+#include "cmd/decode.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "exchange/payload.h"
+#include "formats/payload.h"
 
 #define MAX_THREADS 64
 #define MAX_FILE ((uint64_t)64 << 30)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Threads that read and decode files ahead, handed over in the files' order. */
-#ifndef BIN_DECODE_H
-#define BIN_DECODE_H
+#ifndef CACHEX_CMD_DECODE_H
+#define CACHEX_CMD_DECODE_H
 
-#include "exchange/incoming.h"
-#include "sources.h"
+#include "formats/incoming.h"
+#include "cmd/sources.h"
 
 struct decode;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "export_bucket.h"
+#include "cmd/export_bucket.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * in "width" and "height". Without any, the sides of a tensor tell, which are rounded: a
  * side of 8 x 127.9 pixels has 127 elements.
  */
-#ifndef BIN_EXPORT_BUCKET_H
-#define BIN_EXPORT_BUCKET_H
+#ifndef CACHEX_CMD_EXPORT_BUCKET_H
+#define CACHEX_CMD_EXPORT_BUCKET_H
 
 #include <stdint.h>
 

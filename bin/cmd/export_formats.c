@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "export_formats.h"
+#include "cmd/export_formats.h"
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "exchange/outfile.h"
-#include "export_bucket.h"
-#include "json.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "formats/outfile.h"
+#include "cmd/export_bucket.h"
+#include "ui/json.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 /* The records that a walk went by. */
 struct walked {

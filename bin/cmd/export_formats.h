@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An export into a format of another system. */
-#ifndef BIN_EXPORT_FORMATS_H
-#define BIN_EXPORT_FORMATS_H
+#ifndef CACHEX_CMD_EXPORT_FORMATS_H
+#define CACHEX_CMD_EXPORT_FORMATS_H
 
-#include "exchange/outgoing.h"
-#include "export_join.h"
+#include "formats/outgoing.h"
+#include "cmd/export_join.h"
 
 /** What is exported, and how. */
 struct export_choice {

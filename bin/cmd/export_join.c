@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "export_join.h"
+#include "cmd/export_join.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "report.h"
+#include "ui/report.h"
 #include "store/reading.h"
 #include "stream/source_join.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records of several modules put together for an export. */
-#ifndef BIN_EXPORT_JOIN_H
-#define BIN_EXPORT_JOIN_H
+#ifndef CACHEX_CMD_EXPORT_JOIN_H
+#define CACHEX_CMD_EXPORT_JOIN_H
 
 #include <stdbool.h>
 
-#include "streaming.h"
+#include "cmd/streaming.h"
 
 struct export_join;
 

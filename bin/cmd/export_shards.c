@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "export_shards.h"
+#include "cmd/export_shards.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "entries.h"
+#include "ui/entries.h"
 #include "format/manifest.h"
-#include "interrupt.h"
-#include "json.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 #define MANIFEST "manifest.json"
 #define MOST_MANIFEST ((uint64_t)1 << 30)

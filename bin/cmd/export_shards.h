@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An export as TWH1 shards. */
-#ifndef BIN_EXPORT_SHARDS_H
-#define BIN_EXPORT_SHARDS_H
+#ifndef CACHEX_CMD_EXPORT_SHARDS_H
+#define CACHEX_CMD_EXPORT_SHARDS_H
 
 #include <stdbool.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "export_target.h"
+#include "cmd/export_target.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "exchange/outfile.h"
-#include "report.h"
-#include "suggest.h"
+#include "formats/outfile.h"
+#include "ui/report.h"
+#include "ui/suggest.h"
 
 /* Endings that look like a file of a format which no ending chooses here. */
 static const struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the name of an export's target says of its format. */
-#ifndef BIN_EXPORT_TARGET_H
-#define BIN_EXPORT_TARGET_H
+#ifndef CACHEX_CMD_EXPORT_TARGET_H
+#define CACHEX_CMD_EXPORT_TARGET_H
 
-#include "exchange/outgoing.h"
+#include "formats/outgoing.h"
 
 /**
  * The format that @p target names by its ending; NULL, where the name looks like

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "extract.h"
+#include "cmd/extract.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "json.h"
-#include "npyfile.h"
-#include "opt.h"
-#include "output.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/json.h"
+#include "ui/npyfile.h"
+#include "ui/opt.h"
+#include "ui/output.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 #define NAME_ROOM 256 /* what a file system takes, with a NUL */
 #define SUFFIX_ROOM 24 /* ".boxes.npy" and the temporary file's ending */

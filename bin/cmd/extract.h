@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Takes the samples of a shard out into files. */
-#ifndef BIN_EXTRACT_H
-#define BIN_EXTRACT_H
+#ifndef CACHEX_CMD_EXTRACT_H
+#define CACHEX_CMD_EXTRACT_H
 
 #include <stdbool.h>
 #include <stdint.h>

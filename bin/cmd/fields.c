@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "fields.h"
+#include "cmd/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "format/parts.h"
-#include "format/value_json.h"
-#include "input.h"
-#include "npyfile.h"
-#include "report.h"
+#include "formats/parts.h"
+#include "formats/value_json.h"
+#include "ui/input.h"
+#include "ui/npyfile.h"
+#include "ui/report.h"
 
 /* One field, taken apart. */
 struct field {

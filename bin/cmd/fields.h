@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The option --field of put: parts of a value on the command line. */
-#ifndef BIN_FIELDS_H
-#define BIN_FIELDS_H
+#ifndef CACHEX_CMD_FIELDS_H
+#define CACHEX_CMD_FIELDS_H
 
-#include "format/loaded.h"
-#include "opt.h"
+#include "formats/loaded.h"
+#include "ui/opt.h"
 
 /**
  * Make the value of NAME=FILE.npy, NAME=@FILE.json and NAME:=JSON.

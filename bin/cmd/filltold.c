@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "filltold.h"
+#include "cmd/filltold.h"
 
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "interrupt.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
-#include "trace.h"
+#include "ui/interrupt.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "ui/trace.h"
 
 /* Failed items that are named on standard error; all are in the file. */
 #define NAMED 10

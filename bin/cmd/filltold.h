@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a fill tells: progress, failures and the trace meanwhile, then its result. */
-#ifndef BIN_FILLTOLD_H
-#define BIN_FILLTOLD_H
+#ifndef CACHEX_CMD_FILLTOLD_H
+#define CACHEX_CMD_FILLTOLD_H
 
 #include "fill/inputs.h"
-#include "opt.h"
+#include "ui/opt.h"
 
 /** Begin; @p total items are expected, 0: not known. */
 void filltold_begin(const char *module, const char *failures, uint64_t total,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "finding.h"
+#include "cmd/finding.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "json.h"
-#include "progress.h"
-#include "settings.h"
+#include "ui/json.h"
+#include "ui/progress.h"
+#include "ui/settings.h"
 
 void
 finding_show(const char *module, const char *what, const char *line)

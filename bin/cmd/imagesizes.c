@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "imagesizes.h"
+#include "cmd/imagesizes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,15 +13,15 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "etl/image.h"
+#include "image/image.h"
 #include "base/image_name.h"
-#include "ingest/header.h"
-#include "ingest/made.h"
-#include "input.h"
+#include "build/header.h"
+#include "build/made.h"
+#include "ui/input.h"
 #include "labels/names.h"
 #include "labels/tree.h"
-#include "progress.h"
-#include "report.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 
 /* Bytes that tell an image from text. */
 #define BEGINNING 512

@@ -4,15 +4,15 @@
  * headers are read, and directories of them; from JSON lines; or as they are given.
  * Memory does not grow with their number.
  */
-#ifndef BIN_IMAGESIZES_H
-#define BIN_IMAGESIZES_H
+#ifndef CACHEX_CMD_IMAGESIZES_H
+#define CACHEX_CMD_IMAGESIZES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/image_name.h"
-#include "jsonsize.h"
+#include "ui/jsonsize.h"
 
 /** Told of each image; returns an exit status, and anything but EXIT_DONE ends it. */
 typedef int imagesizes_fn(void *ctx, const char *name, uint32_t width,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "import_containers.h"
+#include "cmd/import_containers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "exchange/seen.h"
-#include "format/json_text.h"
-#include "report.h"
-#include "settings.h"
+#include "formats/seen.h"
+#include "formats/json_text.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 int
 containers_add(struct containers *containers, const char *path,

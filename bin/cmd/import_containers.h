@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of an import that are files and directories of many records each. */
-#ifndef BIN_IMPORT_CONTAINERS_H
-#define BIN_IMPORT_CONTAINERS_H
+#ifndef CACHEX_CMD_IMPORT_CONTAINERS_H
+#define CACHEX_CMD_IMPORT_CONTAINERS_H
 
-#include "importing.h"
-#include "sources.h"
+#include "cmd/importing.h"
+#include "cmd/sources.h"
 
 struct container {
 	const char *path; /* borrowed */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "import_files.h"
+#include "cmd/import_files.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "decode.h"
-#include "report.h"
+#include "cmd/decode.h"
+#include "ui/report.h"
 
 static bool
 is_stored(void *ctx, const struct source *source)

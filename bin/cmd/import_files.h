@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of an import that are files of one tensor each. */
-#ifndef BIN_IMPORT_FILES_H
-#define BIN_IMPORT_FILES_H
+#ifndef CACHEX_CMD_IMPORT_FILES_H
+#define CACHEX_CMD_IMPORT_FILES_H
 
-#include "importing.h"
-#include "sources.h"
+#include "cmd/importing.h"
+#include "cmd/sources.h"
 
 /** Take out those that are stored already, if the import passes over them. */
 void import_drop_files(struct importing *import, struct sources *sources);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "importing.h"
+#include "cmd/importing.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "describe.h"
-#include "interrupt.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/describe.h"
+#include "ui/interrupt.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 bool
 importing_passes(const struct importing *import, lc_id id)

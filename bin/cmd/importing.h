@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An import: the module that records go to, and what has been done so far. */
-#ifndef BIN_IMPORTING_H
-#define BIN_IMPORTING_H
+#ifndef CACHEX_CMD_IMPORTING_H
+#define CACHEX_CMD_IMPORTING_H
 
-#include "exchange/incoming.h"
-#include "opt.h"
+#include "formats/incoming.h"
+#include "ui/opt.h"
 
 struct importing {
 	const char *module;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "inspect.h"
+#include "cmd/inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ident.h"
-#include "json.h"
-#include "opt.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/ident.h"
+#include "ui/json.h"
+#include "ui/opt.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 #include "value/tensor.h"
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shows what a shard holds. */
-#ifndef BIN_INSPECT_H
-#define BIN_INSPECT_H
+#ifndef CACHEX_CMD_INSPECT_H
+#define CACHEX_CMD_INSPECT_H
 
 #include <stdint.h>
 

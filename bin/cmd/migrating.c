@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "migrating.h"
+#include "cmd/migrating.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "interrupt.h"
-#include "json.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 #define SECOND 1000000000ull
 #define LISTED 10 /* lines and findings, unless the output is JSON */

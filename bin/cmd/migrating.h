@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a migration tells while it runs, and at its end. */
-#ifndef BIN_MIGRATING_H
-#define BIN_MIGRATING_H
+#ifndef CACHEX_CMD_MIGRATING_H
+#define CACHEX_CMD_MIGRATING_H
 
 #include "migrate/stage2.h"
 

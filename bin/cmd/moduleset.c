@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "moduleset.h"
+#include "cmd/moduleset.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "codecs.h"
-#include "opt.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
-#include "suggest.h"
+#include "ui/codecs.h"
+#include "ui/opt.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "ui/suggest.h"
 
 /* The row of a setting is an option whose target is this copy. */
 static struct {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The settings that a module keeps for all its users, as text. */
-#ifndef BIN_MODULESET_H
-#define BIN_MODULESET_H
+#ifndef CACHEX_CMD_MODULESET_H
+#define CACHEX_CMD_MODULESET_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "json.h"
+#include "ui/json.h"
 #include "lmdbcache.h"
 
 /** What `cachex set` changes. */

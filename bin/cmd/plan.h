@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What reading in an order asks of the chunks, found without reading them. */
-#ifndef BIN_PLAN_H
-#define BIN_PLAN_H
+#ifndef CACHEX_CMD_PLAN_H
+#define CACHEX_CMD_PLAN_H
 
 #include "stream/cursor.h"
-#include "streaming.h"
+#include "cmd/streaming.h"
 
 /** Every chunk of all sources, numbered on from one source to the next. */
 struct plan_chunks {

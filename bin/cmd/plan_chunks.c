@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "plan.h"
+#include "cmd/plan.h"
 #include "store/cache.h"
 #include "store/change.h"
 #include "stream/source.h"

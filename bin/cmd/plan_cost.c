@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "order/split.h"
-#include "plan.h"
-#include "progress.h"
+#include "cmd/plan.h"
+#include "ui/progress.h"
 #include "stream/cursor_fields.h"
 #include "stream/requests.h"
 #include "stream/source.h"

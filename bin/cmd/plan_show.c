@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "json.h"
+#include "ui/json.h"
 #include "order/split.h"
-#include "plan.h"
-#include "report.h"
-#include "settings.h"
+#include "cmd/plan.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 lc_status
 plan_locate(lc_stream *stream, uint64_t example, struct plan_pieces *pieces)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "plan_table.h"
+#include "cmd/plan_table.h"
 
 #include <stdio.h>
 
-#include "json.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/json.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 /* Seconds to read an epoch, one place after the other; negative if not known. */
 static double

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What orders cost, as text or JSON. */
-#ifndef BIN_PLAN_TABLE_H
-#define BIN_PLAN_TABLE_H
+#ifndef CACHEX_CMD_PLAN_TABLE_H
+#define CACHEX_CMD_PLAN_TABLE_H
 
-#include "plan.h"
+#include "cmd/plan.h"
 
 /** A disk, for predictions. */
 struct plan_disk {

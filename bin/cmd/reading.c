@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "reading.h"
+#include "cmd/reading.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -7,12 +7,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "interrupt.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "stream_stats.h"
-#include "tokenfile.h"
+#include "ui/interrupt.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "cmd/stream_stats.h"
+#include "ui/tokenfile.h"
 
 /* So often a wait looks up: for signals, and to tell how far the source is. */
 #define SLICE_MS 100

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading a stream from batch to batch and writing it out: what read and follow do. */
-#ifndef BIN_READING_H
-#define BIN_READING_H
+#ifndef CACHEX_CMD_READING_H
+#define CACHEX_CMD_READING_H
 
-#include "streamout.h"
+#include "cmd/streamout.h"
 
 struct reading {
 	const char *source;            /* its name, for messages */

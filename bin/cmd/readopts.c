@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "readopts.h"
+#include "cmd/readopts.h"
 
 #include <unistd.h>
 
-#include "report.h"
-#include "settings.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 int
 readopts_form(const struct readopts *opts, enum read_form *out)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options that say how a stream is read and what is written: of read and follow. */
-#ifndef BIN_READOPTS_H
-#define BIN_READOPTS_H
+#ifndef CACHEX_CMD_READOPTS_H
+#define CACHEX_CMD_READOPTS_H
 
 #include "lmdbcache.h"
-#include "opt.h"
+#include "ui/opt.h"
 
 /** What is written of a batch. */
 enum read_form {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "samples.h"
+#include "cmd/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "entries.h"
-#include "report.h"
+#include "ui/entries.h"
+#include "ui/report.h"
 #include "warehouse/place.h"
 
 /* What is not there, or not a directory, is for others to look at. Fails where the system

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The samples of a warehouse, a shard or a directory of shards, by number. */
-#ifndef BIN_SAMPLES_H
-#define BIN_SAMPLES_H
+#ifndef CACHEX_CMD_SAMPLES_H
+#define CACHEX_CMD_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>

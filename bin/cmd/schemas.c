@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "schemas.h"
+#include "cmd/schemas.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "columns.h"
-#include "report.h"
-#include "size.h"
+#include "ui/columns.h"
+#include "ui/report.h"
+#include "ui/size.h"
 
 /* Raw bytes for each byte on disk; 1 where there are none. */
 static double

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a module stores under each structure: rows of stat and schema. */
-#ifndef BIN_SCHEMAS_H
-#define BIN_SCHEMAS_H
+#ifndef CACHEX_CMD_SCHEMAS_H
+#define CACHEX_CMD_SCHEMAS_H
 
-#include "json.h"
+#include "ui/json.h"
 #include "lmdbcache.h"
 
 /** A line a schema: structure, records, sizes, ratio, codecs; indented for stat. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "select.h"
+#include "cmd/select.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "report.h"
+#include "ui/report.h"
 
 static int
 make_room(size_t n, struct selected *out)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which samples are looked at. */
-#ifndef BIN_SELECT_H
-#define BIN_SELECT_H
+#ifndef CACHEX_CMD_SELECT_H
+#define CACHEX_CMD_SELECT_H
 
-#include "opt.h"
-#include "samples.h"
+#include "ui/opt.h"
+#include "cmd/samples.h"
 
 /** How they are chosen: one of `ids`, `random` and, if both are unset, `from`. */
 struct select {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading; setdir_write.c writes. */
-#include "setdir.h"
+#include "cmd/setdir.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "entries.h"
+#include "ui/entries.h"
 #include "format/npy.h"
-#include "format/parts.h"
-#include "format/value_json.h"
+#include "formats/parts.h"
+#include "formats/value_json.h"
 #include "value/tensor.h"
 
 #define INDEX "value.json"

@@ -3,12 +3,12 @@
  * A value as a directory: a .npy file for each tensor, and value.json with the
  * structure, the plain data and the names of the files.
  */
-#ifndef BIN_SETDIR_H
-#define BIN_SETDIR_H
+#ifndef CACHEX_CMD_SETDIR_H
+#define CACHEX_CMD_SETDIR_H
 
 #include <stdbool.h>
 
-#include "format/loaded.h"
+#include "formats/loaded.h"
 #include "lmdbcache.h"
 
 /** True if the path is a directory, or is written as one. */

@@ -11,12 +11,12 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
-#include "entries.h"
+#include "ui/entries.h"
 #include "format/npy.h"
-#include "format/value_json.h"
-#include "interrupt.h"
-#include "report.h"
-#include "setdir.h"
+#include "formats/value_json.h"
+#include "ui/interrupt.h"
+#include "ui/report.h"
+#include "cmd/setdir.h"
 
 #define LONGEST 240 /* of a file's name, with ".npy" */
 

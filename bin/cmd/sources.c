@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sources.h"
+#include "cmd/sources.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
-#include "entries.h"
-#include "pattern.h"
-#include "report.h"
+#include "ui/entries.h"
+#include "ui/pattern.h"
+#include "ui/report.h"
 
 /* Takes @p path over, also when it fails. */
 static int

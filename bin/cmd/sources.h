@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The files of an import: found, named, and free of duplicates. */
-#ifndef BIN_SOURCES_H
-#define BIN_SOURCES_H
+#ifndef CACHEX_CMD_SOURCES_H
+#define CACHEX_CMD_SOURCES_H
 
 #include <stdbool.h>
 #include <stddef.h>

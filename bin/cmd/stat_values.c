@@ -4,7 +4,7 @@
  * thread merges them in the order of the records. So the result has the same bits for
  * any number of threads.
  */
-#include "stat_values.h"
+#include "cmd/stat_values.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,15 +15,15 @@
 
 #include "base/error.h"
 #include "format/shortest.h"
-#include "json.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "samples.h"
-#include "settings.h"
+#include "ui/json.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "cmd/samples.h"
+#include "ui/settings.h"
 #include "shard/workers.h"
-#include "size.h"
-#include "streaming.h"
+#include "ui/size.h"
+#include "cmd/streaming.h"
 #include "value/moments.h"
 
 #define ROUND 256                        /* records, at most */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Mean, deviation and extremes of the values in a module or a warehouse. */
-#ifndef BIN_STAT_VALUES_H
-#define BIN_STAT_VALUES_H
+#ifndef CACHEX_CMD_STAT_VALUES_H
+#define CACHEX_CMD_STAT_VALUES_H
 
 #include <stdbool.h>
 #include <stdint.h>

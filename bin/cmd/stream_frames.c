@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "base/mpack.h"
-#include "report.h"
-#include "streamout.h"
+#include "ui/report.h"
+#include "cmd/streamout.h"
 
 #define MAGIC "CXF1"
 #define ALIGN 64

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream_inputs.h"
+#include "cmd/stream_inputs.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "columns.h"
-#include "format/base64.h"
-#include "format/json_text.h"
-#include "format/utf8.h"
-#include "json.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/columns.h"
+#include "formats/base64.h"
+#include "formats/json_text.h"
+#include "formats/utf8.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 #define SHOWN 40 /* bytes of a cursor in the table */
 

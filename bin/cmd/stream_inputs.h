@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The inputs of a module and how far it is filled, as text or JSON. */
-#ifndef BIN_STREAM_INPUTS_H
-#define BIN_STREAM_INPUTS_H
+#ifndef CACHEX_CMD_STREAM_INPUTS_H
+#define CACHEX_CMD_STREAM_INPUTS_H
 
 #include <stddef.h>
 

@@ -2,10 +2,10 @@
 /* Batches as lines, an example each. */
 #include <stdio.h>
 
-#include "ident.h"
-#include "json.h"
-#include "settings.h"
-#include "streamout.h"
+#include "ui/ident.h"
+#include "ui/json.h"
+#include "ui/settings.h"
+#include "cmd/streamout.h"
 
 static int
 digits(uint64_t n)

@@ -14,12 +14,12 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "format/npy.h"
-#include "json.h"
-#include "npyfile.h"
-#include "output.h"
-#include "report.h"
-#include "settings.h"
-#include "streamout.h"
+#include "ui/json.h"
+#include "ui/npyfile.h"
+#include "ui/output.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "cmd/streamout.h"
 
 #define LONGEST 240 /* of a file's name; a temporary file has some more */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream_stats.h"
+#include "cmd/stream_stats.h"
 
 #include <stdio.h>
 
-#include "json.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static void
 show_json(const lc_reader_stats *stats, double seconds)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What reading cost, on standard error. */
-#ifndef BIN_STREAM_STATS_H
-#define BIN_STREAM_STATS_H
+#ifndef CACHEX_CMD_STREAM_STATS_H
+#define CACHEX_CMD_STREAM_STATS_H
 
 #include "lmdbcache.h"
 

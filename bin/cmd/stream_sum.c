@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "json.h"
-#include "settings.h"
-#include "streamout.h"
+#include "ui/json.h"
+#include "ui/settings.h"
+#include "cmd/streamout.h"
 
 /* The bytes of a row; a ragged field says where they begin. */
 static const void *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "streaming.h"
+#include "cmd/streaming.h"
 
 #include <errno.h>
 
@@ -9,11 +9,11 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "module.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 #include "store/cache.h"
 
 /* ---- one source ----------------------------------------------------------------- */

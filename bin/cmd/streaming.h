@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sources that a command line names, and a stream over them. */
-#ifndef BIN_STREAMING_H
-#define BIN_STREAMING_H
+#ifndef CACHEX_CMD_STREAMING_H
+#define CACHEX_CMD_STREAMING_H
 
 #include <stdbool.h>
 
-#include "streamopts.h"
+#include "cmd/streamopts.h"
 
 /** One source. */
 struct streaming_source {

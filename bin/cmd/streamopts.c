@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "streamopts.h"
+#include "cmd/streamopts.h"
 
 #include <string.h>
 
-#include "report.h"
-#include "size.h"
+#include "ui/report.h"
+#include "ui/size.h"
 
 /* Of a mixture and of R* streams there is no end to count. */
 static int

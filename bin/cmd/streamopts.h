@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options that say what is streamed in which order: of read, plan and follow. */
-#ifndef BIN_STREAMOPTS_H
-#define BIN_STREAMOPTS_H
+#ifndef CACHEX_CMD_STREAMOPTS_H
+#define CACHEX_CMD_STREAMOPTS_H
 
 #include "lmdbcache.h"
-#include "opt.h"
-#include "warehouse_sources.h"
+#include "ui/opt.h"
+#include "cmd/warehouse_sources.h"
 
 struct streamopts {
 	uint64_t batch;         /* examples a batch, over all readers */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is written of batches, each form in its bin/stream_FORM.c. */
-#ifndef BIN_STREAMOUT_H
-#define BIN_STREAMOUT_H
+#ifndef CACHEX_CMD_STREAMOUT_H
+#define CACHEX_CMD_STREAMOUT_H
 
-#include "readopts.h"
-#include "streaming.h"
+#include "cmd/readopts.h"
+#include "cmd/streaming.h"
 
 struct streamout {
 	const struct readopts *opts;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "usage.h"
+#include "cmd/usage.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "etl/image.h"
-#include "json.h"
+#include "image/image.h"
+#include "ui/json.h"
 #include "lmdbcache.h"
-#include "report.h"
-#include "settings.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 
 #define WIDTH 79
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The help texts, written from the commands' rows; with --json, one object. All return
    EXIT_DONE. */
-#ifndef BIN_USAGE_H
-#define BIN_USAGE_H
+#ifndef CACHEX_CMD_USAGE_H
+#define CACHEX_CMD_USAGE_H
 
-#include "command.h"
+#include "ui/command.h"
 
 /** The tool: its commands and global options. */
 int usage_overview(void);

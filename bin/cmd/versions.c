@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "versions.h"
+#include "cmd/versions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "report.h"
+#include "ui/report.h"
 #include "shard/outdir.h"
 #include "warehouse/place.h"
 #include "warehouse/warehouse.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The versions in a warehouse. */
-#ifndef BIN_VERSIONS_H
-#define BIN_VERSIONS_H
+#ifndef CACHEX_CMD_VERSIONS_H
+#define CACHEX_CMD_VERSIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

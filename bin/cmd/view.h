@@ -5,12 +5,12 @@
  * picture says that samples of it are missing or damaged; where there is no picture
  * the canvas is left alone.
  */
-#ifndef BIN_VIEW_H
-#define BIN_VIEW_H
+#ifndef CACHEX_CMD_VIEW_H
+#define CACHEX_CMD_VIEW_H
 
-#include "draw/canvas.h"
-#include "json.h"
-#include "select.h"
+#include "image/canvas.h"
+#include "ui/json.h"
+#include "cmd/select.h"
 
 /**
  * A contact sheet.

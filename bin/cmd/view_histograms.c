@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "draw/font.h"
-#include "draw/look.h"
-#include "draw/ticks.h"
-#include "progress.h"
-#include "report.h"
+#include "image/font.h"
+#include "image/look.h"
+#include "image/ticks.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 #include "report/chart.h"
 #include "report/observation.h"
-#include "view.h"
+#include "cmd/view.h"
 
 #define CHART_WIDTH 560
 #define CHART_HEIGHT 300

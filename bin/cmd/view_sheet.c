@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "draw/heat_map.h"
-#include "draw/look.h"
-#include "draw/sheet.h"
-#include "draw/tensor_image.h"
-#include "draw/ticks.h"
-#include "progress.h"
-#include "report.h"
+#include "image/heat_map.h"
+#include "image/look.h"
+#include "image/sheet.h"
+#include "image/tensor_image.h"
+#include "image/ticks.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 #include "report/observation.h"
 #include "value/tensor.h"
-#include "view.h"
+#include "cmd/view.h"
 
 #define WIDE 1600      /* pixels of a sheet whose columns are chosen */
 #define KEY 12         /* digits that begin the cache_ids of a warehouse */

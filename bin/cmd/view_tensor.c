@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "draw/tensor_picture.h"
+#include "image/tensor_picture.h"
 #include "format/npy.h"
-#include "input.h"
-#include "list.h"
-#include "module.h"
-#include "npyfile.h"
-#include "report.h"
-#include "view.h"
+#include "ui/input.h"
+#include "ui/list.h"
+#include "ui/module.h"
+#include "ui/npyfile.h"
+#include "ui/report.h"
+#include "cmd/view.h"
 
 static void
 write_facts(struct json *json, const lc_tensor *tensor,

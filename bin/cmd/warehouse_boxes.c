@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "warehouse_boxes.h"
+#include "cmd/warehouse_boxes.h"
 
 #include <stdio.h>
 
-#include "interrupt.h"
+#include "ui/interrupt.h"
 #include "value/element.h"
 
 #define NO_BOX UINT64_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Whether boxes and masks of a shard are what a warehouse promises. */
-#ifndef BIN_WAREHOUSE_BOXES_H
-#define BIN_WAREHOUSE_BOXES_H
+#ifndef CACHEX_CMD_WAREHOUSE_BOXES_H
+#define CACHEX_CMD_WAREHOUSE_BOXES_H
 
 #include <stdint.h>
 

@@ -2,15 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ident.h"
-#include "interrupt.h"
-#include "json.h"
-#include "jsonfields.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "warehouse.h"
-#include "warehouse_samples.h"
+#include "ui/ident.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/jsonfields.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "cmd/warehouse.h"
+#include "cmd/warehouse_samples.h"
 
 static int list;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "warehouse_drift.h"
+#include "cmd/warehouse_drift.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
-#include "json.h"
-#include "output.h"
-#include "report.h"
+#include "ui/columns.h"
+#include "ui/json.h"
+#include "ui/output.h"
+#include "ui/report.h"
 #include "report/drift.h"
 #include "report/html.h"
-#include "settings.h"
-#include "suggest.h"
-#include "warehouse_facts.h"
+#include "ui/settings.h"
+#include "ui/suggest.h"
+#include "cmd/warehouse_facts.h"
 
 static int
 unknown_metric(const char *name)

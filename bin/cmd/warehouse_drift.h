@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `cachex warehouse report --drift`: what two warehouses differ in. */
-#ifndef BIN_WAREHOUSE_DRIFT_H
-#define BIN_WAREHOUSE_DRIFT_H
+#ifndef CACHEX_CMD_WAREHOUSE_DRIFT_H
+#define CACHEX_CMD_WAREHOUSE_DRIFT_H
 
-#include "opt.h"
+#include "ui/opt.h"
 
 struct warehouse_drift {
 	double threshold;       /* limit of every metric */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "warehouse_facts.h"
+#include "cmd/warehouse_facts.h"
 
 #include <string.h>
 
-#include "progress.h"
-#include "report.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 #include "report/survey.h"
 #include "report/thumbnails.h"
 

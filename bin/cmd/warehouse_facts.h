@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A warehouse, and all that a report says of it. */
-#ifndef BIN_WAREHOUSE_FACTS_H
-#define BIN_WAREHOUSE_FACTS_H
+#ifndef CACHEX_CMD_WAREHOUSE_FACTS_H
+#define CACHEX_CMD_WAREHOUSE_FACTS_H
 
 #include "lmdbcache.h"
 #include "report/facts.h"

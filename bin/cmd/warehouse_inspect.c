@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "date.h"
+#include "ui/date.h"
 #include "format/summary.h"
-#include "json.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
-#include "warehouse.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "cmd/warehouse.h"
 #include "warehouse/admission.h"
-#include "warehouse_sources.h"
+#include "cmd/warehouse_sources.h"
 
 static const char *dataset;
 static int sources;

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
-#include "date.h"
-#include "json.h"
-#include "report.h"
-#include "settings.h"
-#include "size.h"
-#include "versions.h"
-#include "warehouse.h"
+#include "ui/columns.h"
+#include "ui/date.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "cmd/versions.h"
+#include "cmd/warehouse.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 static struct columns columns;

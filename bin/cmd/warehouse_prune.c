@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ask.h"
+#include "ui/ask.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ingest/lock.h"
-#include "ingest/tree.h"
-#include "interrupt.h"
-#include "json.h"
-#include "report.h"
-#include "settings.h"
+#include "build/lock.h"
+#include "build/tree.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
 #include "shard/outdir.h"
-#include "size.h"
-#include "versions.h"
-#include "warehouse.h"
+#include "ui/size.h"
+#include "cmd/versions.h"
+#include "cmd/warehouse.h"
 
 static uint64_t keep = OPT_UNSET;
 static int force;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "interrupt.h"
-#include "json.h"
-#include "output.h"
-#include "report.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/output.h"
+#include "ui/report.h"
 #include "report/csv.h"
 #include "report/html.h"
-#include "settings.h"
-#include "warehouse.h"
-#include "warehouse_drift.h"
-#include "warehouse_facts.h"
+#include "ui/settings.h"
+#include "cmd/warehouse.h"
+#include "cmd/warehouse_drift.h"
+#include "cmd/warehouse_facts.h"
 
 static const char *page, *csv, *sqlite, *parquet;
 static int spreadsheet;

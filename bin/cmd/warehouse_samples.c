@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "warehouse_samples.h"
+#include "cmd/warehouse_samples.h"
 
 #include <stdlib.h>
 #include <string.h>

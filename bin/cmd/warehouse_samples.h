@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The samples of two warehouses, found again by their names. */
-#ifndef BIN_WAREHOUSE_SAMPLES_H
-#define BIN_WAREHOUSE_SAMPLES_H
+#ifndef CACHEX_CMD_WAREHOUSE_SAMPLES_H
+#define CACHEX_CMD_WAREHOUSE_SAMPLES_H
 
 #include <stdint.h>
 

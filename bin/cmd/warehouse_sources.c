@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "warehouse_sources.h"
+#include "cmd/warehouse_sources.h"
 
 #include <stdio.h>
 #include <string.h>

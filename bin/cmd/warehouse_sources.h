@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How the sources of a warehouse stand, for the subcommands that say so. */
-#ifndef BIN_WAREHOUSE_SOURCES_H
-#define BIN_WAREHOUSE_SOURCES_H
+#ifndef CACHEX_CMD_WAREHOUSE_SOURCES_H
+#define CACHEX_CMD_WAREHOUSE_SOURCES_H
 
 #include <stdbool.h>
 

@@ -2,12 +2,12 @@
 #include <stdlib.h>
 
 #include "base/fileio.h"
-#include "interrupt.h"
-#include "progress.h"
-#include "report.h"
-#include "settings.h"
-#include "versions.h"
-#include "warehouse.h"
+#include "ui/interrupt.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "cmd/versions.h"
+#include "cmd/warehouse.h"
 #include "warehouse/place.h"
 
 static int full;

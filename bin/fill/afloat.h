@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records that were put and that no commit may hold yet, in the order of the puts. */
-#ifndef LC_FILL_AFLOAT_H
-#define LC_FILL_AFLOAT_H
+#ifndef CACHEX_FILL_AFLOAT_H
+#define CACHEX_FILL_AFLOAT_H
 
 #include "lmdbcache.h"
 

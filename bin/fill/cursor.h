@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where in an input shard to go on: MessagePack {"offset": uint, "line": uint}. */
-#ifndef LC_FILL_CURSOR_H
-#define LC_FILL_CURSOR_H
+#ifndef CACHEX_FILL_CURSOR_H
+#define CACHEX_FILL_CURSOR_H
 
 #include "base/buf.h"
 #include "lmdbcache.h"

@@ -3,8 +3,8 @@
  * Is what is stored as it is demanded? Looks at heads of records only: no byte of a
  * tensor is read, unless the demands are deep.
  */
-#ifndef LC_FILL_DONE_H
-#define LC_FILL_DONE_H
+#ifndef CACHEX_FILL_DONE_H
+#define CACHEX_FILL_DONE_H
 
 #include "fill/fill.h"
 

@@ -14,9 +14,9 @@
 #include "base/error.h"
 #include "base/newfile.h"
 #include "base/fileio.h"
-#include "format/base64.h"
-#include "format/json_text.h"
-#include "format/utf8.h"
+#include "formats/base64.h"
+#include "formats/json_text.h"
+#include "formats/utf8.h"
 
 struct lc__failures {
 	char *path;

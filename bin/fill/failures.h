@@ -3,12 +3,12 @@
  * The file of failed items: a JSON object a line, {"id", "why", "attempts",
  * "stderr", "at"}, written as they fail, so that a killed run leaves it too.
  */
-#ifndef LC_FILL_FAILURES_H
-#define LC_FILL_FAILURES_H
+#ifndef CACHEX_FILL_FAILURES_H
+#define CACHEX_FILL_FAILURES_H
 
 #include <stdbool.h>
 
-#include "produce/items.h"
+#include "fill/items.h"
 
 struct lc__failures;
 

@@ -3,8 +3,8 @@
  * One input on its way: lines of its shard to batches, and what comes back, in the
  * order of the lines, to chunks.
  */
-#ifndef LC_FILL_FEED_H
-#define LC_FILL_FEED_H
+#ifndef CACHEX_FILL_FEED_H
+#define CACHEX_FILL_FEED_H
 
 #include "fill/inputs.h"
 #include "fill/stash.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Fills a module of plain puts with what it lacks. */
-#ifndef LC_FILL_FILL_H
-#define LC_FILL_FILL_H
+#ifndef CACHEX_FILL_FILL_H
+#define CACHEX_FILL_FILL_H
 
 #include "fill/failures.h"
-#include "produce/produce.h"
+#include "fill/produce.h"
 #include "value/expect.h"
 #include "value/finite.h"
 

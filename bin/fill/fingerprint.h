@@ -4,8 +4,8 @@
  * bytes little-endian, its first MiB and its last MiB; of a smaller file both are all of
  * it.
  */
-#ifndef LC_FILL_FINGERPRINT_H
-#define LC_FILL_FINGERPRINT_H
+#ifndef CACHEX_FILL_FINGERPRINT_H
+#define CACHEX_FILL_FINGERPRINT_H
 
 #include "lmdbcache.h"
 

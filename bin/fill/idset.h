@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A set of cache_ids, kept as hashes of 128 bits: memory does not grow with their length. */
-#ifndef LC_FILL_IDSET_H
-#define LC_FILL_IDSET_H
+#ifndef CACHEX_FILL_IDSET_H
+#define CACHEX_FILL_IDSET_H
 
 #include <stdbool.h>
 

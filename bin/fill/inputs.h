@@ -11,8 +11,8 @@
  * input, then the second one. So few chunks are under way at once, and the order that
  * readers follow grows all the time.
  */
-#ifndef LC_FILL_INPUTS_H
-#define LC_FILL_INPUTS_H
+#ifndef CACHEX_FILL_INPUTS_H
+#define CACHEX_FILL_INPUTS_H
 
 #include "fill/fill.h"
 #include "fill/shard.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Batches out of the lines of a shard. */
-#ifndef LC_FILL_LINES_H
-#define LC_FILL_LINES_H
+#ifndef CACHEX_FILL_LINES_H
+#define CACHEX_FILL_LINES_H
 
 #include "fill/feed.h"
 

@@ -4,8 +4,8 @@
  * Where work is slow that is at once, and where it is fast the commits take a tenth of
  * the time.
  */
-#ifndef LC_FILL_PACE_H
-#define LC_FILL_PACE_H
+#ifndef CACHEX_FILL_PACE_H
+#define CACHEX_FILL_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

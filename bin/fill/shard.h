@@ -9,8 +9,8 @@
  * Of a JSONL shard and of a list of files, lines of nothing but blanks are passed over;
  * of text they are lines.
  */
-#ifndef LC_FILL_SHARD_H
-#define LC_FILL_SHARD_H
+#ifndef CACHEX_FILL_SHARD_H
+#define CACHEX_FILL_SHARD_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * outlives a process that is killed. It is never synced: work that a loss of power takes
  * is done again, and so is what is damaged. Only who holds the input touches it.
  */
-#ifndef LC_FILL_STASH_H
-#define LC_FILL_STASH_H
+#ifndef CACHEX_FILL_STASH_H
+#define CACHEX_FILL_STASH_H
 
 #include "fill/stashed.h"
 

@@ -14,11 +14,11 @@
  *        the frames: u64 bytes, u64 XXH3
  *        the frames' bytes: answers as they came, without their lengths
  */
-#ifndef LC_FILL_STASHED_H
-#define LC_FILL_STASHED_H
+#ifndef CACHEX_FILL_STASHED_H
+#define CACHEX_FILL_STASHED_H
 
 #include "fill/cursor.h"
-#include "produce/answer.h"
+#include "fill/answer.h"
 
 /** What tells its input from others. */
 uint64_t lc__stashed_source(lc_id fingerprint, const char *key);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What becomes of an item whose value is to be stored. */
-#ifndef LC_FILL_TALLY_H
-#define LC_FILL_TALLY_H
+#ifndef CACHEX_FILL_TALLY_H
+#define CACHEX_FILL_TALLY_H
 
 #include <stdbool.h>
 
-#include "produce/items.h"
+#include "fill/items.h"
 
 /** Bytes of a value's tensors. */
 uint64_t lc__tally_bytes(const lc_value *value);

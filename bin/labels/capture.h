@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One frame of the capture layout. */
-#ifndef LC_LABELS_CAPTURE_H
-#define LC_LABELS_CAPTURE_H
+#ifndef CACHEX_LABELS_CAPTURE_H
+#define CACHEX_LABELS_CAPTURE_H
 
 #include "labels/dataset.h"
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "format/manifest.h"
-#include "format/utf8.h"
+#include "formats/utf8.h"
 #include "labels/label.h"
 
 /* More would be no list of classes. */

@@ -8,8 +8,8 @@
  * which keeps each under its name after those of the lines, or `NAME: *`. A name may
  * be in quotes; two of them in it are one. Lines that begin with # are comments.
  */
-#ifndef LC_LABELS_CLASS_MAP_H
-#define LC_LABELS_CLASS_MAP_H
+#ifndef CACHEX_LABELS_CLASS_MAP_H
+#define CACHEX_LABELS_CLASS_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

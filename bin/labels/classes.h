@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of classes that stand in files of their own. */
-#ifndef LC_LABELS_CLASSES_H
-#define LC_LABELS_CLASSES_H
+#ifndef CACHEX_LABELS_CLASSES_H
+#define CACHEX_LABELS_CLASSES_H
 
 #include "labels/dataset_private.h"
 

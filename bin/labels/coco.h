@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* COCO's file of annotations: finding it, and what is known of it while the
  * dataset is open. */
-#ifndef LC_LABELS_COCO_H
-#define LC_LABELS_COCO_H
+#ifndef CACHEX_LABELS_COCO_H
+#define CACHEX_LABELS_COCO_H
 
 #include <stddef.h>
 #include <stdint.h>

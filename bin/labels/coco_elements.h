@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a COCO file is made of, as it is read: an element at a time, of which little
  * more is kept than where it stands. */
-#ifndef LC_LABELS_COCO_ELEMENTS_H
-#define LC_LABELS_COCO_ELEMENTS_H
+#ifndef CACHEX_LABELS_COCO_ELEMENTS_H
+#define CACHEX_LABELS_COCO_ELEMENTS_H
 
 #include <stddef.h>
 #include <stdint.h>

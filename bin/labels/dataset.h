@@ -6,8 +6,8 @@
  * reading a frame's label is a call of its own, which any thread may make. A
  * frame costs its names and some 64 bytes while the dataset is open.
  */
-#ifndef LC_LABELS_DATASET_H
-#define LC_LABELS_DATASET_H
+#ifndef CACHEX_LABELS_DATASET_H
+#define CACHEX_LABELS_DATASET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the layouts share: the table of frames that they fill. */
-#ifndef LC_LABELS_DATASET_PRIVATE_H
-#define LC_LABELS_DATASET_PRIVATE_H
+#ifndef CACHEX_LABELS_DATASET_PRIVATE_H
+#define CACHEX_LABELS_DATASET_PRIVATE_H
 
 #include "base/buf.h"
 #include "base/image_name.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Members of a label's objects that nobody reads: they are kept as metadata. */
-#ifndef LC_LABELS_JSON_EXTRA_H
-#define LC_LABELS_JSON_EXTRA_H
+#ifndef CACHEX_LABELS_JSON_EXTRA_H
+#define CACHEX_LABELS_JSON_EXTRA_H
 
 #include <stdbool.h>
 #include <stdint.h>

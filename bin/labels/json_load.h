@@ -4,8 +4,8 @@
  * numbers too large for a float are infinite instead of an error. Names that
  * stand twice in an object are an error.
  */
-#ifndef LC_LABELS_JSON_LOAD_H
-#define LC_LABELS_JSON_LOAD_H
+#ifndef CACHEX_LABELS_JSON_LOAD_H
+#define CACHEX_LABELS_JSON_LOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Objects of JSON without the bulk that nobody asks for. */
-#ifndef LC_LABELS_JSON_SLIM_H
-#define LC_LABELS_JSON_SLIM_H
+#ifndef CACHEX_LABELS_JSON_SLIM_H
+#define CACHEX_LABELS_JSON_SLIM_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  * one after another, in the memory of one. What they hold is not looked at: they
  * are parsed by who gets them.
  */
-#ifndef LC_LABELS_JSON_STREAM_H
-#define LC_LABELS_JSON_STREAM_H
+#ifndef CACHEX_LABELS_JSON_STREAM_H
+#define CACHEX_LABELS_JSON_STREAM_H
 
 #include <stddef.h>
 #include <stdint.h>

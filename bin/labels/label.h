@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Filling a struct lc__label: what the readers of all layouts do. */
-#ifndef LC_LABELS_LABEL_H
-#define LC_LABELS_LABEL_H
+#ifndef CACHEX_LABELS_LABEL_H
+#define CACHEX_LABELS_LABEL_H
 
 #include "labels/dataset.h"
 

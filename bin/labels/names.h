@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names of files: extensions, stems, and paths that stay below the root. */
-#ifndef LC_LABELS_NAMES_H
-#define LC_LABELS_NAMES_H
+#ifndef CACHEX_LABELS_NAMES_H
+#define CACHEX_LABELS_NAMES_H
 
 #include <stdbool.h>
 

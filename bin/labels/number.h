@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers as text has them. */
-#ifndef LC_LABELS_NUMBER_H
-#define LC_LABELS_NUMBER_H
+#ifndef CACHEX_LABELS_NUMBER_H
+#define CACHEX_LABELS_NUMBER_H
 
 #include <stdbool.h>
 

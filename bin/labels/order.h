@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The order of names that people number. */
-#ifndef LC_LABELS_ORDER_H
-#define LC_LABELS_ORDER_H
+#ifndef CACHEX_LABELS_ORDER_H
+#define CACHEX_LABELS_ORDER_H
 
 /**
  * Compare as strcmp() does, but runs of digits as numbers of any length: "f2"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The images of a directory, by their stems, and those that no label has. */
-#ifndef LC_LABELS_PICTURES_H
-#define LC_LABELS_PICTURES_H
+#ifndef CACHEX_LABELS_PICTURES_H
+#define CACHEX_LABELS_PICTURES_H
 
 #include <stdbool.h>
 #include <stddef.h>

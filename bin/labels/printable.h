@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Bytes of files and of their names as one line of UTF-8. */
-#ifndef LC_LABELS_PRINTABLE_H
-#define LC_LABELS_PRINTABLE_H
+#ifndef CACHEX_LABELS_PRINTABLE_H
+#define CACHEX_LABELS_PRINTABLE_H
 
 #include <stddef.h>
 

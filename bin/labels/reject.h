@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Why a frame of a labelled dataset does not become a sample. */
-#ifndef LC_LABELS_REJECT_H
-#define LC_LABELS_REJECT_H
+#ifndef CACHEX_LABELS_REJECT_H
+#define CACHEX_LABELS_REJECT_H
 
 #include "format/summary.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A list of malloc'ed strings. Zeroed is empty. */
-#ifndef LC_LABELS_STRINGS_H
-#define LC_LABELS_STRINGS_H
+#ifndef CACHEX_LABELS_STRINGS_H
+#define CACHEX_LABELS_STRINGS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What stands in directories, in order. Knows names, not their meaning. */
-#ifndef LC_LABELS_TREE_H
-#define LC_LABELS_TREE_H
+#ifndef CACHEX_LABELS_TREE_H
+#define CACHEX_LABELS_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

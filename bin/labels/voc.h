@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One annotation of the Pascal VOC layout. */
-#ifndef LC_LABELS_VOC_H
-#define LC_LABELS_VOC_H
+#ifndef CACHEX_LABELS_VOC_H
+#define CACHEX_LABELS_VOC_H
 
 #include "labels/dataset.h"
 #include "labels/strings.h"

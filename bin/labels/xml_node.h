@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An element, for those who make documents and look at them. */
-#ifndef LC_LABELS_XML_NODE_H
-#define LC_LABELS_XML_NODE_H
+#ifndef CACHEX_LABELS_XML_NODE_H
+#define CACHEX_LABELS_XML_NODE_H
 
 #include <stddef.h>
 

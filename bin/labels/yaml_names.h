@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The names of classes in a dataset's YAML. */
-#ifndef LC_LABELS_YAML_NAMES_H
-#define LC_LABELS_YAML_NAMES_H
+#ifndef CACHEX_LABELS_YAML_NAMES_H
+#define CACHEX_LABELS_YAML_NAMES_H
 
 #include "labels/dataset_private.h"
 

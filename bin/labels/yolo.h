@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One label of the YOLO layout. */
-#ifndef LC_LABELS_YOLO_H
-#define LC_LABELS_YOLO_H
+#ifndef CACHEX_LABELS_YOLO_H
+#define CACHEX_LABELS_YOLO_H
 
 #include "labels/dataset.h"
 

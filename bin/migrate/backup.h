@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The original of a file that is going to be replaced. */
-#ifndef LC_MIGRATE_BACKUP_H
-#define LC_MIGRATE_BACKUP_H
+#ifndef CACHEX_MIGRATE_BACKUP_H
+#define CACHEX_MIGRATE_BACKUP_H
 
 #include <stdbool.h>
 #include <stddef.h>

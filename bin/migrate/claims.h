@@ -9,8 +9,8 @@
  * older generations keep their ids for their paths; within one generation a second
  * record of the same path is another record.
  */
-#ifndef LC_MIGRATE_CLAIMS_H
-#define LC_MIGRATE_CLAIMS_H
+#ifndef CACHEX_MIGRATE_CLAIMS_H
+#define CACHEX_MIGRATE_CLAIMS_H
 
 #include <stdbool.h>
 

@@ -3,12 +3,12 @@
  * An entry: one record of the file as its line has it, and the line with what a
  * record of version 2 has. All that is not told here stays byte for byte.
  */
-#ifndef LC_MIGRATE_ENTRY_H
-#define LC_MIGRATE_ENTRY_H
+#ifndef CACHEX_MIGRATE_ENTRY_H
+#define CACHEX_MIGRATE_ENTRY_H
 
 #include <stdbool.h>
 
-#include "format/json_scan.h"
+#include "formats/json_scan.h"
 
 /** The members that a migration looks at. */
 enum lc__entry_member {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The lines of a file, one after another, in memory that the longest one takes. */
-#ifndef LC_MIGRATE_LINES_H
-#define LC_MIGRATE_LINES_H
+#ifndef CACHEX_MIGRATE_LINES_H
+#define CACHEX_MIGRATE_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

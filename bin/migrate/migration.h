@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A migration that is running: what its parts share. */
-#ifndef LC_MIGRATE_MIGRATION_H
-#define LC_MIGRATE_MIGRATION_H
+#ifndef CACHEX_MIGRATE_MIGRATION_H
+#define CACHEX_MIGRATE_MIGRATION_H
 
 #include "migrate/entry.h"
 #include "migrate/lines.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The pass over the lines: what its steps and the records in them share. */
-#ifndef LC_MIGRATE_PASS_H
-#define LC_MIGRATE_PASS_H
+#ifndef CACHEX_MIGRATE_PASS_H
+#define CACHEX_MIGRATE_PASS_H
 
 #include "migrate/migration.h"
 

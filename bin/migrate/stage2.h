@@ -11,8 +11,8 @@
  * arrays, lines and ids. The new file takes the old one's place by rename, after the
  * state has said that this is what happens next.
  */
-#ifndef LC_MIGRATE_STAGE2_H
-#define LC_MIGRATE_STAGE2_H
+#ifndef CACHEX_MIGRATE_STAGE2_H
+#define CACHEX_MIGRATE_STAGE2_H
 
 #include "fill/fill.h"
 #include "migrate/state.h"

@@ -11,8 +11,8 @@
  * bytes or flush_interval_ms, and a step stays below the first two and the third is
  * never.
  */
-#ifndef LC_MIGRATE_STATE_H
-#define LC_MIGRATE_STATE_H
+#ifndef CACHEX_MIGRATE_STATE_H
+#define CACHEX_MIGRATE_STATE_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Histograms as bar charts. */
-#ifndef LC_REPORT_CHART_H
-#define LC_REPORT_CHART_H
+#ifndef CACHEX_REPORT_CHART_H
+#define CACHEX_REPORT_CHART_H
 
 #include <stdbool.h>
 
-#include "draw/boxes.h"
-#include "draw/canvas.h"
+#include "image/boxes.h"
+#include "image/canvas.h"
 #include "report/histogram.h"
 
 /** What to draw, and how the values along its axis read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How many boxes there are of each class. */
-#ifndef LC_REPORT_CLASSES_H
-#define LC_REPORT_CLASSES_H
+#ifndef CACHEX_REPORT_CLASSES_H
+#define CACHEX_REPORT_CLASSES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A summary as comma-separated values, RFC 4180. */
-#ifndef LC_REPORT_CSV_H
-#define LC_REPORT_CSV_H
+#ifndef CACHEX_REPORT_CSV_H
+#define CACHEX_REPORT_CSV_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * How the samples of a warehouse are distributed, in bins that are the same for
  * every warehouse, so that two can be compared.
  */
-#ifndef LC_REPORT_DISTRIBUTIONS_H
-#define LC_REPORT_DISTRIBUTIONS_H
+#ifndef CACHEX_REPORT_DISTRIBUTIONS_H
+#define CACHEX_REPORT_DISTRIBUTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

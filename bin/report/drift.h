@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How far a warehouse has moved away from an earlier one. */
-#ifndef LC_REPORT_DRIFT_H
-#define LC_REPORT_DRIFT_H
+#ifndef CACHEX_REPORT_DRIFT_H
+#define CACHEX_REPORT_DRIFT_H
 
 #include <stdbool.h>
 #include <stddef.h>

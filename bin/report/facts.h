@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* All that a report says of a warehouse, in one place. */
-#ifndef LC_REPORT_FACTS_H
-#define LC_REPORT_FACTS_H
+#ifndef CACHEX_REPORT_FACTS_H
+#define CACHEX_REPORT_FACTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

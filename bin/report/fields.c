@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/value_json.h"
+#include "formats/value_json.h"
 
 static char *
 text_of(const lc_value *value)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The members of a JSON object as names and texts, for a table of them. */
-#ifndef LC_REPORT_FIELDS_H
-#define LC_REPORT_FIELDS_H
+#ifndef CACHEX_REPORT_FIELDS_H
+#define CACHEX_REPORT_FIELDS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Counts of values in bins of equal width: of what is drawn, shown and compared. */
-#ifndef LC_REPORT_HISTOGRAM_H
-#define LC_REPORT_HISTOGRAM_H
+#ifndef CACHEX_REPORT_HISTOGRAM_H
+#define CACHEX_REPORT_HISTOGRAM_H
 
 #include <stdint.h>
 

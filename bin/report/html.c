@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/base64.h"
+#include "formats/base64.h"
 #include "report/csv.h"
 #include "report/html_parts.h"
 #include "report/page.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reports as one HTML page each: no script, nothing from elsewhere. */
-#ifndef LC_REPORT_HTML_H
-#define LC_REPORT_HTML_H
+#ifndef CACHEX_REPORT_HTML_H
+#define CACHEX_REPORT_HTML_H
 
 #include <stdio.h>
 

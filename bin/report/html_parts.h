@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parts of the pages that stand in files of their own. */
-#ifndef LC_REPORT_HTML_PARTS_H
-#define LC_REPORT_HTML_PARTS_H
+#ifndef CACHEX_REPORT_HTML_PARTS_H
+#define CACHEX_REPORT_HTML_PARTS_H
 
 #include <stdio.h>
 

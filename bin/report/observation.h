@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a sample of a warehouse says, as numbers. */
-#ifndef LC_REPORT_OBSERVATION_H
-#define LC_REPORT_OBSERVATION_H
+#ifndef CACHEX_REPORT_OBSERVATION_H
+#define CACHEX_REPORT_OBSERVATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "draw/boxes.h"
+#include "image/boxes.h"
 #include "lmdbcache.h"
 
 struct lc__observation {

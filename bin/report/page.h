@@ -4,8 +4,8 @@
  * It is well-formed XML too. Whatever is text of a dataset goes through here:
  * markup is escaped, bytes that are no UTF-8 or no character of XML become U+FFFD.
  */
-#ifndef LC_REPORT_PAGE_H
-#define LC_REPORT_PAGE_H
+#ifndef CACHEX_REPORT_PAGE_H
+#define CACHEX_REPORT_PAGE_H
 
 #include <stdint.h>
 #include <stdio.h>

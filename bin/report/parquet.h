@@ -3,8 +3,8 @@
  * A table as a Parquet file: columns of plain values, some of which may be null, in row
  * groups, without compression. parquet.c says which part of the format that is.
  */
-#ifndef LC_REPORT_PARQUET_H
-#define LC_REPORT_PARQUET_H
+#ifndef CACHEX_REPORT_PARQUET_H
+#define CACHEX_REPORT_PARQUET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs, samples, boxes and rejected frames of a warehouse as Parquet files: their columns
  * are in cachex-warehouse(1). */
-#ifndef LC_REPORT_PARQUET_TABLES_H
-#define LC_REPORT_PARQUET_TABLES_H
+#ifndef CACHEX_REPORT_PARQUET_TABLES_H
+#define CACHEX_REPORT_PARQUET_TABLES_H
 
 #include <stdbool.h>
 

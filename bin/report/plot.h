@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Histograms as inline SVG: a figure with a caption, axes and bars. */
-#ifndef LC_REPORT_PLOT_H
-#define LC_REPORT_PLOT_H
+#ifndef CACHEX_REPORT_PLOT_H
+#define CACHEX_REPORT_PLOT_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rejected frames of a warehouse, a line of rejected.jsonl each. */
-#ifndef LC_REPORT_REJECTS_H
-#define LC_REPORT_REJECTS_H
+#ifndef CACHEX_REPORT_REJECTS_H
+#define CACHEX_REPORT_REJECTS_H
 
 #include <stdbool.h>
 #include <stdio.h>

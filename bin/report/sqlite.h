@@ -3,8 +3,8 @@
  * What is known of a warehouse as an SQLite database: its tables stand in
  * cachex-warehouse(1). Nothing else includes sqlite3.h.
  */
-#ifndef LC_REPORT_SQLITE_H
-#define LC_REPORT_SQLITE_H
+#ifndef CACHEX_REPORT_SQLITE_H
+#define CACHEX_REPORT_SQLITE_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The tables of a warehouse's database, which cachex-warehouse(1) describes, and the
  * statements that fill them. */
-#ifndef LC_REPORT_SQLITE_SCHEMA_H
-#define LC_REPORT_SQLITE_SCHEMA_H
+#ifndef CACHEX_REPORT_SQLITE_SCHEMA_H
+#define CACHEX_REPORT_SQLITE_SCHEMA_H
 
 /** Run first; leaves a transaction open. */
 extern const char lc__sqlite_schema[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One pass over the samples of a warehouse. */
-#ifndef LC_REPORT_SURVEY_H
-#define LC_REPORT_SURVEY_H
+#ifndef CACHEX_REPORT_SURVEY_H
+#define CACHEX_REPORT_SURVEY_H
 
 #include <stdbool.h>
 #include <stdint.h>

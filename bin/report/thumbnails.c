@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "draw/look.h"
-#include "draw/tensor_image.h"
+#include "image/look.h"
+#include "image/tensor_image.h"
 
 #define LINE 1 /* pixels of a box's frame */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Small pictures of samples with their boxes. */
-#ifndef LC_REPORT_THUMBNAILS_H
-#define LC_REPORT_THUMBNAILS_H
+#ifndef CACHEX_REPORT_THUMBNAILS_H
+#define CACHEX_REPORT_THUMBNAILS_H
 
 #include "lmdbcache.h"
 #include "report/facts.h"

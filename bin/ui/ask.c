@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ask.h"
+#include "ui/ask.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "ui/report.h"
 
 int
 ask_nobody(void)

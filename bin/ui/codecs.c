@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "codecs.h"
+#include "ui/codecs.h"
 
-#include "report.h"
+#include "ui/report.h"
 
 #define FASTEST (-65537) /* as LZ4 has it */
 #define DENSEST 12

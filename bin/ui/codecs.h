@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options --codec and --level, which say how tensors are stored. */
-#ifndef BIN_CODECS_H
-#define BIN_CODECS_H
+#ifndef CACHEX_UI_CODECS_H
+#define CACHEX_UI_CODECS_H
 
 #include "lmdbcache.h"
 

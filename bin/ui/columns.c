@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "columns.h"
+#include "ui/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ident.h"
-#include "report.h"
+#include "ui/ident.h"
+#include "ui/report.h"
 
 #define WIDEST 72            /* a longer cell pushes its own row only */
 #define MOST_BYTES (1 << 20) /* of a batch: cache_ids may be long */

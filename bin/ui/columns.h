@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows of cells on standard output, in columns as wide as what they hold. */
-#ifndef BIN_COLUMNS_H
-#define BIN_COLUMNS_H
+#ifndef CACHEX_UI_COLUMNS_H
+#define CACHEX_UI_COLUMNS_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A command of the tool: its row holds all that the rest of the tool knows. */
-#ifndef BIN_COMMAND_H
-#define BIN_COMMAND_H
+#ifndef CACHEX_UI_COMMAND_H
+#define CACHEX_UI_COMMAND_H
 
-#include "opt.h"
+#include "ui/opt.h"
 
 struct command {
 	const char *name;      /* "put"; of a subcommand "shard verify" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "date.h"
+#include "ui/date.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BIN_DATE_H
-#define BIN_DATE_H
+#ifndef CACHEX_UI_DATE_H
+#define CACHEX_UI_DATE_H
 
 #include <stdint.h>
 

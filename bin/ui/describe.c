@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "describe.h"
+#include "ui/describe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The structure of a value as a line of text. */
-#ifndef BIN_DESCRIBE_H
-#define BIN_DESCRIBE_H
+#ifndef CACHEX_UI_DESCRIBE_H
+#define CACHEX_UI_DESCRIBE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "elements.h"
+#include "ui/elements.h"
 
 #include <math.h>
 #include <stdlib.h>

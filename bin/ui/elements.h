@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BIN_ELEMENTS_H
-#define BIN_ELEMENTS_H
+#ifndef CACHEX_UI_ELEMENTS_H
+#define CACHEX_UI_ELEMENTS_H
 
-#include "json.h"
+#include "ui/json.h"
 
 /**
  * The elements as nested JSON arrays: integers in full, floats with the fewest

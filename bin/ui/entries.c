@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "entries.h"
+#include "ui/entries.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is in a directory. */
-#ifndef BIN_ENTRIES_H
-#define BIN_ENTRIES_H
+#ifndef CACHEX_UI_ENTRIES_H
+#define CACHEX_UI_ENTRIES_H
 
 #include <dirent.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ident.h"
+#include "ui/ident.h"
 
 #include <unistd.h>
 
-#include "format/utf8.h"
+#include "formats/utf8.h"
 
 int
 ident_print(FILE *out, lc_id id)

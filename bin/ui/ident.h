@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Printing cache_ids as text. */
-#ifndef BIN_IDENT_H
-#define BIN_IDENT_H
+#ifndef CACHEX_UI_IDENT_H
+#define CACHEX_UI_IDENT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "idlist.h"
+#include "ui/idlist.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "input.h"
-#include "interrupt.h"
-#include "report.h"
+#include "ui/input.h"
+#include "ui/interrupt.h"
+#include "ui/report.h"
 
 #define STEP ((size_t)64 << 10) /* bytes read at once */
 #define PATIENCE 5              /* ms, then there is nothing for now */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A list of cache_ids that is read as it is needed, however long it is. */
-#ifndef BIN_IDLIST_H
-#define BIN_IDLIST_H
+#ifndef CACHEX_UI_IDLIST_H
+#define CACHEX_UI_IDLIST_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "input.h"
+#include "ui/input.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "report.h"
+#include "ui/report.h"
 
 /* Nothing larger can become one record; it also ends a read of /dev/zero. */
 #define LIMIT ((uint64_t)64 << 30)

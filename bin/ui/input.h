@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BIN_INPUT_H
-#define BIN_INPUT_H
+#ifndef CACHEX_UI_INPUT_H
+#define CACHEX_UI_INPUT_H
 
 #include "base/buf.h"
 

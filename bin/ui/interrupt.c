@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "interrupt.h"
+#include "ui/interrupt.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/newfile.h"
-#include "progress.h"
-#include "report.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 
 static volatile sig_atomic_t noted, deferred;
 static const char *volatile temporary, *volatile resume;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* SIGINT, SIGTERM and SIGHUP: clean up, then end with 128 + the signal. */
-#ifndef BIN_INTERRUPT_H
-#define BIN_INTERRUPT_H
+#ifndef CACHEX_UI_INTERRUPT_H
+#define CACHEX_UI_INTERRUPT_H
 
 #include <sys/types.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "json.h"
+#include "ui/json.h"
 
 #include <string.h>
 
-#include "format/base64.h"
-#include "format/json_text.h"
-#include "format/utf8.h"
+#include "formats/base64.h"
+#include "formats/json_text.h"
+#include "formats/utf8.h"
 
 void
 jw_key(struct json *json, const char *key)

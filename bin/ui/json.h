@@ -3,8 +3,8 @@
  * Writes JSON, a value a line. Keys are literals that need no escapes. The names
  * begin with jw_ because json_ is jansson's.
  */
-#ifndef BIN_JSON_H
-#define BIN_JSON_H
+#ifndef CACHEX_UI_JSON_H
+#define CACHEX_UI_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

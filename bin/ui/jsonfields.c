@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "jsonfields.h"
+#include "ui/jsonfields.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/json_text.h"
-#include "format/value_json.h"
-#include "report.h"
+#include "formats/json_text.h"
+#include "formats/value_json.h"
+#include "ui/report.h"
 
 struct leaf {
 	char *path;

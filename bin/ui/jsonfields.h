@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The leaves of a JSON text by their paths, and what two texts differ in. */
-#ifndef BIN_JSONFIELDS_H
-#define BIN_JSONFIELDS_H
+#ifndef CACHEX_UI_JSONFIELDS_H
+#define CACHEX_UI_JSONFIELDS_H
 
 /**
  * Call @p differs for each path, "transform.target_size.0", at which two texts have

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "jsonline.h"
+#include "ui/jsonline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "format/value_json.h"
+#include "formats/value_json.h"
 
 /* ---- lists of numbers ------------------------------------------------------------- */
 

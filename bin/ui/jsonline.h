@@ -4,10 +4,10 @@
  * cache_id. A list of numbers becomes a tensor, i64 if all are integers and else f64,
  * so that streams can read it; all else stays plain data.
  */
-#ifndef BIN_JSONLINE_H
-#define BIN_JSONLINE_H
+#ifndef CACHEX_UI_JSONLINE_H
+#define CACHEX_UI_JSONLINE_H
 
-#include "jsonrecord.h"
+#include "ui/jsonrecord.h"
 
 /** Read a line; as jsonrecord_read(). LC_INVALID if the member @p field is neither a
  *  string nor an integer. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "jsonrecord.h"
+#include "ui/jsonrecord.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "format/base64.h"
-#include "format/value_json.h"
-#include "json.h"
-#include "size.h"
+#include "formats/base64.h"
+#include "formats/value_json.h"
+#include "ui/json.h"
+#include "ui/size.h"
 
 #define FORMAT 2 /* the newest that is read */
 

@@ -4,12 +4,12 @@
  * dtype, shape and data, as in format 1; any other value has format 2, id and
  * value, which value_json.h describes. Lines of both may follow one another.
  */
-#ifndef BIN_JSONRECORD_H
-#define BIN_JSONRECORD_H
+#ifndef CACHEX_UI_JSONRECORD_H
+#define CACHEX_UI_JSONRECORD_H
 
 #include <stdio.h>
 
-#include "format/loaded.h"
+#include "formats/loaded.h"
 #include "lmdbcache.h"
 
 /** Write the line of a tensor. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "jsonsize.h"
+#include "ui/jsonsize.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "format/json_number.h"
-#include "format/json_scan.h"
+#include "formats/json_number.h"
+#include "formats/json_scan.h"
 
 /* No side is so short. */
 #define NOT_SEEN 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The size of an image that a JSON object tells. */
-#ifndef BIN_JSONSIZE_H
-#define BIN_JSONSIZE_H
+#ifndef CACHEX_UI_JSONSIZE_H
+#define CACHEX_UI_JSONSIZE_H
 
 #include "base/buf.h"
 #include "lmdbcache.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "linename.h"
+#include "ui/linename.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "format/json_scan.h"
-#include "pattern.h"
-#include "report.h"
+#include "formats/json_scan.h"
+#include "ui/pattern.h"
+#include "ui/report.h"
 
 int
 linename_check(const struct linename *how, const struct lc__inputs_shard *shards,

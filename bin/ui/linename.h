@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The cache_id that a line of an input shard gives. */
-#ifndef BIN_LINENAME_H
-#define BIN_LINENAME_H
+#ifndef CACHEX_UI_LINENAME_H
+#define CACHEX_UI_LINENAME_H
 
 #include "fill/inputs.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "list.h"
+#include "ui/list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/bytes.h"
-#include "input.h"
-#include "report.h"
+#include "ui/input.h"
+#include "ui/report.h"
 
 int
 list_add(struct list *list, const void *data, size_t size)

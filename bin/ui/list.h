@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lists of cache_ids or paths, from operands and from files. */
-#ifndef BIN_LIST_H
-#define BIN_LIST_H
+#ifndef CACHEX_UI_LIST_H
+#define CACHEX_UI_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "metrics.h"
+#include "ui/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "labels/reject.h"
-#include "report.h"
+#include "ui/report.h"
 
 #define SECOND UINT64_C(1000000000)
 #define INTERVAL (10 * SECOND)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A build's counts for Prometheus, as a file that node_exporter's textfile collector
  * reads. */
-#ifndef BIN_METRICS_H
-#define BIN_METRICS_H
+#ifndef CACHEX_UI_METRICS_H
+#define CACHEX_UI_METRICS_H
 
 #include <stdbool.h>
 
-#include "ingest/ingest.h"
+#include "build/ingest.h"
 
 /** Begin; @p path NULL: no metrics. Reports what cannot be written; an exit status. */
 int metrics_begin(const char *path, const char *warehouse);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "module.h"
+#include "ui/module.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "report.h"
-#include "settings.h"
-#include "suggest.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/suggest.h"
 
 /* The library's unusual events, on any thread; -q silences them. */
 static void

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening modules under the root that the settings name. */
-#ifndef BIN_MODULE_H
-#define BIN_MODULE_H
+#ifndef CACHEX_UI_MODULE_H
+#define CACHEX_UI_MODULE_H
 
-#include "list.h"
+#include "ui/list.h"
 
 /** Open to read; reports; an exit status. */
 int module_open(const char *module_id, lc_cache **out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "npyfile.h"
+#include "ui/npyfile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "format/npy.h"
-#include "report.h"
+#include "ui/report.h"
 
 void
 decoded_free(struct decoded *decoded)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* .npy as the tool reads and writes it. */
-#ifndef BIN_NPYFILE_H
-#define BIN_NPYFILE_H
+#ifndef CACHEX_UI_NPYFILE_H
+#define CACHEX_UI_NPYFILE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "opt.h"
+#include "ui/opt.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "size.h"
-#include "suggest.h"
+#include "ui/size.h"
+#include "ui/suggest.h"
 
 static struct opt *
 find_exact(struct opt *table, const char *name, size_t size)

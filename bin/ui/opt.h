@@ -4,8 +4,8 @@
  * environment, the configuration file, the usage text, completion and
  * `cachex config`.
  */
-#ifndef BIN_OPT_H
-#define BIN_OPT_H
+#ifndef CACHEX_UI_OPT_H
+#define CACHEX_UI_OPT_H
 
 #include <stdbool.h>
 #include <stddef.h>

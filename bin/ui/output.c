@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "output.h"
+#include "ui/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 
 #include "base/fileio.h"
 #include "base/newfile.h"
-#include "interrupt.h"
-#include "report.h"
+#include "ui/interrupt.h"
+#include "ui/report.h"
 
 static void
 forget(struct output *output)

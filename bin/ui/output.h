@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where a command's data goes: standard output, or a file that appears whole. */
-#ifndef BIN_OUTPUT_H
-#define BIN_OUTPUT_H
+#ifndef CACHEX_UI_OUTPUT_H
+#define CACHEX_UI_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pattern.h"
+#include "ui/pattern.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "suggest.h"
+#include "ui/suggest.h"
 
 enum field { NAME, PATH, STEM, DIR, EXT, FIELDS };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Makes cache_ids from paths: "{dir}/{stem}". */
-#ifndef BIN_PATTERN_H
-#define BIN_PATTERN_H
+#ifndef CACHEX_UI_PATTERN_H
+#define CACHEX_UI_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "picture.h"
+#include "ui/picture.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sizes and colours of pictures as people write them. */
-#ifndef BIN_PICTURE_H
-#define BIN_PICTURE_H
+#ifndef CACHEX_UI_PICTURE_H
+#define CACHEX_UI_PICTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "progress.h"
+#include "ui/progress.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "interrupt.h"
-#include "settings.h"
-#include "size.h"
+#include "ui/interrupt.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 #define SECOND 1000000000ull
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One line of progress on standard error, for work longer than a second. */
-#ifndef BIN_PROGRESS_H
-#define BIN_PROGRESS_H
+#ifndef CACHEX_UI_PROGRESS_H
+#define CACHEX_UI_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "report.h"
+#include "ui/report.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interrupt.h"
-#include "json.h"
-#include "progress.h"
-#include "settings.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/progress.h"
+#include "ui/settings.h"
 
 static const char *command_name;
 static bool as_json;     /* also without --json */

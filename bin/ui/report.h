@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages, exit statuses and the two standard streams. */
-#ifndef BIN_REPORT_H
-#define BIN_REPORT_H
+#ifndef CACHEX_UI_REPORT_H
+#define CACHEX_UI_REPORT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "resultjson.h"
+#include "ui/resultjson.h"
 
 #include "labels/reject.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The counts of a build as members of a JSON object. */
-#ifndef BIN_RESULTJSON_H
-#define BIN_RESULTJSON_H
+#ifndef CACHEX_UI_RESULTJSON_H
+#define CACHEX_UI_RESULTJSON_H
 
-#include "ingest/ingest.h"
-#include "json.h"
+#include "build/ingest.h"
+#include "ui/json.h"
 
 /** Where it stands: frames, samples, bytes. */
 void result_counts(struct json *json, const struct lc__ingest_state *state);

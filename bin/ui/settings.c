@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "settings.h"
+#include "ui/settings.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lmdbcache.h"
-#include "size.h"
+#include "ui/size.h"
 
 struct settings settings = {
 	.progress = -1,

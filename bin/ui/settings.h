@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The options that every command has. */
-#ifndef BIN_SETTINGS_H
-#define BIN_SETTINGS_H
+#ifndef CACHEX_UI_SETTINGS_H
+#define CACHEX_UI_SETTINGS_H
 
-#include "opt.h"
+#include "ui/opt.h"
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 

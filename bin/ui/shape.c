@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "shape.h"
+#include "ui/shape.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "size.h"
+#include "ui/size.h"
 
 lc_status
 shape_parse(const char *text, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])

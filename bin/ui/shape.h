@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef BIN_SHAPE_H
-#define BIN_SHAPE_H
+#ifndef CACHEX_UI_SHAPE_H
+#define CACHEX_UI_SHAPE_H
 
 #include "lmdbcache.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "size.h"
+#include "ui/size.h"
 
 #include <ctype.h>
 #include <stdio.h>

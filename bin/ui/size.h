@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers and sizes as people write and read them. */
-#ifndef BIN_SIZE_H
-#define BIN_SIZE_H
+#ifndef CACHEX_UI_SIZE_H
+#define CACHEX_UI_SIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>

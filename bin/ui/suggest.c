@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "suggest.h"
+#include "ui/suggest.h"
 
 #include <ctype.h>
 #include <limits.h>

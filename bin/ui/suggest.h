@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The known word that a mistyped one probably meant. */
-#ifndef BIN_SUGGEST_H
-#define BIN_SUGGEST_H
+#ifndef CACHEX_UI_SUGGEST_H
+#define CACHEX_UI_SUGGEST_H
 
 struct suggest {
 	const char *typed;  /* the mistyped word */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tokenfile.h"
+#include "ui/tokenfile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "base/fileio.h"
 #include "order/token.h"
-#include "report.h"
+#include "ui/report.h"
 
 #define REMEDY "; --restart begins anew"
 

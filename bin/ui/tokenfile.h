@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A file with the token of a stream: where to go on. */
-#ifndef BIN_TOKENFILE_H
-#define BIN_TOKENFILE_H
+#ifndef CACHEX_UI_TOKENFILE_H
+#define CACHEX_UI_TOKENFILE_H
 
 #include <stdbool.h>
 

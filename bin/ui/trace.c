@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "trace.h"
+#include "ui/trace.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/newfile.h"
-#include "json.h"
+#include "ui/json.h"
 #include "lmdbcache.h"
-#include "report.h"
-#include "resultjson.h"
+#include "ui/report.h"
+#include "ui/resultjson.h"
 
 #define SECOND UINT64_C(1000000000)
 

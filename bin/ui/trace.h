@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What happens in a long run, a JSON object a line, as it happens. */
-#ifndef BIN_TRACE_H
-#define BIN_TRACE_H
+#ifndef CACHEX_UI_TRACE_H
+#define CACHEX_UI_TRACE_H
 
-#include "ingest/ingest.h"
-#include "json.h"
-#include "opt.h"
+#include "build/ingest.h"
+#include "ui/json.h"
+#include "ui/opt.h"
 
 /** Open the file, replacing it; reports; an exit status. @p path NULL: no trace. */
 int trace_open(const char *path);

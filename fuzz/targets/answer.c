@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "produce/answer.h"
-#include "produce/value_mpack.h"
+#include "fill/answer.h"
+#include "fill/value_mpack.h"
 
 static const char *const ids[] = { "a", "b", "c", "img/1.jpg" };
 enum { ITEMS = sizeof(ids) / sizeof(ids[0]) };

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
-#include "etl/exif.h"
-#include "etl/image.h"
-#include "etl/transform.h"
+#include "image/exif.h"
+#include "image/image.h"
+#include "image/transform.h"
 
 enum { SIDE = 16, MAX_PIXELS = 1 << 16 };
 

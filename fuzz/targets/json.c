@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/json_scan.h"
+#include "formats/json_scan.h"
 #include "migrate/entry.h"
 
 static void

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/incoming.h"
-#include "format/mds.h"
-#include "format/mds_index.h"
+#include "formats/incoming.h"
+#include "formats/mds.h"
+#include "formats/mds_index.h"
 #include "format/npy.h"
 
 enum { RECORDS = 200 };

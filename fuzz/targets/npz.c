@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "format/npy.h"
-#include "format/npz.h"
+#include "formats/npz.h"
 
 /* What a member inflates to, together. */
 #define LIMIT (1 << 20)

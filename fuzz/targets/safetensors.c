@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "format/safetensors.h"
+#include "formats/safetensors.h"
 
 static void
 check_table(const struct lc__safetensors *table, uint64_t data_size)

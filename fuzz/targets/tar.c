@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/archive.h"
+#include "formats/archive.h"
 
 enum { LIMIT = 1 << 20, MEMBERS = 1000 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ui/jsonrecord.h"
-#include "format/value_json.h"
+#include "formats/value_json.h"
 
 static void
 read_value(const char *line, size_t size)

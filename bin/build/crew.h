@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads that work on frames, and the walk over all frames that keeps them busy. */
+#ifndef CACHEX_BUILD_CREW_H
+#define CACHEX_BUILD_CREW_H
+
+#include "build/made.h"
+
+struct lc__crew {
+	struct lc__making making; /* its ring is this one's */
+	void (*work)(struct lc__maker *maker, struct lc__made *made);
+	unsigned threads;         /* wanted */
+	uint64_t slot_bytes;      /* that a frame's result may take */
+
+	/** The walk's own thread is told of each frame in order, and asked from time
+	 *  to time while it waits. Another status than LC_OK ends the walk. */
+	lc_status (*take)(void *ctx, struct lc__made *made);
+	lc_status (*idle)(void *ctx);
+	void *ctx;
+
+	struct lc__ring ring;     /* from here on the walk's own */
+	struct lc__made *slots;
+	struct lc__maker *makers;
+	pthread_t *ids;
+	unsigned started;
+};
+
+/** Walk over all frames of the dataset. @return LC_OK, or what ended it first. */
+LC_CHECKED lc_status lc__crew_walk(struct lc__crew *crew);
+
+#endif

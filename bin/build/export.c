@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples of the module to a version of the warehouse. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/hash128.h"
+#include "base/sha256.h"
+#include "build/ingesting.h"
+#include "build/rebuild.h"
+#include "build/rejected.h"
+#include "shard/outdir.h"
+
+/* ---- what the manifest says -------------------------------------------------------- */
+
+/* Texts of the manifest, each ended by a NUL. */
+struct texts {
+	struct lc__buf recipe, transform, thresholds, summary, warehouse, sources;
+	struct lc__warehouse_about about;
+	struct lc__manifest manifest; /* borrows them */
+};
+
+static void
+free_texts(struct texts *t)
+{
+	lc__buf_free(&t->recipe);
+	lc__buf_free(&t->transform);
+	lc__buf_free(&t->thresholds);
+	lc__buf_free(&t->summary);
+	lc__buf_free(&t->warehouse);
+	lc__buf_free(&t->sources);
+	lc__warehouse_about_free(&t->about);
+}
+
+static lc_status
+end_text(struct lc__buf *text)
+{
+	lc__buf_append(text, "", 1);
+	return text->failed ? lc__no_memory("build") : LC_OK;
+}
+
+/* Names of classes that are not there are NULL. */
+static lc_status
+copy_classes(const struct lc__dataset *dataset, struct lc__warehouse_about *about)
+{
+	const char *const *names;
+	const size_t n = lc__dataset_classes(dataset, &names);
+
+	about->classes = calloc(n + 1, sizeof(*about->classes));
+	if (about->classes == NULL)
+		return lc__no_memory("build");
+	for (; about->n_classes < n; about->n_classes++) {
+		const char *name = names[about->n_classes];
+		/* A line of a list that is empty names nothing. */
+		if (name == NULL || *name == '\0')
+			continue;
+		about->classes[about->n_classes] = strdup(name);
+		if (about->classes[about->n_classes] == NULL)
+			return lc__no_memory("build");
+	}
+	return LC_OK;
+}
+
+static lc_status
+make_about(struct lc__ingesting *b, struct texts *t)
+{
+	struct lc__warehouse_about *about = &t->about;
+	const struct lc__samples *samples = &b->samples;
+
+	about->layout = strdup(lc__layout_name(b->recipe->layout));
+	about->sources_root = strdup(b->root_path);
+	about->series = calloc(samples->n_series + 1, sizeof(*about->series));
+	if (about->layout == NULL || about->sources_root == NULL ||
+	    about->series == NULL)
+		return lc__no_memory("build");
+	return_if_error(copy_classes(b->dataset, about));
+	memcpy(about->fingerprint, b->edition.fingerprint, 65);
+	memcpy(about->rejected_sha256, b->edition.rejected_sha256, 65);
+	for (; about->n_series < samples->n_series; about->n_series++) {
+		const struct lc__series *series = &samples->series[about->n_series];
+		about->series[about->n_series] = (struct lc__series_about){
+			.path = strdup(series->path),
+			.width = series->form->width,
+			.height = series->form->height,
+			.samples = series->samples };
+		if (about->series[about->n_series].path == NULL)
+			return lc__no_memory("build");
+	}
+	return LC_OK;
+}
+
+static lc_status
+make_texts(struct lc__ingesting *b, struct texts *t)
+{
+	return_if_error(lc__recipe_format(b->recipe, &t->recipe));
+	return_if_error(end_text(&t->recipe));
+	return_if_error(lc__recipe_transform(b->recipe, &t->transform));
+	return_if_error(end_text(&t->transform));
+	return_if_error(lc__thresholds_format(&b->ingest->thresholds,
+	    &t->thresholds));
+	return_if_error(end_text(&t->thresholds));
+	return_if_error(lc__summary_format(&b->out->summary, &t->summary));
+	return_if_error(end_text(&t->summary));
+	return_if_error(lc__sources_format(&b->sources, &t->sources));
+	if (t->sources.failed)
+		return lc__no_memory("build");
+	return_if_error(make_about(b, t));
+	return_if_error(lc__sha256_of(t->sources.data, t->sources.size,
+	    t->about.sources_sha256));
+	return_if_error(lc__warehouse_about_format(&t->about, &t->warehouse));
+	return_if_error(end_text(&t->warehouse));
+	t->manifest = (struct lc__manifest){
+		.dataset_root = (char *)b->recipe->dataset_root,
+		.transform = (char *)t->transform.data,
+		.version = b->edition.version,
+		.version_recipe = (char *)t->recipe.data,
+		.code_version = (char *)b->recipe->code_version,
+		.thresholds = (char *)t->thresholds.data,
+		.summary = (char *)t->summary.data,
+		.warehouse = (char *)t->warehouse.data };
+	return LC_OK;
+}
+
+/* ---- what stands there already ------------------------------------------------------ */
+
+static lc_status
+note_result(struct lc__ingesting *b, const struct lc__standing *standing)
+{
+	b->out->version_dir = strdup(standing->dir);
+	b->out->shards = standing->manifest.n;
+	b->out->bytes = lc__standing_bytes(standing);
+	return b->out->version_dir != NULL ? LC_OK : lc__no_memory("build");
+}
+
+/* Limits, the place of the sources and what is known of names of classes may be others
+ * than they were: they change no sample. */
+static lc_status
+refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
+    const struct texts *t, bool *changed)
+{
+	struct lc__manifest manifest = standing->manifest;
+	struct lc__buf old = { 0 }, text = { 0 };
+	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
+	const struct lc__warehouse_about kept = standing->about;
+	struct lc__buf about = { 0 };
+	lc_status status = path != NULL ? LC_OK : lc__no_memory("build");
+
+	manifest.thresholds = t->manifest.thresholds;
+	standing->about.sources_root = b->root_path;
+	standing->about.classes = t->about.classes;
+	standing->about.n_classes = t->about.n_classes;
+	if (status == LC_OK)
+		status = lc__warehouse_about_format(&standing->about, &about);
+	standing->about = kept;
+	if (status == LC_OK)
+		status = end_text(&about);
+	manifest.warehouse = (char *)about.data;
+	if (status == LC_OK)
+		status = lc__manifest_format(&manifest, &text);
+	if (status == LC_OK)
+		status = lc__manifest_format(&standing->manifest, &old);
+	*changed = status == LC_OK && (old.size != text.size ||
+	    memcmp(old.data, text.data, text.size) != 0);
+	if (*changed)
+		status = lc__publish_tidy(standing->dir);
+	if (*changed && status == LC_OK)
+		status = lc__write_file_atomic(path, text.data, text.size);
+	lc__buf_free(&about);
+	lc__buf_free(&old);
+	lc__buf_free(&text);
+	free(path);
+	return status;
+}
+
+/* The name that a version has got, a hidden one's excepted. */
+static const char *
+name_of(const struct lc__ingesting *b, const struct lc__standing *standing)
+{
+	const char *slash = strrchr(standing->dir, '/');
+	const char *name = slash != NULL ? slash + 1 : standing->dir;
+
+	return *name == '.' ? b->edition.name : name;
+}
+
+/* A version that was built before, and is `current` or becomes it. */
+static lc_status
+take_standing(struct lc__ingesting *b, struct lc__standing *standing,
+    bool is_current, const struct texts *t)
+{
+	const char *warehouse = b->ingest->warehouse;
+	const char *name = name_of(b, standing);
+	bool changed = false;
+	char *dir;
+
+	return_if_error(refresh_manifest(b, standing, t, &changed));
+	b->out->up_to_date = is_current && !changed;
+	b->out->limits_changed = is_current && changed;
+	if (!is_current && name == b->edition.name)
+		return_if_error(lc__publish(warehouse, standing->dir, &b->edition));
+	else if (!is_current)
+		return_if_error(lc__version_switch(warehouse, name));
+	dir = lc__path_join(warehouse, name);
+	if (dir == NULL)
+		return lc__no_memory("build");
+	free(standing->dir);
+	standing->dir = dir;
+	b->out->shards_reused = standing->manifest.n;
+	return_if_error(note_result(b, standing));
+	return lc__publish_clean(warehouse, NULL);
+}
+
+/* ---- a new version -------------------------------------------------------------------- */
+
+/* How far the shards are; told by their threads, one at a time. */
+static int
+step(void *ctx, uint64_t done, uint64_t total)
+{
+	struct lc__ingesting *b = ctx;
+
+	b->state->bytes_exported = done;
+	b->state->bytes_to_export = total;
+	return lc__ingesting_step(b) != LC_OK;
+}
+
+/* The lists come before the manifest, which has their SHA-256. */
+static lc_status
+write_lists(struct lc__ingesting *b, const char *place, const struct texts *t)
+{
+	char *sources = lc__path_join(place, LC__SOURCES_NAME);
+	char *rejected = lc__path_join(place, LC__WAREHOUSE_REJECTED);
+	char sha256[65];
+	lc_status status = sources != NULL && rejected != NULL ? LC_OK :
+	    lc__no_memory("build");
+
+	if (status == LC_OK)
+		status = lc__write_file_atomic(sources, t->sources.data,
+		    t->sources.size);
+	if (status == LC_OK)
+		status = lc__rejected_write(&b->samples, rejected, sha256);
+	free(sources);
+	free(rejected);
+	return status;
+}
+
+/* Equal only for the very same samples. */
+static lc_status
+make_state(const struct lc__ingesting *b, struct lc__buf *out)
+{
+	const struct lc__samples *samples = &b->samples;
+	uint64_t hash[2] = { 0, 0 }, mixed[4];
+
+	for (uint64_t i = 0; i < samples->n; i++) {
+		memcpy(mixed, hash, sizeof(hash));
+		memcpy(mixed + 2, samples->rows[i].content, sizeof(hash));
+		lc__hash128(mixed, sizeof(mixed), hash);
+	}
+	lc__buf_printf(out, "%s:%s:%016llx%016llx", b->edition.version,
+	    b->edition.fingerprint, (unsigned long long)hash[1],
+	    (unsigned long long)hash[0]);
+	return end_text(out);
+}
+
+static lc_status
+build_shards(struct lc__ingesting *b, const char *place, const struct texts *t)
+{
+	const lc_progress progress = { .step = step, .ctx = b };
+	struct lc__build build = { .dir = place, .series = b->samples.series,
+		.n_series = b->samples.n_series,
+		.metadata = b->recipe->metadata && b->recipe->shard_version > 1,
+		.shard_bytes = b->recipe->shard_bytes, .threads = b->threads,
+		.progress = &progress, .about = &t->manifest,
+		.recipe = (const char *)t->recipe.data };
+	lc_export_result result = { .shards = 0 };
+	struct lc__buf state = { 0 };
+	char *reuse = NULL;
+	lc_status status = make_state(b, &state);
+
+	build.state = (const char *)state.data;
+	if (status == LC_OK && !b->rebuild &&
+	    lc__version_find(b->ingest->warehouse, &reuse) == LC_OK)
+		build.reuse = reuse;
+	if (status == LC_OK)
+		status = lc__build_run(&build, &result);
+	free(reuse);
+	lc__buf_free(&state);
+	b->out->shards = result.shards;
+	b->out->shards_reused = result.reused;
+	b->out->bytes = result.bytes;
+	return status;
+}
+
+static lc_status
+build_new(struct lc__ingesting *b, const struct texts *t)
+{
+	const char *warehouse = b->ingest->warehouse;
+	char *place = lc__publish_place(warehouse, &b->edition);
+	lc_status status = place != NULL ? LC_OK : lc__no_memory("build");
+
+	if (status == LC_OK)
+		status = lc__publish_clean(warehouse, &b->edition);
+	if (status == LC_OK)
+		status = lc__make_dirs(place);
+	if (status == LC_OK)
+		status = write_lists(b, place, t);
+	if (status == LC_OK)
+		status = build_shards(b, place, t);
+	if (status == LC_OK)
+		status = lc__publish(warehouse, place, &b->edition);
+	free(place);
+	if (status == LC_OK && b->rebuild)
+		status = lc__rebuild_note(warehouse, false);
+	if (status == LC_OK)
+		b->out->version_dir = lc__path_join(warehouse, b->edition.name);
+	return status == LC_OK && b->out->version_dir == NULL ? lc__no_memory("build") :
+	    status;
+}
+
+/* ---- one or the other --------------------------------------------------------------------- */
+
+static lc_status
+find_edition(struct lc__ingesting *b)
+{
+	lc__sources_sort(&b->sources);
+	b->edition.sources = &b->sources;
+	b->edition.summary = &b->out->summary;
+	return_if_error(lc__sources_fingerprint(&b->sources,
+	    b->edition.fingerprint));
+	memcpy(b->out->fingerprint, b->edition.fingerprint, 65);
+	return_if_error(lc__version_name(b->edition.version,
+	    b->edition.fingerprint, lc__clock_wall_ms(), b->edition.name));
+	if (b->store.cache == NULL)
+		return LC_OK;
+	return lc__rejected_write(&b->samples, NULL, b->edition.rejected_sha256);
+}
+
+static lc_status
+take_or_build(struct lc__ingesting *b, const struct texts *t)
+{
+	struct lc__standing standing = { .dir = NULL };
+	bool is_current = false;
+	lc_status status = b->rebuild ? LC_NOT_FOUND :
+	    lc__standing_find(b->ingest->warehouse, &b->edition, &standing,
+	        &is_current);
+
+	if (status == LC_OK)
+		status = take_standing(b, &standing, is_current, t);
+	else if (status == LC_NOT_FOUND)
+		status = build_new(b, t);
+	lc__standing_free(&standing);
+	return status;
+}
+
+static lc_status
+export(struct lc__ingesting *b)
+{
+	struct texts texts = { .about = { .layout = NULL } };
+	lc_status status = find_edition(b);
+
+	if (status == LC_OK && b->samples.n == 0)
+		status = lc__error(LC_FAILED, 0,
+		    "%s: no frame is good: there is nothing to write",
+		    b->ingest->dataset);
+	if (status == LC_OK)
+		status = lc__samples_group(&b->samples);
+	if (status == LC_OK && !b->ingest->dry_run) {
+		status = make_texts(b, &texts);
+		if (status == LC_OK)
+			status = take_or_build(b, &texts);
+	}
+	free_texts(&texts);
+	return status;
+}
+
+lc_status
+lc__ingesting_export(struct lc__ingesting *b)
+{
+	uint64_t start = lc__clock_ns();
+	lc_status status;
+
+	b->state->phase = LC__PHASE_EXPORT;
+	status = export(b);
+	lc__ingesting_spent(b, LC__PHASE_EXPORT, &start);
+	return status;
+}

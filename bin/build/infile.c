@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "build/infile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "base/hash128.h"
+#include "warehouse/sources.h"
+
+static int64_t
+now(void)
+{
+	struct timespec at = { 0, 0 };
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+static enum lc__infile_fate
+bad(struct lc__infile *file, const char *why)
+{
+	snprintf(file->detail, sizeof(file->detail), "%s: %s", file->path, why);
+	return LC__INFILE_BAD;
+}
+
+/* What the system says against a name, a file, or all of them. */
+static enum lc__infile_fate
+refused(struct lc__infile *file, int sys)
+{
+	char text[128];
+
+	bad(file, strerror_r(sys, text, sizeof(text)));
+	switch (sys) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENAMETOOLONG:
+	case ELOOP:
+		return LC__INFILE_MISSING;
+	case ENXIO:
+	case ENODEV:
+	case EISDIR:
+		return LC__INFILE_BAD;
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+		(void)lc__error_sys(sys, "%s", file->path);
+		return LC__INFILE_FATAL;
+	default:
+		(void)lc__error_sys(sys, "%s", file->path);
+		return LC__INFILE_REFUSED;
+	}
+}
+
+static enum lc__infile_fate
+look(struct lc__infile *file)
+{
+	if (fstat(file->fd, &file->st) == -1)
+		return refused(file, errno);
+	if (!S_ISREG(file->st.st_mode))
+		return bad(file, "is no regular file");
+	return LC__INFILE_GOOD;
+}
+
+enum lc__infile_fate
+lc__infile_open(struct lc__infile *file, int root, const char *path,
+    uint64_t limit)
+{
+	char why[64];
+	enum lc__infile_fate fate;
+
+	*file = (struct lc__infile){ .path = path };
+	file->fd = lc__openat(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (file->fd == -1)
+		return refused(file, errno);
+	fate = look(file);
+	if (fate != LC__INFILE_GOOD || (uint64_t)file->st.st_size <= limit)
+		return fate;
+	snprintf(why, sizeof(why), "larger than %llu bytes",
+	    (unsigned long long)limit);
+	return bad(file, why);
+}
+
+/* One byte more than there should be is asked for: then a file that grew shows. */
+static enum lc__infile_fate
+read_once(struct lc__infile *file, struct lc__buf *out, bool *steady)
+{
+	const size_t start = out->size, size = (size_t)file->st.st_size;
+	const struct stat before = file->st;
+	enum lc__infile_fate fate;
+	size_t got = 0;
+	char *place = lc__buf_append(out, NULL, size + 1);
+
+	if (place == NULL)
+		return refused(file, ENOMEM);
+	if (lseek(file->fd, 0, SEEK_SET) == -1)
+		return refused(file, errno);
+	if (lc__read_full(file->fd, place, size + 1, &got, file->path) != LC_OK)
+		return refused(file, lc_last_error()->sys);
+	out->size = start + (got < size ? got : size);
+	fate = look(file);
+	*steady = got == size && file->st.st_size == before.st_size &&
+	    lc__sources_mtime(&file->st) == lc__sources_mtime(&before);
+	return fate;
+}
+
+enum lc__infile_fate
+lc__infile_read(struct lc__infile *file, struct lc__buf *out,
+    struct lc__source_note *note)
+{
+	const size_t start = out->size;
+	enum lc__infile_fate fate = LC__INFILE_GOOD;
+	int64_t at = 0;
+	bool steady = false;
+
+	/* It may be copied there right now: a second look, then it is not for us. */
+	for (int i = 0; i < 2 && !steady && fate == LC__INFILE_GOOD; i++) {
+		out->size = start;
+		at = now();
+		fate = read_once(file, out, &steady);
+	}
+	if (fate != LC__INFILE_GOOD)
+		return fate;
+	if (!steady)
+		return bad(file, "changes while it is read");
+	note->path = file->path;
+	note->size = out->size - start;
+	note->mtime_ns = lc__sources_mtime(&file->st);
+	note->settled = note->mtime_ns <= at - LC__SETTLED_NS;
+	lc__hash128(out->data + start, note->size, note->hash);
+	return LC__INFILE_GOOD;
+}
+
+void
+lc__infile_close(struct lc__infile *file)
+{
+	if (file->fd != -1)
+		close(file->fd);
+	file->fd = -1;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One frame of a dataset: taken from the module if its files are what they were,
+ * else read, checked, decoded and transformed. A thread's work.
+ */
+#ifndef CACHEX_BUILD_MADE_H
+#define CACHEX_BUILD_MADE_H
+
+#include "build/infile.h"
+#include "build/ingest.h"
+#include "build/ring.h"
+#include "build/store.h"
+#include "labels/dataset.h"
+
+/** An image's file that is larger is refused. */
+#define LC__IMAGE_LIMIT ((uint64_t)1 << 30)
+
+/** What all threads read. */
+struct lc__making {
+	const struct lc__recipe *recipe;
+	const struct lc__dataset *dataset;
+	const struct lc__store *store;
+	int root;                 /* the dataset's directory */
+	bool rehash;              /* sizes and times are not trusted */
+	bool keep_going;          /* a file that the system refuses does not end it */
+	struct lc__ring *ring;    /* grants memory for files */
+};
+
+/** A thread's own. */
+struct lc__maker {
+	const struct lc__making *making;
+	struct lc__workspace *workspace;
+	struct lc__buf file;      /* the file that is being read */
+	uint64_t held;            /* bytes of it that the ring granted */
+};
+
+/** What the module has of a frame. */
+struct lc__kept {
+	bool any;                 /* a record that may still be right */
+	lc_value *about;          /* what `sample` borrows */
+	struct lc__sample sample; /* without its tensors */
+	struct lc__seen seen;
+	bool image_looked, image_same; /* whether its image stands there as it was */
+};
+
+/** What became of a frame. Zero it before its first use; its memory is used again
+ *  for another frame. */
+struct lc__made {
+	uint64_t number;          /* of the frame, and of the ring's job */
+	struct lc__sample sample;
+	bool reused;              /* `sample` is what the module has */
+	bool put;                 /* it is to be stored */
+	bool touched;             /* `kept.seen` is */
+	uint64_t ns[LC__PHASES];
+	uint64_t bytes_read;
+	lc_error error;           /* what stops the build, status LC_OK if nothing does */
+
+	struct lc__buf key;       /* its cache_id, ended by a NUL */
+	struct lc__kept kept;     /* of `reused`: what `sample` borrows */
+	struct lc__label label;   /* of a new one: the same */
+	char detail[600];
+	uint8_t *planes;
+	size_t planes_room;
+	struct lc__buf boxes, class_ids, clipped;
+};
+
+LC_CHECKED lc_status lc__maker_init(struct lc__maker *maker,
+    const struct lc__making *making);
+void lc__maker_free(struct lc__maker *maker);
+
+/** Read a file into the thread's buffer; for what is wrong with it see made->detail. */
+LC_CHECKED lc_status lc__maker_read(struct lc__maker *maker,
+    struct lc__made *made, const char *path, uint64_t limit,
+    struct lc__source_note *note, enum lc__infile_fate *fate);
+/** Forget the file. */
+void lc__maker_let_go(struct lc__maker *maker);
+
+/** Find what the module has of a frame; set made->reused, and made->sample, if the
+ *  frame's files are what they were. */
+LC_CHECKED lc_status lc__kept_find(struct lc__maker *maker,
+    struct lc__made *made, const struct lc__frame *frame);
+/** Whether the pixels that the module has are of the image at @p path as it is now. */
+LC_CHECKED lc_status lc__kept_image(struct lc__maker *maker,
+    struct lc__made *made, const char *path, bool *same);
+
+/** Make frame made->number. What stops the build is in made->error. */
+void lc__made_run(struct lc__maker *maker, struct lc__made *made);
+/** Forget the frame, keep the memory. */
+void lc__made_clear(struct lc__made *made);
+void lc__made_free(struct lc__made *made);
+
+/** Read and check the label of a frame; a reason is in made->sample. */
+LC_CHECKED lc_status lc__made_label(struct lc__maker *maker,
+    struct lc__made *made, const struct lc__frame *frame);
+/** Read, check and transform the image of a frame whose label is good; or take the
+ *  pixels that the module has of it. A reason is in made->sample. */
+LC_CHECKED lc_status lc__made_image(struct lc__maker *maker,
+    struct lc__made *made, const struct lc__frame *frame);
+/** Note why a frame is no sample; @p detail is copied. */
+void lc__made_reject(struct lc__made *made, enum lc__reject reason,
+    const char *detail);
+
+/** The file that messages of a label name: a label without one of its own is the
+ *  image's. */
+const char *lc__frame_label(const struct lc__frame *frame);
+/** Where the image of a frame is, if its label has been read. */
+const char *lc__frame_image(const struct lc__frame *frame,
+    const struct lc__label *label);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "build/publish.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "base/sha256.h"
+#include "build/tree.h"
+#include "shard/outdir.h"
+
+#define HIDDEN ".building-"
+#define TEMPORARY ".tmp." /* lc__write_file_atomic()'s, behind the name */
+#define MANIFEST_LIMIT ((uint64_t)1 << 30)
+#define HASH_DIGITS 12
+
+/* ---- what stands there ---------------------------------------------------------- */
+
+static bool
+has_file(const char *dir, const char *name, bool sized, uint64_t size)
+{
+	char *path = lc__path_join(dir, name);
+	struct stat st;
+	const bool there = path != NULL && stat(path, &st) == 0 &&
+	    S_ISREG(st.st_mode) && (!sized || (uint64_t)st.st_size == size);
+
+	free(path);
+	return there;
+}
+
+static lc_status
+parse(struct lc__standing *standing)
+{
+	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (path == NULL)
+		return lc__no_memory("build");
+	status = lc__read_regular(path, MANIFEST_LIMIT, &text);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, path,
+		    &standing->manifest);
+	if (status == LC_OK)
+		status = lc__warehouse_about_parse(standing->manifest.warehouse,
+		    path, &standing->about);
+	lc__buf_free(&text);
+	free(path);
+	return status;
+}
+
+/* A list of the version, if it is the one that the manifest means. */
+static bool
+read_list(const struct lc__standing *standing, const char *name,
+    const char *sha256, struct lc__buf *out)
+{
+	char *path = lc__path_join(standing->dir, name);
+	char got[65];
+	const bool same = path != NULL &&
+	    lc__read_regular(path, UINT64_MAX, out) == LC_OK &&
+	    lc__sha256_of(out->data, out->size, got) == LC_OK &&
+	    strcmp(got, sha256) == 0;
+
+	free(path);
+	return same;
+}
+
+static bool
+has_lists(const struct lc__standing *standing,
+    const struct lc__edition *edition)
+{
+	struct lc__buf text = { 0 };
+	struct lc__sources sources = { 0 };
+	bool same = read_list(standing, LC__WAREHOUSE_REJECTED,
+	    edition->rejected_sha256, &text);
+
+	lc__buf_free(&text);
+	same = same && read_list(standing, LC__SOURCES_NAME,
+	    standing->about.sources_sha256, &text) &&
+	    lc__sources_parse(&text, LC__SOURCES_NAME, &sources) == LC_OK &&
+	    lc__sources_equal(&sources, edition->sources);
+	lc__buf_free(&text);
+	lc__sources_free(&sources);
+	return same;
+}
+
+/* Both as text: the same summary has the same. */
+static bool
+has_summary(const struct lc__standing *standing,
+    const struct lc__edition *edition)
+{
+	struct lc__summary summary = { .n_runs = 0 };
+	struct lc__buf there = { 0 }, now = { 0 };
+	const bool same =
+	    lc__summary_parse(standing->manifest.summary, LC__MANIFEST_NAME,
+	        &summary) == LC_OK &&
+	    lc__summary_format(&summary, &there) == LC_OK &&
+	    lc__summary_format(edition->summary, &now) == LC_OK &&
+	    there.size == now.size &&
+	    memcmp(there.data, now.data, now.size) == 0;
+
+	lc__summary_free(&summary);
+	lc__buf_free(&there);
+	lc__buf_free(&now);
+	return same;
+}
+
+static bool
+is_edition(const struct lc__standing *standing,
+    const struct lc__edition *edition)
+{
+	const struct lc__manifest *m = &standing->manifest;
+
+	if (strcmp(m->version, edition->version) != 0 ||
+	    strcmp(standing->about.fingerprint, edition->fingerprint) != 0 ||
+	    strcmp(standing->about.rejected_sha256, edition->rejected_sha256) != 0)
+		return false;
+	for (size_t i = 0; i < m->n; i++)
+		if (!has_file(standing->dir, m->shards[i].relative_path,
+		        m->shards[i].has_bytes, m->shards[i].bytes))
+			return false;
+	return has_summary(standing, edition) && has_lists(standing, edition);
+}
+
+/* The version in a directory, if it is this edition and all its files are there,
+ * with their sizes; else LC_NOT_FOUND. Its lists must be what they would be now, but
+ * for times: the fingerprint does not say so, as names in directories have no part
+ * in it. */
+static lc_status
+read_standing(const char *dir, const struct lc__edition *edition,
+    struct lc__standing *out)
+{
+	struct lc__standing standing = { .dir = strdup(dir) };
+	const lc_status status = standing.dir != NULL ? parse(&standing) :
+	    lc__no_memory("build");
+
+	if (status == LC_OK && is_edition(&standing, edition)) {
+		*out = standing;
+		return LC_OK;
+	}
+	lc__standing_free(&standing);
+	return status == LC_NO_MEMORY ? status :
+	    lc__error(LC_NOT_FOUND, 0, "%s: another version, or none", dir);
+}
+
+lc_status
+lc__standing_current(const char *warehouse, struct lc__standing *out)
+{
+	struct lc__standing standing = { .dir = NULL };
+	lc_status status = lc__version_find(warehouse, &standing.dir);
+
+	if (status == LC_OK)
+		status = parse(&standing);
+	if (status == LC_OK)
+		*out = standing;
+	else
+		lc__standing_free(&standing);
+	return status == LC_OK || status == LC_NO_MEMORY ? status : LC_NOT_FOUND;
+}
+
+uint64_t
+lc__standing_bytes(const struct lc__standing *standing)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < standing->manifest.n; i++)
+		bytes += standing->manifest.shards[i].bytes;
+	return bytes;
+}
+
+void
+lc__standing_free(struct lc__standing *standing)
+{
+	free(standing->dir);
+	lc__manifest_free(&standing->manifest);
+	lc__warehouse_about_free(&standing->about);
+	*standing = (struct lc__standing){ .dir = NULL };
+}
+
+/* The digits that a name ends with: of the edition, not of the day. */
+static const char *
+digits(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > HASH_DIGITS ? name + n - HASH_DIGITS : name;
+}
+
+static lc_status
+find_named(const char *warehouse, const struct lc__edition *edition,
+    struct lc__standing *out)
+{
+	char **names = NULL;
+	size_t n = 0;
+	lc_status found = LC_NOT_FOUND;
+
+	return_if_error(lc__version_list(warehouse, &names, &n));
+	for (size_t i = 0; i < n; i++) {
+		char *dir = NULL;
+		if (found == LC_NOT_FOUND &&
+		    strcmp(digits(names[i]), digits(edition->name)) == 0) {
+			dir = lc__path_join(warehouse, names[i]);
+			found = dir != NULL ?
+			    read_standing(dir, edition, out) : lc__no_memory("build");
+		}
+		free(dir);
+	}
+	lc__version_list_free(names, n);
+	return found;
+}
+
+lc_status
+lc__standing_find(const char *warehouse, const struct lc__edition *edition,
+    struct lc__standing *out, bool *is_current)
+{
+	char *dir = NULL;
+	lc_status status = lc__version_find(warehouse, &dir);
+
+	if (status == LC_OK && strcmp(digits(dir), digits(edition->name)) != 0)
+		status = LC_NOT_FOUND;
+	if (status == LC_OK)
+		status = read_standing(dir, edition, out);
+	free(dir);
+	*is_current = status == LC_OK;
+	if (status == LC_OK || status == LC_NO_MEMORY)
+		return status;
+	status = find_named(warehouse, edition, out);
+	if (status != LC_NOT_FOUND)
+		return status;
+	dir = lc__publish_place(warehouse, edition);
+	status = dir != NULL ? read_standing(dir, edition, out) : lc__no_memory("build");
+	free(dir);
+	return status;
+}
+
+/* ---- a new one ------------------------------------------------------------------- */
+
+static void
+hidden_name(const struct lc__edition *edition,
+    char out[sizeof(HIDDEN) + HASH_DIGITS])
+{
+	snprintf(out, sizeof(HIDDEN) + HASH_DIGITS, HIDDEN "%.*s", HASH_DIGITS,
+	    digits(edition->name));
+}
+
+char *
+lc__publish_place(const char *warehouse, const struct lc__edition *edition)
+{
+	char name[sizeof(HIDDEN) + HASH_DIGITS];
+
+	hidden_name(edition, name);
+	return lc__path_join(warehouse, name);
+}
+
+lc_status
+lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
+{
+	char keep[sizeof(HIDDEN) + HASH_DIGITS] = "";
+	DIR *stream = lc__opendir(warehouse);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (stream == NULL)
+		return lc__error_sys(errno, "%s: open", warehouse);
+	if (edition != NULL)
+		hidden_name(edition, keep);
+	while (status == LC_OK && (status = lc__next_entry(stream, warehouse,
+	    &entry)) == LC_OK && entry != NULL)
+		if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0 &&
+		    strcmp(entry->d_name, keep) != 0)
+			status = lc__tree_remove(dirfd(stream), entry->d_name,
+			    warehouse);
+	closedir(stream);
+	return status;
+}
+
+/* manifest.json.tmp.a1B2c3; the state of an export whose manifest stands. */
+static bool
+is_leftover(const char *name)
+{
+	static const char *const names[] = { LC__MANIFEST_NAME, LC__SOURCES_NAME,
+		LC__WAREHOUSE_REJECTED };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const size_t n = strlen(names[i]);
+		if (strncmp(name, names[i], n) == 0 &&
+		    strncmp(name + n, TEMPORARY, strlen(TEMPORARY)) == 0)
+			return true;
+	}
+	return strcmp(name, LC__STATE_NAME) == 0;
+}
+
+lc_status
+lc__publish_tidy(const char *place)
+{
+	DIR *stream = lc__opendir(place);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (stream == NULL)
+		return lc__error_sys(errno, "%s: open", place);
+	while (status == LC_OK && (status = lc__next_entry(stream, place,
+	    &entry)) == LC_OK && entry != NULL)
+		if (is_leftover(entry->d_name) &&
+		    unlinkat(dirfd(stream), entry->d_name, 0) == -1)
+			status = lc__error_sys(errno, "%s/%s: remove", place,
+			    entry->d_name);
+	closedir(stream);
+	return status;
+}
+
+/* Where the file system cannot exchange them; for a moment nothing stands there. What
+ * stood there is put back if the other cannot be. */
+static lc_status
+exchange_by_steps(const char *place, const char *final, const char *aside)
+{
+	lc_status status;
+
+	if (rename(final, aside) == -1)
+		return lc__error_sys(errno, "%s: rename", final);
+	if (rename(place, final) == -1) {
+		status = lc__error_sys(errno, "%s: rename", final);
+		(void)rename(aside, final);
+		return status;
+	}
+	if (rename(aside, place) == -1)
+		return lc__error_sys(errno, "%s: rename", place);
+	return LC_OK;
+}
+
+/* Put one directory in the place of another. */
+static lc_status
+exchange(const char *place, const char *final)
+{
+	char *aside;
+	lc_status status;
+
+	if (renameat2(AT_FDCWD, place, AT_FDCWD, final, RENAME_EXCHANGE) == 0)
+		return LC_OK;
+	if (errno != EINVAL && errno != ENOSYS)
+		return lc__error_sys(errno, "%s: exchange", final);
+	if (asprintf(&aside, "%s.old", place) < 0)
+		return lc__no_memory("build");
+	status = exchange_by_steps(place, final, aside);
+	free(aside);
+	return status;
+}
+
+static lc_status
+move(const char *warehouse, const char *place, const char *final)
+{
+	bool old = false;
+
+	if (rename(place, final) == -1) {
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return lc__error_sys(errno, "%s: rename", final);
+		return_if_error(exchange(place, final));
+		old = true;
+	}
+	return_if_error(lc__sync_dir(warehouse));
+	return old ? lc__tree_remove(AT_FDCWD, place, "") : LC_OK;
+}
+
+lc_status
+lc__publish(const char *warehouse, const char *place,
+    const struct lc__edition *edition)
+{
+	char *final = lc__path_join(warehouse, edition->name);
+	lc_status status;
+
+	if (final == NULL)
+		return lc__no_memory("build");
+	status = lc__publish_tidy(place);
+	if (status == LC_OK)
+		status = move(warehouse, place, final);
+	free(final);
+	return_if_error(status);
+	return lc__version_switch(warehouse, edition->name);
+}

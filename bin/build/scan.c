@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What there is to build: frames, directories, sizes, keys. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "build/crew.h"
+#include "build/infile.h"
+#include "build/ingesting.h"
+#include "build/learn.h"
+
+static lc_status
+open_root(struct lc__ingesting *b)
+{
+	const char *path = b->ingest->dataset;
+
+	b->root = lc__open(path, O_RDONLY | O_DIRECTORY);
+	if (b->root == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	b->root_path = realpath(path, NULL);
+	return b->root_path != NULL ? LC_OK :
+	    lc__error_sys(errno, "%s", path);
+}
+
+/* ---- buckets ------------------------------------------------------------------ */
+
+/* What the pass over the headers is told of. */
+struct learning {
+	struct lc__ingesting *b;
+	struct lc__shapes shapes;
+};
+
+static lc_status
+take_shape(void *ctx, struct lc__made *made)
+{
+	struct learning *learning = ctx;
+	struct lc__ingest_state *state = learning->b->state;
+
+	state->ns[LC__PHASE_SCAN] += made->ns[LC__PHASE_SCAN] +
+	    made->ns[LC__PHASE_READ] + made->ns[LC__PHASE_LABEL];
+	state->bytes_read += made->bytes_read;
+	return_if_error(lc__shapes_add(&learning->shapes, &made->sample));
+	return lc__ingesting_step(learning->b);
+}
+
+static lc_status
+still_learning(void *ctx)
+{
+	return lc__ingesting_step(((struct learning *)ctx)->b);
+}
+
+static lc_status
+learn_buckets(struct lc__ingesting *b)
+{
+	struct learning learning = { .b = b };
+	struct lc__crew crew = { .making = { .recipe = b->recipe,
+		.dataset = b->dataset, .store = &b->store, .root = b->root,
+		.keep_going = b->ingest->keep_going },
+		.work = lc__learn_probe, .threads = b->threads,
+		.take = take_shape, .idle = still_learning, .ctx = &learning };
+	lc_status status = lc__crew_walk(&crew);
+
+	if (status == LC_OK)
+		status = lc__shapes_choose(&learning.shapes,
+		    b->ingest->learn_buckets, b->recipe);
+	lc__shapes_free(&learning.shapes);
+	return status;
+}
+
+/* ---- what is no frame's own ---------------------------------------------------- */
+
+static lc_status
+add_source(struct lc__ingesting *b, const char *path, bool directory)
+{
+	struct lc__source_file file = { .path = path, .directory = directory };
+	char *full = *path == '/' ? strdup(path) :
+	    *path == '\0' ? strdup(b->root_path) :
+	    lc__path_join(b->root_path, path);
+	struct stat st;
+	lc_status status = LC_OK;
+
+	if (full == NULL)
+		return lc__no_memory("build");
+	/* The time before the content: what changes in between shows. */
+	if (stat(full, &st) == -1)
+		status = lc__error_sys(errno, "%s", full);
+	else
+		file.mtime_ns = lc__sources_mtime(&st);
+	if (status == LC_OK)
+		status = directory ? lc__sources_hash_dir(full, file.hash) :
+		    lc__sources_hash_file(full, file.hash, &file.size);
+	if (status == LC_OK)
+		status = lc__sources_add(&b->sources, &file);
+	free(full);
+	return status;
+}
+
+static lc_status
+add_common(struct lc__ingesting *b)
+{
+	const char *const *paths;
+	size_t n = lc__dataset_dirs(b->dataset, &paths);
+
+	for (size_t i = 0; i < n; i++)
+		return_if_error(add_source(b, paths[i], true));
+	n = lc__dataset_shared(b->dataset, &paths);
+	for (size_t i = 0; i < n; i++)
+		return_if_error(add_source(b, paths[i], false));
+	return LC_OK;
+}
+
+/* ---- classes ---------------------------------------------------------------------- */
+
+static const char *
+name_of(const char *const *names, size_t n, size_t id)
+{
+	return id < n && names[id] != NULL ? names[id] : "";
+}
+
+/* What was trained with the ids of `current` would take one class for another. */
+static void
+warn_of_ids(const struct lc__ingesting *b, const struct lc__warehouse_about *old)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	const char *const *names, *const *before = (const char *const *)old->classes;
+	const size_t n = lc__dataset_classes(b->dataset, &names);
+	size_t first = 0, others = 0;
+	char line[400];
+
+	for (size_t id = 0; id < old->n_classes; id++) {
+		const char *name = name_of(before, old->n_classes, id);
+		if (*name == '\0' || strcmp(name, name_of(names, n, id)) == 0)
+			continue;
+		if (others++ == 0)
+			first = id;
+	}
+	if (others == 0 || n == 0)
+		return;
+	const char *now = name_of(names, n, first);
+	snprintf(line, sizeof(line), "class ids are not those of the current version: "
+	    "%zu was '%.100s' and is now %s%.100s%s%s", first,
+	    name_of(before, old->n_classes, first), *now != '\0' ? "'" : "",
+	    *now != '\0' ? now : "none", *now != '\0' ? "'" : "",
+	    others > 1 ? "; others have changed too" : "");
+	watch->warn(watch->ctx, line);
+}
+
+/* Of a dataset with another name, ids are others anyway. */
+static lc_status
+compare_ids(const struct lc__ingesting *b)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	struct lc__standing standing = { .dir = NULL };
+	lc_status status;
+
+	if (watch == NULL || watch->warn == NULL)
+		return LC_OK;
+	status = lc__standing_current(b->ingest->warehouse, &standing);
+	if (status == LC_OK && strcmp(standing.manifest.dataset_root,
+	    b->recipe->dataset_root) == 0)
+		warn_of_ids(b, &standing.about);
+	if (status == LC_OK)
+		lc__standing_free(&standing);
+	return status == LC_NO_MEMORY ? status : LC_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------ */
+
+static lc_status
+find_keys(struct lc__ingesting *b)
+{
+	char key[65];
+
+	return_if_error(lc__recipe_version(b->recipe, b->edition.version));
+	memcpy(b->out->version, b->edition.version, sizeof(b->out->version));
+	return_if_error(lc__recipe_sample_key(b->recipe, key));
+	memcpy(b->store.prefix, key, sizeof(b->store.prefix) - 1);
+	return LC_OK;
+}
+
+/* Real time, or an earlier one that SOURCE_DATE_EPOCH says: then lists of equal
+ * files are equal. */
+static int64_t
+before_now(void)
+{
+	const int64_t wall = (int64_t)(lc__clock_wall_ms() * 1000000);
+	struct timespec at = { 0, 0 };
+	int64_t now;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+	return wall < now ? wall : now;
+}
+
+static void
+tell_notes(const struct lc__ingesting *b)
+{
+	const struct lc__ingest_watch *watch = b->ingest->watch;
+	const char *const *notes;
+	const size_t n = lc__dataset_notes(b->dataset, &notes);
+
+	for (size_t i = 0; watch != NULL && watch->warn != NULL && i < n; i++)
+		watch->warn(watch->ctx, notes[i]);
+}
+
+static lc_status
+scan(struct lc__ingesting *b)
+{
+	const struct lc__ingest *in = b->ingest;
+	struct lc__recipe *recipe = b->recipe;
+	lc_status status;
+
+	b->sources.since_ns = before_now();
+	return_if_error(open_root(b));
+	status = lc__dataset_open(in->dataset, recipe->layout, in->labels, &b->dataset);
+	/* Damage is of what the warehouse has; a dataset is not what it must be. */
+	if (status == LC_CORRUPT)
+		status = lc__error_as(LC_INVALID);
+	return_if_error(status);
+	recipe->layout = lc__dataset_layout(b->dataset);
+	/* Where nothing has labels, nothing lacks them. */
+	if (recipe->layout == LC__LAYOUT_UNLABELLED)
+		recipe->skip_empty = false;
+	b->state->frames = lc__dataset_frames(b->dataset);
+	b->samples.dataset = b->dataset;
+	if (lc__dataset_learned(b->dataset))
+		recipe->n_classes = lc__dataset_classes(b->dataset, &recipe->classes);
+	b->out->ignored = *lc__dataset_ignored(b->dataset);
+	tell_notes(b);
+	if (recipe->class_map != NULL)
+		return_if_error(lc__dataset_map_classes(b->dataset, recipe->class_map));
+	return_if_error(compare_ids(b));
+	return add_common(b);
+}
+
+lc_status
+lc__ingesting_scan(struct lc__ingesting *b)
+{
+	uint64_t start = lc__clock_ns();
+	lc_status status = scan(b);
+
+	lc__ingesting_spent(b, LC__PHASE_SCAN, &start);
+	return_if_error(status);
+	return_if_error(lc__ingesting_step(b));
+	if (b->ingest->learn_buckets > 0)
+		return_if_error(learn_buckets(b));
+	return find_keys(b);
+}

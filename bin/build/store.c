@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "build/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "warehouse/place.h"
+
+/* A kill loses what is pending: a second's worth. */
+#define FLUSH_MS 1000
+/* Samples of a megabyte make commits of a dozen: the waiting for the disk at the
+ * end of each is shared by them. */
+#define CHUNK_BYTES ((uint64_t)16 << 20)
+/* Less than this is not worth rewriting. */
+#define TIDY_BYTES ((uint64_t)64 << 20)
+
+#define SEEN_MARK ".seen"
+
+lc_status
+lc__store_open(struct lc__store *store, const struct lc__ingest *ingest,
+    const char sample_key[65])
+{
+	lc_options options;
+
+	snprintf(store->prefix, sizeof(store->prefix), "%.12s", sample_key);
+	lc_options_init(&options);
+	options.flags |= ingest->force_fs ? LC_FORCE_FS : 0;
+	options.durability = ingest->no_sync ? LC_DURABLE_RELAXED : LC_DURABLE_FULL;
+	options.flush_interval_ms = FLUSH_MS;
+	options.chunk_bytes = CHUNK_BYTES;
+	if (ingest->flush_every > 0)
+		options.flush_every = ingest->flush_every;
+	options.lru_bytes = 0;
+	options.rank = 0;
+	options.writer_rank = LC_RANK_ANY;
+	return lc_open(ingest->warehouse, LC__WAREHOUSE_MODULE, &options, &store->cache);
+}
+
+lc_status
+lc__store_close(struct lc__store *store)
+{
+	lc_cache *cache = store->cache;
+
+	store->cache = NULL;
+	return lc_close(cache);
+}
+
+bool
+lc__store_key(const struct lc__store *store, const char *run, const char *name,
+    struct lc__buf *out)
+{
+	out->size = 0;
+	lc__buf_printf(out, "%s/%s%s%s", store->prefix, run, *run != '\0' ? "/" : "",
+	    name);
+	lc__buf_append(out, "", 1);
+	return !out->failed;
+}
+
+/* ---- samples --------------------------------------------------------------- */
+
+static lc_status
+copy_part(lc_view *view, const char *path, lc_value **out)
+{
+	const lc_value *part;
+	const lc_status status = lc_view_value(view, path, &part);
+
+	/* A damaged or foreign record is as good as none: its frame is done anew. */
+	if (status == LC_CORRUPT || status == LC_NOT_FOUND)
+		return LC_OK;
+	return_if_error(status);
+	*out = lc_value_copy(part);
+	return *out != NULL ? LC_OK : lc__no_memory("build");
+}
+
+static lc_status
+get_part(const struct lc__store *store, const char *key, const char *path,
+    lc_value **out)
+{
+	lc_view view;
+	lc_status status;
+
+	*out = NULL;
+	if (store->cache == NULL)
+		return LC_OK;
+	status = lc_get(store->cache, key, strlen(key), &view);
+	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
+		return LC_OK;
+	return_if_error(status);
+	status = copy_part(&view, path, out);
+	lc_view_release(&view);
+	return status;
+}
+
+lc_status
+lc__store_get(const struct lc__store *store, const char *key, lc_value **out)
+{
+	return get_part(store, key, LC__SAMPLE_ABOUT, out);
+}
+
+lc_status
+lc__store_pixels(const struct lc__store *store, const char *key, lc_dtype dtype,
+    size_t size, void *out, bool *found)
+{
+	const lc_value *part;
+	lc_tensor tensor;
+	lc_view view;
+	lc_status status = lc_get(store->cache, key, strlen(key), &view);
+
+	*found = false;
+	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
+		return LC_OK;
+	return_if_error(status);
+	status = lc_view_value(&view, LC__SAMPLE_PIXELS, &part);
+	if (status == LC_OK && lc_value_as_tensor(part, &tensor) == LC_OK &&
+	    tensor.dtype == dtype && tensor.nbytes == size) {
+		memcpy(out, tensor.data, size);
+		*found = true;
+	}
+	lc_view_release(&view);
+	return status == LC_CORRUPT || status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+lc_status
+lc__store_put(const struct lc__store *store, const char *key,
+    const struct lc__sample *sample)
+{
+	lc_value *value = lc__sample_value(sample);
+	const lc_status status = lc_put_value(store->cache, key, strlen(key),
+	    value);
+
+	lc_value_free(value);
+	return status;
+}
+
+/* ---- times ----------------------------------------------------------------- */
+
+/* "0123456789ab.seen/RUN/NAME" */
+static bool
+seen_key(const struct lc__store *store, const char *key, struct lc__buf *out)
+{
+	const size_t prefix = strlen(store->prefix);
+
+	lc__buf_printf(out, "%s" SEEN_MARK "%s", store->prefix, key + prefix);
+	lc__buf_append(out, "", 1);
+	return !out->failed;
+}
+
+static bool
+read_seen(const lc_value *value, struct lc__seen *out)
+{
+	return lc_value_as_integer(lc_value_find(value, "label_ns"),
+	        &out->label_ns) == LC_OK &&
+	    lc_value_as_integer(lc_value_find(value, "image_ns"),
+	        &out->image_ns) == LC_OK;
+}
+
+lc_status
+lc__store_seen(const struct lc__store *store, const char *key,
+    struct lc__seen *out)
+{
+	struct lc__buf id = { 0 };
+	lc_value *value = NULL;
+	lc_status status = LC_OK;
+
+	*out = (struct lc__seen){ .any = false };
+	if (!seen_key(store, key, &id))
+		status = lc__no_memory("build");
+	if (status == LC_OK)
+		status = get_part(store, (const char *)id.data, NULL, &value);
+	if (value != NULL)
+		out->any = read_seen(value, out);
+	lc_value_free(value);
+	lc__buf_free(&id);
+	return status;
+}
+
+lc_status
+lc__store_note_seen(const struct lc__store *store, const char *key,
+    const struct lc__seen *seen)
+{
+	struct lc__buf id = { 0 };
+	lc_value *value = lc_value_map();
+	lc_status status;
+
+	lc_value_set(value, "label_ns", lc_value_integer(seen->label_ns));
+	lc_value_set(value, "image_ns", lc_value_integer(seen->image_ns));
+	status = seen_key(store, key, &id) ?
+	    lc_put_value(store->cache, id.data, id.size - 1, value) :
+	    lc__no_memory("build");
+	lc_value_free(value);
+	lc__buf_free(&id);
+	return status;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+/* A walk over one kind of records of this sample key. */
+struct walk {
+	const struct lc__store *store;
+	const char *prefix; /* with the slash */
+	bool (*keeps)(void *ctx, const char *name, size_t size);
+	void *ctx;
+	uint64_t gone, all;
+};
+
+static lc_status
+step(struct walk *walk, const lc_id *id)
+{
+	const size_t prefix = strlen(walk->prefix);
+
+	walk->all++;
+	if (walk->keeps == NULL || walk->keeps(walk->ctx,
+	        (const char *)id->data + prefix, id->size - prefix))
+		return LC_OK;
+	walk->gone++;
+	return lc_delete(walk->store->cache, id->data, id->size);
+}
+
+static lc_status
+walk_all(struct walk *walk)
+{
+	lc_iter *iter;
+	lc_item item;
+	lc_status status;
+
+	if (walk->store->cache == NULL)
+		return LC_OK;
+	return_if_error(lc_iter_open(walk->store->cache,
+	    LC_BY_KEY | LC_ITER_LISTED, walk->prefix, strlen(walk->prefix),
+	    &iter));
+	do {
+		status = lc_iter_next(iter, &item);
+		if (status == LC_OK)
+			status = step(walk, &item.id);
+		else if (status == LC_CORRUPT)
+			status = LC_OK;
+	} while (status == LC_OK);
+	lc_iter_close(iter);
+	return status == LC_NOT_FOUND ? LC_OK : status;
+}
+
+lc_status
+lc__store_sweep(const struct lc__store *store,
+    bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx,
+    uint64_t *gone)
+{
+	char samples[sizeof(store->prefix) + 1];
+	char seen[sizeof(store->prefix) + sizeof(SEEN_MARK)];
+	struct walk walk = { .store = store, .keeps = keeps, .ctx = ctx,
+		.prefix = seen };
+
+	snprintf(samples, sizeof(samples), "%s/", store->prefix);
+	snprintf(seen, sizeof(seen), "%s" SEEN_MARK "/", store->prefix);
+	return_if_error(walk_all(&walk));
+	walk.prefix = samples;
+	walk.gone = 0;
+	return_if_error(walk_all(&walk));
+	*gone = walk.gone;
+	return LC_OK;
+}
+
+lc_status
+lc__store_count(const struct lc__store *store, uint64_t *out)
+{
+	char samples[sizeof(store->prefix) + 1];
+	struct walk walk = { .store = store, .prefix = samples };
+
+	snprintf(samples, sizeof(samples), "%s/", store->prefix);
+	return_if_error(walk_all(&walk));
+	*out = walk.all;
+	return LC_OK;
+}
+
+lc_status
+lc__store_room(const struct lc__store *store, uint64_t *out)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	return_if_error(lc_stat(store->cache, &stats));
+	*out = stats.free_bytes;
+	return LC_OK;
+}
+
+lc_status
+lc__store_tidy(const struct lc__store *store)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	return_if_error(lc_stat(store->cache, &stats));
+	if (stats.dead_bytes < TIDY_BYTES || stats.dead_bytes < stats.live_bytes)
+		return LC_OK;
+	return lc_compact(store->cache, NULL, NULL);
+}

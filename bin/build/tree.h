@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A directory and all that is in it. */
+#ifndef CACHEX_BUILD_TREE_H
+#define CACHEX_BUILD_TREE_H
+
+#include "lmdbcache.h"
+
+/**
+ * Remove @p name in the directory @p parent (AT_FDCWD for a path), and what is in
+ * it, links themselves and not what they lead to. It is fine if it is not there.
+ * @param where  for messages: the parent's path
+ */
+LC_CHECKED lc_status lc__tree_remove(int parent, const char *name,
+    const char *where);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * posix_spawn() has no way to say that the process is to die with us, and a producer
+ * that computes for minutes would not see the end of its standard input before. fork()
+ * would run the handlers of the engine and copy its page tables. vfork() it is: the
+ * child runs on our memory until it execs, so it makes system calls and nothing else.
+ */
+#include "fill/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "fill/shell.h"
+
+/* What a pipe holds, if the system lets it: a small frame goes in one piece. */
+#define PIPE_ROOM (1 << 20)
+
+/* What the child needs, made before there is one. */
+struct start {
+	char *const *arguments;
+	char *const *environment;
+	pid_t group;
+	pid_t parent;
+	int ends[3]; /* its standard descriptors; all above 2 */
+	int error;   /* written by the child: errno of what failed */
+};
+
+static void
+close_one(int *fd)
+{
+	if (*fd != -1)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the child, of which exec keeps what is ignored: SIGPIPE and SIGXFSZ are to be as
+ * every program expects them, the others may be ignored on purpose. No handler of ours
+ * may run there once signals are let in. */
+static void
+reset_signals(void)
+{
+	struct sigaction action, fresh;
+
+	memset(&fresh, 0, sizeof(fresh));
+	fresh.sa_handler = SIG_DFL;
+	for (int number = 1; number < NSIG; number++)
+		if (sigaction(number, NULL, &action) == 0 &&
+		    (action.sa_handler != SIG_IGN || number == SIGPIPE ||
+		    number == SIGXFSZ))
+			(void)sigaction(number, &fresh, NULL);
+	sigemptyset(&fresh.sa_mask);
+	sigprocmask(SIG_SETMASK, &fresh.sa_mask, NULL);
+}
+
+/* In the child. Ours are closed by exec; the program around us may have others. */
+static void
+close_others(void)
+{
+	struct rlimit limit;
+	int end = 65536;
+
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0)
+		return;
+#endif
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < (rlim_t)end)
+		end = (int)limit.rlim_cur;
+	for (int fd = 3; fd < end; fd++)
+		close(fd);
+}
+
+/* In the child, which does not return. */
+static void __attribute__((noreturn))
+become(struct start *start)
+{
+	if (setpgid(0, start->group) != 0)
+		goto failed;
+	if (start->group == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+	    getppid() != start->parent))
+		goto failed;
+	for (int i = 0; i < 3; i++)
+		if (dup2(start->ends[i], i) == -1)
+			goto failed;
+	close_others();
+	reset_signals();
+	execve("/bin/sh", start->arguments, start->environment);
+failed:
+	start->error = errno != 0 ? errno : ECHILD;
+	_exit(127);
+}
+
+/* Not inlined: what the child changes of a frame would be changed for us. */
+static pid_t __attribute__((noinline))
+run(struct start *start)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		become(start);
+	return pid;
+}
+
+static bool
+make_pipes(int theirs[3], int ours[3])
+{
+	for (int i = 0; i < 3; i++) {
+		int ends[2] = { -1, -1 };
+		const bool made = lc__pipe(ends) == 0;
+		theirs[i] = ends[i == 0 ? 0 : 1];
+		ours[i] = ends[i == 0 ? 1 : 0];
+		if (!made || fcntl(ours[i], F_SETFL, O_NONBLOCK) != 0)
+			return false;
+		if (i < 2)
+			(void)fcntl(ours[i], F_SETPIPE_SZ, PIPE_ROOM);
+	}
+	return true;
+}
+
+/* No handler may run between vfork and exec, where it would run in the child. */
+static pid_t
+run_masked(struct start *start)
+{
+	sigset_t all, old;
+	pid_t pid;
+	int sys;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid = run(start);
+	sys = errno;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = sys;
+	return pid;
+}
+
+/* The child ended before it was a shell. */
+static lc_status
+give_up(pid_t pid, int sys)
+{
+	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	/* That there is no shell is no failure of the system's. */
+	if (sys != ENOENT && sys != ENOTDIR && sys != EACCES)
+		return lc__error_sys(sys, "cannot run /bin/sh");
+	return lc__error(LC_FAILED, sys, "cannot run /bin/sh");
+}
+
+static lc_status
+spawn(const struct lc__command *command, const char *script, struct lc__spawned *out)
+{
+	const char *arguments[] = { "sh", "-c", script, NULL };
+	struct start start = {
+		.arguments = (char *const *)arguments,
+		.environment = command->environment, .group = command->group,
+		.parent = getpid(), .ends = { -1, -1, -1 }
+	};
+	int ours[3] = { -1, -1, -1 };
+	lc_status status = LC_OK;
+	pid_t pid = -1;
+
+	if (make_pipes(start.ends, ours))
+		pid = run_masked(&start);
+	if (pid == -1)
+		status = lc__error_sys(errno, "cannot start a process");
+	else if (start.error != 0)
+		status = give_up(pid, start.error);
+	for (int i = 0; i < 3; i++) {
+		close_one(&start.ends[i]);
+		if (status != LC_OK)
+			close_one(&ours[i]);
+	}
+	if (status != LC_OK)
+		return status;
+	*out = (struct lc__spawned){ pid, ours[0], ours[1], ours[2] };
+	return LC_OK;
+}
+
+lc_status
+lc__spawn(const struct lc__command *command, struct lc__spawned *out)
+{
+	struct lc__buf script = { 0 };
+	lc_status status;
+
+	lc__shell_script(command->text, &script);
+	status = script.failed ? lc__no_memory(NULL) :
+	    spawn(command, (const char *)script.data, out);
+	lc__buf_free(&script);
+	return status;
+}

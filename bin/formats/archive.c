@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only reader through libarchive. */
+#include "formats/archive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "formats/charset.h"
+
+#define BLOCK ((size_t)1 << 20)  /* bytes read from a file at once */
+#define STEP ((size_t)1 << 20)   /* bytes made room for where the size is not known */
+#define AHEAD ((size_t)64 << 20) /* and where it is, which may be a lie */
+
+struct lc__archive {
+	struct archive *archive;
+	struct archive_entry *entry; /* of all members, one after another */
+	enum lc__archive_kind kind;
+	locale_t charset; /* of names */
+	int fd;           /* -1 for bytes */
+	bool seekable;    /* a regular file */
+	unsigned char *block; /* what was read last */
+	int sys;          /* errno of a read that failed: libarchive may call what it
+	                     did not get a truncated file */
+	bool empty;       /* a zip archive without members, which libarchive does not know */
+	bool sized;       /* as in the member that stands here */
+	uint64_t size;
+};
+
+static lc_status
+failed(const struct lc__archive *archive)
+{
+	const char *text = archive_error_string(archive->archive);
+	const int sys = archive_errno(archive->archive);
+
+	/* LC_NOT_FOUND would be the end. */
+	if (archive->sys != 0)
+		return lc__error_sys(archive->sys, "read") == LC_NOT_FOUND ?
+		    lc__error_as(LC_IO) : lc_last_error()->status;
+	if (sys == ENOMEM || (text == NULL && errno == ENOMEM))
+		return lc__no_memory(NULL);
+	if (text == NULL)
+		text = "damaged archive";
+	/* Some texts end their line. */
+	return lc__error(LC_CORRUPT, 0, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+/* ---- reading a file ----------------------------------------------------------- */
+
+static la_ssize_t
+read_block(struct archive *a, void *ctx, const void **out)
+{
+	struct lc__archive *archive = ctx;
+	ssize_t got;
+
+	do
+		got = read(archive->fd, archive->block, BLOCK);
+	while (got == -1 && errno == EINTR);
+	if (got == -1) {
+		archive->sys = errno;
+		archive_set_error(a, errno, "read");
+		return ARCHIVE_FATAL;
+	}
+	*out = archive->block;
+	return got;
+}
+
+static la_int64_t
+seek_to(struct archive *a, void *ctx, la_int64_t offset, int whence)
+{
+	struct lc__archive *archive = ctx;
+	const off_t at = lseek(archive->fd, (off_t)offset, whence);
+
+	if (at == -1) {
+		archive->sys = errno;
+		archive_set_error(a, errno, "seek");
+		return ARCHIVE_FATAL;
+	}
+	return at;
+}
+
+/* How much was skipped; the rest is read. */
+static la_int64_t
+skip_over(struct archive *a, void *ctx, la_int64_t request)
+{
+	struct lc__archive *archive = ctx;
+	const off_t at = archive->seekable ? lseek(archive->fd, 0, SEEK_CUR) : -1;
+	const off_t end = at != -1 ? lseek(archive->fd, 0, SEEK_END) : -1;
+
+	(void)a;
+	if (at == -1)
+		return 0;
+	if (end != -1 && request > end - at)
+		request = end - at;
+	if (end == -1 || lseek(archive->fd, at + (off_t)request, SEEK_SET) == -1) {
+		archive->sys = errno;
+		archive_set_error(a, errno, "seek");
+		return ARCHIVE_FATAL;
+	}
+	return request;
+}
+
+static bool
+open_archive(struct lc__archive *archive)
+{
+	struct archive *a = archive->archive;
+
+	archive->block = malloc(BLOCK);
+	if (archive->block == NULL) {
+		archive->sys = ENOMEM;
+		return false;
+	}
+	return archive_read_set_read_callback(a, read_block) == ARCHIVE_OK &&
+	    archive_read_set_skip_callback(a, skip_over) == ARCHIVE_OK &&
+	    (!archive->seekable ||
+	        archive_read_set_seek_callback(a, seek_to) == ARCHIVE_OK) &&
+	    archive_read_set_callback_data(a, archive) == ARCHIVE_OK &&
+	    archive_read_open1(a) == ARCHIVE_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+#define ZIP_END 22 /* bytes of the record that ends a zip archive, without its comment */
+
+/* Nothing but the end: all counts and places are 0. */
+static bool
+is_empty_zip(const unsigned char *bytes, size_t size, uint64_t all)
+{
+	static const unsigned char end[20] = "PK\5\6";
+
+	return size >= ZIP_END && memcmp(bytes, end, sizeof(end)) == 0 &&
+	    lc__get16(bytes + 20) == all - ZIP_END;
+}
+
+static lc_status
+make(enum lc__archive_kind kind, struct lc__archive **out)
+{
+	struct lc__archive *archive = calloc(1, sizeof(*archive));
+
+	if (archive == NULL)
+		return lc__no_memory(NULL);
+	archive->fd = -1;
+	archive->kind = kind;
+	archive->charset = lc__charset_new();
+	archive->archive = archive_read_new();
+	/* The entry that libarchive makes itself it uses even where it has no memory for it. */
+	if (archive->archive != NULL)
+		archive->entry = archive_entry_new2(archive->archive);
+	if (archive->entry == NULL) {
+		lc__archive_close(archive);
+		return lc__no_memory(NULL);
+	}
+	*out = archive;
+	return LC_OK;
+}
+
+/* A filter that libarchive was built without fails when a file needs it. */
+static bool
+support(const struct lc__archive *archive)
+{
+	struct archive *a = archive->archive;
+
+	if (archive->kind == LC__ARCHIVE_ZIP)
+		return archive_read_support_format_zip_seekable(a) == ARCHIVE_OK;
+	archive_read_support_filter_gzip(a);
+	archive_read_support_filter_bzip2(a);
+	archive_read_support_filter_xz(a);
+	archive_read_support_filter_zstd(a);
+	if (archive->kind == LC__ARCHIVE_RAW)
+		return archive_read_support_format_raw(a) == ARCHIVE_OK;
+	return archive_read_support_format_tar(a) == ARCHIVE_OK;
+}
+
+lc_status
+lc__archive_open_bytes(enum lc__archive_kind kind, const void *bytes, size_t size,
+    struct lc__archive **out)
+{
+	struct lc__archive *archive;
+	locale_t old;
+	lc_status status = LC_OK;
+
+	return_if_error(make(kind, &archive));
+	archive->empty = kind == LC__ARCHIVE_ZIP && is_empty_zip(bytes, size, size);
+	old = lc__charset_enter(archive->charset);
+	if (!archive->empty && (!support(archive) ||
+	    archive_read_open_memory(archive->archive, bytes, size) != ARCHIVE_OK))
+		status = failed(archive);
+	lc__charset_leave(old);
+	if (status == LC_OK)
+		*out = archive;
+	else
+		lc__archive_close(archive);
+	return status;
+}
+
+static lc_status
+open_fd(struct lc__archive *archive, const char *path, bool pipe)
+{
+	unsigned char end[ZIP_END];
+	struct stat st;
+
+	archive->fd = lc__open(path, O_RDONLY | (pipe ? 0 : O_NONBLOCK | O_NOCTTY));
+	if (archive->fd == -1 && (errno == ENXIO || errno == ENODEV))
+		return lc__error(LC_INVALID, 0, "not a regular file");
+	if (archive->fd == -1)
+		return lc__error_sys(errno, "open");
+	if (fstat(archive->fd, &st) == -1)
+		return lc__error_sys(errno, "stat");
+	if (S_ISDIR(st.st_mode))
+		return lc__error_sys(EISDIR, "open");
+	archive->seekable = S_ISREG(st.st_mode);
+	if (!archive->seekable && !pipe)
+		return lc__error(LC_INVALID, 0, "not a regular file");
+	if (archive->kind == LC__ARCHIVE_ZIP &&
+	    pread(archive->fd, end, ZIP_END, 0) == ZIP_END)
+		archive->empty = is_empty_zip(end, ZIP_END, (uint64_t)st.st_size);
+	return LC_OK;
+}
+
+static lc_status
+open_path(enum lc__archive_kind kind, const char *path, bool pipe,
+    struct lc__archive **out)
+{
+	struct lc__archive *archive;
+	locale_t old;
+	lc_status status;
+
+	return_if_error(make(kind, &archive));
+	status = open_fd(archive, path, pipe);
+	old = lc__charset_enter(archive->charset);
+	if (status == LC_OK && !archive->empty && (!support(archive) ||
+	    !open_archive(archive)))
+		status = failed(archive);
+	lc__charset_leave(old);
+	if (status == LC_OK)
+		*out = archive;
+	else
+		lc__archive_close(archive);
+	return status;
+}
+
+lc_status
+lc__archive_open_file(enum lc__archive_kind kind, const char *path,
+    struct lc__archive **out)
+{
+	return open_path(kind, path, false, out);
+}
+
+lc_status
+lc__archive_open_pipe(const char *path, struct lc__archive **out)
+{
+	return open_path(LC__ARCHIVE_TAR, path, true, out);
+}
+
+void
+lc__archive_close(struct lc__archive *archive)
+{
+	if (archive == NULL)
+		return;
+	archive_entry_free(archive->entry);
+	archive_read_free(archive->archive);
+	lc__charset_free(archive->charset);
+	free(archive->block);
+	if (archive->fd != -1)
+		close(archive->fd);
+	free(archive);
+}
+
+/* ---- members ------------------------------------------------------------------ */
+
+/* Two blocks of zeros end a tar archive. Where not even one was there, nobody knows
+ * whether members are missing. */
+static lc_status
+at_end(const struct lc__archive *archive)
+{
+	if (archive->kind == LC__ARCHIVE_TAR &&
+	    archive_filter_bytes(archive->archive, 0) ==
+	    archive_read_header_position(archive->archive))
+		return lc__error(LC_CORRUPT, 0, "the end of the archive is missing");
+	return LC_NOT_FOUND;
+}
+
+static lc_status
+describe(struct lc__archive *archive, struct lc__archive_member *out)
+{
+	struct archive_entry *entry = archive->entry;
+	const char *name = archive_entry_pathname(entry);
+
+	if (name == NULL)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "the name of a member is not UTF-8");
+	archive->sized = archive_entry_size_is_set(entry);
+	archive->size = archive->sized ? (uint64_t)archive_entry_size(entry) : 0;
+	*out = (struct lc__archive_member) {
+		.name = name,
+		.regular = archive_entry_filetype(entry) == AE_IFREG &&
+		    archive_entry_hardlink(entry) == NULL,
+		.encrypted = archive_entry_is_encrypted(entry),
+		.sized = archive->sized,
+		.size = archive->size
+	};
+	return LC_OK;
+}
+
+/* A warning is a name or a date that does not read in full: no damage to data. */
+lc_status
+lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
+{
+	const locale_t old = lc__charset_enter(archive->charset);
+	lc_status status;
+	int step = ARCHIVE_EOF;
+
+	if (!archive->empty)
+		step = archive_read_next_header2(archive->archive, archive->entry);
+	if (step == ARCHIVE_EOF)
+		status = archive->empty ? LC_NOT_FOUND : at_end(archive);
+	else if (step != ARCHIVE_OK && step != ARCHIVE_WARN)
+		status = failed(archive);
+	else
+		status = describe(archive, out);
+	lc__charset_leave(old);
+	return status;
+}
+
+lc_status
+lc__archive_read_some(struct lc__archive *archive, size_t size, struct lc__buf *out)
+{
+	void *place = lc__buf_append(out, NULL, size);
+	locale_t old;
+	la_ssize_t got;
+
+	if (place == NULL)
+		return lc__no_memory(NULL);
+	old = lc__charset_enter(archive->charset);
+	got = archive_read_data(archive->archive, place, size);
+	out->size -= got < 0 ? size : size - (size_t)got;
+	lc__charset_leave(old);
+	return got < 0 ? failed(archive) : LC_OK;
+}
+
+/* One byte more than is expected, as the end must be seen. */
+static size_t
+next_step(const struct lc__archive *archive, uint64_t got, uint64_t limit)
+{
+	uint64_t step = STEP;
+
+	if (archive->sized && got <= archive->size)
+		step = archive->size - got < AHEAD ? archive->size - got + 1 : AHEAD;
+	return (size_t)(limit - got < step ? limit - got + 1 : step);
+}
+
+lc_status
+lc__archive_read(struct lc__archive *archive, uint64_t limit, struct lc__buf *out)
+{
+	const size_t start = out->size;
+	uint64_t got = 0;
+	size_t step, before;
+
+	if (archive->sized && archive->size > limit)
+		return lc__error(LC_INVALID, 0, "larger than %llu bytes",
+		    (unsigned long long)limit);
+	do {
+		step = next_step(archive, got, limit);
+		before = out->size;
+		return_if_error(lc__archive_read_some(archive, step, out));
+		got = out->size - start;
+		if (got > limit)
+			return lc__error(LC_INVALID, 0, "larger than %llu bytes",
+			    (unsigned long long)limit);
+		if (archive->sized && got > archive->size)
+			return lc__error(LC_CORRUPT, 0, "longer than it says");
+	} while (out->size - before == step);
+	if (archive->sized && got < archive->size)
+		return lc__error(LC_CORRUPT, 0, "shorter than it says");
+	return LC_OK;
+}

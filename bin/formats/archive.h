@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Zip and tar archives, read member by member in bounded memory. Any threads may read
+ * archives of their own. */
+#ifndef CACHEX_FORMATS_ARCHIVE_H
+#define CACHEX_FORMATS_ARCHIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+enum lc__archive_kind {
+	LC__ARCHIVE_ZIP, /* stored and deflated, zip64 */
+	LC__ARCHIVE_TAR, /* ustar, pax and GNU; plain, or compressed by gzip, xz, bzip2, zstd */
+	LC__ARCHIVE_RAW  /* one file that is compressed by one of those: the only member */
+};
+
+struct lc__archive;
+
+/** What stands next in an archive. Borrowed until the next call. */
+struct lc__archive_member {
+	const char *name;  /* as it stands there: UTF-8 or whatever bytes, ended by a NUL */
+	bool regular;      /* a file, no directory, link or device */
+	bool encrypted;
+	bool sized;        /* size is known before it is read */
+	uint64_t size;     /* bytes, inflated */
+};
+
+/** Open; errors do not name the archive. The bytes must stay, and a file must be a
+ *  regular one, or LC_INVALID. */
+LC_CHECKED lc_status lc__archive_open_bytes(enum lc__archive_kind kind,
+    const void *bytes, size_t size, struct lc__archive **out);
+LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind,
+    const char *path, struct lc__archive **out);
+/** Open a tar archive that may also be a pipe or a device, which is waited for. */
+LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive **out);
+
+/** The next member; what was not read of the last one is passed over.
+ *  LC_NOT_FOUND at the end; LC_CORRUPT for a damaged or cut archive, also for a tar
+ *  archive that stops without the blocks that end one; LC_UNSUPPORTED for a name that
+ *  cannot be told; LC_IO. */
+LC_CHECKED lc_status lc__archive_next(struct lc__archive *archive,
+    struct lc__archive_member *out);
+
+/** Append the member's bytes. LC_CORRUPT if it is damaged, LC_INVALID if it is
+ *  larger than @p limit. */
+LC_CHECKED lc_status lc__archive_read(struct lc__archive *archive, uint64_t limit,
+    struct lc__buf *out);
+
+/** Append up to @p size bytes of the member, fewer only at its end, where damage
+ *  shows as LC_CORRUPT: a member is good when less came than was asked for. */
+LC_CHECKED lc_status lc__archive_read_some(struct lc__archive *archive, size_t size,
+    struct lc__buf *out);
+
+/** NULL is harmless. */
+void lc__archive_close(struct lc__archive *archive);
+
+#endif

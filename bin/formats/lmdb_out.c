@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An LMDB environment, DIR/data.mdb, as the import takes it: a key is a cache_id, and a
+ * value a .npy file, or bytes as they are. */
+#include "formats/outgoing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/newfile.h"
+#include "env/foreign.h"
+#include "env/foreign_write.h"
+#include "formats/npy_file.h"
+#include "formats/outtree.h"
+
+struct lmdb_out {
+	struct lc__out_tree tree;   /* the directory */
+	struct lc__newfile file;    /* data.mdb in it */
+	struct lc__foreign_writer *writer; /* NULL in a dry run */
+	struct lc__npy_file npy;    /* the value that is written */
+	char *data, *lock;          /* paths of data.mdb and lock.mdb */
+	bool force;
+	uint64_t bytes;             /* of values */
+};
+
+static void
+discard(void *ctx)
+{
+	struct lmdb_out *out = ctx;
+
+	lc__foreign_discard(out->writer);
+	lc__newfile_discard(&out->file);
+	lc__out_tree_discard(&out->tree);
+	lc__npy_file_free(&out->npy);
+	free(out->data);
+	free(out->lock);
+	free(out);
+}
+
+/* What may be replaced is another environment, or nothing: never a module. */
+static lc_status
+check_old(const struct lmdb_out *out, const char *path)
+{
+	struct lc__foreign *old = NULL;
+	lc_status status;
+
+	if (access(out->data, F_OK) == -1)
+		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: look at",
+		    out->data);
+	status = lc__foreign_open(path, &old);
+	lc__foreign_close(old);
+	if (status == LC_INVALID)
+		return lc__error(LC_INVALID, 0, "%s: a module of cachex, which is never "
+		    "replaced", path);
+	return status;
+}
+
+static lc_status
+open_data(struct lmdb_out *out)
+{
+	lc__newfile_tidy(out->data);
+	return_if_error(lc__newfile_open(out->data, 0666, &out->file));
+	return lc__foreign_create(out->file.temporary, out->data, &out->writer);
+}
+
+static lc_status
+begin(const char *path, const struct lc__outgoing_how *how, void **result)
+{
+	struct lmdb_out *out = calloc(1, sizeof(*out));
+	lc_status status;
+
+	if (out == NULL)
+		return lc__no_memory(path);
+	out->file.fd = -1;
+	out->npy.bits = how->bits;
+	out->force = how->force;
+	out->data = lc__path_join(path, "data.mdb");
+	out->lock = lc__path_join(path, "lock.mdb");
+	status = out->data == NULL || out->lock == NULL ? lc__no_memory(path) :
+	    lc__out_tree_begin(path, how, &out->tree);
+	if (status == LC_OK)
+		status = check_old(out, path);
+	if (status == LC_OK && !how->dry_run)
+		status = open_data(out);
+	if (status == LC_OK)
+		*result = out;
+	else
+		discard(out);
+	return status;
+}
+
+static lc_status
+put_bytes(struct lmdb_out *out, lc_id id, lc_id head, lc_id body)
+{
+	out->bytes += head.size + body.size;
+	return out->writer == NULL ? LC_OK : lc__foreign_put(out->writer, id, head, body);
+}
+
+static lc_status
+put_value(struct lmdb_out *out, lc_id id, const lc_value *value)
+{
+	const lc_id none = { NULL, 0 };
+	lc_tensor tensor;
+	lc_id bytes;
+
+	if (id.size > LC__FOREIGN_KEY_MAX)
+		return lc__error(LC_UNSUPPORTED, 0, "%zu bytes are no key of LMDB, which "
+		    "has %d at most", id.size, LC__FOREIGN_KEY_MAX);
+	if (lc_value_as_bytes(value, &bytes.data, &bytes.size) == LC_OK)
+		return put_bytes(out, id, none, bytes);
+	if (lc_value_as_tensor(value, &tensor) != LC_OK)
+		return lc__error(LC_UNSUPPORTED, 0, "a %s, neither a tensor nor bytes; a "
+		    "field can be taken out", lc_kind_name(lc_value_kind(value)));
+	return_if_error(lc__npy_file_begin(&out->npy, "value", &tensor));
+	return put_bytes(out, id, (lc_id){ out->npy.header.data, out->npy.header.size },
+	    (lc_id){ tensor.data, tensor.nbytes });
+}
+
+static lc_status
+put(void *ctx, lc_id id, const lc_value *value)
+{
+	const lc_status status = put_value(ctx, id, value);
+
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s",
+	    lc__quote_id(id.data, id.size));
+}
+
+/* A lock file of the old environment says nothing of this one. */
+static lc_status
+place(struct lmdb_out *out, uint64_t *bytes)
+{
+	struct lc__foreign_writer *writer = out->writer;
+	struct stat st;
+
+	out->writer = NULL;
+	return_if_error(lc__foreign_finish(writer));
+	if (fstat(out->file.fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", out->data);
+	*bytes = (uint64_t)st.st_size;
+	if (!out->force)
+		return lc__newfile_add(&out->file);
+	if (unlink(out->lock) == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s: remove", out->lock);
+	return lc__newfile_replace(&out->file);
+}
+
+static lc_status
+finish(void *ctx, uint64_t *bytes)
+{
+	struct lmdb_out *out = ctx;
+	uint64_t size = out->bytes, below;
+	lc_status status = LC_OK;
+
+	if (out->writer != NULL)
+		status = place(out, &size);
+	if (status == LC_OK)
+		status = lc__out_tree_finish(&out->tree, &below);
+	if (status == LC_OK)
+		*bytes = size;
+	discard(out);
+	return status;
+}
+
+const struct lc__outgoing_format lc__outgoing_lmdb = {
+	.name = "lmdb",
+	.suffix = ".lmdb",
+	.what = "an LMDB environment of .npy files",
+	.begin = begin,
+	.put = put,
+	.finish = finish,
+	.discard = discard
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "formats/loaded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "format/npy.h"
+
+lc_status
+lc__loaded_own(struct lc__loaded *loaded, void *block)
+{
+	void **blocks;
+
+	if (block == NULL)
+		return LC_OK;
+	/* Room for a power of two, so that many blocks do not move each other. */
+	if ((loaded->count & (loaded->count - 1)) == 0) {
+		blocks = reallocarray(loaded->blocks,
+		    loaded->count ? loaded->count * 2 : 1, sizeof(*blocks));
+		if (blocks == NULL) {
+			free(block);
+			return lc__no_memory(NULL);
+		}
+		loaded->blocks = blocks;
+	}
+	loaded->blocks[loaded->count++] = block;
+	return LC_OK;
+}
+
+lc_status
+lc__loaded_npy(struct lc__loaded *loaded, struct lc__buf *file, int raw_dtype,
+    lc_tensor *out)
+{
+	const struct lc__buf bytes = *file;
+	struct lc__npy_info info;
+	void *reordered = NULL;
+
+	memset(file, 0, sizeof(*file));
+	return_if_error(lc__loaded_own(loaded, bytes.data));
+	return_if_error(lc__npy_decode_header(bytes.data, bytes.size, &info));
+	return_if_error(lc__npy_read(bytes.data, bytes.size,
+	    info.raw ? raw_dtype : LC__NPY_ANY_DTYPE, out, &reordered));
+	return lc__loaded_own(loaded, reordered);
+}
+
+void
+lc__loaded_free(struct lc__loaded *loaded)
+{
+	lc_value_free(loaded->value);
+	for (size_t i = 0; i < loaded->count; i++)
+		free(loaded->blocks[i]);
+	free(loaded->blocks);
+	memset(loaded, 0, sizeof(*loaded));
+}

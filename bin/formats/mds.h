@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * MDS, version 2: a directory of shards, in which samples have the same columns, and of
+ * index.json, which tells the columns and the shards. Bytes in, bytes out; reading files
+ * is the caller's part. Errors name no file.
+ *
+ * A shard is the number of its samples, the place of each and of the end behind the
+ * last, all of 32 bits; the columns once more, as JSON; and the samples. A sample is the
+ * sizes of those columns that have none of their own, 32 bits each, and then all columns
+ * one behind the other.
+ */
+#ifndef CACHEX_FORMATS_MDS_H
+#define CACHEX_FORMATS_MDS_H
+
+#include "formats/mds_column.h"
+
+#define LC__MDS_INDEX "index.json"
+
+/** One column. */
+struct lc__mds_column {
+	char *name;
+	struct lc__mds_encoding encoding;
+	uint64_t size; /* bytes in each sample; 0 if a sample tells */
+};
+
+/** Columns, in the order of a sample. */
+struct lc__mds_columns {
+	struct lc__mds_column *column;
+	size_t count;
+	size_t sizes; /* columns whose size a sample tells */
+};
+
+/** The column of a name, or false. */
+bool lc__mds_find(const struct lc__mds_columns *columns, const char *name, size_t *out);
+void lc__mds_columns_free(struct lc__mds_columns *columns);
+
+/* ---- shards on their way in ---------------------------------------------------- */
+
+/** Bytes of a shard's head, as far as the places go. */
+static inline uint64_t
+lc__mds_head_size(uint32_t samples)
+{
+	return ((uint64_t)samples + 2) * 4;
+}
+
+/**
+ * Check a head of lc__mds_head_size(samples) bytes: places in order, within the file
+ * and behind the head, and the last at the end of the file. LC_CORRUPT.
+ */
+LC_CHECKED lc_status lc__mds_check_head(const void *head, uint32_t samples,
+    uint64_t file_size);
+/** Where a sample of a checked head stands. */
+void lc__mds_place(const void *head, uint32_t sample, uint64_t *begin, uint64_t *end);
+
+/** Where a column's bytes stand in a sample. */
+struct lc__mds_piece {
+	size_t at, size;
+};
+
+/**
+ * Take a sample of @p size bytes apart by the sizes that it begins with.
+ * @param sizes  columns->sizes times 4 bytes, which are known to be there
+ * @param out    has room for all columns
+ * @return LC_OK; LC_CORRUPT if the columns are not exactly the sample.
+ */
+LC_CHECKED lc_status lc__mds_split(const struct lc__mds_columns *columns,
+    const void *sizes, size_t size, struct lc__mds_piece *out);
+
+/* ---- texts on their way out ----------------------------------------------------- */
+
+/** A shard's JSON, as Python's json.dumps() writes it. */
+void lc__mds_config(const struct lc__mds_columns *columns, uint64_t size_limit,
+    struct lc__buf *out);
+/** The same in the index, with what the shard's file is. */
+void lc__mds_index_entry(const struct lc__mds_columns *columns, uint64_t size_limit,
+    const char *basename, uint64_t bytes, uint32_t samples, struct lc__buf *out);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Directories of MDS on their way in: a sample is a record. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fileio.h"
+#include "formats/incoming.h"
+#include "formats/mds_image.h"
+#include "formats/mds_shard.h"
+#include "formats/parts.h"
+
+#define MAX_INDEX ((uint64_t)1 << 30)
+#define ID "id" /* the column of cache_ids unless another is named */
+#define NONE SIZE_MAX
+
+struct mds_in {
+	char *dir;
+	struct lc__incoming_how how;
+	char *id_name;                 /* the column of cache_ids; NULL for places */
+	struct lc__mds_index index;
+	bool nested;                   /* names of columns are paths */
+	size_t shard, next_shard;      /* where it stands */
+	uint32_t sample, next_sample;
+	struct lc__mds_shard_file file;
+	struct lc__mds_piece *pieces;  /* of the sample, if the flag says so */
+	bool split;
+	struct lc__buf id;             /* of the sample */
+};
+
+/* The columns of the shard where it stands. */
+static const struct lc__mds_columns *
+columns_of(const struct mds_in *in)
+{
+	return &in->index.columns[in->index.shard[in->shard].columns];
+}
+
+static lc_status
+at_sample(const struct mds_in *in)
+{
+	return lc__error_prefix("%s: sample %" PRIu32, in->file.path, in->sample);
+}
+
+/* ---- opening ------------------------------------------------------------------- */
+
+/* index.json itself stands for its directory. */
+static lc_status
+is_mds(const char *path, const void *first, size_t size, bool *is)
+{
+	const char *slash = strrchr(path, '/');
+	lc_status status = LC_OK;
+	struct stat st;
+	char *index;
+
+	if (first != NULL) {
+		*is = strcmp(slash ? slash + 1 : path, LC__MDS_INDEX) == 0 &&
+		    lc__mds_index_is(first, size);
+		return LC_OK;
+	}
+	index = lc__path_join(path, LC__MDS_INDEX);
+	if (index == NULL)
+		return lc__no_memory(path);
+	*is = false;
+	status = lc__no_lost_link(index);
+	/* Reading it refuses a FIFO. */
+	if (status == LC_OK && stat(index, &st) == 0)
+		*is = !S_ISDIR(st.st_mode);
+	else if (status == LC_OK && errno != ENOENT && errno != ENOTDIR)
+		status = lc__error_sys(errno, "%s: stat", index);
+	free(index);
+	return status;
+}
+
+static void
+close_mds(void *file)
+{
+	struct mds_in *in = file;
+
+	if (in == NULL)
+		return;
+	lc__mds_shard_close(&in->file);
+	lc__mds_index_free(&in->index);
+	lc__buf_free(&in->id);
+	free(in->pieces);
+	free(in->id_name);
+	free(in->dir);
+	free(in);
+}
+
+static lc_status
+find_dir(struct mds_in *in, const char *path)
+{
+	struct stat st;
+	const char *slash = strrchr(path, '/');
+
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if (S_ISDIR(st.st_mode))
+		in->dir = strdup(path);
+	else
+		in->dir = slash == NULL ? strdup(".") : slash == path ? strdup("/") :
+		    strndup(path, (size_t)(slash - path));
+	return in->dir != NULL ? LC_OK : lc__no_memory(path);
+}
+
+static lc_status
+read_index(struct mds_in *in)
+{
+	struct lc__buf text = { 0 };
+	char *path = lc__path_join(in->dir, LC__MDS_INDEX);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__no_memory(in->dir);
+	status = lc__read_regular(path, MAX_INDEX, &text);
+	if (status == LC_OK && lc__mds_index_read(text.data, text.size,
+	    &in->index) != LC_OK)
+		status = lc__error_prefix("%s", in->dir);
+	lc__buf_free(&text);
+	free(path);
+	return status;
+}
+
+static bool
+can_be_id(const struct lc__mds_encoding *encoding)
+{
+	switch (encoding->kind) {
+	case LC__MDS_STR:
+	case LC__MDS_BYTES:
+	case LC__MDS_INT:
+	case LC__MDS_STR_INT:
+		return true;
+	case LC__MDS_NUMBER:
+		return encoding->type.dtype != LC_F16 && encoding->type.dtype != LC_F32 &&
+		    encoding->type.dtype != LC_F64;
+	default:
+		return false;
+	}
+}
+
+/* In all shards, and of a kind that names. */
+static bool
+has_id(const struct mds_in *in, const char *name)
+{
+	size_t i;
+
+	for (size_t set = 0; set < in->index.column_sets; set++)
+		if (!lc__mds_find(&in->index.columns[set], name, &i) ||
+		    !can_be_id(&in->index.columns[set].column[i].encoding))
+			return false;
+	return true;
+}
+
+static lc_status
+choose_id(struct mds_in *in)
+{
+	const char *name = in->how.id != NULL ? in->how.id : ID;
+
+	if (!has_id(in, name))
+		return in->how.id == NULL ? LC_OK : lc__error(LC_INVALID, 0,
+		    "%s: no column %s of text, bytes or integers in every shard", in->dir,
+		    lc__quote_id(name, strlen(name)));
+	in->id_name = strdup(name);
+	return in->id_name != NULL ? LC_OK : lc__no_memory(in->dir);
+}
+
+static bool
+is_id(const struct mds_in *in, const struct lc__mds_column *column)
+{
+	return in->id_name != NULL && strcmp(column->name, in->id_name) == 0;
+}
+
+/* Are all names paths of one value? */
+static lc_status
+try_paths(const struct mds_in *in, const struct lc__mds_columns *columns)
+{
+	struct lc__parts parts = { 0 };
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; status == LC_OK && i < columns->count; i++)
+		if (!is_id(in, &columns->column[i]))
+			status = lc__parts_add(&parts, columns->column[i].name,
+			    lc_value_nil());
+	lc__parts_free(&parts);
+	return status;
+}
+
+/* The same for all shards, so that their records have one structure. */
+static lc_status
+choose_names(struct mds_in *in)
+{
+	size_t most = 0;
+
+	in->nested = true;
+	for (size_t set = 0; set < in->index.column_sets; set++) {
+		const struct lc__mds_columns *columns = &in->index.columns[set];
+		const lc_status status = try_paths(in, columns);
+
+		if (status != LC_OK && status != LC_INVALID)
+			return lc__error_prefix("%s", in->dir);
+		in->nested &= status == LC_OK;
+		if (columns->count > most)
+			most = columns->count;
+		for (size_t i = 0; i < columns->count; i++)
+			if (*columns->column[i].name == '\0')
+				return lc__error(LC_UNSUPPORTED, 0,
+				    "%s: a column without a name", in->dir);
+	}
+	in->pieces = calloc(most + 1, sizeof(*in->pieces));
+	return in->pieces != NULL ? LC_OK : lc__no_memory(in->dir);
+}
+
+static lc_status
+open_mds(const char *path, const struct lc__incoming_how *how, void **out)
+{
+	struct mds_in *in = calloc(1, sizeof(*in));
+	lc_status status;
+
+	if (in == NULL)
+		return lc__no_memory(path);
+	in->file = (struct lc__mds_shard_file)LC__MDS_FILE_NONE;
+	in->how = *how;
+	in->shard = NONE;
+	status = find_dir(in, path);
+	if (status == LC_OK)
+		status = read_index(in);
+	if (status == LC_OK)
+		status = choose_id(in);
+	if (status == LC_OK)
+		status = choose_names(in);
+	if (status == LC_OK)
+		*out = in;
+	else
+		close_mds(in);
+	return status;
+}
+
+/* ---- samples ------------------------------------------------------------------- */
+
+/* To a sample; LC_NOT_FOUND after the last one of the last shard. */
+static lc_status
+step(struct mds_in *in)
+{
+	while (in->shard == NONE || in->next_sample >= in->file.samples) {
+		lc__mds_shard_close(&in->file);
+		if (in->next_shard == in->index.shards)
+			return LC_NOT_FOUND;
+		in->shard = in->next_shard++;
+		in->next_sample = 0;
+		return_if_error(lc__mds_shard_open(in->dir,
+		    &in->index.shard[in->shard], &in->file));
+	}
+	in->sample = in->next_sample++;
+	in->split = false;
+	return LC_OK;
+}
+
+static lc_status
+split(struct mds_in *in)
+{
+	const struct lc__mds_columns *columns = columns_of(in);
+	const uint64_t size = lc__mds_shard_size(&in->file, in->sample);
+	unsigned char *sizes;
+	lc_status status;
+
+	if (in->split)
+		return LC_OK;
+	if (size < columns->sizes * 4)
+		return lc__error(LC_CORRUPT, 0, "%s: sample %" PRIu32 ": %" PRIu64
+		    " bytes are no %zu sizes", in->file.path, in->sample, size,
+		    columns->sizes);
+	sizes = malloc(columns->sizes * 4 + 1);
+	if (sizes == NULL)
+		return lc__no_memory(in->dir);
+	status = lc__mds_shard_read(&in->file, in->sample, 0, sizes, columns->sizes * 4);
+	if (status == LC_OK && lc__mds_split(columns, sizes, (size_t)size,
+	    in->pieces) != LC_OK)
+		status = at_sample(in);
+	free(sizes);
+	in->split = status == LC_OK;
+	return status;
+}
+
+/* A number's digits; text and bytes as they are. */
+static lc_status
+id_text(struct mds_in *in, const struct lc__mds_encoding *encoding,
+    const unsigned char *bytes, size_t size)
+{
+	lc_value *value = NULL;
+	uint64_t natural;
+	int64_t integer;
+
+	if (encoding->kind != LC__MDS_INT && encoding->kind != LC__MDS_NUMBER) {
+		lc__buf_append(&in->id, bytes, size);
+		return LC_OK;
+	}
+	return_if_error(lc__mds_decode(encoding, bytes, size, NULL, &value));
+	if (lc_value_as_integer(value, &integer) == LC_OK)
+		lc__buf_printf(&in->id, "%" PRId64, integer);
+	else if (lc_value_as_unsigned(value, &natural) == LC_OK)
+		lc__buf_printf(&in->id, "%" PRIu64, natural);
+	lc_value_free(value);
+	return LC_OK;
+}
+
+static lc_status
+read_id(struct mds_in *in)
+{
+	const struct lc__mds_columns *columns = columns_of(in);
+	unsigned char *bytes;
+	size_t i = 0;
+	lc_status status;
+
+	return_if_error(split(in));
+	(void)lc__mds_find(columns, in->id_name, &i);
+	if (in->pieces[i].size == 0 || in->pieces[i].size > LC_MAX_ID)
+		return lc__error(LC_UNSUPPORTED, 0, "%s: sample %" PRIu32 ": %s of %zu "
+		    "bytes is no cache_id, which has 1 to %d", in->file.path, in->sample,
+		    in->id_name, in->pieces[i].size, LC_MAX_ID);
+	bytes = malloc(in->pieces[i].size);
+	if (bytes == NULL)
+		return lc__no_memory(in->dir);
+	status = lc__mds_shard_read(&in->file, in->sample, in->pieces[i].at, bytes,
+	    in->pieces[i].size);
+	if (status == LC_OK && id_text(in, &columns->column[i].encoding, bytes,
+	    in->pieces[i].size) != LC_OK)
+		status = at_sample(in);
+	free(bytes);
+	return status;
+}
+
+static lc_status
+find_sample(struct mds_in *in)
+{
+	return_if_error(step(in));
+	if (in->id_name != NULL)
+		return_if_error(read_id(in));
+	else
+		lc__buf_printf(&in->id, "%s:%" PRIu32,
+		    in->index.shard[in->shard].raw.name, in->sample);
+	return in->id.failed ? lc__no_memory(in->dir) : LC_OK;
+}
+
+/* After a failure step() goes to the next sample, or the next shard. */
+static lc_status
+next_sample(void *file, lc_id *id)
+{
+	struct mds_in *in = file;
+
+	in->id.size = 0;
+	return_if_error(find_sample(in));
+	*id = (lc_id){ in->id.data, in->id.size };
+	return LC_OK;
+}
+
+/* ---- values -------------------------------------------------------------------- */
+
+static lc_status
+decode(struct mds_in *in, const struct lc__mds_column *column, const void *bytes,
+    size_t size, struct lc__loaded *loaded, lc_value **out)
+{
+	const lc_status status = lc__mds_is_image(column->encoding.kind) ?
+	    lc__mds_image(column->encoding.kind, bytes, size, &in->how, loaded, out) :
+	    lc__mds_decode(&column->encoding, bytes, size, loaded, out);
+
+	return status == LC_OK ? LC_OK : lc__error_prefix("column %s",
+	    lc__quote_id(column->name, strlen(column->name)));
+}
+
+/* A column that is alone is the value; several are a map. */
+static lc_status
+build(struct mds_in *in, const unsigned char *sample, struct lc__loaded *out)
+{
+	const struct lc__mds_columns *columns = columns_of(in);
+	const bool alone = columns->count - (in->id_name != NULL) == 1;
+	struct lc__parts parts = { 0 };
+	lc_value *flat = alone || in->nested ? NULL : lc_value_map(), *part;
+	lc_status status = LC_OK;
+
+	for (size_t i = 0; status == LC_OK && i < columns->count; i++) {
+		if (is_id(in, &columns->column[i]))
+			continue;
+		status = decode(in, &columns->column[i], sample + in->pieces[i].at,
+		    in->pieces[i].size, out, &part);
+		if (status != LC_OK)
+			break;
+		if (alone)
+			out->value = part;
+		else if (in->nested)
+			status = lc__parts_add(&parts, columns->column[i].name, part);
+		else
+			lc_value_set(flat, columns->column[i].name, part);
+	}
+	if (status == LC_OK && !alone && in->nested)
+		status = lc__parts_build(&parts, &out->value);
+	lc__parts_free(&parts);
+	if (flat != NULL)
+		out->value = flat;
+	return status;
+}
+
+static lc_status
+load_sample(void *file, struct lc__loaded *out)
+{
+	struct mds_in *in = file;
+	unsigned char *sample;
+	uint64_t size;
+	lc_status status;
+
+	size = lc__mds_shard_size(&in->file, in->sample);
+	if (size > in->how.limit)
+		return lc__error(LC_INVALID, 0, "%s: sample %" PRIu32 ": %" PRIu64
+		    " bytes, more than the limit of %" PRIu64, in->file.path, in->sample,
+		    size, in->how.limit);
+	return_if_error(split(in));
+	sample = malloc((size_t)size + 1);
+	if (sample == NULL)
+		return lc__no_memory(in->dir);
+	status = lc__mds_shard_read(&in->file, in->sample, 0, sample, (size_t)size);
+	if (status == LC_OK && build(in, sample, out) != LC_OK)
+		status = at_sample(in);
+	free(sample);
+	return status;
+}
+
+static uint64_t
+count_samples(const void *file)
+{
+	return ((const struct mds_in *)file)->index.samples;
+}
+
+const struct lc__incoming_format lc__incoming_mds = {
+	.name = "mds",
+	.what = "directories of MDS (MosaicML streaming)",
+	.is = is_mds,
+	.open = open_mds,
+	.next = next_sample,
+	.load = load_sample,
+	.count = count_samples,
+	.close = close_mds
+};

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shard by shard, so that no more than one stands in memory as JSON. */
+#include "formats/mds_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "format/json_parse.h"
+#include "formats/json_scan.h"
+#include "format/members.h"
+
+#define NAME LC__MDS_INDEX
+#define MOST_COLUMNS 4096
+
+struct reader {
+	struct lc__mds_index *index;
+	struct lc__members members; /* the shard that is read */
+};
+
+static lc_status
+missing(const struct reader *r, const char *key)
+{
+	return lc__member_bad(&r->members, key, "is missing");
+}
+
+/* ---- columns ------------------------------------------------------------------- */
+
+/* The three lists that describe columns, equally long. */
+struct lists {
+	const json_t *names, *encodings, *sizes;
+};
+
+static lc_status
+find_lists(const struct reader *r, struct lists *out)
+{
+	memset(out, 0, sizeof(*out));
+	return_if_error(lc__member_array(&r->members, "column_names", &out->names));
+	return_if_error(lc__member_array(&r->members, "column_encodings",
+	    &out->encodings));
+	return_if_error(lc__member_array(&r->members, "column_sizes", &out->sizes));
+	if (out->names == NULL || out->encodings == NULL || out->sizes == NULL)
+		return missing(r, out->names == NULL ? "column_names" :
+		    out->encodings == NULL ? "column_encodings" : "column_sizes");
+	if (json_array_size(out->names) != json_array_size(out->encodings) ||
+	    json_array_size(out->names) != json_array_size(out->sizes))
+		return lc__member_bad(&r->members, "column_names",
+		    "is not as long as column_encodings and column_sizes");
+	if (json_array_size(out->names) > MOST_COLUMNS)
+		return lc__member_bad(&r->members, "column_names", "is too long");
+	return LC_OK;
+}
+
+/* null and 0 say that a sample tells; what the encoding fixes must be that. */
+static lc_status
+read_size(const struct reader *r, const json_t *size, struct lc__mds_column *out)
+{
+	const uint64_t fixed = lc__mds_encoding_size(&out->encoding);
+
+	if (!json_is_null(size) && (!json_is_integer(size) ||
+	    json_integer_value(size) < 0))
+		return lc__member_bad(&r->members, "column_sizes", "has what is no size");
+	out->size = json_is_null(size) ? 0 : (uint64_t)json_integer_value(size);
+	if (fixed != 0 && out->size != 0 && out->size != fixed)
+		return lc__member_bad(&r->members, "column_sizes",
+		    "has another size than an encoding");
+	if (out->size > UINT32_MAX)
+		return lc__member_bad(&r->members, "column_sizes",
+		    "has more than a shard can hold");
+	return LC_OK;
+}
+
+static lc_status
+read_column(const struct reader *r, const struct lists *lists, size_t i,
+    struct lc__mds_columns *out)
+{
+	const char *name = json_string_value(json_array_get(lists->names, i));
+	const char *encoding = json_string_value(json_array_get(lists->encodings, i));
+	struct lc__mds_column *column = &out->column[i];
+	size_t other;
+
+	if (name == NULL || encoding == NULL)
+		return lc__member_bad(&r->members, name == NULL ? "column_names" :
+		    "column_encodings", "has what is no string");
+	if (lc__mds_find(out, name, &other))
+		return lc__member_bad(&r->members, "column_names", "has a name twice");
+	column->name = strdup(name);
+	if (column->name == NULL)
+		return lc__no_memory(NAME);
+	out->count++;
+	if (lc__mds_encoding_parse(encoding, &column->encoding) != LC_OK)
+		return lc__error_prefix("%s: column %s", NAME,
+		    lc__quote_id(name, strlen(name)));
+	if (column->encoding.kind == LC__MDS_PICKLE)
+		return lc__error(LC_UNSUPPORTED, 0, "%s: column %s is pickled: to read "
+		    "it could run any program", NAME, lc__quote_id(name, strlen(name)));
+	return_if_error(read_size(r, json_array_get(lists->sizes, i), column));
+	out->sizes += column->size == 0;
+	return LC_OK;
+}
+
+static bool
+same_encoding(const struct lc__mds_encoding *a, const struct lc__mds_encoding *b)
+{
+	return a->kind == b->kind && a->has_dtype == b->has_dtype &&
+	    a->has_shape == b->has_shape && a->type.dtype == b->type.dtype &&
+	    a->type.ndim == b->type.ndim && memcmp(a->type.shape, b->type.shape,
+	    a->type.ndim * sizeof(a->type.shape[0])) == 0;
+}
+
+static bool
+same_columns(const struct lc__mds_columns *a, const struct lc__mds_columns *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (strcmp(a->column[i].name, b->column[i].name) != 0 ||
+		    a->column[i].size != b->column[i].size ||
+		    !same_encoding(&a->column[i].encoding, &b->column[i].encoding))
+			return false;
+	return true;
+}
+
+/* Columns are kept once for all neighbours that have the same. */
+static lc_status
+keep_columns(struct lc__mds_index *index, struct lc__mds_columns *columns)
+{
+	struct lc__mds_columns *sets;
+
+	if (index->column_sets > 0 &&
+	    same_columns(&index->columns[index->column_sets - 1], columns)) {
+		lc__mds_columns_free(columns);
+		return LC_OK;
+	}
+	sets = reallocarray(index->columns, index->column_sets + 1, sizeof(*sets));
+	if (sets == NULL)
+		return lc__no_memory(NAME);
+	index->columns = sets;
+	sets[index->column_sets++] = *columns;
+	memset(columns, 0, sizeof(*columns));
+	return LC_OK;
+}
+
+static lc_status
+read_columns(struct reader *r, struct lc__mds_shard *shard)
+{
+	struct lc__mds_columns columns = { 0 };
+	struct lists lists;
+	lc_status status = LC_OK;
+	size_t n;
+
+	return_if_error(find_lists(r, &lists));
+	n = json_array_size(lists.names);
+	columns.column = calloc(n + 1, sizeof(*columns.column));
+	if (columns.column == NULL)
+		return lc__no_memory(NAME);
+	for (size_t i = 0; status == LC_OK && i < n; i++)
+		status = read_column(r, &lists, i, &columns);
+	if (status == LC_OK)
+		status = keep_columns(r->index, &columns);
+	lc__mds_columns_free(&columns);
+	shard->columns = r->index->column_sets - 1;
+	return status;
+}
+
+/* ---- files --------------------------------------------------------------------- */
+
+/* Not out of the directory, by whatever way. */
+static bool
+leads_below(const char *path)
+{
+	if (*path == '\0' || *path == '/')
+		return false;
+	for (const char *at = path; at != NULL; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (strncmp(at, "..", 2) == 0 && (at[2] == '\0' || at[2] == '/'))
+			return false;
+	}
+	return true;
+}
+
+static lc_status
+read_hashes(const struct reader *r, const json_t *json, struct lc__mds_file *out)
+{
+	const char *algorithm;
+	json_t *hex;
+
+	out->hash = calloc(json_object_size(json) + 1, sizeof(*out->hash));
+	if (out->hash == NULL)
+		return lc__no_memory(NAME);
+	json_object_foreach((json_t *)json, algorithm, hex) {
+		struct lc__mds_hash *hash = &out->hash[out->hashes];
+
+		if (!json_is_string(hex))
+			return lc__member_bad(&r->members, "hashes", "has what is no string");
+		out->hashes++;
+		hash->algorithm = strdup(algorithm);
+		hash->hex = strdup(json_string_value(hex));
+		if (hash->algorithm == NULL || hash->hex == NULL)
+			return lc__no_memory(NAME);
+	}
+	return LC_OK;
+}
+
+static lc_status
+read_file(const struct reader *r, const char *key, struct lc__mds_file *out)
+{
+	struct lc__members members = r->members;
+	const json_t *hashes = NULL;
+	uint64_t bytes = UINT64_MAX;
+
+	members.json = NULL;
+	return_if_error(lc__member_object(&r->members, key, &members.json));
+	if (members.json == NULL)
+		return LC_OK;
+	return_if_error(lc__member_text(&members, "basename", &out->name));
+	return_if_error(lc__member_number(&members, "bytes", INT64_MAX, &bytes));
+	return_if_error(lc__member_object(&members, "hashes", &hashes));
+	if (out->name == NULL || bytes == UINT64_MAX)
+		return missing(r, out->name == NULL ? "basename" : "bytes");
+	if (!leads_below(out->name))
+		return lc__member_bad(&members, "basename", "leads out of the directory");
+	out->bytes = bytes;
+	return hashes != NULL ? read_hashes(r, hashes, out) : LC_OK;
+}
+
+/* ---- shards -------------------------------------------------------------------- */
+
+static lc_status
+check_format(const struct reader *r)
+{
+	uint64_t version = 0;
+	char *format = NULL;
+	lc_status status;
+
+	return_if_error(lc__member_number(&r->members, "version", UINT32_MAX, &version));
+	if (version != 2)
+		return lc__error(LC_VERSION, 0, "%s: a shard of version %llu, not 2", NAME,
+		    (unsigned long long)version);
+	return_if_error(lc__member_text(&r->members, "format", &format));
+	status = format == NULL ? missing(r, "format") : strcmp(format, "mds") == 0 ?
+	    LC_OK : lc__error(LC_UNSUPPORTED, 0, "%s: shards of format %s, not mds", NAME,
+	    lc__quote_id(format, strlen(format)));
+	free(format);
+	return status;
+}
+
+static lc_status
+read_shard(struct reader *r, struct lc__mds_shard *out)
+{
+	uint64_t samples = UINT64_MAX;
+
+	return_if_error(check_format(r));
+	return_if_error(read_columns(r, out));
+	return_if_error(lc__member_number(&r->members, "samples", UINT32_MAX - 2,
+	    &samples));
+	if (samples == UINT64_MAX)
+		return missing(r, "samples");
+	out->samples = (uint32_t)samples;
+	r->index->samples += samples;
+	return_if_error(lc__member_text(&r->members, "compression", &out->compression));
+	return_if_error(read_file(r, "raw_data", &out->raw));
+	return_if_error(read_file(r, "zip_data", &out->zip));
+	if (out->raw.name == NULL)
+		return missing(r, "raw_data");
+	if (out->compression != NULL && out->zip.name == NULL)
+		return missing(r, "zip_data");
+	return LC_OK;
+}
+
+static lc_status
+add_shard(struct reader *r, const json_t *json)
+{
+	struct lc__mds_index *index = r->index;
+	struct lc__mds_shard *shards;
+
+	if ((index->shards & (index->shards - 1)) == 0) {
+		shards = reallocarray(index->shard, index->shards ? index->shards * 2 : 1,
+		    sizeof(*shards));
+		if (shards == NULL)
+			return lc__no_memory(NAME);
+		index->shard = shards;
+	}
+	memset(&index->shard[index->shards], 0, sizeof(*index->shard));
+	index->shards++;
+	r->members = (struct lc__members){ .name = NAME, .of = "shards",
+	    .place = index->shards, .json = json };
+	if (!json_is_object(json))
+		return lc__error(LC_CORRUPT, 0, "%s: shards[%zu] is no object", NAME,
+		    index->shards - 1);
+	return read_shard(r, &index->shard[index->shards - 1]);
+}
+
+/* An array that has been scanned, of which each element is parsed alone. */
+static lc_status
+read_shards(struct reader *r, struct lc__json_slice array)
+{
+	const char *at = array.text + 1, *const end = array.text + array.size - 1;
+	json_error_t error;
+
+	for (;;) {
+		lc_status status;
+		json_t *json;
+
+		at += strspn(at, " \t\r\n");
+		if (at == end)
+			return LC_OK;
+		json = lc__json_parse(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK |
+		    JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+		if (json == NULL)
+			return json_error_code(&error) == json_error_out_of_memory ?
+			    lc__no_memory(NAME) :
+			    lc__error(LC_CORRUPT, 0, "%s: shards[%zu]: %s", NAME,
+			    r->index->shards, error.text);
+		status = add_shard(r, json);
+		json_decref(json);
+		return_if_error(status);
+		at += error.position;
+		at += strspn(at, " \t\r\n");
+		at += *at == ',';
+	}
+}
+
+static lc_status
+read_version(const struct lc__json_member *member)
+{
+	if (member->value.size != 1 || *member->value.text != '2')
+		return lc__error(LC_VERSION, 0, "%s: version %.*s, not 2", NAME,
+		    (int)(member->value.size < 40 ? member->value.size : 40),
+		    member->value.text);
+	return LC_OK;
+}
+
+bool
+lc__mds_index_is(const void *text, size_t size)
+{
+	return memmem(text, size, "\"shards\"", 8) != NULL ||
+	    memmem(text, size, "\"column_encodings\"", 18) != NULL;
+}
+
+lc_status
+lc__mds_index_read(const void *text, size_t size, struct lc__mds_index *out)
+{
+	struct reader r = { .index = out };
+	struct lc__json_members members;
+	struct lc__json_member member;
+	bool version = false, shards = false;
+	lc_status status = lc__json_object(text, size, &members);
+
+	while (status == LC_OK && (status = lc__json_next(&members, &member)) == LC_OK) {
+		if (lc__json_name_is(member.name, "version") && !version) {
+			version = true;
+			return_if_error(read_version(&member));
+		} else if (lc__json_name_is(member.name, "shards") && !shards) {
+			shards = true;
+			if (member.kind != LC__JSON_ARRAY)
+				return lc__error(LC_CORRUPT, 0, "%s: shards is no array",
+				    NAME);
+			return_if_error(read_shards(&r, member.value));
+		}
+	}
+	if (status != LC_NOT_FOUND)
+		return lc__error_prefix("%s", NAME);
+	if (!version || !shards)
+		return lc__error(LC_CORRUPT, 0, "%s: %s is missing", NAME,
+		    version ? "shards" : "version");
+	return LC_OK;
+}
+
+static void
+free_file(struct lc__mds_file *file)
+{
+	for (size_t i = 0; i < file->hashes; i++) {
+		free(file->hash[i].algorithm);
+		free(file->hash[i].hex);
+	}
+	free(file->hash);
+	free(file->name);
+}
+
+void
+lc__mds_index_free(struct lc__mds_index *index)
+{
+	for (size_t i = 0; i < index->column_sets; i++)
+		lc__mds_columns_free(&index->columns[i]);
+	for (size_t i = 0; i < index->shards; i++) {
+		free_file(&index->shard[i].raw);
+		free_file(&index->shard[i].zip);
+		free(index->shard[i].compression);
+	}
+	free(index->columns);
+	free(index->shard);
+	memset(index, 0, sizeof(*index));
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "formats/names.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "formats/utf8.h"
+#include "value/part_path.h"
+
+/* ---- what can be a name ----------------------------------------------------------- */
+
+/* Of what stands between two slashes, with @p suffix bytes put behind it. */
+static const char *
+component_fault(enum lc__name_rule rule, const char *at, size_t size, size_t suffix)
+{
+	if (size == 2 && memcmp(at, "..", 2) == 0)
+		return "it leads up by ..";
+	if (rule == LC__NAME_MEMBER)
+		return NULL;
+	if (size == 0)
+		return "a part between its slashes is empty";
+	if (size == 1 && *at == '.')
+		return "a part between its slashes is .";
+	if (size + suffix > LC__NAME_FILE_MAX)
+		return "it is too long for a file's name";
+	return NULL;
+}
+
+static const char *
+path_fault(enum lc__name_rule rule, const char *name, size_t size, size_t suffix)
+{
+	const char *fault = NULL, *at = name, *end = name + size, *slash;
+
+	if (size > 0 && *name == '/')
+		return "it begins with a slash";
+	while (fault == NULL && (slash = memchr(at, '/', (size_t)(end - at))) != NULL) {
+		fault = component_fault(rule, at, (size_t)(slash - at), 0);
+		at = slash + 1;
+	}
+	return fault ? fault : component_fault(rule, at, (size_t)(end - at), suffix);
+}
+
+const char *
+lc__name_fault(enum lc__name_rule rule, const void *name, size_t size,
+    const char *suffix)
+{
+	if (memchr(name, '\0', size) != NULL)
+		return "it has a NUL byte";
+	if (rule != LC__NAME_FILE && !lc__utf8_valid(name, size))
+		return "it is not UTF-8";
+	return rule == LC__NAME_TEXT ? NULL :
+	    path_fault(rule, name, size, strlen(suffix));
+}
+
+/* ---- giving names ----------------------------------------------------------------- */
+
+struct naming {
+	struct lc__flat_names *names;
+	lc_id id;
+	struct lc__buf name; /* the cache_id and the path so far, ended by a NUL */
+	lc__named_fn fn;
+	void *ctx;
+};
+
+/* Two tensors of one name: the sizes of their cache_ids tell them apart. */
+static lc_status
+named_twice(const struct naming *naming, size_t other)
+{
+	const char *name = lc__path_text(&naming->name);
+
+	return lc__error(LC_UNSUPPORTED, 0,
+	    "a tensor of %s and one of %s would both be named %s",
+	    lc__quote_id(name, other), lc__quote_id(name, naming->id.size),
+	    lc__quote_id(name, strlen(name)));
+}
+
+static lc_status
+give_name(struct naming *naming, const lc_tensor *tensor)
+{
+	const char *name = lc__path_text(&naming->name), *fault;
+	const size_t size = naming->name.size - 1;
+	uint32_t other;
+	lc_status status;
+
+	fault = lc__name_fault(naming->names->rule, name, size, naming->names->suffix);
+	if (fault != NULL)
+		return lc__error(LC_UNSUPPORTED, 0, "%s cannot be a name there: %s",
+		    lc__quote_id(name, size), fault);
+	status = lc__seen_add(&naming->names->seen, name, size,
+	    (uint32_t)naming->id.size, &other);
+	if (status == LC_EXISTS)
+		return named_twice(naming, other);
+	return_if_error(status);
+	status = naming->fn(naming->ctx, name, tensor);
+	return status == LC_OK ? LC_OK :
+	    lc__error_prefix("%s", lc__quote_id(name, size));
+}
+
+static lc_status
+refuse(const struct naming *naming, lc_kind kind)
+{
+	const char *name = lc__path_text(&naming->name);
+	const size_t size = naming->name.size - 1;
+	const bool part = size > naming->id.size;
+
+	return lc__error(LC_UNSUPPORTED, 0, "%s%s%s%s %s: only tensors can be written",
+	    lc__quote_id(name, naming->id.size), part ? ": " : "",
+	    part ? name + naming->id.size + 1 : "",
+	    kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ? " is an empty" : " is a",
+	    lc_kind_name(kind));
+}
+
+static lc_status
+name_parts(struct naming *naming, const lc_value *value)
+{
+	const size_t size = naming->name.size;
+	lc_tensor tensor;
+
+	if (lc_value_kind(value) == LC_TENSOR) {
+		return_if_error(lc_value_as_tensor(value, &tensor));
+		return give_name(naming, &tensor);
+	}
+	if (lc_value_count(value) == 0)
+		return refuse(naming, lc_value_kind(value));
+	for (size_t i = 0; i < lc_value_count(value); i++) {
+		const char *name = lc_value_name(value, i);
+		if (name != NULL)
+			lc__path_name(&naming->name, name);
+		else
+			lc__path_index(&naming->name, i);
+		if (naming->name.failed)
+			return lc__no_memory(NULL);
+		return_if_error(name_parts(naming, lc_value_at(value, i)));
+		lc__path_cut(&naming->name, size);
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__names_each(struct lc__flat_names *names, lc_id id, const lc_value *value,
+    lc__named_fn fn, void *ctx)
+{
+	struct naming naming = { .names = names, .id = id, .fn = fn, .ctx = ctx };
+	lc_status status;
+
+	if (memchr(id.data, '\0', id.size) != NULL)
+		return lc__error(LC_UNSUPPORTED, 0, "%s cannot be a name there: %s",
+		    lc__quote_id(id.data, id.size), "it has a NUL byte");
+	lc__buf_append(&naming.name, id.data, id.size);
+	lc__buf_append(&naming.name, "", 1);
+	status = naming.name.failed ? lc__no_memory(NULL) :
+	    name_parts(&naming, value);
+	lc__buf_free(&naming.name);
+	return status;
+}
+
+void
+lc__names_free(struct lc__flat_names *names)
+{
+	lc__seen_free(&names->seen);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "formats/shard_list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "base/image_name.h"
+
+#define GROUP "bucket_"
+
+static bool
+ends_with(const char *name, const char *const suffixes[])
+{
+	const size_t size = strlen(name);
+
+	for (size_t i = 0; suffixes[i] != NULL; i++) {
+		const size_t n = strlen(suffixes[i]);
+
+		if (size > n && strcasecmp(name + size - n, suffixes[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+lc__is_tar_name(const char *name)
+{
+	static const char *const suffixes[] = { ".tar", ".tgz", ".tar.gz", ".tar.xz",
+		".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst", NULL };
+
+	return ends_with(name, suffixes);
+}
+
+static int
+by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* Takes @p path over. */
+static lc_status
+append(struct lc__shard_list *list, char *path)
+{
+	const size_t room = list->room ? list->room * 2 : 16;
+	char **paths = list->paths;
+
+	if (path != NULL && list->count == list->room) {
+		paths = reallocarray(list->paths, room, sizeof(*paths));
+		if (paths != NULL) {
+			list->paths = paths;
+			list->room = room;
+		}
+	}
+	if (path == NULL || paths == NULL) {
+		free(path);
+		return lc__no_memory(NULL);
+	}
+	list->paths[list->count++] = path;
+	return LC_OK;
+}
+
+/* The path of an entry if it is a directory, or if it is none, as @p want says; else NULL.
+ * What is gone, or is a link to nothing, counts as both: it was listed, and whoever opens
+ * it reports it. */
+static lc_status
+path_of_kind(const char *dir, const char *name, bool want, char **out)
+{
+	char *path = lc__path_join(dir, name);
+	lc_status status = LC_OK;
+	struct stat st;
+
+	*out = NULL;
+	if (path == NULL)
+		return lc__no_memory(dir);
+	if (stat(path, &st) == -1) {
+		if (errno == ENOENT || errno == ELOOP)
+			st.st_mode = want ? S_IFDIR : S_IFREG;
+		else
+			status = lc__error_sys(errno, "%s: stat", path);
+	}
+	if (status == LC_OK && S_ISDIR(st.st_mode) == want)
+		*out = path;
+	else
+		free(path);
+	return status;
+}
+
+static lc_status
+add_archives(struct lc__shard_list *list, const char *dir, struct dirent **entries,
+    int n)
+{
+	for (int i = 0; i < n; i++) {
+		char *path;
+
+		if (!lc__is_tar_name(entries[i]->d_name))
+			continue;
+		return_if_error(path_of_kind(dir, entries[i]->d_name, false, &path));
+		if (path != NULL)
+			return_if_error(append(list, path));
+	}
+	return LC_OK;
+}
+
+static lc_status read_directory(struct lc__shard_list *list, const char *dir,
+    bool groups);
+
+static lc_status
+add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries, int n)
+{
+	lc_status status = LC_OK;
+
+	for (int i = 0; i < n && status == LC_OK; i++) {
+		char *path;
+
+		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0)
+			continue;
+		return_if_error(path_of_kind(dir, entries[i]->d_name, true, &path));
+		if (path == NULL)
+			continue;
+		status = read_directory(list, path, false);
+		/* It is in the list itself instead, to be reported with its archives. */
+		if (status == LC_NOT_FOUND)
+			status = append(list, path);
+		else
+			free(path);
+	}
+	return status;
+}
+
+static lc_status
+read_directory(struct lc__shard_list *list, const char *dir, bool groups)
+{
+	struct dirent **entries;
+	const int n = lc__scandir(dir, &entries, is_visible, by_bytes);
+	lc_status status;
+
+	if (n == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	status = add_archives(list, dir, entries, n);
+	if (status == LC_OK && groups)
+		status = add_groups(list, dir, entries, n);
+	for (int i = 0; i < n; i++)
+		free(entries[i]);
+	free(entries);
+	return status;
+}
+
+lc_status
+lc__shard_list_read(const char *path, struct lc__shard_list *out)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s: open", path);
+	out->named = !S_ISDIR(st.st_mode);
+	return out->named ? append(out, strdup(path)) : read_directory(out, path, true);
+}
+
+/* Among files that are records themselves an archive is not what is meant. */
+static lc_status
+has_single_files(const char *path, bool *out)
+{
+	static const char *const suffixes[] = { ".npy", NULL };
+	DIR *dir = lc__opendir(path);
+	const struct dirent *entry;
+	lc_status status = LC_OK;
+
+	if (dir == NULL)
+		return lc__error_sys(errno, "%s: open", path);
+	*out = false;
+	while (!*out && (status = lc__next_entry(dir, path, &entry)) == LC_OK &&
+	    entry != NULL)
+		*out = is_visible(entry) && (ends_with(entry->d_name, suffixes) ||
+		    lc__is_image_name(entry->d_name, strlen(entry->d_name)));
+	closedir(dir);
+	return status;
+}
+
+lc_status
+lc__shard_list_is(const char *path, bool *is)
+{
+	struct lc__shard_list list = { 0 };
+	bool single = false;
+	lc_status status;
+
+	/* The first of a million files tells. */
+	return_if_error(has_single_files(path, &single));
+	*is = false;
+	if (single)
+		return LC_OK;
+	status = lc__shard_list_read(path, &list);
+	*is = status == LC_OK && list.count > 0;
+	lc__shard_list_free(&list);
+	return status;
+}
+
+void
+lc__shard_list_free(struct lc__shard_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->paths[i]);
+	free(list->paths);
+	memset(list, 0, sizeof(*list));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* UTF-8 as RFC 3629 has it: shortest forms, no surrogates, to U+10FFFF. */
+#ifndef CACHEX_FORMATS_UTF8_H
+#define CACHEX_FORMATS_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Bytes of the character that begins the text, 0 if it is none. */
+size_t lc__utf8_length(const unsigned char *text, size_t size);
+/** True if all of it is UTF-8. */
+bool lc__utf8_valid(const void *data, size_t size);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who takes the rows of a decoded image, and the decoders that hand them over. */
+#ifndef CACHEX_IMAGE_SINK_H
+#define CACHEX_IMAGE_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "image/scratch.h"
+#include "lmdbcache.h"
+
+/** Rows that are handed over at a time, at most. */
+#define LC__BAND 16
+
+/** What a header says. */
+struct lc__picture {
+	uint32_t stored_width, stored_height; /* as the file has it */
+	uint32_t width, height; /* of the rows to come; less if the decoder shrinks */
+	unsigned shrink;        /* 1, 2, 4 or 8: a pixel to come is so many stored ones
+	                           wide; the last one may reach beyond the edge */
+	unsigned channels;      /* grey, grey and alpha, RGB, RGB and alpha: 1 to 4 */
+	bool deep;              /* the file has 16 bits a sample */
+	unsigned orientation;   /* EXIF's, 1 to 8 */
+};
+
+struct lc__sink {
+	uint64_t max_pixels;    /* larger pictures are refused; 0: LC__IMAGE_MAX_PIXELS */
+	bool keep_alpha;        /* rows with it, where the file has transparency */
+	bool keep_deep;         /* rows of a deep picture have samples of 16 bits in the
+	                           order of this machine, not their upper 8 */
+	bool header_only;       /* begin() is all that is wanted, channels not set */
+	struct lc__scratch *band; /* the decoder's rows, memory to use again */
+	/** May the decoder shrink? Called before begin() with the stored size; NULL: no. */
+	unsigned (*shrink)(struct lc__sink *sink, const struct lc__picture *picture);
+	lc_status (*begin)(struct lc__sink *sink, const struct lc__picture *picture);
+	/** The next rows, from @p y, channels interleaved, @p stride bytes from one to
+	 *  the next. All rows of the picture come, in order. Rows of 16 bits are
+	 *  aligned for them. */
+	void (*rows)(struct lc__sink *sink, uint32_t y, uint32_t rows,
+	    const uint8_t *pixels, size_t stride);
+};
+
+/** Refuse a picture that is empty or above the limit. */
+LC_CHECKED lc_status lc__sink_check(const struct lc__sink *sink, uint32_t width,
+    uint32_t height);
+
+/** Decode whichever it is; the errors of lc__image_decode() without the name. */
+LC_CHECKED lc_status lc__image_read(const void *bytes, size_t size,
+    struct lc__sink *sink);
+/** The decoders, one a library. */
+LC_CHECKED lc_status lc__image_read_jpeg(const void *bytes, size_t size,
+    struct lc__sink *sink);
+LC_CHECKED lc_status lc__image_read_png(const void *bytes, size_t size,
+    struct lc__sink *sink);
+LC_CHECKED lc_status lc__image_read_webp(const void *bytes, size_t size,
+    struct lc__sink *sink);
+LC_CHECKED lc_status lc__image_read_tiff(const void *bytes, size_t size,
+    struct lc__sink *sink);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The arithmetic of resampling: weighted sums of rows and along a row. */
+#ifndef CACHEX_IMAGE_SUMS_H
+#define CACHEX_IMAGE_SUMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Between the two passes a sample has so many bits more than its eight. */
+#define LC__SUMS_BITS 7
+
+/** Samples that a row of them must have room for beyond its end, all zero. */
+#define LC__SUMS_MARGIN 32
+
+/** One way to compute it. All ways give the same bytes. */
+struct lc__sums {
+	const char *name;
+	/**
+	 * Add up rows of samples: count of them, which is even, weights of
+	 * LC__FILTER_ONE in all. Sums that do not end here go to @p after and come
+	 * back as @p before, in an order of this way's own; else out gets them
+	 * rounded, LC__SUMS_BITS bits longer. @p before and @p after may be NULL.
+	 */
+	void (*down)(const uint8_t *const *rows, const int16_t *weights,
+	    unsigned count, size_t n, const int32_t *before, int32_t *after,
+	    int16_t *out);
+	/** Three channels of n pixels, to three rows of one. */
+	void (*split)(const int16_t *pixels, size_t n, int16_t *const rows[3]);
+	/**
+	 * Out of one channel's row, n bytes: byte i from @p taps samples from
+	 * in[first[i]] on, with the weights that begin at i * taps. There are
+	 * 4 or a multiple of 8 taps; first and weights go on with zeros to a
+	 * multiple of 8 bytes.
+	 */
+	void (*across)(const int16_t *in, const uint32_t *first,
+	    const int16_t *weights, unsigned taps, size_t n, uint8_t *out);
+};
+
+/** The ways of this machine, the best one last; returns how many. */
+size_t lc__sums_all(const struct lc__sums *out[3]);
+/** The best one. */
+const struct lc__sums *lc__sums_best(void);
+
+#endif

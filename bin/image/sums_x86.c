@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "image/sums_x86.h"
+
+#include <string.h>
+
+#ifdef __SSE2__
+
+#include <immintrin.h>
+
+/* ---- rows ------------------------------------------------------------------------- */
+
+/* Two weights as the pair that every pair of samples is multiplied with. */
+static inline int32_t
+pair(const int16_t *weights)
+{
+	int32_t both;
+
+	memcpy(&both, weights, sizeof(both));
+	return both;
+}
+
+/* The sums of sixteen samples. Without a loop over them: registers. */
+struct sums_128 {
+	__m128i a, b, c, d;
+};
+
+static inline struct sums_128
+begin_128(const int32_t *before)
+{
+	const __m128i *from = (const __m128i *)before, zero = _mm_setzero_si128();
+
+	if (before == NULL)
+		return (struct sums_128){ zero, zero, zero, zero };
+	return (struct sums_128){ _mm_load_si128(from), _mm_load_si128(from + 1),
+		_mm_load_si128(from + 2), _mm_load_si128(from + 3) };
+}
+
+static inline void
+store_sums_128(int32_t *after, const struct sums_128 *sums)
+{
+	__m128i *to = (__m128i *)after;
+
+	_mm_store_si128(to, sums->a);
+	_mm_store_si128(to + 1, sums->b);
+	_mm_store_si128(to + 2, sums->c);
+	_mm_store_si128(to + 3, sums->d);
+}
+
+static inline __m128i
+add_pairs_128(__m128i sum, __m128i samples, __m128i weights)
+{
+	return _mm_add_epi32(sum, _mm_madd_epi16(samples, weights));
+}
+
+static inline __attribute__((always_inline)) void
+add_two_rows_128(const uint8_t *first, const uint8_t *second, __m128i weights,
+    struct sums_128 *sums)
+{
+	const __m128i zero = _mm_setzero_si128();
+	const __m128i one = _mm_loadu_si128((const void *)first);
+	const __m128i two = _mm_loadu_si128((const void *)second);
+	const __m128i low = _mm_unpacklo_epi8(one, two);
+	const __m128i high = _mm_unpackhi_epi8(one, two);
+
+	sums->a = add_pairs_128(sums->a, _mm_unpacklo_epi8(low, zero), weights);
+	sums->b = add_pairs_128(sums->b, _mm_unpackhi_epi8(low, zero), weights);
+	sums->c = add_pairs_128(sums->c, _mm_unpacklo_epi8(high, zero), weights);
+	sums->d = add_pairs_128(sums->d, _mm_unpackhi_epi8(high, zero), weights);
+}
+
+static inline __m128i
+rounded_128(__m128i sums)
+{
+	return _mm_srai_epi32(_mm_add_epi32(sums,
+	    _mm_set1_epi32(LC__SUMS_DOWN_HALF)), LC__SUMS_DOWN_SHIFT);
+}
+
+static inline void
+store_rounded_128(int16_t *out, const struct sums_128 *sums)
+{
+	_mm_store_si128((__m128i *)out,
+	    _mm_packs_epi32(rounded_128(sums->a), rounded_128(sums->b)));
+	_mm_store_si128((__m128i *)out + 1,
+	    _mm_packs_epi32(rounded_128(sums->c), rounded_128(sums->d)));
+}
+
+static void
+down_sse2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
+    size_t n, const int32_t *before, int32_t *after, int16_t *out)
+{
+	size_t x = 0;
+
+	for (; x + 16 <= n; x += 16) {
+		struct sums_128 sums = begin_128(before != NULL ? before + x : NULL);
+		for (unsigned k = 0; k < count; k += 2)
+			add_two_rows_128(rows[k] + x, rows[k + 1] + x,
+			    _mm_set1_epi32(pair(weights + k)), &sums);
+		if (after != NULL)
+			store_sums_128(after + x, &sums);
+		else
+			store_rounded_128(out + x, &sums);
+	}
+	lc__sums_down_from(rows, weights, count, x, n, before, after, out);
+}
+
+/* ---- channels --------------------------------------------------------------------- */
+
+/*
+ * Eight pixels are 24 samples, sample 3 q + c at place 3 q + c. Interleaving the
+ * first twelve with the last twelve doubles every place modulo 23; done three times
+ * the sample stands at 8 (3 q + c) = 8 c + q.
+ */
+static inline void
+interleave_halves(__m128i v[3])
+{
+	const __m128i a = _mm_unpacklo_epi16(v[0], _mm_srli_si128(v[1], 8));
+	const __m128i b = _mm_unpacklo_epi16(_mm_srli_si128(v[0], 8), v[2]);
+	const __m128i c = _mm_unpacklo_epi16(v[1], _mm_srli_si128(v[2], 8));
+
+	v[0] = a;
+	v[1] = b;
+	v[2] = c;
+}
+
+/* Writes up to seven samples too many: the margin. */
+static void
+split_sse2(const int16_t *pixels, size_t n, int16_t *const rows[3])
+{
+	for (size_t i = 0; i < n; i += 8) {
+		__m128i v[3];
+		for (int c = 0; c < 3; c++)
+			v[c] = _mm_loadu_si128((const __m128i *)(pixels + 3 * i) + c);
+		for (int round = 0; round < 3; round++)
+			interleave_halves(v);
+		for (int c = 0; c < 3; c++)
+			_mm_storeu_si128((__m128i *)(rows[c] + i), v[c]);
+	}
+}
+
+/* ---- columns ---------------------------------------------------------------------- */
+
+static inline __m128i
+load_half(const int16_t *low, const int16_t *high)
+{
+	return _mm_unpacklo_epi64(_mm_loadl_epi64((const void *)low),
+	    _mm_loadl_epi64((const void *)high));
+}
+
+/* Four bytes of four taps: two a vector, then even and odd sums together. */
+static inline __m128i
+four_of_4_taps(const int16_t *in, const uint32_t *first, const int16_t *weights)
+{
+	const __m128 a = _mm_castsi128_ps(_mm_madd_epi16(
+	    load_half(in + first[0], in + first[1]),
+	    _mm_loadu_si128((const void *)weights)));
+	const __m128 b = _mm_castsi128_ps(_mm_madd_epi16(
+	    load_half(in + first[2], in + first[3]),
+	    _mm_loadu_si128((const void *)(weights + 8))));
+
+	return _mm_add_epi32(
+	    _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))),
+	    _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1))));
+}
+
+static inline __m128i
+one_of_8_taps(const int16_t *in, const int16_t *weights, unsigned taps)
+{
+	__m128i sum = _mm_madd_epi16(_mm_loadu_si128((const void *)in),
+	    _mm_loadu_si128((const void *)weights));
+
+	for (unsigned k = 8; k < taps; k += 8)
+		sum = _mm_add_epi32(sum, _mm_madd_epi16(
+		    _mm_loadu_si128((const void *)(in + k)),
+		    _mm_loadu_si128((const void *)(weights + k))));
+	return sum;
+}
+
+/* Four bytes of eight taps or more: the sums over four vectors, by transposing. */
+static inline __m128i
+four_of_8_taps(const int16_t *in, const uint32_t *first, const int16_t *weights,
+    unsigned taps)
+{
+	const __m128i a = one_of_8_taps(in + first[0], weights, taps);
+	const __m128i b = one_of_8_taps(in + first[1], weights + taps, taps);
+	const __m128i c = one_of_8_taps(in + first[2], weights + 2 * taps, taps);
+	const __m128i d = one_of_8_taps(in + first[3], weights + 3 * taps, taps);
+	const __m128i ab = _mm_add_epi32(_mm_unpacklo_epi32(a, b),
+	    _mm_unpackhi_epi32(a, b));
+	const __m128i cd = _mm_add_epi32(_mm_unpacklo_epi32(c, d),
+	    _mm_unpackhi_epi32(c, d));
+
+	return _mm_add_epi32(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
+}
+
+static inline __attribute__((always_inline)) void
+across_128(const int16_t *in, const uint32_t *first, const int16_t *weights,
+    unsigned taps, size_t n, uint8_t *out)
+{
+	for (size_t i = 0; i < n; i += 8) {
+		uint8_t bytes[8];
+		__m128i sums[2];
+		for (int half = 0; half < 2; half++, first += 4, weights += 4 * taps) {
+			sums[half] = taps == 4 ? four_of_4_taps(in, first, weights) :
+			    four_of_8_taps(in, first, weights, taps);
+			sums[half] = _mm_srai_epi32(_mm_add_epi32(sums[half],
+			    _mm_set1_epi32(LC__SUMS_ACROSS_HALF)), LC__SUMS_ACROSS_SHIFT);
+		}
+		sums[0] = _mm_packs_epi32(sums[0], sums[1]);
+		sums[0] = _mm_packus_epi16(sums[0], sums[0]);
+		_mm_storel_epi64((__m128i *)bytes, sums[0]);
+		memcpy(out + i, bytes, n - i < 8 ? n - i : 8);
+	}
+}
+
+static void
+across_sse2(const int16_t *in, const uint32_t *first, const int16_t *weights,
+    unsigned taps, size_t n, uint8_t *out)
+{
+	if (taps == 4)
+		across_128(in, first, weights, 4, n, out);
+	else if (taps == 8)
+		across_128(in, first, weights, 8, n, out);
+	else
+		across_128(in, first, weights, taps, n, out);
+}
+
+static const struct lc__sums sse2 = { "SSE2", down_sse2, split_sse2, across_sse2 };
+
+/* ---- wider rows ------------------------------------------------------------------- */
+
+#define AVX2 __attribute__((target("avx2")))
+
+/* The sums of 32 samples. */
+struct sums_256 {
+	__m256i a, b, c, d;
+};
+
+AVX2 static inline struct sums_256
+begin_256(const int32_t *before)
+{
+	const __m256i *from = (const __m256i *)before, zero = _mm256_setzero_si256();
+
+	if (before == NULL)
+		return (struct sums_256){ zero, zero, zero, zero };
+	return (struct sums_256){ _mm256_load_si256(from), _mm256_load_si256(from + 1),
+		_mm256_load_si256(from + 2), _mm256_load_si256(from + 3) };
+}
+
+AVX2 static inline void
+store_sums_256(int32_t *after, const struct sums_256 *sums)
+{
+	__m256i *to = (__m256i *)after;
+
+	_mm256_store_si256(to, sums->a);
+	_mm256_store_si256(to + 1, sums->b);
+	_mm256_store_si256(to + 2, sums->c);
+	_mm256_store_si256(to + 3, sums->d);
+}
+
+AVX2 static inline __m256i
+add_pairs_256(__m256i sum, __m256i samples, __m256i weights)
+{
+	return _mm256_add_epi32(sum, _mm256_madd_epi16(samples, weights));
+}
+
+/* As with 16, in both halves of the vectors. */
+AVX2 static inline __attribute__((always_inline)) void
+add_two_rows_256(const uint8_t *first, const uint8_t *second, __m256i weights,
+    struct sums_256 *sums)
+{
+	const __m256i zero = _mm256_setzero_si256();
+	const __m256i one = _mm256_loadu_si256((const void *)first);
+	const __m256i two = _mm256_loadu_si256((const void *)second);
+	const __m256i low = _mm256_unpacklo_epi8(one, two);
+	const __m256i high = _mm256_unpackhi_epi8(one, two);
+
+	sums->a = add_pairs_256(sums->a, _mm256_unpacklo_epi8(low, zero), weights);
+	sums->b = add_pairs_256(sums->b, _mm256_unpackhi_epi8(low, zero), weights);
+	sums->c = add_pairs_256(sums->c, _mm256_unpacklo_epi8(high, zero), weights);
+	sums->d = add_pairs_256(sums->d, _mm256_unpackhi_epi8(high, zero), weights);
+}
+
+AVX2 static inline __m256i
+rounded_256(__m256i sums)
+{
+	return _mm256_srai_epi32(_mm256_add_epi32(sums,
+	    _mm256_set1_epi32(LC__SUMS_DOWN_HALF)), LC__SUMS_DOWN_SHIFT);
+}
+
+/* Samples 0 to 7 and 16 to 23, 8 to 15 and 24 to 31: back in order. */
+AVX2 static inline void
+store_rounded_256(int16_t *out, const struct sums_256 *sums)
+{
+	const __m256i ab =
+	    _mm256_packs_epi32(rounded_256(sums->a), rounded_256(sums->b));
+	const __m256i cd =
+	    _mm256_packs_epi32(rounded_256(sums->c), rounded_256(sums->d));
+
+	_mm256_store_si256((__m256i *)out, _mm256_permute2x128_si256(ab, cd, 0x20));
+	_mm256_store_si256((__m256i *)out + 1,
+	    _mm256_permute2x128_si256(ab, cd, 0x31));
+}
+
+AVX2 static void
+down_avx2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
+    size_t n, const int32_t *before, int32_t *after, int16_t *out)
+{
+	size_t x = 0;
+
+	for (; x + 32 <= n; x += 32) {
+		struct sums_256 sums = begin_256(before != NULL ? before + x : NULL);
+		for (unsigned k = 0; k < count; k += 2)
+			add_two_rows_256(rows[k] + x, rows[k + 1] + x,
+			    _mm256_set1_epi32(pair(weights + k)), &sums);
+		if (after != NULL)
+			store_sums_256(after + x, &sums);
+		else
+			store_rounded_256(out + x, &sums);
+	}
+	lc__sums_down_from(rows, weights, count, x, n, before, after, out);
+}
+
+static const struct lc__sums avx2 = { "AVX2", down_avx2, split_sse2, across_sse2 };
+
+size_t
+lc__sums_x86(const struct lc__sums *out[2])
+{
+	out[0] = &sse2;
+	if (!__builtin_cpu_supports("avx2"))
+		return 1;
+	out[1] = &avx2;
+	return 2;
+}
+
+#else
+
+size_t
+lc__sums_x86(const struct lc__sums *out[2])
+{
+	(void)out;
+	return 0;
+}
+
+#endif

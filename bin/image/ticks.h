@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Round numbers along an axis: multiples of 1, 2 or 5 times a power of ten. */
+#ifndef CACHEX_IMAGE_TICKS_H
+#define CACHEX_IMAGE_TICKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct lc__ticks {
+	double step;   /* from one to the next */
+	int64_t first; /* the first one, in steps */
+	uint32_t count; /* how many */
+};
+
+/**
+ * The multiples of the smallest step that lie in [low, high], @p most at most; 0 is
+ * one of them if it lies there. None if the range has no size.
+ * @param least  the smallest step allowed, 1 for what is counted; else 0
+ */
+struct lc__ticks lc__ticks_of(double low, double high, uint32_t most, double least);
+double lc__ticks_value(const struct lc__ticks *ticks, uint32_t i);
+/** "0.3", "12,000", "-2.5e+07"; returns @p out. */
+char *lc__ticks_text(double value, char *out, size_t room);
+#define LC__TICKS_TEXT 40
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "image/turn.h"
+
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+const struct lc__turn lc__turns[9] = {
+	[2] = { false, true, false },
+	[3] = { false, true, true },
+	[4] = { false, false, true },
+	[5] = { true, false, false },
+	[6] = { true, false, true },
+	[7] = { true, true, true },
+	[8] = { true, true, false },
+};
+
+/* ---- rows that stay rows ----------------------------------------------------------- */
+
+static void
+copy_row(const uint8_t *restrict from, uint32_t width, bool back,
+    uint8_t *restrict to)
+{
+	if (!back)
+		memcpy(to, from, width);
+	else
+		for (uint32_t x = 0; x < width; x++)
+			to[width - 1 - x] = from[x];
+}
+
+/* ---- rows that become columns ------------------------------------------------------ */
+
+/* Squares that are turned at once. */
+#define TILE 8
+
+/* Row by row of the square to column by column. Steps may be negative. */
+static void
+turn_part(const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_step,
+    ptrdiff_t width, ptrdiff_t height)
+{
+	for (ptrdiff_t y = 0; y < height; y++)
+		for (ptrdiff_t x = 0; x < width; x++)
+			to[x * to_step + y] = from[y * from_step + x];
+}
+
+#ifdef __SSE2__
+
+static inline __m128i
+load_row(const uint8_t *from)
+{
+	return _mm_loadl_epi64((const void *)from);
+}
+
+static inline void
+store_two(uint8_t *first, uint8_t *second, __m128i rows)
+{
+	_mm_storel_epi64((void *)first, rows);
+	_mm_storel_epi64((void *)second, _mm_unpackhi_epi64(rows, rows));
+}
+
+/* Bytes of rows that are one, two and four apart come side by side. */
+static void
+turn_tile(const uint8_t *from, ptrdiff_t step, uint8_t *to, ptrdiff_t to_step)
+{
+	const __m128i a = _mm_unpacklo_epi8(load_row(from), load_row(from + step));
+	const __m128i b = _mm_unpacklo_epi8(load_row(from + 2 * step),
+	    load_row(from + 3 * step));
+	const __m128i c = _mm_unpacklo_epi8(load_row(from + 4 * step),
+	    load_row(from + 5 * step));
+	const __m128i d = _mm_unpacklo_epi8(load_row(from + 6 * step),
+	    load_row(from + 7 * step));
+	const __m128i ab_low = _mm_unpacklo_epi16(a, b);
+	const __m128i ab_high = _mm_unpackhi_epi16(a, b);
+	const __m128i cd_low = _mm_unpacklo_epi16(c, d);
+	const __m128i cd_high = _mm_unpackhi_epi16(c, d);
+
+	store_two(to, to + to_step, _mm_unpacklo_epi32(ab_low, cd_low));
+	store_two(to + 2 * to_step, to + 3 * to_step,
+	    _mm_unpackhi_epi32(ab_low, cd_low));
+	store_two(to + 4 * to_step, to + 5 * to_step,
+	    _mm_unpacklo_epi32(ab_high, cd_high));
+	store_two(to + 6 * to_step, to + 7 * to_step,
+	    _mm_unpackhi_epi32(ab_high, cd_high));
+}
+
+#else
+
+static void
+turn_tile(const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_step)
+{
+	turn_part(from, from_step, to, to_step, TILE, TILE);
+}
+
+#endif
+
+/* A backward axis of the file is a backward step, from the other end: of what is
+ * read for rows, of what is written for columns. */
+static void
+turn_rows(const struct lc__turn *turn, const uint8_t *from, uint32_t width,
+    uint32_t height, uint8_t *to, size_t stride)
+{
+	const ptrdiff_t step = turn->back_y ? -(ptrdiff_t)width : (ptrdiff_t)width;
+	const ptrdiff_t to_step = turn->back_x ? -(ptrdiff_t)stride :
+	    (ptrdiff_t)stride;
+
+	if (turn->back_y)
+		from += (size_t)(height - 1) * width;
+	if (turn->back_x)
+		to += (width - 1) * stride;
+	for (ptrdiff_t y = 0; y < height; y += TILE) {
+		const ptrdiff_t rows = height - y < TILE ? height - y : TILE;
+		ptrdiff_t x = 0;
+		for (; rows == TILE && x + TILE <= width; x += TILE)
+			turn_tile(from + y * step + x, step, to + x * to_step + y, to_step);
+		turn_part(from + y * step + x, step, to + x * to_step + y, to_step,
+		    width - x, rows);
+	}
+}
+
+void
+lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
+    uint32_t height, uint8_t *to, size_t stride)
+{
+	const struct lc__turn *turn = &lc__turns[orientation];
+
+	if (turn->turned) {
+		turn_rows(turn, from, width, height, to, stride);
+		return;
+	}
+	for (uint32_t y = 0; y < height; y++)
+		copy_row(from + (size_t)y * width, width, turn->back_x,
+		    to + (turn->back_y ? height - 1 - y : y) * stride);
+}
+
+void
+lc__turn_plane16(unsigned orientation, const uint16_t *from, uint32_t width,
+    uint32_t height, uint16_t *to, size_t stride)
+{
+	const struct lc__turn *turn = &lc__turns[orientation];
+
+	for (uint32_t y = 0; y < height; y++) {
+		const size_t row = turn->back_y ? height - 1 - y : y;
+		for (uint32_t x = 0; x < width; x++) {
+			const size_t column = turn->back_x ? width - 1 - x : x;
+			to[turn->turned ? column * stride + row :
+			    row * stride + column] = from[(size_t)y * width + x];
+		}
+	}
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How EXIF's orientations turn a stored picture into the upright one. */
+#ifndef CACHEX_IMAGE_TURN_H
+#define CACHEX_IMAGE_TURN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Are the file's rows the picture's columns, and do the file's columns (x) and
+ *  rows (y) run backwards in it. */
+struct lc__turn {
+	bool turned, back_x, back_y;
+};
+
+/** By orientation, 1 to 8; 0 is as 1, upright. */
+extern const struct lc__turn lc__turns[9];
+
+/** Copy a plane of width x height bytes, as it is stored, upright to @p to, where
+ *  rows are @p stride bytes apart. */
+void lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
+    uint32_t height, uint8_t *to, size_t stride);
+
+/** The same of samples of 16 bits; @p stride in samples. */
+void lc__turn_plane16(unsigned orientation, const uint16_t *from, uint32_t width,
+    uint32_t height, uint16_t *to, size_t stride);
+
+#endif
