@@ -19,9 +19,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/json_scan.h"
 #include "base/mpack.h"
 #include "base/mpack_read.h"
-#include "formats/json_scan.h"
 
 struct item {
 	const struct lc__token *id;

@@ -9,7 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
+#include "formats/json_elements.h"
 #include "need.h"
 #include "value/element.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "label_files.h"
 
 enum { WIDTH = 640, HEIGHT = 480 };

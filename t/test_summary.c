@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "format/shortest.h"
+#include "base/shortest.h"
 #include "format/summary.h"
 #include "need.h"
 

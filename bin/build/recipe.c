@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
-#include "image/image.h"
+#include "base/shortest.h"
 #include "format/manifest.h"
-#include "format/shortest.h"
+#include "image/image.h"
 
 #define DEFAULT_MIN_VISIBLE 0.1
 #define DEFAULT_SHARD_BYTES ((uint64_t)192 << 20)

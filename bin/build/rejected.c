@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/json_write.h"
 #include "base/sha256.h"
-#include "formats/json_text.h"
 #include "build/counting.h"
 
 /* The list being written, line by line. */

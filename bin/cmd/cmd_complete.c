@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/command.h"
-#include "formats/utf8.h"
-#include "ui/module.h"
+#include "base/utf8.h"
 #include "cmd/moduleset.h"
+#include "ui/command.h"
+#include "ui/module.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 

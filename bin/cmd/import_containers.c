@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_write.h"
 #include "formats/seen.h"
-#include "formats/json_text.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 

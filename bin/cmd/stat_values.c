@@ -14,16 +14,16 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "format/shortest.h"
+#include "base/shortest.h"
+#include "cmd/samples.h"
+#include "cmd/streaming.h"
+#include "shard/workers.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
-#include "cmd/samples.h"
 #include "ui/settings.h"
-#include "shard/workers.h"
 #include "ui/size.h"
-#include "cmd/streaming.h"
 #include "value/moments.h"
 
 #define ROUND 256                        /* records, at most */

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/columns.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
 #include "formats/base64.h"
-#include "formats/json_text.h"
-#include "formats/utf8.h"
+#include "ui/columns.h"
 #include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"

@@ -12,11 +12,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/newfile.h"
 #include "base/fileio.h"
+#include "base/json_write.h"
+#include "base/newfile.h"
+#include "base/utf8.h"
 #include "formats/base64.h"
-#include "formats/json_text.h"
-#include "formats/utf8.h"
 
 struct lc__failures {
 	char *path;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* Bytes of a failure's text that are kept: what an error of the library holds. */
 #define WHY_MAX (sizeof(((lc_error *)0)->text) - 1)

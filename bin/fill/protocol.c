@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/mpack.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* Most of what is sent is ASCII, which eight bytes at a time tell. */
 static bool

@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
 
 #define STEP ((size_t)256 << 10) /* bytes read at once */
 

@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "formats/json_number.h"
-#include "formats/json_scan.h"
+#include "base/json_number.h"
+#include "formats/json_elements.h"
 
 /* Numbers that are converted at once. */
 #define BLOCK 256

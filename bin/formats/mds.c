@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 bool
 lc__mds_find(const struct lc__mds_columns *columns, const char *name, size_t *out)

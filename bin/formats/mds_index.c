@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_scan.h"
 #include "format/json_parse.h"
-#include "formats/json_scan.h"
 #include "format/members.h"
 
 #define NAME LC__MDS_INDEX

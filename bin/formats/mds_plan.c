@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "value/node.h"
 #include "value/part_path.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "formats/mds_column.h"
-#include "formats/utf8.h"
 #include "formats/value_json.h"
 #include "value/element.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "value/part_path.h"
 
 /* ---- what can be a name ----------------------------------------------------------- */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/archive_write.h"
+#include "base/utf8.h"
 #include "format/npy.h"
+#include "formats/archive_write.h"
 #include "formats/parts.h"
-#include "formats/utf8.h"
 #include "value/part_path.h"
 
 #define SUFFIX ".npy"

@@ -6,10 +6,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
+#include "base/utf8.h"
 #include "formats/safetensors.h"
 #include "formats/safetensors_row.h"
-#include "formats/utf8.h"
 
 /* What a tensor is told. */
 struct entry {

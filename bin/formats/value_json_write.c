@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
 #include "formats/base64.h"
-#include "formats/json_text.h"
-#include "formats/utf8.h"
 #include "formats/value_json.h"
 #include "value/part_path.h"
 #include "value/tensor.h"

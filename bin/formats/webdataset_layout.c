@@ -6,13 +6,13 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
+#include "format/npy.h"
 #include "formats/names.h"
 #include "formats/payload.h"
+#include "formats/value_json.h"
 #include "formats/webdataset_name.h"
 #include "formats/webdataset_sample.h"
-#include "format/npy.h"
-#include "formats/utf8.h"
-#include "formats/value_json.h"
 #include "value/part_path.h"
 
 /* A walk over a record. */

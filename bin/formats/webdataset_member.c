@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/payload.h"
-#include "formats/webdataset_name.h"
+#include "base/utf8.h"
 #include "formats/npz.h"
-#include "formats/utf8.h"
+#include "formats/payload.h"
 #include "formats/value_json.h"
+#include "formats/webdataset_name.h"
 
 /* Move a value and its memory; empties @p from. */
 static lc_status

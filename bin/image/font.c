@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 #define A_BAND 8    /* glyphs beside each other below */
 #define OTHER 95    /* the last glyph */

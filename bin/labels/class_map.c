@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/utf8.h"
 #include "format/manifest.h"
-#include "formats/utf8.h"
 #include "labels/label.h"
 
 /* More would be no list of classes. */

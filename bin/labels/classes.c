@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "labels/label.h"
 #include "labels/yaml_names.h"
 

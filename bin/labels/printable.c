@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* One character of the text, or its first byte in hex; the size it has here. */
 static size_t

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A record's array as a tensor. */
 #include "base/error.h"
+#include "formats/json_elements.h"
 #include "migrate/migration.h"
 
 lc_status

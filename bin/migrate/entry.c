@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/json_number.h"
+#include "base/json_number.h"
 
 static const char *const names[LC__ENTRY_MEMBERS] = {
 	[LC__ENTRY_PATH] = "image_path", [LC__ENTRY_HEIGHT] = "height",

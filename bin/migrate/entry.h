@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
 
 /** The members that a migration looks at. */
 enum lc__entry_member {

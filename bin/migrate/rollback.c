@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
-#include "format/shortest.h"
+#include "base/shortest.h"
 #include "migrate/backup.h"
 #include "migrate/claims.h"
 #include "migrate/migration.h"

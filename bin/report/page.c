@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* Characters of a name that are shown at its beginning and end. */
 #define ID_WHOLE 56

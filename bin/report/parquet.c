@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 #define MAGIC "PAR1"
 #define GROUP_ROWS 65536

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "report/csv.h"
 #include "report/rejects.h"
 #include "report/sqlite_schema.h"

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 int
 ident_print(FILE *out, lc_id id)

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/json_write.h"
+#include "base/utf8.h"
 #include "formats/base64.h"
-#include "formats/json_text.h"
-#include "formats/utf8.h"
 
 void
 jw_key(struct json *json, const char *key)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/json_text.h"
+#include "base/json_write.h"
 #include "formats/value_json.h"
 #include "ui/report.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/json_number.h"
-#include "formats/json_scan.h"
+#include "base/json_number.h"
+#include "base/json_scan.h"
 
 /* No side is so short. */
 #define NOT_SEEN 0

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
 #include "ui/pattern.h"
 #include "ui/report.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JSON that is read as text: format/json_scan.c, json_elements.c, json_string.c, and the
+/* JSON that is read as text: base/json_scan.c, json_elements.c, json_string.c, and the
  * records of `cachex migrate`: migrate/entry.c. Input: a line. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/json_scan.h"
+#include "formats/json_elements.h"
 #include "migrate/entry.h"
 
 static void

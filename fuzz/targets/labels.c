@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/fileio.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 #include "labels/dataset.h"
 
 enum { WIDTH = 640, HEIGHT = 480, LAYOUTS = 3 };

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shortest.h"
 #include "format/members.h"
-#include "format/shortest.h"
 #include "format/summary.h"
 
 /* The three limits: their names in JSON, and in messages. */

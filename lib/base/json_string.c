@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The text of strings that were scanned: their grammar is known to be right. */
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "formats/json_text.h"
+#include "base/json_write.h"
 
 #include <string.h>
 
-#include "format/shortest.h"
-#include "formats/utf8.h"
+#include "base/shortest.h"
+#include "base/utf8.h"
 
 static void
 put_character(FILE *out, const unsigned char *text, size_t size)

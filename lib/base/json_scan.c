@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "formats/json_scan.h"
+#include "base/json_scan.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #endif
 
 #include "base/error.h"
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* What is left of a text, and where it began, for columns. */
 struct scan {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text of a JSON number to a double, rounded once. */
-#include "formats/json_number.h"
+#include "base/json_number.h"
 
 #include <locale.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers as text that every program reads. */
-#ifndef LC_FORMAT_SHORTEST_H
-#define LC_FORMAT_SHORTEST_H
+#ifndef LC_BASE_SHORTEST_H
+#define LC_BASE_SHORTEST_H
 
 /** Room for any double's text and its end. */
 #define LC__SHORTEST 32

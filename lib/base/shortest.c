@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "format/shortest.h"
+#include "base/shortest.h"
 
 #include <locale.h>
 #include <stdio.h>

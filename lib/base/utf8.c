@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "formats/utf8.h"
+#include "base/utf8.h"
 
 /* The rows of RFC 3629: first bytes, range of the second, bytes in all. */
 static const struct {
