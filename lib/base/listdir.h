@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Directories: entry by entry, or as a sorted list of names. "." and ".." are never among
+ * the entries. A failure of readdir(3) is an error that names the directory, not the end.
+ */
+#ifndef LC_BASE_LISTDIR_H
+#define LC_BASE_LISTDIR_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "lmdbcache.h"
+
+/* ---- entry by entry --------------------------------------------------------------- */
+
+/** A directory that is being read. One thread uses it at a time. */
+struct lc__dir {
+	DIR *stream;      /* NULL if closed */
+	const char *path; /* for errors; the caller's, until it is closed */
+	int fd;           /* of the directory, for fstatat(2) and unlinkat(2) */
+};
+
+/**
+ * Open a directory; a link to one is followed.
+ * @return LC_OK, or the error of open(2), "PATH: open: ...": then there is nothing to close.
+ */
+LC_CHECKED lc_status lc__dir_open(const char *path, struct lc__dir *out);
+/** The same with a descriptor of the directory, which is closed with it, and now if it
+ *  fails. @p fd may be -1 with errno: then that is the error. */
+LC_CHECKED lc_status lc__dir_of(int fd, const char *path, struct lc__dir *out);
+
+/**
+ * The next entry, in no certain order, or NULL at the end; valid until the next call.
+ * @return LC_OK, or the error of readdir(3), "PATH: read: ...".
+ */
+LC_CHECKED lc_status lc__dir_next(struct lc__dir *dir, const struct dirent **out);
+
+/**
+ * The type of an entry as in struct stat: S_IFDIR, S_IFREG, S_IFLNK and so on. With
+ * @p follow it is the type of what a link leads to. The file system is asked only where
+ * the entry does not tell.
+ * @return the type, or 0 with errno; ENOENT for a link to nothing.
+ */
+mode_t lc__dir_type(const struct lc__dir *dir, const struct dirent *entry, bool follow);
+
+/** Close it; harmless twice. errno and the last error stay. */
+void lc__dir_close(struct lc__dir *dir);
+
+/* ---- sorted names ----------------------------------------------------------------- */
+
+/** Names of a directory's entries, in byte order. Zero-initialised is empty. */
+struct lc__dir_list {
+	char **names;
+	size_t n, room;
+};
+
+/**
+ * List a directory into @p out, which is empty before; lc__dir_list_free() frees it, also
+ * after a failure. Names that begin with a dot are listed only with @p hidden.
+ * @return LC_OK; as lc__dir_open() and lc__dir_next(); LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__listdir(const char *path, bool hidden, struct lc__dir_list *out);
+
+/** Append a copy of a name; lc__dir_list_sort() puts it in order. LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__dir_list_add(struct lc__dir_list *list, const char *name);
+void lc__dir_list_sort(struct lc__dir_list *list);
+void lc__dir_list_free(struct lc__dir_list *list);
+
+#endif
