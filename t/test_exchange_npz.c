@@ -15,7 +15,6 @@
 #include "formats/names.h"
 #include "formats/outfile.h"
 #include "formats/outtree.h"
-#include "formats/seen.h"
 #include "formats/archive_write.h"
 #include "format/npy.h"
 #include "need.h"
@@ -205,24 +204,6 @@ START_TEST(no_names)
 		lc__buf_free(&out);
 		lc_value_free(rows[i].value);
 	}
-}
-END_TEST
-
-START_TEST(seen_before)
-{
-	enum { n = 50000 };
-	struct lc__seen_names seen = { 0 };
-	uint32_t first;
-
-	for (uint64_t i = 0; i < n; i++)
-		assert_ok(lc__seen_add(&seen, &i, sizeof(i), (uint32_t)(i * 3), &first));
-	for (uint64_t i = 0; i < n; i++) {
-		ck_assert_int_eq(lc__seen_add(&seen, &i, sizeof(i), 1, &first),
-		    LC_EXISTS);
-		ck_assert_uint_eq(first, i * 3);
-	}
-	ck_assert_uint_eq(seen.count, n);
-	lc__seen_free(&seen);
 }
 END_TEST
 
@@ -688,7 +669,6 @@ main(void)
 	tcase_add_test(tcase, faults);
 	tcase_add_test(tcase, each);
 	tcase_add_test(tcase, no_names);
-	tcase_add_test(tcase, seen_before);
 	tcase_add_test(tcase, whole_file);
 	tcase_add_test(tcase, in_the_way);
 	tcase_add_test(tcase, dry_run);

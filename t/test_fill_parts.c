@@ -15,7 +15,6 @@
 #include "base/hash128.h"
 #include "fill/failures.h"
 #include "fill/fingerprint.h"
-#include "fill/idset.h"
 #include "fill/pace.h"
 #include "fill/shard.h"
 #include "need.h"
@@ -419,42 +418,6 @@ START_TEST(fingerprints)
 }
 END_TEST
 
-/* ---- sets of ids ----------------------------------------------------------------- */
-
-START_TEST(sets)
-{
-	struct lc__idset set = { 0 };
-	bool model[3000] = { false };
-	uint64_t state = run_seed();
-	size_t count = 0;
-
-	for (int step = 0; step < 40000; step++) {
-		const unsigned i = (unsigned)(run_random(&state) %
-		    (step % 10000 < 5000 ? 3000 : 200));
-		const lc_id id = { &i, sizeof(i) };
-		bool added = false;
-
-		ck_assert_int_eq(lc__idset_has(&set, id), model[i]);
-		if (run_random(&state) % 2 == 0) {
-			assert_ok(lc__idset_add(&set, id, &added));
-			ck_assert_int_eq(added, !model[i]);
-			count += added;
-			model[i] = true;
-		} else {
-			lc__idset_remove(&set, id);
-			count -= model[i];
-			model[i] = false;
-		}
-		ck_assert_uint_eq(set.count, count);
-	}
-	for (unsigned i = 0; i < 3000; i++)
-		ck_assert_int_eq(lc__idset_has(&set, (lc_id){ &i, sizeof(i) }),
-		    model[i]);
-	lc__idset_free(&set);
-	ck_assert(!lc__idset_has(&set, lc_id_of("a")));
-}
-END_TEST
-
 /* ---- failures --------------------------------------------------------------------- */
 
 static void
@@ -574,7 +537,6 @@ main(void)
 	tcase_add_loop_test(tcase, cursors_come_back, 0, ROWS(cursors));
 	tcase_add_test(tcase, cursor_bytes);
 	tcase_add_loop_test(tcase, fingerprints, 0, ROWS(sizes));
-	tcase_add_test(tcase, sets);
 	tcase_add_test(tcase, failure_lines);
 	tcase_add_loop_test(tcase, pace_of_commits, 0, ROWS(paces));
 	suite_add_tcase(suite, tcase);

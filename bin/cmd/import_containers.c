@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/idset.h"
 #include "base/json_write.h"
-#include "formats/seen.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 
@@ -38,7 +38,7 @@ containers_free(struct containers *containers)
 struct taken {
 	const struct containers *containers;
 	const struct sources *sources;
-	struct lc__seen_names seen;
+	struct lc__idset seen;
 };
 
 static const char *
@@ -54,12 +54,10 @@ static lc_status
 take(struct taken *taken, lc_id id, size_t number)
 {
 	uint32_t first;
-	const lc_status status = lc__seen_add(&taken->seen, id.data, id.size,
-	    (uint32_t)number, &first);
+	bool added;
 
-	if (status != LC_EXISTS)
-		return status;
-	return lc__error(LC_EXISTS, 0, "%s: same cache_id %s as %s",
+	return_if_error(lc__idset_add(&taken->seen, id, (uint32_t)number, &added, &first));
+	return added ? LC_OK : lc__error(LC_EXISTS, 0, "%s: same cache_id %s as %s",
 	    path_of(taken, (uint32_t)number), lc__quote_id(id.data, id.size),
 	    first == number ? "before in it" : path_of(taken, first));
 }
@@ -230,6 +228,6 @@ import_containers(struct importing *import, const struct containers *containers,
 	for (size_t i = 0; i < containers->count &&
 	    importing_goes_on(import, worst); i++)
 		worst = report_worse(worst, take_container(import, &taken, i));
-	lc__seen_free(&taken.seen);
+	lc__idset_free(&taken.seen);
 	return worst;
 }

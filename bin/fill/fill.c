@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/idset.h"
 #include "fill/afloat.h"
 #include "fill/done.h"
-#include "fill/idset.h"
 #include "fill/pace.h"
 #include "fill/tally.h"
 #include "store/cache.h"
@@ -124,7 +124,7 @@ sort_item(struct run *run, struct lc__item *item, enum lc__stored stored)
 	run->filled.wrong += run->fill->dry_run && stored == LC__STORED_WRONG;
 	if (run->fill->dry_run)
 		return LC_OK;
-	return_if_error(lc__idset_add(&run->asked, item->id, &added));
+	return_if_error(lc__idset_add(&run->asked, item->id, 0, &added, NULL));
 	if (!added) {
 		run->filled.there++;
 		return tell_over(run, item);

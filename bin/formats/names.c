@@ -82,16 +82,16 @@ give_name(struct naming *naming, const lc_tensor *tensor)
 	const size_t size = naming->name.size - 1;
 	uint32_t other;
 	lc_status status;
+	bool added;
 
 	fault = lc__name_fault(naming->names->rule, name, size, naming->names->suffix);
 	if (fault != NULL)
 		return lc__error(LC_UNSUPPORTED, 0, "%s cannot be a name there: %s",
 		    lc__quote_id(name, size), fault);
-	status = lc__seen_add(&naming->names->seen, name, size,
-	    (uint32_t)naming->id.size, &other);
-	if (status == LC_EXISTS)
+	return_if_error(lc__idset_add(&naming->names->seen, (lc_id){ name, size },
+	    (uint32_t)naming->id.size, &added, &other));
+	if (!added)
 		return named_twice(naming, other);
-	return_if_error(status);
 	status = naming->fn(naming->ctx, name, tensor);
 	return status == LC_OK ? LC_OK :
 	    lc__error_prefix("%s", lc__quote_id(name, size));
@@ -158,5 +158,5 @@ lc__names_each(struct lc__flat_names *names, lc_id id, const lc_value *value,
 void
 lc__names_free(struct lc__flat_names *names)
 {
-	lc__seen_free(&names->seen);
+	lc__idset_free(&names->seen);
 }

@@ -6,7 +6,7 @@
 #ifndef CACHEX_FORMATS_NAMES_H
 #define CACHEX_FORMATS_NAMES_H
 
-#include "formats/seen.h"
+#include "base/idset.h"
 
 /** What a format takes for a name. */
 enum lc__name_rule {
@@ -29,7 +29,7 @@ const char *lc__name_fault(enum lc__name_rule rule, const void *name, size_t siz
 struct lc__flat_names {
 	enum lc__name_rule rule;
 	const char *suffix;         /* as for lc__name_fault() */
-	struct lc__seen_names seen; /* those given; numbers are sizes of cache_ids */
+	struct lc__idset seen; /* those given; numbers are sizes of cache_ids */
 };
 
 /** Called with each tensor of a record, in order. */
