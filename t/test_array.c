@@ -24,7 +24,7 @@ START_TEST(room_doubles)
 
 	for (size_t i = 0; i < room; i++)
 		items[i] = (uint32_t)(i * 7);
-	assert_ok(lc__array_reserve(&items, &room, g->wanted));
+	assert_ok(lc__array_reserve(&items, &room, g->wanted, NULL));
 	ck_assert_uint_eq(room, g->grown);
 	for (size_t i = 0; i < g->room; i++)
 		ck_assert_uint_eq(items[i], i * 7);
@@ -46,11 +46,11 @@ START_TEST(what_cannot_be_counted_is_refused)
 	struct odd *items = NULL, *before;
 	size_t room = 0;
 
-	assert_ok(lc__array_reserve(&items, &room, 3));
+	assert_ok(lc__array_reserve(&items, &room, 3, "it"));
 	before = items;
 	items[2].bytes[12] = 'x';
-	assert_status(lc__array_reserve(&items, &room, too_many[_i]), LC_NO_MEMORY);
-	ck_assert_str_eq(lc_last_error()->text, "out of memory");
+	assert_status(lc__array_reserve(&items, &room, too_many[_i], "it"), LC_NO_MEMORY);
+	ck_assert_str_eq(lc_last_error()->text, "it: out of memory");
 	ck_assert_ptr_eq(items, before);
 	ck_assert_uint_eq(room, 4);
 	ck_assert_int_eq(items[2].bytes[12], 'x');
@@ -65,7 +65,7 @@ START_TEST(one_by_one)
 	for (size_t n = 0; n < 100000; n++) {
 		const size_t before = room;
 
-		assert_ok(lc__array_reserve(&items, &room, n + 1));
+		assert_ok(lc__array_reserve(&items, &room, n + 1, NULL));
 		moves += room != before;
 		items[n] = n * n;
 	}

@@ -10,7 +10,8 @@
 #define LEAST 4 /* elements of an array that has any */
 
 lc_status
-lc__array_grow(void *array, size_t size, size_t *room, size_t wanted)
+lc__array_grow(void *array, size_t size, size_t *room, size_t wanted,
+    const char *what)
 {
 	const size_t most = SIZE_MAX / 2 / size; /* malloc() gives no more bytes */
 	size_t grown = *room < LEAST / 2 ? LEAST : *room * 2;
@@ -19,7 +20,7 @@ lc__array_grow(void *array, size_t size, size_t *room, size_t wanted)
 	if (wanted <= *room)
 		return LC_OK;
 	if (wanted > most)
-		return lc__no_memory(NULL);
+		return lc__no_memory(what);
 	if (grown > most)
 		grown = most;
 	if (grown < wanted)
@@ -28,7 +29,7 @@ lc__array_grow(void *array, size_t size, size_t *room, size_t wanted)
 	memcpy(&items, array, sizeof(items));
 	items = realloc(items, grown * size);
 	if (items == NULL)
-		return lc__no_memory(NULL);
+		return lc__no_memory(what);
 	memcpy(array, &items, sizeof(items));
 	*room = grown;
 	return LC_OK;

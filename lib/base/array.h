@@ -6,7 +6,7 @@
  *	struct row *rows = NULL;
  *	size_t n = 0, room = 0;
  *
- *	return_if_error(lc__array_reserve(&rows, &room, n + 1));
+ *	return_if_error(lc__array_reserve(&rows, &room, n + 1, NULL));
  *	rows[n++] = row;
  *	...
  *	free(rows);
@@ -26,13 +26,14 @@
  * twice its room, so that appending n elements one by one copies less than 2 n of them.
  * What it holds stays; new elements are not initialised.
  *
- * @return LC_OK, or LC_NO_MEMORY ("out of memory"), also if the bytes cannot be counted in
- * a size_t: then the array and its room are as they were.
+ * @return LC_OK, or LC_NO_MEMORY, as lc__no_memory(@p what) says it, also if the bytes
+ * cannot be counted in a size_t: then the array and its room are as they were.
  */
-#define lc__array_reserve(array, room, wanted) \
-	lc__array_grow((array), sizeof(**(array)), (room), (wanted))
+#define lc__array_reserve(array, room, wanted, what) \
+	lc__array_grow((array), sizeof(**(array)), (room), (wanted), (what))
 
 /** The same for elements of @p size bytes, at @p array a pointer to any type of object. */
-LC_CHECKED lc_status lc__array_grow(void *array, size_t size, size_t *room, size_t wanted);
+LC_CHECKED lc_status lc__array_grow(void *array, size_t size, size_t *room, size_t wanted,
+    const char *what);
 
 #endif

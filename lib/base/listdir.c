@@ -109,7 +109,7 @@ lc__listdir(const char *path, bool hidden, struct lc__dir_list *out)
 lc_status
 lc__dir_list_add(struct lc__dir_list *list, const char *name)
 {
-	return_if_error(lc__array_reserve(&list->names, &list->room, list->n + 1));
+	return_if_error(lc__array_reserve(&list->names, &list->room, list->n + 1, name));
 	list->names[list->n] = strdup(name);
 	if (list->names[list->n] == NULL)
 		return lc__no_memory(name);
