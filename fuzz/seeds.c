@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../t/made_image.h"
-#include "../t/made_tiff.h"
-#include "../t/made_tar.h"
-#include "../t/run.h"
+#include "made_image.h"
+#include "made_tiff.h"
+#include "made_tar.h"
+#include "run.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # ./bootstrap build and its prefix, with a configure and a make that note how they are run.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 usage=$(cat <<'END'
 usage: ./bootstrap build [--prefix DIR]

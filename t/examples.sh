@@ -3,7 +3,7 @@
 # The programs in examples/, linked against the shared library's public functions: a
 # corpus that is written and trained on at once, both killed and resumed, and the model
 # that an undisturbed run gives. Nothing here depends on when a kill comes.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 text_cache=$builddir/examples/text_cache train=$builddir/examples/train
 

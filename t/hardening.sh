@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The hardening options that configure chose have left their traces in what was built.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 library=$builddir/.libs/liblmdbcache.so
 tool=$builddir/.libs/cachex

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # What make install puts down can be compiled against, linked with and run.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 dest=$scratch/dest
 CC=${CC:-cc} CFLAGS=${CFLAGS:-} PKG_CONFIG=${PKG_CONFIG:-pkg-config}

@@ -9,7 +9,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${CACHEX_TEST_UNSHARED:-}" ] && unshare -m true 2
 	CACHEX_TEST_UNSHARED=yes exec unshare -m "$0" "$@"
 fi
 unshared=${CACHEX_TEST_UNSHARED:-}
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 # What must be the user's default, since a reader of the README sets none of it.
 unset PKG_CONFIG_PATH LD_LIBRARY_PATH MANPATH
@@ -59,7 +59,7 @@ done
 
 holds "make install" sh -c 'cd "$1" && "${MAKE:-make}" install' - "$builddir"
 mkdir -p steps/files work
-awk -v dir=steps -v kind=text -f "$srcdir/t/man_examples.awk" "$srcdir/README"
+awk -v dir=steps -v kind=text -f "$srcdir/t/support/man_examples.awk" "$srcdir/README"
 cp steps/files/first.c work
 ran=''
 for step in steps/*.cmd; do

@@ -13,7 +13,7 @@
 # and, for files that an example shows (section 3, README), those files.
 # MAN_PAGES="man/cachex-put.1 …" runs only these.
 
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 awk_dir=$srcdir/t
 : "${CC:=cc}" "${CFLAGS:=}"
 

@@ -3,7 +3,7 @@
 # The pages against mandoc, the header and the tool: no warning, every public
 # function and every command described, the same options in page and help.
 
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 man=$srcdir/man
 header=$srcdir/include/lmdbcache.h
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Calls that the library must not make, as its sources say.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 # calls FUNCTIONS FILE: lines of lib/ that call one of them, but for those of FILE and
 # for comments. A name after a dot or an arrow is a member.

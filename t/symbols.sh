@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The library exports the functions that its header declares, and nothing else.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 library=$builddir/.libs/liblmdbcache.so
 if ! command -v nm >/dev/null 2>&1 || [ ! -e "$library" ]; then

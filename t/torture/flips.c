@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../salvaging.h"
-#include "../victim.h"
+#include "salvaging.h"
+#include "victim.h"
 
 enum { FAULTS, SEEN, RECOVERED, WHOLE, REFUSED, SALVAGED };
 

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../record_io.h"
-#include "../replay_log.h"
-#include "../sample.h"
+#include "record_io.h"
+#include "replay_log.h"
+#include "sample.h"
 #include "base/buf.h"
 #include "base/fileio.h"
 #include "torture.h"
@@ -301,7 +301,7 @@ make_records(const char *dir, uint64_t seed)
 	(void)dir;
 	need(setenv("plain", "1", 1) == 0);
 	snprintf(words, sizeof(words), "60 %llu", (unsigned long long)seed);
-	run_program(torture_built("t/mkrecords"), words);
+	run_program(torture_built("t/support/mkrecords"), words);
 	need(rename("said", "state/records.jsonl") == 0);
 }
 
@@ -337,7 +337,7 @@ set_producer(void)
 {
 	char producer[PATH_MAX + 200];
 
-	snprintf(producer, sizeof(producer), "%s good", torture_built("t/bad_producer"));
+	snprintf(producer, sizeof(producer), "%s good", torture_built("t/support/bad_producer"));
 	need(setenv("PRODUCER", producer, 1) == 0);
 }
 
@@ -362,7 +362,7 @@ static void
 make_dataset(const char *dir, uint64_t seed)
 {
 	(void)dir, (void)seed;
-	run_program(torture_built("t/mkdataset"), "make in/set 6");
+	run_program(torture_built("t/support/mkdataset"), "make in/set 6");
 }
 
 /* A warehouse of an older dataset. */
@@ -373,8 +373,8 @@ make_dataset_changed(const char *dir, uint64_t seed)
 	need(chdir("state") == 0);
 	cachex("build ../in/set wh --size 48x32 --shard-size 16K -q");
 	need(chdir("..") == 0);
-	run_program(torture_built("t/mkdataset"), "frame in/set a 3 20 20 1 77");
-	run_program(torture_built("t/mkdataset"), "settle in/set");
+	run_program(torture_built("t/support/mkdataset"), "frame in/set a 3 20 20 1 77");
+	run_program(torture_built("t/support/mkdataset"), "settle in/set");
 }
 
 static void

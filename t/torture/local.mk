@@ -7,19 +7,15 @@ torture_scripts =
 torture_weights =
 
 check_LTLIBRARIES += libtorture.la
-libtorture_la_SOURCES = t/torture/torture.c t/torture/torture.h
+libtorture_la_SOURCES = t/torture/faulted.c t/torture/jobs.c t/torture/owned.c \
+	t/torture/torture.c t/torture/tree.c t/torture/writers.c
 torture_ldadd = libtorture.la $(LDADD)
 
-# Commands of the tool that are cut off, for several attacks.
-torture_jobs = t/torture/jobs.c t/torture/jobs.h t/torture/tree.c t/torture/tree.h \
-	t/record_io.h t/replay_log.c t/replay_log.h
-torture_writers = t/torture/writers.c t/torture/writers.h
-torture_tools = cachex record_io.la t/bad_producer t/mkdataset t/mkrecords
+torture_tools = cachex record_io.la t/support/bad_producer t/support/mkdataset t/support/mkrecords
 
 # ---- fds: descriptors that are closed, taken or few
 
 torture_programs += t/torture/fds
-t_torture_fds_SOURCES = t/torture/fds.c $(torture_jobs)
 t_torture_fds_LDADD = $(torture_ldadd)
 EXTRA_t_torture_fds_DEPENDENCIES = $(torture_tools)
 
@@ -27,14 +23,12 @@ EXTRA_t_torture_fds_DEPENDENCIES = $(torture_tools)
 
 torture_programs += t/torture/flips
 torture_weights += flips=2
-t_torture_flips_SOURCES = t/torture/flips.c $(victim) $(salvaging)
 t_torture_flips_LDADD = $(torture_ldadd)
 
 # ---- kills: kill -9 of everything that writes
 
 torture_programs += t/torture/kills
 torture_weights += kills=3
-t_torture_kills_SOURCES = t/torture/kills.c $(torture_jobs) $(torture_writers)
 t_torture_kills_LDADD = $(torture_ldadd)
 EXTRA_t_torture_kills_DEPENDENCIES = $(torture_tools)
 
@@ -42,43 +36,35 @@ EXTRA_t_torture_kills_DEPENDENCIES = $(torture_tools)
 
 torture_programs += t/torture/overlap
 torture_weights += overlap=2
-t_torture_overlap_SOURCES = t/torture/overlap.c $(torture_writers)
 t_torture_overlap_LDADD = $(torture_ldadd)
-EXTRA_t_torture_overlap_DEPENDENCIES = cachex t/bad_producer
+EXTRA_t_torture_overlap_DEPENDENCIES = cachex t/support/bad_producer
 
 # ---- pages: pages of data.mdb that are not what was written
 
 torture_programs += t/torture/pages
-t_torture_pages_SOURCES = t/torture/pages.c
 t_torture_pages_LDADD = $(torture_ldadd)
 
 # ---- power: a loss of power while commands write
 
 torture_programs += t/torture/power
 torture_weights += power=3
-t_torture_power_SOURCES = t/torture/power.c t/replay_image.c t/replay_image.h \
-	t/replay_io.c t/replay_io.h $(torture_jobs)
 t_torture_power_LDADD = $(torture_ldadd)
 EXTRA_t_torture_power_DEPENDENCIES = $(torture_tools)
 
 # ---- salvage: damage of every kind in data.mdb, and what is left of it
 
 torture_programs += t/torture/salvage
-t_torture_salvage_SOURCES = t/torture/salvage.c $(salvaging)
 t_torture_salvage_LDADD = $(torture_ldadd)
 
 # ---- soak: everything at once, for long, within bounds
 
 torture_programs += t/torture/soak
 torture_weights += soak=2
-torture_owned = t/torture/owned.c t/torture/owned.h
-t_torture_soak_SOURCES = t/torture/soak.c $(torture_owned)
 t_torture_soak_LDADD = $(torture_ldadd)
 
 # ---- threads: of one process, over one handle and several
 
 torture_programs += t/torture/threads
-t_torture_threads_SOURCES = t/torture/threads.c $(torture_owned)
 t_torture_threads_LDADD = $(torture_ldadd)
 
 # ---- syscalls, allocations: each of them fails under each command
@@ -87,14 +73,11 @@ check_LTLIBRARIES += failing.la
 failing_la_SOURCES = t/torture/failing.c t/torture/failing.h
 failing_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 failing_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
-torture_faulted = t/torture/faulted.c t/torture/faulted.h t/torture/faulted_main.h
 torture_programs += t/torture/allocations t/torture/syscalls
 torture_weights += allocations=2 syscalls=2
-t_torture_allocations_SOURCES = t/torture/allocations.c t/torture/failing.h $(torture_faulted)
 t_torture_allocations_LDADD = $(torture_ldadd)
 EXTRA_t_torture_allocations_DEPENDENCIES = failing.la $(torture_tools)
 EXTRA_t_torture_syscalls_DEPENDENCIES = $(torture_tools)
-t_torture_syscalls_SOURCES = t/torture/syscalls.c $(torture_faulted)
 t_torture_syscalls_LDADD = $(torture_ldadd)
 
 # ---- users, space: other users' files, and full disks
@@ -105,7 +88,7 @@ torture_scripts += t/torture/space.sh t/torture/users.sh
 
 check_PROGRAMS += $(torture_programs)
 TESTS += $(torture_programs) $(torture_scripts)
-EXTRA_DIST += t/torture/README t/torture/tsan.supp t/torture/check_long.sh $(torture_scripts)
+EXTRA_DIST += $(wildcard $(srcdir)/t/torture/*.h) t/torture/README t/torture/tsan.supp t/torture/check_long.sh $(torture_scripts)
 
 # `make check-long HOURS=2`, or with ATTACKS="kills power" some of them.
 check-long: all $(check_PROGRAMS) $(check_LTLIBRARIES)

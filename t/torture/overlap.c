@@ -135,7 +135,7 @@ fill(void *ctx)
 	char command[4300];
 
 	need(chdir(o->dir) == 0 && freopen("/dev/null", "w", stdout) != NULL);
-	snprintf(command, sizeof(command), "exec %s good", torture_built("t/bad_producer"));
+	snprintf(command, sizeof(command), "exec %s good", torture_built("t/support/bad_producer"));
 	execl(torture_built("cachex"), "cachex", "--root", ".", "fill", "m", "--exec", command,
 	    "--ids", "ids", "-j", "2", "-b", "5", (char *)NULL);
 	need(!"exec");

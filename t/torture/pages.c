@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../sample.h"
+#include "sample.h"
 #include "base/buf.h"
 #include "base/fileio.h"
 

@@ -2,7 +2,7 @@
 /*
  * The power fails while a command of the tool writes, or after it has ended: what it had
  * said is there, names and bytes, the rest is as before or as a whole, and the same
- * command ends the work. t/test_power.c does this to the engine's commits.
+ * command ends the work. t/lib/test_power.c does this to the engine's commits.
  */
 #include "torture.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../replay_io.h"
+#include "replay_io.h"
 #include "jobs.h"
 
 enum { STATES, FINISHED };

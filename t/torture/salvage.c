@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../salvaging.h"
+#include "salvaging.h"
 #include "base/fileio.h"
 #include "lmdbcache.h"
 

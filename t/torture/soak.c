@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../sample.h"
+#include "sample.h"
 #include "owned.h"
 
 enum { CHANGES, LOOKS, WALKS, BATCHES, FORKS, TIDIED };

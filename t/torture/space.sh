@@ -4,7 +4,7 @@
 # until they succeed; and the same with a limit on the size of a file, which needs no root.
 # Each ends with 4 and one line or does its work; modules verify, records
 # that were there are, and nothing is left over.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 echo "# T_SEED=${T_SEED:=$(date +%s)}"
 export SOURCE_DATE_EPOCH=1700000000
@@ -17,8 +17,8 @@ if [ -z "${SPACE_MOUNTS:-}" ] && [ "$(id -u)" = 0 ] &&
 	SPACE_MOUNTS=1 T_SEED=$T_SEED exec unshare -m sh "$srcdir/t/torture/space.sh"
 fi
 end=$(($(date +%s) + ${TORTURE_SECONDS:-0}))
-mkdataset=$builddir/t/mkdataset
-good="exec '$builddir/t/bad_producer' good"
+mkdataset=$builddir/t/support/mkdataset
+good="exec '$builddir/t/support/bad_producer' good"
 u8() { printf %s "$3" | cachex --root "$1" put -q m "$2" --dtype u8 --shape "${#3}"; }
 
 # What the commands start from.
@@ -28,7 +28,7 @@ cachex --root made/r get m a --format npy >made/a.npy
 cachex --root made/r dump m >made/m.jsonl
 "$mkdataset" make made/set 1
 printf 'a\nb\n' >made/ids
-plain=1 "$builddir/t/mkrecords" 3 1 >made/x.jsonl
+plain=1 "$builddir/t/support/mkrecords" 3 1 >made/x.jsonl
 # A module of samples, and one with a damaged record.
 for module in same hurt; do
 	for id in a b; do

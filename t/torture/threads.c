@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../sample.h"
+#include "sample.h"
 #include "owned.h"
 
 enum { CHANGES, LOOKS, WALKS, BATCHES };

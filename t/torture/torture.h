@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../need.h"
-#include "../run.h"
+#include "need.h"
+#include "run.h"
 
 /** Different numbers that an attack can count. */
 #define TORTURE_COUNTS 8

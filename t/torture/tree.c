@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../need.h"
-#include "../sample.h"
+#include "need.h"
+#include "sample.h"
 #include "base/buf.h"
 #include "base/fileio.h"
 #include "base/hash.h"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Another user's modules, directories and files: every command ends with a documented status
 # and one clear line, nothing is left or lost, and listings go on.
-. "${srcdir:-.}/t/tap.sh"
+. "${srcdir:-.}/t/support/tap.sh"
 
 echo "# T_SEED=${T_SEED:-0}"
 if [ "$(id -u)" = 0 ] && ! setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "../need.h"
-#include "../run.h"
+#include "need.h"
+#include "run.h"
 
 static const struct sample_range sizes = { 8, 6000 };
 

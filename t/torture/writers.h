@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "../sample.h"
+#include "sample.h"
 
 #define WRITER_KEYS 60u /* of a writer; nobody else writes them */
 #define WRITER_OPS 12u  /* puts and deletes of a batch, which ends with a flush */

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The tool. It takes the library in, statically: it needs some formats that are not exported
+# (.npy, manifests), and two copies of the library in one process would have two last errors.
+# It also starts faster, and runs under a debugger from the build directory as it is.
+
+bin_PROGRAMS = cachex
+cachex_SOURCES = bin/cachex.c
+cachex_CPPFLAGS = $(bin_paths) $(house_cppflags)
+cachex_LDADD = libcachex.la libcore.la -lm
+
+noinst_LTLIBRARIES += libcachex.la
+libcachex_la_SOURCES = \
+	bin/build/boxes.c bin/build/counting.c bin/build/crew.c bin/build/export.c \
+	bin/build/frames.c bin/build/header.c bin/build/infile.c bin/build/ingest.c \
+	bin/build/kept.c bin/build/learn.c bin/build/lock.c bin/build/made.c \
+	bin/build/made_image.c bin/build/maker.c bin/build/publish.c bin/build/rebuild.c \
+	bin/build/recipe.c bin/build/rejected.c bin/build/ring.c bin/build/sample.c \
+	bin/build/samples.c bin/build/samples_source.c bin/build/scan.c bin/build/space.c \
+	bin/build/store.c bin/build/tree.c \
+	bin/cmd/buckettable.c bin/cmd/buildlimits.c bin/cmd/buildtable.c \
+	bin/cmd/buildwatch.c bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c \
+	bin/cmd/cmd_build.c bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c \
+	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \
+	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
+	bin/cmd/cmd_get.c bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c \
+	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c \
+	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
+	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
+	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/configfile.c bin/cmd/copying.c \
+	bin/cmd/decode.c bin/cmd/export_bucket.c bin/cmd/export_formats.c \
+	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/export_target.c \
+	bin/cmd/extract.c bin/cmd/fields.c bin/cmd/filltold.c bin/cmd/finding.c \
+	bin/cmd/imagesizes.c bin/cmd/import_containers.c bin/cmd/import_files.c \
+	bin/cmd/importing.c bin/cmd/inspect.c bin/cmd/migrating.c bin/cmd/moduleset.c \
+	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_show.c \
+	bin/cmd/plan_table.c bin/cmd/reading.c bin/cmd/readopts.c bin/cmd/samples.c \
+	bin/cmd/schemas.c bin/cmd/select.c bin/cmd/setdir.c bin/cmd/setdir_write.c \
+	bin/cmd/sources.c bin/cmd/stat_values.c bin/cmd/stream_frames.c \
+	bin/cmd/stream_inputs.c bin/cmd/stream_list.c bin/cmd/stream_npy.c \
+	bin/cmd/stream_stats.c bin/cmd/stream_sum.c bin/cmd/streaming.c \
+	bin/cmd/streamopts.c bin/cmd/usage.c bin/cmd/versions.c bin/cmd/view_histograms.c \
+	bin/cmd/view_sheet.c bin/cmd/view_tensor.c bin/cmd/warehouse_boxes.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_drift.c bin/cmd/warehouse_facts.c \
+	bin/cmd/warehouse_inspect.c bin/cmd/warehouse_list.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_samples.c \
+	bin/cmd/warehouse_sources.c bin/cmd/warehouse_use.c bin/cmd/warehouse_verify.c \
+	bin/fill/afloat.c bin/fill/answer.c bin/fill/asking.c bin/fill/child.c \
+	bin/fill/child_start.c bin/fill/cursor.c bin/fill/done.c bin/fill/ending.c \
+	bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c bin/fill/fingerprint.c \
+	bin/fill/inputs.c bin/fill/items.c bin/fill/lines.c bin/fill/listening.c \
+	bin/fill/messages.c bin/fill/pace.c bin/fill/portion.c bin/fill/produce.c \
+	bin/fill/protocol.c bin/fill/retry.c bin/fill/shard.c bin/fill/shell.c \
+	bin/fill/spawn.c bin/fill/stash.c bin/fill/stashed.c bin/fill/tally.c \
+	bin/fill/value_mpack.c \
+	bin/formats/archive.c bin/formats/archive_write.c bin/formats/base64.c \
+	bin/formats/incoming.c bin/formats/json_elements.c bin/formats/lmdb_in.c \
+	bin/formats/lmdb_out.c bin/formats/loaded.c bin/formats/mds.c \
+	bin/formats/mds_column.c bin/formats/mds_image.c bin/formats/mds_in.c \
+	bin/formats/mds_index.c bin/formats/mds_out.c bin/formats/mds_plan.c \
+	bin/formats/mds_set.c bin/formats/mds_shard.c bin/formats/mds_value.c \
+	bin/formats/names.c bin/formats/npy_file.c bin/formats/npy_out.c \
+	bin/formats/npz.c bin/formats/npz_in.c bin/formats/npz_out.c \
+	bin/formats/outfile.c bin/formats/outgoing.c bin/formats/outtree.c \
+	bin/formats/parts.c bin/formats/payload.c bin/formats/safetensors.c \
+	bin/formats/safetensors_decode.c bin/formats/safetensors_in.c \
+	bin/formats/safetensors_out.c bin/formats/shard_list.c bin/formats/spill.c \
+	bin/formats/tar_series.c bin/formats/value_json.c bin/formats/value_json_write.c \
+	bin/formats/webdataset_in.c bin/formats/webdataset_layout.c \
+	bin/formats/webdataset_member.c bin/formats/webdataset_name.c \
+	bin/formats/webdataset_out.c bin/formats/webdataset_sample.c \
+	bin/image/blend.c bin/image/boxes.c bin/image/canvas.c bin/image/colour.c \
+	bin/image/convert.c bin/image/exif.c bin/image/filter.c bin/image/font.c \
+	bin/image/geometry.c bin/image/heat_map.c bin/image/image.c \
+	bin/image/image_jpeg.c bin/image/image_png.c bin/image/image_tiff.c \
+	bin/image/image_webp.c bin/image/png.c bin/image/probe.c bin/image/range.c \
+	bin/image/raster.c bin/image/resize.c bin/image/resize16.c bin/image/scratch.c \
+	bin/image/sheet.c bin/image/sums.c bin/image/sums_x86.c bin/image/tensor_image.c \
+	bin/image/tensor_picture.c bin/image/ticks.c bin/image/transform.c \
+	bin/image/turn.c \
+	bin/labels/capture.c bin/labels/capture_json.c bin/labels/check.c \
+	bin/labels/class_map.c bin/labels/classes.c bin/labels/coco.c \
+	bin/labels/coco_elements.c bin/labels/coco_find.c bin/labels/coco_json.c \
+	bin/labels/dataset.c bin/labels/detect.c bin/labels/json_extra.c \
+	bin/labels/json_load.c bin/labels/json_slim.c bin/labels/json_stream.c \
+	bin/labels/label.c bin/labels/names.c bin/labels/number.c bin/labels/order.c \
+	bin/labels/pictures.c bin/labels/printable.c bin/labels/reject.c \
+	bin/labels/runs.c bin/labels/strings.c bin/labels/tree.c bin/labels/unlabelled.c \
+	bin/labels/voc.c bin/labels/voc_files.c bin/labels/xml.c bin/labels/xml_look.c \
+	bin/labels/yaml_names.c bin/labels/yolo.c bin/labels/yolo_text.c \
+	bin/migrate/array.c bin/migrate/backup.c bin/migrate/claims.c bin/migrate/entry.c \
+	bin/migrate/fillpass.c bin/migrate/lines.c bin/migrate/needs.c \
+	bin/migrate/newfile.c bin/migrate/record.c bin/migrate/restore.c \
+	bin/migrate/rewrite.c bin/migrate/rollback.c bin/migrate/sides.c \
+	bin/migrate/stage2.c bin/migrate/state.c bin/migrate/verify.c \
+	bin/report/chart.c bin/report/classes.c bin/report/csv.c \
+	bin/report/distributions.c bin/report/drift.c bin/report/facts.c \
+	bin/report/fields.c bin/report/histogram.c bin/report/html.c \
+	bin/report/html_drift.c bin/report/html_frames.c bin/report/html_parts.c \
+	bin/report/observation.c bin/report/page.c bin/report/parquet.c \
+	bin/report/parquet_tables.c bin/report/plot.c bin/report/rejects.c \
+	bin/report/sqlite.c bin/report/sqlite_file.c bin/report/sqlite_schema.c \
+	bin/report/survey.c bin/report/thumbnails.c \
+	bin/ui/ask.c bin/ui/codecs.c bin/ui/columns.c bin/ui/date.c bin/ui/describe.c \
+	bin/ui/elements.c bin/ui/entries.c bin/ui/ident.c bin/ui/idlist.c bin/ui/input.c \
+	bin/ui/interrupt.c bin/ui/json.c bin/ui/jsonfields.c bin/ui/jsonline.c \
+	bin/ui/jsonrecord.c bin/ui/jsonsize.c bin/ui/linename.c bin/ui/list.c \
+	bin/ui/metrics.c bin/ui/module.c bin/ui/npyfile.c bin/ui/opt.c bin/ui/output.c \
+	bin/ui/pattern.c bin/ui/picture.c bin/ui/progress.c bin/ui/report.c \
+	bin/ui/resultjson.c bin/ui/settings.c bin/ui/shape.c bin/ui/size.c \
+	bin/ui/suggest.c bin/ui/tokenfile.c bin/ui/trace.c
+libcachex_la_CPPFLAGS = $(bin_paths) $(house_cppflags)
+libcachex_la_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
+	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)
+libcachex_la_LIBADD = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
+	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) -lm
+EXTRA_DIST += $(wildcard $(srcdir)/bin/*/*.h)
+
+dist_bashcompletion_DATA = completions/bash/cachex
+dist_zshcompletion_DATA = completions/zsh/_cachex
+dist_fishcompletion_DATA = completions/fish/cachex.fish

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# liblmdbcache, and below it lib/base. Each house is compiled with include paths for what it
+# may see; configure.ac says what floors/ is.
+
+include_HEADERS = include/lmdbcache.h
+pkgconfig_DATA = liblmdbcache.pc
+cmakedir = $(libdir)/cmake/lmdbcache
+nodist_cmake_DATA = cmake/lmdbcache-config.cmake cmake/lmdbcache-config-version.cmake
+
+# ---- lib/base: knows nothing of tensors, modules and formats
+
+noinst_LTLIBRARIES += libbase.la
+libbase_la_SOURCES = \
+	lib/base/array.c lib/base/buf.c lib/base/checksum.c lib/base/clock.c \
+	lib/base/error.c lib/base/fd.c lib/base/fileio.c lib/base/hash.c \
+	lib/base/hash128.c lib/base/hash_long.c lib/base/idset.c lib/base/image_name.c \
+	lib/base/json_number.c lib/base/json_scan.c lib/base/json_string.c \
+	lib/base/json_write.c lib/base/lines.c lib/base/listdir.c lib/base/mpack.c \
+	lib/base/mpack_read.c lib/base/newfile.c lib/base/sha256.c lib/base/shortest.c \
+	lib/base/team.c lib/base/utf8.c lib/base/vectors.c lib/base/words.c
+libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
+libbase_la_CFLAGS = $(AM_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
+libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)
+
+# ---- lib: all of the library, with the internal names visible to the tests
+
+noinst_LTLIBRARIES += libcore.la
+libcore_la_SOURCES = \
+	lib/codec/auto.c lib/codec/blocks.c lib/codec/codec.c lib/codec/shuffle.c \
+	lib/codec/table.c lib/codec/u8pack.c \
+	lib/env/attach.c lib/env/copy.c lib/env/dirlock.c lib/env/env.c lib/env/foreign.c \
+	lib/env/foreign_write.c lib/env/idle.c lib/env/late.c lib/env/lockfile.c \
+	lib/env/mend.c lib/env/mend_module.c lib/env/open.c lib/env/remove.c \
+	lib/env/replace.c lib/env/rows.c lib/env/share.c lib/env/shrink.c lib/env/table.c \
+	lib/env/txn.c lib/env/unfinished.c \
+	lib/format/digits.c lib/format/json_parse.c lib/format/manifest.c \
+	lib/format/members.c lib/format/npy.c lib/format/npy_data.c lib/format/summary.c \
+	lib/format/thresholds.c lib/format/twh1.c lib/format/twh1_row.c \
+	lib/format/twh1_sample.c \
+	lib/index/run.c lib/index/run_build.c lib/index/run_merge.c \
+	lib/life/backup.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
+	lib/life/decoded.c lib/life/drop.c lib/life/found.c lib/life/group.c \
+	lib/life/recode.c lib/life/recover.c lib/life/recover_chunks.c \
+	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_rows.c \
+	lib/life/recover_runs.c lib/life/recover_strays.c lib/life/recover_write.c \
+	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \
+	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
+	lib/life/salvage_records.c lib/life/salvage_schemas.c lib/life/salvage_trees.c \
+	lib/life/shrink.c lib/life/verify.c lib/life/verify_inputs.c \
+	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/rounds.c \
+	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/split.c \
+	lib/order/token.c lib/order/window.c \
+	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
+	lib/pages/rollback.c lib/pages/table_pages.c lib/pages/tree_pages.c \
+	lib/shard/build.c lib/shard/compare.c lib/shard/digest.c lib/shard/export.c \
+	lib/shard/manifest_verify.c lib/shard/origin.c lib/shard/outdir.c \
+	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \
+	lib/shard/state.c lib/shard/workers.c lib/shard/writer.c \
+	lib/store/admit.c lib/store/batch.c lib/store/block.c lib/store/cache.c \
+	lib/store/change.c lib/store/chunk.c lib/store/claims.c lib/store/commit.c \
+	lib/store/compute.c lib/store/configure.c lib/store/counters.c \
+	lib/store/declare.c lib/store/digest.c lib/store/directory.c \
+	lib/store/directory_build.c lib/store/evict.c lib/store/flush.c lib/store/get.c \
+	lib/store/inflight.c lib/store/inputs.c lib/store/iterate.c lib/store/length.c \
+	lib/store/live.c lib/store/lookup.c lib/store/lru.c lib/store/merge.c \
+	lib/store/meta.c lib/store/module.c lib/store/own.c lib/store/pending.c \
+	lib/store/published.c lib/store/put.c lib/store/reading.c lib/store/record.c \
+	lib/store/results.c lib/store/schemas.c lib/store/settings.c lib/store/snapshot.c \
+	lib/store/stat.c lib/store/usage.c lib/store/view.c lib/store/words.c \
+	lib/store/writer.c \
+	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_fields.c \
+	lib/stream/cursor_hints.c lib/stream/cursor_join.c lib/stream/cursor_module.c \
+	lib/stream/cursor_record.c lib/stream/cursor_shards.c lib/stream/fetch.c \
+	lib/stream/fetch_ahead.c lib/stream/fetch_windows.c lib/stream/job.c \
+	lib/stream/layout.c lib/stream/layout_order.c lib/stream/places.c \
+	lib/stream/places_cache.c lib/stream/reader.c lib/stream/reader_rule.c \
+	lib/stream/reader_work.c lib/stream/requests.c lib/stream/selection.c \
+	lib/stream/sequence.c lib/stream/source.c lib/stream/source_join.c \
+	lib/stream/source_module.c lib/stream/source_order.c lib/stream/source_plain.c \
+	lib/stream/source_shards.c lib/stream/source_shards_find.c lib/stream/standing.c \
+	lib/stream/stream.c lib/stream/stream_options.c lib/stream/stream_token.c \
+	lib/stream/walk.c lib/stream/words.c \
+	lib/value/arena.c lib/value/buckets.c lib/value/describe.c lib/value/dtype.c \
+	lib/value/element.c lib/value/expect.c lib/value/finite.c lib/value/moments.c \
+	lib/value/names.c lib/value/part_path.c lib/value/path.c lib/value/schema.c \
+	lib/value/schema_decode.c lib/value/schema_walk.c lib/value/tensor.c \
+	lib/value/value.c lib/value/value_build.c lib/value/value_copy.c \
+	lib/value/value_leaves.c lib/value/value_read.c lib/value/value_restore.c \
+	lib/warehouse/about.c lib/warehouse/admission.c lib/warehouse/ahead.c \
+	lib/warehouse/cost.c lib/warehouse/digests.c lib/warehouse/dir_names.c \
+	lib/warehouse/files.c lib/warehouse/load.c lib/warehouse/open.c \
+	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/sample.c \
+	lib/warehouse/series.c lib/warehouse/shardset.c lib/warehouse/sources.c \
+	lib/warehouse/sources_compare.c lib/warehouse/sources_hash.c \
+	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/verify.c
+libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
+libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS) \
+	$(JANSSON_CFLAGS)
+libcore_la_LIBADD = libbase.la $(LMDB_LIBS) $(LZ4_LIBS) $(JANSSON_LIBS) -lm
+
+lib_LTLIBRARIES = liblmdbcache.la
+# libtool, "Updating library version information":
+# 1. Start with 0:0:0.  2. Update only immediately before a release.
+# 3. Source changed: revision + 1.  4. Interfaces added, removed or changed:
+# current + 1, revision 0.  5. Added: age + 1.  6. Removed or changed: age 0.
+liblmdbcache_la_SOURCES =
+liblmdbcache_la_LIBADD = libcore.la
+liblmdbcache_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -no-undefined \
+	-Wl,--version-script=$(top_srcdir)/lib/liblmdbcache.map
+EXTRA_liblmdbcache_la_DEPENDENCIES = lib/liblmdbcache.map
+EXTRA_DIST += lib/liblmdbcache.map $(wildcard $(srcdir)/lib/*/*.h)

@@ -1,0 +1,241 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# plan: where the examples of a batch stand, and what an order costs.
+. "${srcdir:-.}/t/support/tap.sh"
+
+
+# A module of chunks of five records, 128 bytes each: chunk N has the numbers N0 to N4.
+chunk() {
+	for i in 0 1 2 3 4; do
+		echo "{\"id\":\"$1$i\",\"dtype\":\"u8\",\"shape\":[2],\"data\":\"AAE=\"}"
+	done | cachex load m -q -
+}
+for c in 0 1 2 3 4 5 6 7; do chunk $c; done
+
+# What batches ask for
+check "show" 0 cachex plan m --batch 4 --show 1-2
+is "a line an example" "$(cat "$out")" \
+"batch reader example epoch  chunk      id   first   units  source
+    1      0       4     0      0       1       4       1  m
+    1      0       5     0      1       2       0       1  m
+    1      0       6     0      1       2       1       1  m
+    1      0       7     0      1       2       2       1  m
+    2      0       8     0      1       2       3       1  m
+    2      0       9     0      1       2       4       1  m
+    2      0      10     0      2       3       0       1  m
+    2      0      11     0      2       3       1       1  m"
+check "the last batch" 0 cachex plan m --batch 32 --show 1-9 --readers 2
+is "has no padding" "$(awk 'NR > 1 { print $2, $3 }' "$out" | tr '\n' ' ')" \
+	"0 32 0 34 0 36 0 38 1 33 1 35 1 37 1 39 "
+check "contiguous" 0 cachex plan m --batch 5 --show 0 --readers 2 --share contiguous
+is "a part each" "$(awk 'NR > 1 { print $2, $3 }' "$out" | tr '\n' ' ')" "0 0 0 1 0 2 1 3 1 4 "
+check "windows" 0 cachex plan m --batch 2 --window 7 --show 1 --json
+is "cross chunks" "$(cat "$out")" \
+'{"batch":1,"reader":0,"row":0,"example":2,"pieces":[{"source":"m","epoch":0,"chunk":2,"chunk_id":3,"first":4,"units":1},{"source":"m","epoch":0,"chunk":3,"chunk_id":4,"first":0,"units":5},{"source":"m","epoch":0,"chunk":4,"chunk_id":5,"first":0,"units":1}]}
+{"batch":1,"reader":0,"row":1,"example":3,"pieces":[{"source":"m","epoch":0,"chunk":4,"chunk_id":5,"first":1,"units":4},{"source":"m","epoch":0,"chunk":5,"chunk_id":6,"first":0,"units":3}]}'
+check "a window over many chunks" 0 cachex plan m --window 40 --show 0 --batch 1
+is "has a line for each" "$(wc -l <"$out" | tr -d ' ')" 9
+check "epochs" 0 cachex plan m --batch 20 --epochs inf --show 4
+is "are numbered" "$(awk 'NR > 1 { print $4 }' "$out" | sort -u)" 2
+check "a mixture" 0 cachex plan m --mix m=3 --batch 8 --mixture-block 8 --show 0 --json
+is "by weight" "$(wc -l <"$out" | tr -d ' ')" 8
+
+# The same examples for any number of readers
+cachex plan m --shuffle block --block 2 --spread 3 --seed 5 --batch 7 --show 0-5 |
+	awk 'NR > 1 { print $1, $3, $5, $7 }' | sort >one
+is "forty of them" "$(wc -l <one | tr -d ' ')" 40
+for readers in 2 3 4 5; do
+	for split in strided contiguous; do
+		cachex plan m --shuffle block --block 2 --spread 3 --seed 5 --batch 7 \
+			--show 0-5 --readers $readers --share $split |
+			awk 'NR > 1 { print $1, $3, $5, $7 }' | sort >many
+		holds "$readers readers, $split" cmp one many
+	done
+done
+
+# The cost
+check "in order" 0 cachex plan m --batch 8
+is "all of it" "$(cat "$out")" \
+"m: order none
+  batches looked at    5, with 40 examples
+  chunks a batch       mean 2.4, p50 2, p99 3, max 3
+  places a batch       2.4
+  bytes a batch        1.00 KiB
+  examples a visit     3.3
+  visited again        33.3 % within 16 batches
+  read whole           1.50 times the bytes
+  with 16    in memory 1.00 times the bytes"
+check "as JSON" 0 cachex plan m --batch 8 --json --readers 2
+is "the same" "$(cat "$out")" \
+'{"order":"none","batches":5,"examples":40,"chunks":2.4,"chunks_p50":2,"chunks_p99":3,"chunks_max":3,"runs":2.4,"bytes":1024,"stored_bytes":5120,"examples_a_visit":3.33333,"within":16,"again":0.333333,"read_whole":1.5,"cache_chunks":16,"read_cached":1,"readers":[{"reader":0,"chunks":2.2,"bytes":512},{"reader":1,"chunks":2.2,"bytes":512}],"imbalance":1}'
+check "nothing in memory" 0 cachex plan m --batch 8 --cache-chunks 0 --json
+also "reads chunks again" grep -q '"read_whole":1.5,"cache_chunks":0,"read_cached":1.5' "$out"
+check "one chunk in memory" 0 cachex plan m --batch 8 --cache-chunks 1 --json
+also "is enough in order" grep -q '"read_cached":1,' "$out"
+check "one batch a chunk" 0 cachex plan m --batch 5 --json
+also "comes once" grep -q '"again":0,"read_whole":1,' "$out"
+check "epochs" 0 cachex plan m --batch 5 --epochs 2 --json --within 8
+also "come again" grep -q '"batches":16,.*"within":8,"again":0.5,' "$out"
+check "and not within fewer" 0 cachex plan m --batch 5 --epochs 2 --json --within 7
+also "than there are" grep -q '"again":0,' "$out"
+check "some batches" 0 cachex plan m --batch 1 --over 8 --json
+also "are looked at" grep -q '"batches":8,"examples":8,' "$out"
+check "an order for ever" 0 cachex plan m --batch 4 --idealised 2 --json
+also "once over it" grep -q '"order":"R\*","idealised":2,"batches":11,' "$out"
+check "three readers" 0 cachex plan m --batch 8 --readers 3
+is "have not the same" "$(tail -n 4 "$out")" \
+"  reader 0             2.2 chunks, 384 B a batch
+  reader 1             2.2 chunks, 384 B a batch
+  reader 2             1.6 chunks, 256 B a batch
+  imbalance            1.125"
+check "a disk" 0 cachex plan m --batch 8 --disk-mbps 1 --seek-ms 100
+is "an epoch" "$(tail -n 1 "$out")" \
+"  an epoch             1.21 s, at 1 MB/s and 100 ms a place, nothing in memory"
+check "several orders" 0 cachex plan m --batch 8 --compare
+is "are a line each" "$(awk '{ print $1 }' "$out" | tr '\n' ' ')" "order none block era full R*=16 "
+is "in order it is as before" "$(sed -n 2p "$out" | tr -s ' ')" \
+	"none 2.4 3 3 2.4 1.00 KiB 33.3% 1.50 1.00"
+check "R* of the readers" 0 cachex plan m --batch 8 --compare --readers 4 --json
+is "as JSON" "$(sed -n 's/.*"order":"R\*","idealised":\([0-9]*\).*/\1/p' "$out")" 4
+check "deleted records" 0 cachex rm -f m 00 01 02
+check "are no examples" 0 cachex plan m --show 0 --batch 3
+is "of what is left" "$(awk 'NR > 1 { print $5, $7 }' "$out" | tr '\n' ' ')" "0 0 0 1 1 0 "
+
+# Shards
+cachex export -q m shards --shard-size 4K
+check "shards" 0 cachex plan ./shards --show 0 --batch 2
+is "are chunks" "$(awk 'NR > 1 { print $5, $7, $9 }' "$out" | tr '\n' ' ')" \
+	"0 0 ./shards $(test "$(ls shards/*.twh1 | wc -l)" -gt 30 && echo 1 0 || echo 0 1) ./shards "
+check "their cost" 0 cachex plan ./shards --json
+also "their bytes" grep -q '"examples":37,' "$out"
+one=$(ls shards/*.twh1 | head -n 1)
+check "one shard" 0 cachex plan "$one" --json
+also "has some of them" grep -q '"examples":[1-9]' "$out"
+check "a directory without a slash" 0 cachex plan shards --show 0
+mkdir m
+check "a module comes before a directory" 0 cachex plan m --show 0
+also "of its name" grep -q ' m$' "$out"
+
+# Bytes are those that reading counts, in any order.
+seed=${T_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+echo "# seed $seed"
+random() { # random N: below N
+	seed=$(( (seed * 1103515245 + 12345) % 2147483648 ))
+	number=$(( seed / 65536 % $1 ))
+}
+records() { # records MODULE CHUNKS: of 1 to 40 or 1 to 4000 elements
+	for chunk in $(seq "$2"); do
+		set -- "$1" "$2"
+		for record in 1 2 3 4; do
+			random 5
+			test "$number" = 0 && random 4000 || random 40
+			head -c $((number + 1)) /dev/zero | "$CACHEX" put -q "$1" "$chunk.$record" \
+				--dtype u8 --shape $((number + 1)) || return
+		done
+	done
+}
+sums() { # sums OPTION...: of all readers, bytes of the records that were read
+	total=0
+	for r in $(seq 0 $((readers - 1))); do
+		"$CACHEX" read "$module" "$@" --reader $r/$readers $form --stats --json \
+			2>stats >/dev/null || sed "s/^/# /" stats >&2
+		total=$((total + $(sed -n 's/.*"stored_bytes":\([0-9]*\).*/\1/p' stats)))
+	done
+}
+structures() { # structures MODULE CHUNKS: tokens and as many marks, a picture, a caption
+	for chunk in $(seq "$2"); do
+		for record in 1 2 3; do
+			random 4
+			test "$number" = 0 && random 30000 || random 40
+			tokens=$(seq -s , 0 "$number")
+			random 9000
+			printf '{"id":"%s","tokens":[%s],"marks":[%s],"picture":[%s],"caption":"%s"}\n' \
+				"$chunk.$record" "$tokens" "$tokens" "$(seq -s , 0 "$number")" \
+				"$(seq -s ' ' "$chunk")"
+		done | "$CACHEX" load -q "$1" --id-field id - || return
+	done
+}
+records plain 8
+check "a module with lengths" 0 cachex set -c long length=.
+records long 8
+check "structures with lengths" 0 cachex set -c parts length=tokens
+structures parts 6
+check "coded ones" 0 cachex set -c coded length=tokens codec=lz4
+structures coded 4
+wrongs=0
+for round in $(seq 30); do
+	random 4
+	case $number in
+	0) module=plain others=long ;;
+	1) module=long others=plain ;;
+	2) module=parts others=coded ;;
+	3) module=coded others=parts ;;
+	esac
+	random 3; readers=$((number + 1))
+	random 9; options="--batch $((number + 1)) --limit 60"
+	window=
+	random 4
+	if test $number -gt 0; then
+		random 300; window=$((number + 1))
+		options="$options --window $window"
+		random 2; test $number = 0 && random $window && options="$options --stride $((number + 1))"
+	fi
+	random 6
+	case $number in
+	0) options="$options --shuffle full --seed $round --epochs 2" ;;
+	1) options="$options --shuffle block --block 3 --spread 2 --epochs 3" ;;
+	2) options="$options --shuffle era --era-first 4" ;;
+	3) options="$options --idealised 3" ;;
+	4) test $module != plain -o -z "$window" && options="$options --mix $others=2 --weight 3" ;;
+	esac
+	case "$options" in
+	*--mix*plain* | *--mix*long*) test -n "$window" && options="$options --length ." ;;
+	esac
+	random 2; test $number = 0 && options="$options --share contiguous"
+	random 3; test $number = 0 && options="$options --no-verify"
+	# Windows of tensors of many shapes are no arrays.
+	form=--sum what=
+	random 4; { test $number = 0 || test $module = plain; } && form=--ids what=--ids
+	if test $form = --sum; then
+		case $module in parts | coded)
+			random 4
+			case $number in
+			0) options="$options --field tokens" ;;
+			1) options="$options --field marks --field tokens" ;;
+			2) test -z "$window" && options="$options --field picture" ;;
+			esac ;;
+		esac
+	fi
+	sums $options
+	planned=$("$CACHEX" plan "$module" $options $what --readers $readers --over 1000 --json |
+		sed -n 's/.*"stored_bytes":\([0-9]*\).*/\1/p')
+	test "$planned" = "$total" -a "$total" -gt 0 && continue
+	echo "#   $module of $readers readers, $options $form: planned $planned, read $total"
+	wrongs=$((wrongs + 1))
+done
+is "bytes are those that reading counts" "$wrongs" 0
+
+# Options
+wrong "no such source" 1 "cachex: plan: there is no module n in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
+	cachex plan n
+wrong "no such batch" 1 "cachex: plan: there is no batch 10: there are 10" \
+	cachex plan m --batch 4 --show 10
+wrong "no batch" 2 "cachex: plan: --show: 'x' is neither BATCH nor BATCH-LAST" cachex plan m --show x
+wrong "batches the wrong way" 2 "cachex: plan: --show: '3-2' is neither BATCH nor BATCH-LAST" \
+	cachex plan m --show 3-2
+wrong "no time" 2 "cachex: plan: --seek-ms: not a number: 'long'" cachex plan m --seek-ms long
+wrong "no epochs" 2 "cachex: plan: --epochs: '0' is neither a number from 1 nor inf" \
+	cachex plan m --epochs 0
+wrong "no weight" 2 "cachex: plan: --mix: 'm=0' is not SOURCE[=WEIGHT], a weight being 1 or more" \
+	cachex plan m --mix m=0
+wrong "ids and fields" 2 "cachex: plan: --ids reads no tensors, --field reads some" \
+	cachex plan m --ids --field .
+wrong "both" 2 "cachex: plan: --show is of one order, --compare of several" \
+	cachex plan m --show 0 --compare
+check "what contradicts itself" 2 cachex plan m --idealised 4 --shuffle full
+is "is a line" "$(wc -l <"$err" | tr -d ' ')" 1
+check "an order without examples" 2 cachex plan m --window 100 --drop-short
+is "is a line, too" "$(wc -l <"$err" | tr -d ' ')" 1
+check "a variable" 0 env CACHEX_PLAN_BATCH=5 CACHEX_PLAN_JSON=1 "$CACHEX" plan m --json
+also "is an option" grep -q '"batches":8,' "$out"
+finish
