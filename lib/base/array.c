@@ -17,8 +17,6 @@ lc__array_grow(void *array, size_t size, size_t *room, size_t wanted,
 	size_t grown = *room < LEAST / 2 ? LEAST : *room * 2;
 	void *items;
 
-	if (wanted <= *room)
-		return LC_OK;
 	if (wanted > most)
 		return lc__no_memory(what);
 	if (grown > most)

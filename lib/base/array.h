@@ -30,10 +30,17 @@
  * cannot be counted in a size_t: then the array and its room are as they were.
  */
 #define lc__array_reserve(array, room, wanted, what) \
-	lc__array_grow((array), sizeof(**(array)), (room), (wanted), (what))
+	lc__array_room((array), sizeof(**(array)), (room), (wanted), (what))
 
-/** The same for elements of @p size bytes, at @p array a pointer to any type of object. */
+/** Its slow part: the array is too small. */
 LC_CHECKED lc_status lc__array_grow(void *array, size_t size, size_t *room, size_t wanted,
     const char *what);
+
+/** The same for elements of @p size bytes and @p array a pointer to a pointer to them. */
+LC_CHECKED static inline lc_status
+lc__array_room(void *array, size_t size, size_t *room, size_t wanted, const char *what)
+{
+	return wanted <= *room ? LC_OK : lc__array_grow(array, size, room, wanted, what);
+}
 
 #endif

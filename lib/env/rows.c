@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -81,24 +82,6 @@ lc__state_encode(const struct lc__state *state, struct lc__buf *out)
 	return !out->failed;
 }
 
-static bool
-reserve_runs(struct lc__state *state, uint32_t n)
-{
-	struct lc__run_row *runs;
-	uint32_t room = state->room ? state->room : 16;
-
-	if (n <= state->room)
-		return true;
-	while (room < n)
-		room *= 2;
-	runs = realloc(state->runs, room * sizeof(*runs));
-	if (runs == NULL)
-		return false;
-	state->runs = runs;
-	state->room = room;
-	return true;
-}
-
 lc_status
 lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 {
@@ -116,8 +99,7 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	    lc__get64(p + 40) > LC__CHUNK_ID_MAX + 1 || lc__get64(p + 48) == 0 ||
 	    lc__get64(p + 48) >= LC__RUN_ID_MAX || counts >> 32 > LC__SCHEMAS_MAX)
 		return lc__error(LC_CORRUPT, 0, "ids out of range");
-	if (!reserve_runs(state, (uint32_t)counts))
-		return lc__no_memory(NULL);
+	return_if_error(lc__array_reserve(&state->runs, &state->room, (uint32_t)counts, NULL));
 	state->generation = lc__get64(p);
 	state->live = lc__get64(p + 8);
 	state->records = lc__get64(p + 16);
@@ -140,7 +122,7 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 bool
 lc__state_push_run(struct lc__state *state, const struct lc__run_row *run)
 {
-	if (!reserve_runs(state, state->nruns + 1))
+	if (lc__array_reserve(&state->runs, &state->room, (size_t)state->nruns + 1, NULL) != LC_OK)
 		return false;
 	state->runs[state->nruns++] = *run;
 	return true;

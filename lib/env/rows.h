@@ -72,7 +72,7 @@ struct lc__state {
 	uint64_t next_run;     /* id of the next run */
 	uint32_t next_schema;  /* id of the next schema */
 	uint32_t nruns;        /* runs that follow */
-	uint32_t room;         /* runs that fit into the array */
+	size_t room;           /* runs that fit into the array */
 	struct lc__run_row *runs; /* oldest first, malloc'ed */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "store/admit.h"
 #include "store/flush.h"
@@ -16,7 +17,7 @@ struct copying {
 	lc_iter *iter;
 	struct lc__known **known; /* the target's structures by the source's ids;
 	                             malloc'ed */
-	uint32_t nknown;
+	size_t nknown;
 	uint64_t done, total;     /* bytes of records walked over, and to be */
 	lc_copy_result result;
 };
@@ -34,16 +35,11 @@ lc_copy_options_init(lc_copy_options *options)
 static lc_status
 reserve_known(struct copying *c, uint32_t n)
 {
-	struct lc__known **known;
+	const size_t before = c->nknown;
 
-	if (n <= c->nknown)
-		return LC_OK;
-	known = realloc(c->known, n * 2 * sizeof(struct lc__known *));
-	if (known == NULL)
-		return lc__no_memory("copy");
-	for (; c->nknown < n * 2; c->nknown++)
-		known[c->nknown] = NULL;
-	c->known = known;
+	return_if_error(lc__array_reserve(&c->known, &c->nknown, n, "copy"));
+	for (size_t i = before; i < c->nknown; i++)
+		c->known[i] = NULL;
 	return LC_OK;
 }
 

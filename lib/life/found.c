@@ -8,23 +8,6 @@
 
 #include "base/error.h"
 
-lc_status
-lc__found_reserve(void **array, uint64_t count, uint64_t *room, size_t size)
-{
-	const uint64_t wanted = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (count < *room)
-		return LC_OK;
-	grown = wanted > SIZE_MAX / size ? NULL :
-	    realloc(*array, (size_t)wanted * size);
-	if (grown == NULL)
-		return lc__no_memory("recover");
-	*array = grown;
-	*room = wanted;
-	return LC_OK;
-}
-
 void
 lc__found_vtell(const lc_progress *progress, const char *format, va_list args)
 {

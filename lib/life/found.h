@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What verify, recover and salvage find: kept in arrays, told in lines. */
+/* What verify, recover and salvage find is told in lines. */
 #ifndef LC_LIFE_FOUND_H
 #define LC_LIFE_FOUND_H
 
@@ -8,10 +8,6 @@
 #include <stdint.h>
 
 #include "lmdbcache.h"
-
-/** Make room for one more element of @p size bytes in an array of @p count; LC_NO_MEMORY. */
-LC_CHECKED lc_status lc__found_reserve(void **array, uint64_t count, uint64_t *room,
-    size_t size);
 
 /** Give a line to progress->damage, if there is one; @p progress may be NULL. */
 void lc__found_tell(const lc_progress *progress, const char *format, ...)

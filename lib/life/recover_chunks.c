@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The chunks of a damaged module: every whole record, whatever surrounds it. */
 #include "base/error.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "store/directory.h"
 #include "store/record.h"
@@ -53,10 +54,10 @@ add_sound(struct reader *reader, const struct lc__record *record,
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__found_reserve((void **)&r->sounds, r->nsounds,
-	    &r->sounds_room, sizeof(*r->sounds)));
-	return_if_error(lc__found_reserve((void **)&r->claims, r->nclaims,
-	    &r->claims_room, sizeof(*r->claims)));
+	return_if_error(lc__array_reserve(&r->sounds, &r->sounds_room,
+	    r->nsounds + 1, "recover"));
+	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
+	    r->nclaims + 1, "recover"));
 	r->sounds[r->nsounds++] = (struct lc__sound) {
 		.location = location_at(reader, at),
 		.moved_to = location_at(reader, at),
@@ -101,8 +102,8 @@ add_span(struct reader *reader, uint64_t at, uint64_t end)
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__found_reserve((void **)&r->spans, r->nspans,
-	    &r->spans_room, sizeof(*r->spans)));
+	return_if_error(lc__array_reserve(&r->spans, &r->spans_room,
+	    r->nspans + 1, "recover"));
 	r->spans[r->nspans++] = (struct lc__span) {
 		.start = location_at(reader, at), .end = location_at(reader, end)
 	};
@@ -242,8 +243,8 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	    &header);
 	struct reader reader = { .r = r, .headless = !intact };
 
-	return_if_error(lc__found_reserve((void **)&r->chunks, r->nchunks,
-	    &r->chunks_room, sizeof(*r->chunks)));
+	return_if_error(lc__array_reserve(&r->chunks, &r->chunks_room,
+	    r->nchunks + 1, "recover"));
 	reader.chunk = &r->chunks[r->nchunks++];
 	*reader.chunk = (struct lc__found) { .id = id, .first = r->nsounds };
 	reader.size = records_size(value, &header, intact);

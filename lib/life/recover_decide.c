@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
 #include "store/merge.h"
@@ -196,8 +197,8 @@ add_live(struct lc__recovery *r, const struct lc__claim *claim,
 	if (sound == NULL)
 		return lc__error(LC_CORRUPT, 0, "recover: no record at %llu",
 		    (unsigned long long)location);
-	return_if_error(lc__found_reserve((void **)&r->live, r->nlive,
-	    &r->live_room, sizeof(*r->live)));
+	return_if_error(lc__array_reserve(&r->live, &r->live_room,
+	    r->nlive + 1, "recover"));
 	sound->live = true;
 	r->live[r->nlive++] = (struct lc__new_entry) {
 		.prefix = claim->prefix, .id = { claim->id, claim->id_size },
@@ -261,8 +262,8 @@ suspect_missing_run(struct lc__recovery *r)
 	r->trial = false;
 	if (count_after_ledger(r, &wanted) && found >= wanted)
 		return LC_OK;
-	return_if_error(lc__found_reserve((void **)&r->gaps, r->ngaps,
-	    &r->gaps_room, sizeof(*r->gaps)));
+	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
+	    r->ngaps + 1, "recover"));
 	r->gaps[r->ngaps++] = (struct lc__gap) { .run = UINT32_MAX };
 	return LC_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "store/digest.h"
 #include "store/inputs.h"
@@ -37,8 +38,8 @@ lc__recovery_read_places(struct lc__recovery *r)
 		if (!lc__order_decode(value.data, value.size, key, &row) ||
 		    row.chunk == LC__ORDER_LOST)
 			continue;
-		return_if_error(lc__found_reserve((void **)&r->placed,
-		    r->nplaced, &r->placed_room, sizeof(*r->placed)));
+		return_if_error(lc__array_reserve(&r->placed, &r->placed_room,
+		    r->nplaced + 1, "recover"));
 		r->placed[r->nplaced++] = (struct lc__placed) {
 			row.chunk, row.input, row.ordinal
 		};
@@ -171,7 +172,8 @@ struct anew {
 	uint64_t most;               /* chunks that the file can ever have had: each has a
 	                                row of the order, and the file never gets shorter */
 	struct lc__order_row *chunks; /* by input and ordinal; malloc'ed */
-	uint64_t nchunks, room;
+	uint64_t nchunks;
+	size_t room;
 };
 
 static int
@@ -199,8 +201,8 @@ list_chunks(struct anew *a)
 		if (row.records == 0 || row.source == 0 ||
 		    row.source > LC__INPUTS_MAX || row.ordinal >= a->most)
 			continue;
-		return_if_error(lc__found_reserve((void **)&a->chunks,
-		    a->nchunks, &a->room, sizeof(*a->chunks)));
+		return_if_error(lc__array_reserve(&a->chunks, &a->room,
+		    a->nchunks + 1, "recover"));
 		a->chunks[a->nchunks++] = (struct lc__order_row) {
 			.chunk = chunk->id, .input = (uint32_t)row.source - 1,
 			.ordinal = row.ordinal, .records = row.records,

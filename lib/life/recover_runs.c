@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The index of a damaged module: every entry that can be read, and the gaps. */
 #include "base/error.h"
+#include "base/array.h"
 #include "index/run_build.h"
 #include "life/recovery.h"
 
@@ -20,8 +21,8 @@ open_gap(struct reader *reader)
 
 	if (reader->in_gap)
 		return LC_OK;
-	return_if_error(lc__found_reserve((void **)&r->gaps, r->ngaps,
-	    &r->gaps_room, sizeof(*r->gaps)));
+	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
+	    r->ngaps + 1, "recover"));
 	r->gaps[r->ngaps++] = (struct lc__gap) {
 		.run = reader->position, .after = reader->last
 	};
@@ -35,8 +36,8 @@ add_entry(struct reader *reader, const struct lc__run_entry *entry)
 	struct lc__recovery *r = reader->r;
 	const lc_id id = { entry->id, entry->id_size };
 
-	return_if_error(lc__found_reserve((void **)&r->claims, r->nclaims,
-	    &r->claims_room, sizeof(*r->claims)));
+	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
+	    r->nclaims + 1, "recover"));
 	r->claims[r->nclaims++] = (struct lc__claim) {
 		.prefix = lc__sort_prefix(&id), .id = entry->id,
 		.id_size = (uint32_t)entry->id_size, .run = reader->position,
@@ -118,8 +119,8 @@ lc__recovery_read_runs(struct lc__recovery *r)
 	const uint32_t n = r->change->snapshot.state.nruns;
 
 	for (uint32_t i = 0; i < n; i++) {
-		return_if_error(lc__found_reserve((void **)&r->runs, r->nruns,
-		    &r->runs_room, sizeof(*r->runs)));
+		return_if_error(lc__array_reserve(&r->runs, &r->runs_room,
+		    r->nruns + 1, "recover"));
 		r->runs[r->nruns++] = (struct lc__run) { .entries = 0 };
 		return_if_error(read_run(r, i));
 	}

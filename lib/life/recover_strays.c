@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "store/inputs.h"
 #include "store/meta.h"
@@ -25,7 +26,8 @@ struct row {
 
 struct rows {
 	struct row *rows; /* by key; malloc'ed */
-	uint64_t n, room;
+	uint64_t n;
+	size_t room;
 };
 
 static lc_status
@@ -38,8 +40,8 @@ list_rows(struct lc__recovery *r, enum lc__table table, struct rows *out)
 
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(txn, table, key, &key, &value)) {
-		return_if_error(lc__found_reserve((void **)&out->rows, out->n,
-		    &out->room, sizeof(*out->rows)));
+		return_if_error(lc__array_reserve(&out->rows, &out->room,
+		    out->n + 1, "recover"));
 		out->rows[out->n++] = (struct row){
 			.key = key, .says = NOWHERE, .home = key, .value = value
 		};
@@ -262,7 +264,8 @@ lc__recovery_put_back_tables(struct lc__recovery *r)
 /* Ids that a table must have rows of. */
 struct ids {
 	uint64_t *id; /* malloc'ed */
-	uint64_t n, room;
+	uint64_t n;
+	size_t room;
 };
 
 /* Which rows are whole under their own keys? Their ids are not looked for. */
@@ -285,8 +288,8 @@ want(const struct rows *rows, uint64_t id, struct ids *wanted)
 
 	if (there != NULL && there->says == id)
 		return LC_OK;
-	return_if_error(lc__found_reserve((void **)&wanted->id, wanted->n,
-	    &wanted->room, sizeof(*wanted->id)));
+	return_if_error(lc__array_reserve(&wanted->id, &wanted->room,
+	    wanted->n + 1, "recover"));
 	wanted->id[wanted->n++] = id;
 	return LC_OK;
 }

@@ -81,7 +81,7 @@ struct lc__recovery {
 	struct lc__new_entry *live; /* the index to be, by cache_id */
 	struct lc__placed *placed; /* by chunk */
 	uint64_t nruns, nclaims, ngaps, nsounds, nspans, nchunks, nlive, nplaced;
-	uint64_t runs_room, claims_room, gaps_room, sounds_room, spans_room,
+	size_t runs_room, claims_room, gaps_room, sounds_room, spans_room,
 	    chunks_room, live_room, placed_room;
 };
 

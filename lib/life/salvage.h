@@ -70,7 +70,8 @@ struct lc__salvage_row {
 
 struct lc__salvage_rows {
 	struct lc__salvage_row *row; /* malloc'ed */
-	uint64_t count, room;
+	uint64_t count;
+	size_t room;
 };
 
 /** A record whose checksum holds. */
@@ -107,10 +108,12 @@ struct lc__salvage {
 	struct lc__salvage_chunk *chunks; /* by page */
 	struct lc__salvage_chunk *values; /* overflow pages and what leads to them */
 	struct lc__salvage_run *runs;     /* by page; later those that count, oldest first */
-	uint64_t nchunks, nvalues, nruns, chunks_room, values_room, runs_room;
+	uint64_t nchunks, nvalues, nruns;
+	size_t chunks_room, values_room, runs_room;
 	struct lc__salvage_rows states, settings, schemas, inputs, anchors;
 	struct lc__salvage_record *records; /* by hash and location */
-	uint64_t nrecords, records_room;
+	uint64_t nrecords;
+	size_t records_room;
 	uint64_t rows_read;             /* bytes of large rows, which are bounded */
 	uint64_t wasted;                /* bytes hashed for nothing, which are bounded too */
 	unsigned char *free, *reached;  /* a bit a page: the free list has it; a walk got
@@ -130,6 +133,7 @@ struct lc__salvage {
 	                                   entry; UINT32_MAX: a later run may be missing */
 	struct lc__schema **schema;     /* by id; NULL: not found; malloc'ed */
 	uint32_t nschema;
+	size_t schema_room;
 };
 
 /** @p size bytes at @p at, valid until the next call; LC_CORRUPT if the file does not

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "life/salvage.h"
 #include "pages/page_layout.h"
@@ -17,14 +18,7 @@ read_window(struct lc__salvage_file *f, uint64_t at, size_t size)
 {
 	size_t done = 0;
 
-	if (size > f->window_room) {
-		unsigned char *grown = realloc(f->window, size);
-
-		if (grown == NULL)
-			return lc__no_memory("salvage");
-		f->window = grown;
-		f->window_room = size;
-	}
+	return_if_error(lc__array_reserve(&f->window, &f->window_room, size, "salvage"));
 	f->window_size = 0;
 	while (done < size) {
 		const ssize_t n = pread(f->fd, f->window + done, size - done,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -46,8 +47,8 @@ static lc_status
 add_row(struct lc__salvage_rows *rows, const struct leaf *leaf,
     const struct node *node, uint64_t number)
 {
-	return_if_error(lc__found_reserve((void **)&rows->row, rows->count,
-	    &rows->room, sizeof(*rows->row)));
+	return_if_error(lc__array_reserve(&rows->row, &rows->room,
+	    rows->count + 1, "recover"));
 	rows->row[rows->count++] = (struct lc__salvage_row) {
 		.page = leaf->page, .at = node->value,
 		.size = (uint32_t)node->value_size, .number = number
@@ -195,8 +196,8 @@ add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 		return LC_OK;
 	if (size > s->file->size - start)
 		size = s->file->size - start;
-	return_if_error(lc__found_reserve((void **)&s->values, s->nvalues,
-	    &s->values_room, sizeof(*s->values)));
+	return_if_error(lc__array_reserve(&s->values, &s->values_room,
+	    s->nvalues + 1, "recover"));
 	s->values[s->nvalues++] = (struct lc__salvage_chunk) {
 		.id = id, .page = page, .size = size, .headless = true
 	};
@@ -230,8 +231,8 @@ take_run(struct lc__salvage *s, uint64_t page, uint64_t start,
 	if (table > room || run.keys_size > room - table || run.keys_size < 4 ||
 	    run.entries > run.keys_size / (entry_head + 1))
 		return LC_OK;
-	return_if_error(lc__found_reserve((void **)&s->runs, s->nruns,
-	    &s->runs_room, sizeof(*s->runs)));
+	return_if_error(lc__array_reserve(&s->runs, &s->runs_room,
+	    s->nruns + 1, "recover"));
 	s->runs[s->nruns++] = run;
 	return LC_OK;
 }
@@ -396,8 +397,8 @@ take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value,
 	if (!*taken)
 		return LC_OK;
 	size = chunk.bytes > room ? room : lc__chunk_size(&chunk, s->page_size);
-	return_if_error(lc__found_reserve((void **)&s->chunks, s->nchunks,
-	    &s->chunks_room, sizeof(*s->chunks)));
+	return_if_error(lc__array_reserve(&s->chunks, &s->chunks_room,
+	    s->nchunks + 1, "recover"));
 	s->chunks[s->nchunks++] = (struct lc__salvage_chunk) {
 		.id = chunk.id, .page = page, .records = chunk.records,
 		.size = size > room ? room : size
@@ -495,8 +496,8 @@ add_headless(struct lc__salvage *s)
 			continue;
 		if (found.id > LC__CHUNK_ID_MAX)
 			found.id = 0;
-		return_if_error(lc__found_reserve((void **)&s->chunks, s->nchunks,
-		    &s->chunks_room, sizeof(*s->chunks)));
+		return_if_error(lc__array_reserve(&s->chunks, &s->chunks_room,
+		    s->nchunks + 1, "recover"));
 		s->chunks[s->nchunks++] = found;
 	}
 	if (s->nchunks > 0)

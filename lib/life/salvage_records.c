@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -93,8 +94,8 @@ add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 	if (r->chunk >= (uint64_t)1 << 28)
 		return lc__error(LC_UNSUPPORTED, 0, "%s: too many chunks",
 		    s->file->path);
-	return_if_error(lc__found_reserve((void **)&s->records, s->nrecords,
-	    &s->records_room, sizeof(*s->records)));
+	return_if_error(lc__array_reserve(&s->records, &s->records_room,
+	    s->nrecords + 1, "recover"));
 	new = &s->records[s->nrecords++];
 	*new = (struct lc__salvage_record) {
 		.location = lc__location(s->chunks[r->chunk].id,

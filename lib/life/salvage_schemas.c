@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "life/salvage.h"
 #include "store/schemas.h"
@@ -41,16 +42,13 @@ set_schema(struct lc__salvage *s, uint64_t id, const struct lc__salvage_row *row
 	if (status != LC_OK)
 		return status == LC_NO_MEMORY ? status : LC_OK;
 	if (id >= s->nschema) {
-		struct lc__schema **grown = realloc(s->schema, (size_t)(id + 1) *
-		    sizeof(struct lc__schema *));
-
-		if (grown == NULL) {
+		status = lc__array_reserve(&s->schema, &s->schema_room, (size_t)id + 1, "salvage");
+		if (status != LC_OK) {
 			lc__schema_free(schema);
-			return lc__no_memory("salvage");
+			return status;
 		}
 		for (; s->nschema <= id; s->nschema++)
-			grown[s->nschema] = NULL;
-		s->schema = grown;
+			s->schema[s->nschema] = NULL;
 	}
 	s->schema[id] = schema;
 	return LC_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "life/decoded.h"
@@ -103,16 +104,7 @@ find_tally(const struct verify *v, uint64_t chunk)
 static lc_status
 add_tally(struct verify *v, uint64_t chunk)
 {
-	const size_t room = v->room == 0 ? 256 : v->room * 2;
-	struct tally *grown;
-
-	if (v->chunks == v->room) {
-		grown = realloc(v->tallies, room * sizeof(*grown));
-		if (grown == NULL)
-			return lc__no_memory("verify");
-		v->tallies = grown;
-		v->room = room;
-	}
+	return_if_error(lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
 	v->tallies[v->chunks++] = (struct tally){ .chunk = chunk };
 	return LC_OK;
 }

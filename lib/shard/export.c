@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "codec/codec.h"
@@ -34,7 +35,7 @@ struct listing {
 	lc_iter *iter;      /* holds the snapshot */
 	struct ref *refs;   /* malloc'ed */
 	uint64_t n;         /* how many */
-	uint64_t room;      /* allocated */
+	size_t room;        /* allocated */
 	lc_tensor type;     /* dtype and shape of all; no data */
 	const struct lc__schema *schema; /* of all */
 	uint64_t hash;      /* of the cache_ids in order and of where they lie */
@@ -112,14 +113,7 @@ static lc_status
 add_ref(struct listing *list, const struct lc__record *record, uint64_t location)
 {
 	return_if_error(check_type(list, record));
-	if (list->n == list->room) {
-		const uint64_t room = list->room ? 2 * list->room : 1024;
-		struct ref *refs = realloc(list->refs, room * sizeof(*refs));
-		if (refs == NULL)
-			return lc__no_memory("export");
-		list->refs = refs;
-		list->room = room;
-	}
+	return_if_error(lc__array_reserve(&list->refs, &list->room, list->n + 1, "export"));
 	list->refs[list->n++] = (struct ref){ record->id.data,
 		lc__record_start(record), record->size,
 		(uint32_t)record->id.size };

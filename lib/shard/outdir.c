@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -99,16 +100,14 @@ classify(struct lc__outfile *file)
 static lc_status
 keep_file(struct lc__outdir *dir, const struct lc__outfile *file)
 {
-	struct lc__outfile *more = realloc(dir->files,
-	    (dir->n + 1) * sizeof(*more));
+	const lc_status status = lc__array_reserve(&dir->files, &dir->room, dir->n + 1,
+	    dir->path);
 
-	if (more == NULL) {
+	if (status == LC_OK)
+		dir->files[dir->n++] = *file;
+	else
 		free(file->name);
-		return lc__no_memory(dir->path);
-	}
-	dir->files = more;
-	dir->files[dir->n++] = *file;
-	return LC_OK;
+	return status;
 }
 
 static lc_status
@@ -175,7 +174,6 @@ lc_status
 lc__outdir_know(struct lc__outdir *dir, const char *relative_path)
 {
 	const size_t size = strcspn(relative_path, "/");
-	char **more;
 
 	if (relative_path[size] == '\0' ||
 	    strchr(relative_path + size + 1, '/') != NULL)
@@ -184,12 +182,10 @@ lc__outdir_know(struct lc__outdir *dir, const char *relative_path)
 		if (strncmp(dir->subs[i], relative_path, size) == 0 &&
 		    dir->subs[i][size] == '\0')
 			return LC_OK;
-	more = realloc(dir->subs, (dir->n_subs + 1) * sizeof(*more));
-	if (more != NULL) {
-		dir->subs = more;
-		more[dir->n_subs] = strndup(relative_path, size);
-	}
-	if (more == NULL || more[dir->n_subs] == NULL)
+	return_if_error(lc__array_reserve(&dir->subs, &dir->subs_room, dir->n_subs + 1,
+	    dir->path));
+	dir->subs[dir->n_subs] = strndup(relative_path, size);
+	if (dir->subs[dir->n_subs] == NULL)
 		return lc__no_memory(dir->path);
 	dir->n_subs++;
 	return LC_OK;

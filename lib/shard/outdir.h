@@ -38,9 +38,9 @@ struct lc__outdir {
 	const char *path;          /* borrowed */
 	int fd;                    /* holds the lock; -1 if there is none */
 	char **subs;               /* names of the subdirectories to look into */
-	size_t n_subs;             /* how many */
+	size_t n_subs, subs_room;  /* how many; allocated */
 	struct lc__outfile *files; /* in no order */
-	size_t n;                  /* how many */
+	size_t n, room;            /* how many; allocated */
 };
 
 /** The name of shard @p number, "shard-000000.twh1", into @p out. */

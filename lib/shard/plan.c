@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -72,14 +73,7 @@ add_shard(struct planning *p, const struct lc__plan_shard *shard)
 {
 	struct lc__plan *plan = &p->plan;
 
-	/* Room is doubled whenever n is a power of two. */
-	if ((plan->n & (plan->n - 1)) == 0) {
-		struct lc__plan_shard *more = realloc(plan->shards,
-		    (plan->n ? 2 * plan->n : 1) * sizeof(*more));
-		if (more == NULL)
-			return lc__no_memory("export");
-		plan->shards = more;
-	}
+	return_if_error(lc__array_reserve(&plan->shards, &plan->room, plan->n + 1, "export"));
 	plan->shards[plan->n] = *shard;
 	plan->shards[plan->n].number = p->number++;
 	return_if_error(name_samples(p, &plan->shards[plan->n]));

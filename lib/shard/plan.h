@@ -22,7 +22,7 @@ struct lc__plan_shard {
 /** All of them, series after series. */
 struct lc__plan {
 	struct lc__plan_shard *shards; /* malloc'ed */
-	size_t n;                      /* how many */
+	size_t n, room;                /* how many; allocated */
 	uint64_t bytes;                /* of all files */
 	uint64_t samples;              /* in all of them */
 };

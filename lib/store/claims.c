@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -148,19 +149,11 @@ unlock(struct lc__env *env, uint64_t first, uint64_t n)
 static lc_status
 reserve(struct lc__claims *claims, uint32_t input)
 {
-	uint32_t room = claims->room ? claims->room : 64;
-	unsigned char *held;
+	const size_t before = claims->room;
 
-	if (input < claims->room)
-		return LC_OK;
-	while (room <= input)
-		room *= 2;
-	held = realloc(claims->held, room);
-	if (held == NULL)
-		return lc__no_memory("inputs");
-	memset(held + claims->room, 0, room - claims->room);
-	claims->held = held;
-	claims->room = room;
+	return_if_error(lc__array_reserve(&claims->held, &claims->room, (size_t)input + 1,
+	    "inputs"));
+	memset(claims->held + before, 0, claims->room - before);
 	return LC_OK;
 }
 

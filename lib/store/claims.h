@@ -19,7 +19,7 @@ struct lc__claims {
 	bool writable;        /* opened to write: locks can be taken */
 	bool all;             /* this process holds all inputs, declared or not */
 	unsigned char *held;  /* by this process: a byte each; malloc'ed */
-	uint32_t room;        /* of held */
+	size_t room;        /* of held */
 	uint32_t count;       /* set in held */
 };
 

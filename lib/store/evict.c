@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "store/live.h"
 
@@ -31,16 +32,7 @@ struct eviction {
 static lc_status
 add_candidate(struct eviction *e, const struct candidate *candidate)
 {
-	if (e->count == e->room) {
-		const size_t room = e->room ? e->room * 2 : 256;
-		struct candidate *candidates = realloc(e->candidates,
-		    room * sizeof(*candidates));
-
-		if (candidates == NULL)
-			return lc__no_memory("evict");
-		e->candidates = candidates;
-		e->room = room;
-	}
+	return_if_error(lc__array_reserve(&e->candidates, &e->room, e->count + 1, "evict"));
 	e->candidates[e->count++] = *candidate;
 	return LC_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
 #include "index/run_merge.h"
@@ -15,16 +16,8 @@
 static lc_status
 append(struct lc__live_list *list, const struct lc__live_record *record)
 {
-	if (list->count == list->room) {
-		const uint32_t room = list->room ? list->room * 2 : 256;
-		struct lc__live_record *records = list->room > UINT32_MAX / 2 ?
-		    NULL : realloc(list->records, room * sizeof(*records));
-
-		if (records == NULL)
-			return lc__no_memory(NULL);
-		list->records = records;
-		list->room = room;
-	}
+	return_if_error(lc__array_reserve(&list->records, &list->room, (size_t)list->count + 1,
+	    NULL));
 	list->records[list->count++] = *record;
 	return LC_OK;
 }

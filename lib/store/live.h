@@ -17,7 +17,7 @@ struct lc__live_record {
 struct lc__live_list {
 	struct lc__live_record *records; /* malloc'ed; chunk by chunk, in order */
 	uint32_t count;
-	uint32_t room;  /* allocated */
+	size_t room;    /* allocated */
 	uint64_t bytes; /* of all */
 };
 

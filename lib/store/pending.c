@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 lc_status
@@ -32,20 +33,10 @@ lc__pending_reserve(struct lc__pending *pending, size_t room)
 static lc_status
 reserve_entry(struct lc__pending *pending)
 {
-	const uint32_t room = pending->entries_room ?
-	    pending->entries_room * 2 : 256;
-	struct lc__pending_entry *entries;
-
-	if (pending->count < pending->entries_room)
-		return LC_OK;
-	if (pending->entries_room > UINT32_MAX / 4)
+	if (pending->count > UINT32_MAX / 4)
 		return lc__no_memory("pending writes");
-	entries = realloc(pending->entries, room * sizeof(*entries));
-	if (entries == NULL)
-		return lc__no_memory("pending writes");
-	pending->entries = entries;
-	pending->entries_room = room;
-	return LC_OK;
+	return lc__array_reserve(&pending->entries, &pending->entries_room,
+	    (size_t)pending->count + 1, "pending writes");
 }
 
 /* Put an entry's position into the table, behind others of its slot. */
@@ -110,7 +101,6 @@ static lc_status
 use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 {
 	const uint32_t id = atomic_load(&known->id);
-	struct lc__pending_schema *schemas;
 
 	for (uint32_t i = pending->nschemas; i-- > 0;)
 		if (pending->schemas[i].known == known &&
@@ -118,15 +108,8 @@ use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 			*out = (uint16_t)i;
 			return LC_OK;
 		}
-	if (pending->nschemas == pending->schemas_room) {
-		const uint32_t room = pending->schemas_room * 2 + 16;
-
-		schemas = realloc(pending->schemas, room * sizeof(*schemas));
-		if (schemas == NULL)
-			return lc__no_memory("pending writes");
-		pending->schemas = schemas;
-		pending->schemas_room = room;
-	}
+	return_if_error(lc__array_reserve(&pending->schemas, &pending->schemas_room,
+	    (size_t)pending->nschemas + 1, "pending writes"));
 	pending->schemas[pending->nschemas].known = known;
 	pending->schemas[pending->nschemas].id = id;
 	*out = (uint16_t)pending->nschemas++;

@@ -26,7 +26,7 @@ struct lc__pending {
 	size_t used;          /* of bytes */
 	struct lc__pending_entry *entries; /* malloc'ed */
 	uint32_t count;       /* entries */
-	uint32_t entries_room;
+	size_t entries_room;
 	uint32_t *table;      /* position in entries + 1 by hash, 0 empty; malloc'ed */
 	uint32_t table_size;  /* a power of two, or 0 */
 	struct lc__pending_schema {
@@ -34,7 +34,7 @@ struct lc__pending {
 		uint32_t id; /* its records are sealed with; LC__SCHEMA_NEW: not yet */
 	} *schemas;           /* those in use; malloc'ed */
 	uint32_t nschemas;
-	uint32_t schemas_room;
+	size_t schemas_room;
 	uint64_t last_seq;    /* number of the last put on the handle */
 	uint64_t first_ns;    /* when the first entry came */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/module.h"
@@ -399,14 +400,7 @@ load_run(struct lc__snapshot *s, const struct lc__run_row *row,
 lc_status
 lc__snapshot_load_runs(struct lc__snapshot *s)
 {
-	if (s->runs_room < s->state.nruns) {
-		struct lc__run *runs = realloc(s->runs,
-		    s->state.room * sizeof(*runs));
-		if (runs == NULL)
-			return lc__no_memory(NULL);
-		s->runs = runs;
-		s->runs_room = s->state.room;
-	}
+	return_if_error(lc__array_reserve(&s->runs, &s->runs_room, s->state.nruns, NULL));
 	for (uint32_t i = 0; i < s->state.nruns; i++)
 		return_if_error(load_run(s, &s->state.runs[i], &s->runs[i]));
 	return LC_OK;
@@ -487,18 +481,11 @@ lc__snapshot_forget_chunk(struct lc__snapshot *s, uint64_t id)
 static lc_status
 reserve_schemas(struct lc__snapshot *s, uint32_t n)
 {
-	const uint32_t room = n < 16 ? 16 : n * 2;
-	struct lc__known **schemas;
+	const size_t before = s->schemas_room;
 
-	if (n <= s->schemas_room)
-		return LC_OK;
-	schemas = realloc(s->schemas, room * sizeof(*schemas));
-	if (schemas == NULL)
-		return lc__no_memory(NULL);
-	for (uint32_t i = s->schemas_room; i < room; i++)
-		schemas[i] = NULL;
-	s->schemas = schemas;
-	s->schemas_room = room;
+	return_if_error(lc__array_reserve(&s->schemas, &s->schemas_room, n, NULL));
+	for (size_t i = before; i < s->schemas_room; i++)
+		s->schemas[i] = NULL;
 	return LC_OK;
 }
 

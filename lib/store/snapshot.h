@@ -49,9 +49,9 @@ struct lc__snapshot {
 	uint64_t pinned_ns;    /* since when */
 	struct lc__state state;
 	struct lc__run *runs;  /* state.nruns of them, oldest first */
-	uint32_t runs_room;    /* allocated */
+	size_t runs_room;    /* allocated */
 	struct lc__known **schemas; /* by id; NULL: not read yet */
-	uint32_t schemas_room;
+	size_t schemas_room;
 	uint64_t hits, misses;      /* since it was taken */
 	uint32_t nreads;            /* chunks first read since it was taken */
 	uint64_t reads[LC__READS_NOTED]; /* their ids */

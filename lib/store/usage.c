@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -16,16 +17,11 @@
 static lc_status
 reserve(struct lc__usage *usage, uint32_t count)
 {
-	struct lc__schema_usage *schemas;
-
 	if (count <= usage->count)
 		return LC_OK;
-	schemas = realloc(usage->schemas, count * sizeof(*schemas));
-	if (schemas == NULL)
-		return lc__no_memory("usage");
-	memset(schemas + usage->count, 0,
-	    (count - usage->count) * sizeof(*schemas));
-	usage->schemas = schemas;
+	return_if_error(lc__array_reserve(&usage->schemas, &usage->room, count, "usage"));
+	memset(usage->schemas + usage->count, 0,
+	    (count - usage->count) * sizeof(*usage->schemas));
 	usage->count = count;
 	return LC_OK;
 }

@@ -18,6 +18,7 @@ struct lc__schema_usage {
 struct lc__usage {
 	struct lc__schema_usage *schemas; /* by id; malloc'ed */
 	uint32_t count;
+	size_t room;  /* allocated */
 	bool loaded;
 	bool damaged; /* the row is missing or damaged */
 	bool changed; /* since it was loaded */

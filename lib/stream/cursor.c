@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 lc_status
@@ -12,16 +13,7 @@ lc__extents_add(struct lc__extents *extents, const unsigned char *at,
 {
 	if (size == 0)
 		return LC_OK;
-	if (extents->n == extents->room) {
-		const size_t room = extents->room ? extents->room * 2 : 64;
-		struct lc__extent *item = reallocarray(extents->item, room,
-		    sizeof(*item));
-
-		if (item == NULL)
-			return lc__no_memory("read");
-		extents->item = item;
-		extents->room = room;
-	}
+	return_if_error(lc__array_reserve(&extents->item, &extents->room, extents->n + 1, "read"));
 	extents->item[extents->n++] = (struct lc__extent){ at, size };
 	return LC_OK;
 }

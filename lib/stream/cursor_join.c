@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "stream/cursor_record.h"
 #include "stream/source_join.h"
@@ -400,7 +401,7 @@ ask(struct lc__cursor *cursor, struct lc__extent extent)
 
 struct naming {
 	char **names; /* malloc'ed, and each too */
-	size_t n;
+	size_t n, room;
 };
 
 static void
@@ -414,14 +415,8 @@ free_names(char **names, size_t n)
 static lc_status
 add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 {
-	char **more = realloc(all->names, (all->n + n + 1) * sizeof(*more));
-	lc_status status = LC_OK;
+	lc_status status = lc__array_reserve(&all->names, &all->room, all->n + n + 1, "read");
 
-	if (more == NULL) {
-		free_names(names, n);
-		return lc__no_memory("read");
-	}
-	all->names = more;
 	for (size_t i = 0; i < n && status == LC_OK; i++) {
 		const bool whole = strcmp(names[i], ".") == 0;
 		const size_t size = strlen(module) + strlen(names[i]) + 2;
@@ -488,7 +483,7 @@ static lc_status
 fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 {
 	struct join_cursor *c = of(cursor);
-	struct naming all = { NULL, 0 };
+	struct naming all = { .names = NULL };
 	const lc_status status = all_fields(c, number_of(c, record), &all);
 
 	if (status != LC_OK) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "codec/codec.h"
@@ -40,16 +41,8 @@ lc__blocks_bytes(const struct lc__blocks *blocks)
 struct lc__block *
 lc__blocks_new(struct lc__blocks *blocks, size_t size)
 {
-	if (blocks->n == blocks->room) {
-		const size_t room = blocks->room ? blocks->room * 2 : 64;
-		struct lc__block **block = realloc(blocks->block,
-		    room * sizeof(struct lc__block *));
-
-		if (block == NULL)
-			return NULL;
-		blocks->block = block;
-		blocks->room = room;
-	}
+	if (lc__array_reserve(&blocks->block, &blocks->room, blocks->n + 1, "read") != LC_OK)
+		return NULL;
 	blocks->block[blocks->n] = lc__block_new(size);
 	return blocks->block[blocks->n] == NULL ? NULL :
 	    blocks->block[blocks->n++];
@@ -78,21 +71,6 @@ find_tensor(const struct lc__schema *schema, const char *path, uint32_t *node)
 	    node) && schema->node[*node].kind == LC_TENSOR;
 }
 
-static lc_status
-reserve_nodes(struct lc__field_plan *plan, size_t n)
-{
-	uint32_t *node;
-
-	if (n <= plan->room)
-		return LC_OK;
-	node = realloc(plan->node, n * sizeof(*node));
-	if (node == NULL)
-		return lc__no_memory("read");
-	plan->node = node;
-	plan->room = n;
-	return LC_OK;
-}
-
 /* Is there a tensor that none of the fields is? */
 static bool
 has_all(const struct lc__field_plan *plan, const struct lc__schema *schema)
@@ -119,7 +97,7 @@ make_plan(struct lc__field_plan *plan, struct lc__snapshot *s,
 	plan->schema = NULL;
 	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
 		return lc__error_prefix("key %s", key_of(record));
-	return_if_error(reserve_nodes(plan, n));
+	return_if_error(lc__array_reserve(&plan->node, &plan->room, n, "read"));
 	for (size_t i = 0; i < n; i++)
 		if (!find_tensor(known->schema, fields[i], &plan->node[i]))
 			return lc__error(LC_SCHEMA, 0, "%s: key %s has no tensor %s",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "stream/fetch.h"
 
@@ -73,18 +74,8 @@ lc__job_free(struct lc__job *job)
 lc_status
 lc__job_need_tensors(struct lc__job *job, size_t n)
 {
-	lc_tensor *tensors;
-
 	n += n == 0; /* a record without fields has a place too */
-	if (n <= job->tensor_room)
-		return LC_OK;
-	tensors = n > SIZE_MAX / 2 / sizeof(*tensors) ? NULL :
-	    realloc(job->tensors, n * sizeof(*tensors));
-	if (tensors == NULL)
-		return lc__no_memory("reader");
-	job->tensors = tensors;
-	job->tensor_room = n;
-	return LC_OK;
+	return lc__array_reserve(&job->tensors, &job->tensor_room, n, "reader");
 }
 
 /* ---- standing and cursors ----------------------------------------------------------- */

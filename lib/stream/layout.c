@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 
@@ -118,28 +119,13 @@ lc__row_array_new(void)
 	return array;
 }
 
-static lc_status
-grow(struct lc__row_array *array)
-{
-	const uint64_t room = array->room ? array->room * 2 : 64;
-	struct lc__layout_row *row = room > SIZE_MAX / sizeof(*row) ? NULL :
-	    realloc(array->row, (size_t)room * sizeof(*row));
-
-	if (row == NULL)
-		return lc__no_memory("source");
-	array->row = row;
-	array->room = room;
-	return LC_OK;
-}
-
 lc_status
 lc__row_array_add(struct lc__row_array *array, const struct lc__layout_row *row)
 {
 	struct lc__layout_row *at;
 	uint64_t end;
 
-	if (array->n == array->room)
-		return_if_error(grow(array));
+	return_if_error(lc__array_reserve(&array->row, &array->room, array->n + 1, "source"));
 	at = &array->row[array->n];
 	*at = *row;
 	at->first_record = array->n > 0 ? lc__row_end(at - 1, false) : 0;

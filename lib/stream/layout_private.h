@@ -54,7 +54,8 @@ lc__row_end(const struct lc__layout_row *row, bool units)
 struct lc__row_array {
 	struct lc__rows rows;
 	struct lc__layout_row *row; /* malloc'ed */
-	uint64_t n, room;
+	uint64_t n;
+	size_t room;
 };
 
 /** Empty, with one holder; NULL without memory. */

@@ -4,28 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-
-#define FIRST_ROOM 64u
-
-static bool
-grow(struct lc__requests *requests)
-{
-	const size_t room = requests->room ? requests->room * 2 : FIRST_ROOM;
-	struct lc__request *item = room > SIZE_MAX / 2 / sizeof(*item) ? NULL :
-	    realloc(requests->item, room * sizeof(*item));
-
-	if (item == NULL)
-		return false;
-	requests->item = item;
-	requests->room = room;
-	return true;
-}
 
 struct lc__request *
 lc__requests_add(struct lc__requests *requests)
 {
-	if (requests->n == requests->room && !grow(requests))
+	if (lc__array_reserve(&requests->item, &requests->room, requests->n + 1, NULL) != LC_OK)
 		return NULL;
 	return &requests->item[requests->n++];
 }

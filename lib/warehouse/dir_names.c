@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -33,22 +34,6 @@ matters(const char *name, size_t size, bool directory)
 	return false;
 }
 
-static bool
-make_room(struct lc__dir_names *names)
-{
-	const size_t room = names->room ? names->room * 2 : 64;
-	char **more;
-
-	if (names->n < names->room)
-		return true;
-	more = reallocarray(names->names, room, sizeof(*more));
-	if (more == NULL)
-		return false;
-	names->names = more;
-	names->room = room;
-	return true;
-}
-
 lc_status
 lc__dir_names_add(struct lc__dir_names *names, const char *name, size_t size,
     bool directory)
@@ -57,11 +42,10 @@ lc__dir_names_add(struct lc__dir_names *names, const char *name, size_t size,
 
 	if (!matters(name, size, directory))
 		return LC_OK;
+	return_if_error(lc__array_reserve(&names->names, &names->room, names->n + 1, "sources"));
 	copy = malloc(size + 2);
-	if (copy == NULL || !make_room(names)) {
-		free(copy);
+	if (copy == NULL)
 		return lc__no_memory("sources");
-	}
 	memcpy(copy, name, size);
 	strcpy(copy + size, directory ? "/" : "");
 	names->names[names->n++] = copy;

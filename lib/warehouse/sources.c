@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/sha256.h"
 #include "format/manifest.h"
@@ -19,31 +20,6 @@ lc__sources_path_ok(const char *path, bool directory)
 	return lc__manifest_path_ok(path);
 }
 
-/* Room for one more of each. */
-static bool
-make_room(struct lc__sources *s)
-{
-	const size_t room = s->room ? s->room * 2 : 256;
-	const size_t room_owned = s->room_owned ? s->room_owned * 2 : 256;
-
-	if (s->n == s->room) {
-		struct lc__source_file *files = reallocarray(s->files, room,
-		    sizeof(*files));
-		if (files == NULL)
-			return false;
-		s->files = files;
-		s->room = room;
-	}
-	if (s->n_owned == s->room_owned) {
-		char **owned = reallocarray(s->owned, room_owned, sizeof(*owned));
-		if (owned == NULL)
-			return false;
-		s->owned = owned;
-		s->room_owned = room_owned;
-	}
-	return true;
-}
-
 lc_status
 lc__sources_add(struct lc__sources *sources, const struct lc__source_file *file)
 {
@@ -54,8 +30,10 @@ lc__sources_add(struct lc__sources *sources, const struct lc__source_file *file)
 		return lc__error(LC_INVALID, 0,
 		    "sources: %s is no path from the root or from /",
 		    lc__quote_id(file->path, strlen(file->path)));
-	if (!make_room(sources))
-		return lc__no_memory("sources");
+	return_if_error(lc__array_reserve(&sources->files, &sources->room, sources->n + 1,
+	    "sources"));
+	return_if_error(lc__array_reserve(&sources->owned, &sources->room_owned,
+	    sources->n_owned + 1, "sources"));
 	path = strdup(file->path);
 	if (path == NULL)
 		return lc__no_memory("sources");
