@@ -190,7 +190,7 @@ next_batch(void *ctx, struct lc__items **out)
 	struct lc__items *batch;
 
 	if (left == 0)
-		return LC_NOT_FOUND;
+		return LC_END;
 	batch = lc__items_new(left < stand->shape->batch ? left : stand->shape->batch);
 	if (batch == NULL)
 		err(1, NULL);
@@ -238,7 +238,7 @@ next_item(void *ctx, struct lc__item *out)
 	struct stand *stand = ctx;
 
 	if (stand->next == stand->shape->load->samples)
-		return LC_NOT_FOUND;
+		return LC_END;
 	out->id = next_id(stand);
 	return LC_OK;
 }

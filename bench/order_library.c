@@ -103,7 +103,7 @@ library_read(void *state, const struct order_run *run, unsigned number)
 		total += run->sums ? sum_rows(batch) : batch->filled;
 		lc_batch_release(batch);
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		module_must(status);
 	lc_reader_close(reader);
 	return total;

@@ -200,7 +200,7 @@ seconds_of_windows(const struct stand *stand, const struct order_stream *stream,
 		filled += batch->filled;
 		lc_batch_release(batch);
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		module_must(status);
 	lc_reader_close(reader);
 	if (filled != stand->windows)

@@ -166,7 +166,7 @@ scan(struct store *store, uint64_t n, unsigned flags, bool copied)
 		sum += flags & LC_ITER_LISTED ? item.tensor.nbytes : bytes[0];
 		seen++;
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		must(status);
 	lc_iter_close(iter);
 	if (seen != n)

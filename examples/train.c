@@ -148,7 +148,7 @@ send_all(int fd, lc_reader *reader)
 		send_batch(fd, reader, batch);
 		lc_batch_release(batch);
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		fail("read");
 	transfer(fd, &last, sizeof(last), 1);
 }

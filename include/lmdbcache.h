@@ -85,7 +85,8 @@ extern "C" {
 /** The result of every call that can fail. The numbers are part of the ABI. */
 typedef enum lc_status {
 	LC_OK = 0,            /**< done */
-	LC_NOT_FOUND = 1,     /**< no such cache_id; the end of an iteration: a result, not a failure */
+	LC_NOT_FOUND = 1,     /**< no such cache_id, part, sample, series or input: a result, not
+	                           a failure */
 	LC_INVALID = 2,       /**< the caller's mistake: argument, option, dtype, shape or name */
 	LC_CORRUPT = 3,       /**< stored bytes are damaged; never returned together with data */
 	LC_NOT_MODULE = 4,    /**< the path exists but holds no module, shard or manifest */
@@ -111,8 +112,11 @@ typedef enum lc_status {
 	LC_ABANDONED = 21,    /**< what was waited for does not come: nobody writes it */
 	LC_OTHER_CACHE = 22,  /**< a token of another module or other shards */
 	LC_OTHER_ORDER = 23,  /**< a token of another order or seed */
-	LC_CHANGED = 24       /**< what was read before is no longer what it was: records
+	LC_CHANGED = 24,      /**< what was read before is no longer what it was: records
 	                           in it were replaced, deleted or regrouped */
+	LC_END = 25,          /**< the end of an iteration or a stream: a result, not a failure */
+	LC_NO_FILE = 26       /**< no such file or directory: a module, a shard, a warehouse; the
+	                           error names it */
 } lc_status;
 
 /** What went wrong last on this thread. */
@@ -499,7 +503,7 @@ LC_API void lc_options_init(lc_options *options);
  * the one it is LC_PERMISSION, without the other LC_NO_SPACE, and what was made of a
  * new module is taken away.
  *
- * @return LC_OK; LC_INVALID for a bad name or option; LC_NOT_FOUND if the
+ * @return LC_OK; LC_INVALID for a bad name or option; LC_NO_FILE if the
  * module does not exist and may not be made; LC_NOT_MODULE, LC_VERSION,
  * LC_CORRUPT, LC_FILESYSTEM, LC_PERMISSION, LC_NO_SPACE, LC_IO, LC_NO_MEMORY.
  */
@@ -848,7 +852,7 @@ LC_API LC_CHECKED lc_status lc_iter_open(lc_cache *cache, unsigned flags,
 /**
  * Step. After LC_CORRUPT, which names the record in the error, the next call
  * goes on behind the damage.
- * @return LC_OK; LC_NOT_FOUND at the end; LC_CORRUPT; LC_IO.
+ * @return LC_OK; LC_END; LC_CORRUPT; LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_iter_next(lc_iter *iter, lc_item *out);
 
@@ -980,7 +984,7 @@ LC_API LC_CHECKED lc_status lc_shrink(const char *root, const char *module_id,
 /**
  * Remove a module: its directory with all files in it, also where it is damaged. Other
  * processes see all of it or nothing. Nobody may have it open, this process included.
- * @return LC_OK; LC_NOT_FOUND; LC_BUSY if somebody has it open or is opening it;
+ * @return LC_OK; LC_NO_FILE; LC_BUSY if somebody has it open or is opening it;
  * LC_NOT_MODULE if it is none, or holds directories; LC_INVALID; LC_PERMISSION, LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_drop(const char *root, const char *module_id);
@@ -1004,7 +1008,7 @@ typedef enum lc_share {
 /**
  * Who may use a module, by the modes of its directory, data.mdb and lock.mdb: LC_SHARE_ALL
  * if all can read it, LC_SHARE_GROUP if its group can, else LC_SHARE_OWNER.
- * @return LC_OK; LC_INVALID for a bad name; LC_NOT_FOUND, LC_PERMISSION, LC_IO.
+ * @return LC_OK; LC_INVALID for a bad name; LC_NO_FILE, LC_PERMISSION, LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_share_get(const char *root, const char *module_id,
     lc_share *out);
@@ -1013,7 +1017,7 @@ LC_API LC_CHECKED lc_status lc_share_get(const char *root, const char *module_id
  * Set the modes of a module's directory and files, also while it is in use. Files that
  * are made in it later get the modes that belong to them, whatever the umask. Its group
  * stays, and the directories above it are not changed.
- * @return LC_OK; LC_INVALID for a bad name or value; LC_NOT_FOUND; LC_PERMISSION for who
+ * @return LC_OK; LC_INVALID for a bad name or value; LC_NO_FILE; LC_PERMISSION for who
  * is not its owner, or not of its group; LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_share_set(const char *root, const char *module_id,
@@ -1171,7 +1175,7 @@ typedef struct lc_salvage_result {
  * @return LC_OK, also if records are lost; LC_EXISTS if there is a directory of that
  * name already; LC_NOT_MODULE if the file has no page of a module; LC_BUSY if somebody
  * has the module open (while it is salvaged, nobody can open it); LC_CANCELLED;
- * LC_NOT_FOUND, LC_PERMISSION, LC_IO, LC_NO_SPACE, LC_NO_MEMORY. After a failure there
+ * LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_SPACE, LC_NO_MEMORY. After a failure there
  * is no new module.
  */
 LC_API LC_CHECKED lc_status lc_salvage(const char *from, const char *root,
@@ -1212,7 +1216,7 @@ typedef struct lc_sample {
  * Map a shard and check its header, sizes and offsets against the file. Whoever
  * cuts the file short while it is mapped makes its readers die of SIGBUS.
  * @return LC_OK; LC_NOT_MODULE if it is not a shard; LC_VERSION; LC_CORRUPT
- * with what is wrong; LC_PERMISSION, LC_NOT_FOUND, LC_IO, LC_NO_MEMORY.
+ * with what is wrong; LC_PERMISSION, LC_NO_FILE, LC_IO, LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_shard_open(const char *path, lc_shard **out);
 
@@ -1294,7 +1298,7 @@ LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
  * existence, size, header, samples and SHA-256 (or what stands in its place), and
  * that no other shard stands there or in the directories of its shards.
  * @return LC_OK; LC_CORRUPT (each damage goes to progress->damage);
- * LC_NOT_FOUND without a manifest; LC_NOT_MODULE, LC_VERSION, LC_CANCELLED, LC_IO.
+ * LC_NO_FILE without a manifest; LC_NOT_MODULE, LC_VERSION, LC_CANCELLED, LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_manifest_verify(const char *dir,
     const lc_progress *progress);
@@ -1422,7 +1426,8 @@ typedef struct lc_warehouse_stats {
  * missing or damaged manifest or shard, another version than asked for, exceeded
  * thresholds, and sources that changed, came or went since the build.
  *
- * @return LC_OK; LC_NOT_FOUND; LC_NOT_MODULE if it is no warehouse; LC_CORRUPT;
+ * @return LC_OK; LC_NO_FILE; LC_NOT_MODULE if it is no warehouse; LC_NOT_FOUND if it has no
+ * list of its sources and LC_SOURCES_CONTENT needs one; LC_CORRUPT;
  * LC_VERSION for a newer format or another version than options->version;
  * LC_STALE if the sources differ; LC_FAILED if thresholds are exceeded;
  * LC_CANCELLED; LC_INVALID for bad options; LC_PERMISSION, LC_IO, LC_NO_MEMORY.
@@ -1820,7 +1825,7 @@ LC_API LC_CHECKED lc_status lc_source_refresh(lc_source *source);
 
 /**
  * Refresh until the source has @p records, or @p timeout_ms have passed.
- * @return LC_OK; LC_TIMEOUT; LC_NOT_FOUND if it is final with fewer; LC_ABANDONED
+ * @return LC_OK; LC_TIMEOUT; LC_END if it is final with fewer; LC_ABANDONED
  * if inputs are not finished and no writer holds one; else as lc_source_refresh().
  */
 LC_API LC_CHECKED lc_status lc_source_wait(lc_source *source,
@@ -1923,7 +1928,7 @@ LC_API LC_CHECKED lc_status lc_stream_info_get(const lc_stream *stream,
 /**
  * Wait until examples 0 to @p examples - 1 can be read; refreshes the source of a
  * stream that follows.
- * @return as lc_source_wait(); LC_NOT_FOUND if there will not be so many.
+ * @return as lc_source_wait(); LC_END if there will not be so many.
  */
 LC_API LC_CHECKED lc_status lc_stream_wait(lc_stream *stream,
     uint64_t examples, uint64_t timeout_ms);
@@ -1943,7 +1948,7 @@ typedef struct lc_piece {
  * Which parts of which chunks make an example, in order, without reading them.
  * @param pieces  room for @p room of them
  * @param n       gets how many there are, also when that is more than @p room
- * @return LC_OK; LC_NOT_FOUND behind the last example; LC_TIMEOUT if a stream that
+ * @return LC_OK; LC_END after the last example; LC_TIMEOUT if a stream that
  * follows does not know it yet; LC_INVALID if there are more than @p room, and none is
  * written; LC_CHANGED, LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */
@@ -2057,7 +2062,7 @@ LC_API LC_CHECKED lc_status lc_reader_open(lc_stream *stream,
  * lc_batch_release(), in any order and from any thread. Batches that are held count
  * as read ahead: with all of them held this is LC_BUSY. A batch is made of the records
  * that the stream was opened on, or is LC_CHANGED.
- * @return LC_OK; LC_NOT_FOUND at the end; LC_TIMEOUT and LC_ABANDONED of a stream
+ * @return LC_OK; LC_END; LC_TIMEOUT and LC_ABANDONED of a stream
  * that follows: call again; LC_SCHEMA with the key if a record has not the fields,
  * or not as the others; LC_CHANGED; LC_CORRUPT with the key: the same batch is tried
  * again by the next call, lc_reader_seek() passes it over; LC_NO_MEMORY, LC_IO.

@@ -200,9 +200,11 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 {
 	char **names = NULL;
 	size_t n = 0;
-	lc_status found = LC_NOT_FOUND;
+	lc_status status, found = LC_NOT_FOUND;
 
-	return_if_error(lc__version_list(warehouse, &names, &n));
+	status = lc__version_list(warehouse, &names, &n);
+	if (status != LC_OK)
+		return status == LC_NO_FILE ? LC_NOT_FOUND : status;
 	for (size_t i = 0; i < n; i++) {
 		char *dir = NULL;
 		if (found == LC_NOT_FOUND &&

@@ -237,7 +237,7 @@ walk_all(struct walk *walk)
 			status = LC_OK;
 	} while (status == LC_OK);
 	lc_iter_close(iter);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 lc_status

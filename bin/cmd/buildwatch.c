@@ -120,7 +120,7 @@ tell_failure(lc_status status)
 	if (status == LC_FAILED) {
 		return report_library(EXIT_NO);
 	}
-	return report_file(status);
+	return report_status(status);
 }
 
 /* Counts are shown also where a limit is exceeded: they say why. */

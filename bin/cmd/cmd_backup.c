@@ -46,8 +46,7 @@ run(int argc, char **argv)
 	if (!dry_run)
 		copied = lc_backup(cache, root, compact ? LC_BACKUP_COMPACT : 0);
 	if (copied != LC_OK)
-		status = copied == LC_INVALID ? report_argument(copied) :
-		    report_file(copied);
+		status = report_argument(copied);
 	else if (settings.json)
 		show_json(module, root);
 	else if (dry_run)

@@ -367,7 +367,7 @@ run(int argc, char **argv)
 	if (status == EXIT_DONE && classes != NULL) {
 		const lc_status read = lc__class_map_read(classes, &class_map);
 		recipe.class_map = &class_map;
-		status = read == LC_OK ? EXIT_DONE : report_file(read);
+		status = read == LC_OK ? EXIT_DONE : report_status(read);
 	}
 	if (status == EXIT_DONE)
 		status = trace_open(trace_file);

@@ -32,7 +32,7 @@ drop(const char *module)
 	if (status != EXIT_DONE)
 		return status;
 	dropped = dry_run ? LC_OK : lc_drop(settings.root, module);
-	if (dropped == LC_NOT_FOUND)
+	if (dropped == LC_NO_FILE)
 		return module_missing(settings.root, module);
 	if (dropped != LC_OK)
 		return report_argument(dropped);

@@ -47,7 +47,7 @@ dump_records(lc_iter *iter, struct output *out, uint64_t total)
 	lc_item item;
 	lc_status step;
 
-	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
+	while ((step = lc_iter_next(iter, &item)) != LC_END) {
 		if (step == LC_OK)
 			step = dump_record(iter, &item, out->stream);
 		if (step == LC_OK) {

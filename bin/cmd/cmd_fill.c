@@ -277,7 +277,7 @@ open_failures(const char *module, struct lc__failures **out)
 	}
 	/* Ids that failed are asked for again, lines that were left out are not. */
 	status = lc__failures_open(failures_path, ids == NULL, out);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 static bool

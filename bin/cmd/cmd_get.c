@@ -151,7 +151,7 @@ write_npz(FILE *out, const struct found *found)
 		    lc_last_error()->text);
 	if (status == LC_OK)
 		status = lc__npz_write(out, found->value, bits);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 static int

@@ -183,8 +183,8 @@ add_operand(struct operands *operands, const char *path)
 		    errno != ENOTDIR) ? lc__incoming_named(formats[format]) : NULL;
 	else
 		status = lc__incoming_of(path, &found);
-	if (status != LC_OK && status != LC_NOT_FOUND && !keep_going)
-		return report_file(status);
+	if (status != LC_OK && status != LC_NO_FILE && !keep_going)
+		return report_status(status);
 	if (status != LC_OK)
 		found = NULL;
 	return found != NULL ? containers_add(&operands->containers, path, found) :

@@ -208,7 +208,7 @@ walk(lc_iter *iter, bool *any)
 	lc_item item;
 	lc_status step;
 
-	while ((step = lc_iter_next(iter, &item)) != LC_NOT_FOUND) {
+	while ((step = lc_iter_next(iter, &item)) != LC_END) {
 		*any = true;
 		if (step == LC_OK)
 			step = show_record(iter, &item);

@@ -259,7 +259,7 @@ make_how(const char *file)
 static int
 stopped(lc_status status)
 {
-	return status == LC_CANCELLED ? interrupt_status() : report_file(status);
+	return status == LC_CANCELLED ? interrupt_status() : report_status(status);
 }
 
 static int
@@ -269,8 +269,6 @@ run_verify(const struct lc__stage2 *how)
 	const lc_status status = lc__stage2_verify(how, &verified);
 
 	migrating_end();
-	if (status == LC_NOT_FOUND)
-		return report_library(EXIT_NO);
 	if (status != LC_OK)
 		return stopped(status);
 	migrating_show_verified(&verified);

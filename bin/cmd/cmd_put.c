@@ -123,7 +123,7 @@ decode_npy(struct decoded *in, const char *name)
 	if (dtype_name != NULL)
 		wanted = (int)dtype;
 	status = npy_decode(in, name, wanted);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 /* The dtype of raw bits in files of a set, LC__NPY_ANY_DTYPE without --dtype. */
@@ -199,7 +199,7 @@ decode_value(struct input *in, const char *name, int holds)
 	if (read == LC_OK)
 		return EXIT_DONE;
 	lc__error_prefix("%s", name);
-	return report_file(read);
+	return report_status(read);
 }
 
 static int
@@ -233,7 +233,7 @@ decode_set(struct input *in, const char *path)
 	if (status != EXIT_DONE)
 		return status;
 	read = setdir_read(path, raw_dtype, &in->loaded);
-	return read == LC_OK ? EXIT_DONE : report_file(read);
+	return read == LC_OK ? EXIT_DONE : report_status(read);
 }
 
 static int

@@ -87,7 +87,7 @@ run_recover(const char *module)
 	progress_begin("recover");
 	status = lc_recover(settings.root, module, dry_run, &progress, &result);
 	progress_end();
-	if (status == LC_NOT_FOUND)
+	if (status == LC_NO_FILE)
 		return module_missing(settings.root, module);
 	if (status != LC_OK)
 		return report_argument(status);
@@ -197,7 +197,7 @@ run_salvage(const char *from, const char *to)
 	progress_end();
 	free(path);
 	if (status != LC_OK)
-		return status == LC_NOT_FOUND ? report_status(status) :
+		return status == LC_NO_FILE ? report_library(EXIT_NO) :
 		    report_argument(status);
 	if (settings.json)
 		show_salvage_json(to, &result);

@@ -14,7 +14,7 @@ run(int argc, char **argv)
 	struct json json = { stdout, false };
 
 	(void)argc;
-	if (renamed == LC_NOT_FOUND)
+	if (renamed == LC_NO_FILE)
 		return module_missing(settings.root, argv[0]);
 	if (renamed == LC_EXISTS)
 		return report_usage("%s; cachex drop removes a module, cachex merge joins "

@@ -138,11 +138,11 @@ is_directory(const char *path)
 static int
 conclude(const char *path, bool directory, lc_status status, const char *note)
 {
-	if (status == LC_NOT_FOUND && directory)
+	if (status == LC_NO_FILE && directory)
 		return report_error(EXIT_NO, "%s: no manifest.json: no export, or one that has not "
 		    "ended", path);
 	if (status != LC_OK && status != LC_CORRUPT)
-		return report_file(status);
+		return report_status(status);
 	show_verdict(path, status == LC_OK, note);
 	return status == LC_OK ? EXIT_DONE : EXIT_DATA;
 }

@@ -84,7 +84,7 @@ count_all(lc_cache *from, const lc_copy_options *how, lc_copy_result *result)
 		result->bytes += status == LC_OK ? item.stored_size : 0;
 	}
 	lc_iter_close(iter);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static int

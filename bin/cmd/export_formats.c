@@ -115,7 +115,7 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 			break;
 	}
 	lc_iter_close(iter);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* A format that plans is told of all records first. Each walk has its own snapshot:
@@ -195,7 +195,7 @@ run(struct exporting *exporting, const char *target)
 		format->discard(exporting->file);
 	seconds = progress_end();
 	if (status != LC_OK)
-		return report_file(status);
+		return report_status(status);
 	show(exporting, target, bytes, seconds);
 	return EXIT_DONE;
 }
@@ -226,5 +226,5 @@ export_records(lc_cache *cache, const char *target,
 	if (status == LC_EXISTS)
 		return report_usage("%s; -f replaces it", lc_last_error()->text);
 	return status == LC_INVALID ? report_usage("%s", lc_last_error()->text) :
-	    report_file(status);
+	    report_status(status);
 }

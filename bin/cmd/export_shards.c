@@ -143,7 +143,7 @@ export_shards(lc_cache *cache, const char *module, const char *dir,
 	exported = lc_export(cache, dir, how, &result);
 	seconds = progress_end();
 	if (exported != LC_OK)
-		return report_file(exported);
+		return report_status(exported);
 	if (!how->dry_run)
 		show_shards(dir);
 	show_result(&result, how->dry_run, seconds);

@@ -167,7 +167,7 @@ extract_shard(const char *path, const struct extract *how)
 	int status;
 
 	if (opened != LC_OK)
-		return report_file(opened);
+		return report_status(opened);
 	if (!how->dry_run)
 		opened = lc__make_dirs(how->dir);
 	if (opened == LC_OK) {
@@ -175,7 +175,7 @@ extract_shard(const char *path, const struct extract *how)
 		status = extract_samples(path, shard, how);
 		progress_end();
 	} else {
-		status = report_file(opened);
+		status = report_status(opened);
 	}
 	lc_shard_close(shard);
 	return status;

@@ -113,7 +113,7 @@ read_part(const struct field *field, int raw_dtype, struct lc__loaded *loaded,
 	if (status == LC_OK)
 		return result;
 	lc__error_prefix("%s", name);
-	return report_file(status);
+	return report_status(status);
 }
 
 static int
@@ -148,5 +148,5 @@ fields_read(const struct opt_list *fields, int raw_dtype, struct lc__loaded *out
 	if (status == EXIT_DONE)
 		built = lc__parts_build(&parts, &out->value);
 	lc__parts_free(&parts);
-	return built == LC_OK ? status : report_file(built);
+	return built == LC_OK ? status : report_status(built);
 }

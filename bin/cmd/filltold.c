@@ -302,7 +302,7 @@ tell_unnamed(void)
 static int
 tell_failure(lc_status status)
 {
-	return status == LC_STALE ? report_library(EXIT_DATA) : report_file(status);
+	return status == LC_STALE ? report_library(EXIT_DATA) : report_status(status);
 }
 
 static void

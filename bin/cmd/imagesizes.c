@@ -269,7 +269,7 @@ read_directory(struct imagesizes *sizes, const char *path)
 
 	if (walk.status != EXIT_DONE)
 		return walk.status;
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 /* ---- everything --------------------------------------------------------------- */

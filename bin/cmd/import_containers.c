@@ -141,7 +141,7 @@ take_records(struct importing *import, struct taken *taken, size_t number, void 
 	lc_status step;
 	lc_id id;
 
-	while ((step = format->next(file, &id)) != LC_NOT_FOUND) {
+	while ((step = format->next(file, &id)) != LC_END) {
 		int status = step == LC_OK ?
 		    take_record(import, taken, number, file, id) :
 		    importing_bad(import, step);

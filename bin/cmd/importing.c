@@ -94,8 +94,8 @@ int
 importing_bad(struct importing *import, lc_status status)
 {
 	const int sys = lc_last_error()->sys;
-	const int code = status == LC_NOT_FOUND ? report_library(EXIT_DATA) :
-	    report_file(status);
+	const int code = status == LC_NO_FILE ? report_library(EXIT_DATA) :
+	    report_status(status);
 
 	if (code != EXIT_SYSTEM) {
 		import->bad++;

@@ -163,7 +163,7 @@ inspect_shard(const char *path, uint64_t sample, uint64_t most)
 	int status;
 
 	if (opened != LC_OK)
-		return report_file(opened);
+		return report_status(opened);
 	if (settings.json) {
 		show_header_json(&json, path, lc_shard_info_of(shard));
 		jw_open(&json, "first", '[');

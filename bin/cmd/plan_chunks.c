@@ -52,7 +52,7 @@ read_ledger(lc_cache *cache, struct ledger *out)
 			break;
 	}
 	lc__snapshot_give(snapshot, 0);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static int

@@ -132,7 +132,7 @@ locate_share(struct work *w, uint64_t batch, uint32_t reader)
 	for (uint64_t row = 0; row < rows; row++) {
 		const lc_status status = plan_locate(w->stream,
 		    batch * plan->batch + lc__share_at(&share, row), &w->pieces);
-		if (status == LC_NOT_FOUND)
+		if (status == LC_END)
 			break;
 		return_if_error(status);
 		return_if_error(add_touches(w, reader));

@@ -83,7 +83,7 @@ show_row(const struct plan *plan, lc_stream *stream, const struct place *at,
 {
 	const lc_status status = plan_locate(stream, at->example, pieces);
 
-	if (status == LC_NOT_FOUND) /* padding */
+	if (status == LC_END) /* padding */
 		return LC_OK;
 	if (status != LC_OK)
 		return status;

@@ -127,7 +127,7 @@ static int
 conclude(struct run *r, lc_status status)
 {
 	switch (status) {
-	case LC_NOT_FOUND:
+	case LC_END:
 		r->ended = true;
 		return EXIT_DONE;
 	case LC_CANCELLED:
@@ -271,7 +271,7 @@ set_up(struct run *r)
 		return status;
 	stream_list_begin(&r->out);
 	if (form == READ_NPY && lc__make_dirs(r->is->opts->npy) != LC_OK)
-		return report_file(LC_IO);
+		return report_status(LC_IO);
 	return open_reader(r, form);
 }
 

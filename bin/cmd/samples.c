@@ -116,7 +116,7 @@ open_shard(const char *path, struct samples *samples)
 	const int status = add_shard(samples, strdup(path));
 
 	if (status == EXIT_DONE && samples->shards[0].shard == NULL)
-		return report_file(lc__error_raise(&samples->shards[0].error));
+		return report_status(lc__error_raise(&samples->shards[0].error));
 	return status;
 }
 
@@ -159,10 +159,10 @@ open_warehouse(const char *path, const char *version, struct samples *samples)
 	options.sources = LC_SOURCES_IGNORE;
 	options.ignore_thresholds = 1;
 	opened = lc_warehouse_open(path, &options, &samples->warehouse);
-	if (opened == LC_CORRUPT || opened == LC_NOT_FOUND || opened == LC_NOT_MODULE)
+	if (opened == LC_CORRUPT || opened == LC_NO_FILE || opened == LC_NOT_MODULE)
 		return open_remains(version, samples);
 	if (opened != LC_OK)
-		return report_file(opened);
+		return report_status(opened);
 	info = lc_warehouse_info_of(samples->warehouse);
 	samples->count = info->samples;
 	samples->max_boxes = info->max_boxes;
@@ -179,7 +179,7 @@ open_directory(const char *path, struct samples *samples)
 	if (found == LC_NOT_MODULE)
 		return open_shards(path, samples);
 	if (found != LC_OK)
-		return report_file(found);
+		return report_status(found);
 	status = open_warehouse(path, version, samples);
 	free(version);
 	return status;

@@ -225,5 +225,5 @@ setdir_write(const char *dir, const lc_value *value, bool force)
 	interrupt_defer(false);
 	if (status == LC_EXISTS)
 		return report_usage("%s", lc_last_error()->text);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

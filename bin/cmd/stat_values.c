@@ -324,7 +324,7 @@ read_module(struct work *w)
 		if (status != LC_OK)
 			break;
 	}
-	if (status == LC_NOT_FOUND)
+	if (status == LC_END)
 		status = do_round(w, n);
 	lc_iter_close(iter);
 	forget(w);

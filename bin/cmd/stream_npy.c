@@ -157,7 +157,7 @@ make_dir(const struct streamout *out, const lc_batch *batch)
 	made = end_name(&name) == NULL ? lc__no_memory(NULL) :
 	    lc__make_dirs((const char *)name.data);
 	lc__buf_free(&name);
-	return made == LC_OK ? EXIT_DONE : report_file(made);
+	return made == LC_OK ? EXIT_DONE : report_status(made);
 }
 
 static int

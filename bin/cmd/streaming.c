@@ -64,7 +64,7 @@ open_shards(struct streaming_source *s, const lc_source_options *how)
 	else if (opened == LC_FAILED)
 		(void)lc__error(opened, 0, "%s; --ignore-thresholds reads it all the "
 		    "same", strdupa(error->text));
-	return report_file(opened);
+	return report_status(opened);
 }
 
 /* ---- modules joined by cache_id ---------------------------------------------------- */

@@ -135,7 +135,7 @@ versions_read(const char *warehouse, struct versions *out)
 	out->all = NULL;
 	if (listed != LC_OK) {
 		out->n = 0;
-		return report_file(listed);
+		return report_status(listed);
 	}
 	status = read_current(warehouse, current, sizeof(current));
 	if (status != EXIT_DONE) {

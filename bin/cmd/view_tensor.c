@@ -158,7 +158,7 @@ view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out
 			status = draw_tensor(&decoded.tensor, lc_id_of(input_name(path)),
 			    how, out, json);
 		} else {
-			status = report_file(read);
+			status = report_status(read);
 		}
 	}
 	decoded_free(&decoded);

@@ -188,7 +188,7 @@ run(int argc, char **argv)
 	(void)argc;
 	if (opened == LC_OK)
 		opened = open_one(argv[1], &new);
-	status = opened == LC_OK ? compare(old, new) : report_file(opened);
+	status = opened == LC_OK ? compare(old, new) : report_status(opened);
 	lc_warehouse_close(new);
 	lc_warehouse_close(old);
 	return status;

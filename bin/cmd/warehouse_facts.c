@@ -21,7 +21,7 @@ warehouse_facts_open(struct warehouse_facts *facts, const char *path)
 	status = lc_warehouse_open(path, &options, &facts->warehouse);
 	if (status == LC_OK)
 		status = lc__facts_read(facts->warehouse, &facts->facts);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 static lc_status
@@ -67,7 +67,7 @@ warehouse_facts_survey(struct warehouse_facts *facts)
 	progress_begin("report");
 	status = lc__survey_run(facts->warehouse, &survey, &facts->facts.seen);
 	progress_end();
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 void

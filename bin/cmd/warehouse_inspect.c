@@ -309,7 +309,7 @@ inspect(const char *path)
 		show_text(&v);
 	lc__summary_free(&v.summary);
 	lc_warehouse_close(v.warehouse);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 static int

@@ -84,7 +84,7 @@ open_database(struct output *output, struct lc__sqlite **db)
 	lc_status found = lc__sqlite_may_replace(sqlite);
 	int status;
 
-	if (found != LC_OK && found != LC_NOT_FOUND)
+	if (found != LC_OK && found != LC_NO_FILE)
 		return report_status(found);
 	status = output_open(output, sqlite, force);
 	if (status != EXIT_DONE)

@@ -18,7 +18,7 @@ warehouse_sources_look(lc_warehouse *warehouse,
 		return LC_OK;
 	snprintf(out->text, sizeof(out->text), "%s", lc_last_error()->text);
 	return out->found == LC_STALE || out->found == LC_NOT_FOUND ||
-	    out->found == LC_CORRUPT ? LC_OK : out->found;
+	    out->found == LC_NO_FILE ||	    out->found == LC_CORRUPT ? LC_OK : out->found;
 }
 
 const char *

@@ -312,7 +312,7 @@ verify(const char *path)
 	lc_status status = lc__warehouse_read(path, &c.warehouse);
 
 	if (status != LC_OK)
-		return report_file(status);
+		return report_status(status);
 	c.progress = (lc_progress){ .step = progress_step, .damage = show_finding, .ctx = &c };
 	progress_begin("verify");
 	status = check_shards(&c);

@@ -49,7 +49,7 @@ take_batch(struct lc__producing *run)
 	struct lc__portion *portion;
 	const lc_status status = run->work->next(run->work->ctx, &batch);
 
-	run->over = status == LC_NOT_FOUND;
+	run->over = status == LC_END;
 	run->busy = status == LC_BUSY;
 	if (run->over || run->busy)
 		return LC_OK;

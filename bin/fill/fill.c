@@ -73,7 +73,7 @@ take_items(struct run *run, size_t *n)
 
 		memset(item, 0, sizeof(*item));
 		status = run->fill->next(run->fill->ctx, item);
-		run->ended = status == LC_NOT_FOUND;
+		run->ended = status == LC_END;
 		run->waits = status == LC_BUSY;
 		if (run->ended || run->waits)
 			return LC_OK;
@@ -275,7 +275,7 @@ next(void *ctx, struct lc__items **out)
 	if (run->waits && (run->n_missing == 0 || run->out > 0))
 		return LC_BUSY;
 	if (run->n_missing == 0)
-		return LC_NOT_FOUND;
+		return LC_END;
 	return_if_error(make_batch(run, out));
 	run->out++;
 	return LC_OK;

@@ -33,7 +33,7 @@ struct lc__fill {
 	const struct lc__producers *producers;
 	struct lc__demands demands;
 	/** The next item to be had, with id, key, payload and tag; valid until the next
-	 *  call. LC_NOT_FOUND behind the last one; LC_BUSY: none now, ask again. */
+	 *  call. LC_END behind the last one; LC_BUSY: none now, ask again. */
 	lc_status (*next)(void *ctx, struct lc__item *out);
 	/** More demands on a value of this item, new or stored; NULL for none. The
 	 *  tensors of one that is stored have no data unless demands.deep. */

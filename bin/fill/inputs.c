@@ -222,7 +222,7 @@ next(void *ctx, struct lc__items **out)
 		if (feed == NULL && run->feeding.out > 0)
 			return LC_BUSY;
 		if (feed == NULL && !ask_again(run))
-			return LC_NOT_FOUND;
+			return LC_END;
 		if (feed != NULL && feed->state == LC__FEED_OPEN)
 			return_if_error(lc__feed_next(feed, out));
 		if (*out != NULL)
@@ -261,11 +261,11 @@ count_lines(struct run *run, struct lc__shard *shard, struct lc__inputs_filled *
 	struct lc__line line = { .size = 0 };
 	lc_status status = LC_OK;
 
-	while (status != LC_NOT_FOUND) {
+	while (status != LC_END) {
 		status = lc__shard_next(shard, &line);
 		filled->items += status == LC_OK;
 		filled->bad += status == LC_INVALID;
-		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_INVALID)
+		if (status != LC_OK && status != LC_END && status != LC_INVALID)
 			return status;
 		if (line.number % 4096 == 0)
 			return_if_error(idle(run));

@@ -79,7 +79,7 @@ struct lc__inputs_fill {
  * and asked for again at the end.
  * @return LC_OK, also when items failed and inputs stopped; else what stopped it all:
  * what lc_inputs_declare() and lc__produce() return; LC_NO_SPACE, LC_IO and others of
- * commits; LC_NOT_FOUND for a shard that is not there.
+ * commits; LC_NO_FILE for a shard that is not there.
  */
 LC_CHECKED lc_status lc__inputs_run(const struct lc__inputs_fill *fill,
     struct lc__inputs_filled *out);

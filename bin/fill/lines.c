@@ -155,7 +155,7 @@ next_line(struct lc__feed *feed)
 	if (feed->has_line)
 		return LC_OK;
 	status = lc__shard_next(feed->shard, &feed->line);
-	feed->ended |= status == LC_NOT_FOUND;
+	feed->ended |= status == LC_END;
 	feed->has_line = status == LC_OK;
 	return status;
 }
@@ -183,7 +183,7 @@ collect(struct lc__feed *feed, struct draft *draft)
 			feed->has_line = false;
 		}
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 lc_status

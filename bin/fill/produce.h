@@ -35,7 +35,7 @@ struct lc__producers {
 
 /** Who has the work. All are called in the thread that called lc__produce(). */
 struct lc__work {
-	/** A batch to be worked on. LC_NOT_FOUND: there will be no more; LC_BUSY: none
+	/** A batch to be worked on. LC_END: there will be no more; LC_BUSY: none
 	 *  now; it is asked again when another one has been taken back, and several times
 	 *  a second. */
 	lc_status (*next)(void *ctx, struct lc__items **out);

@@ -160,7 +160,7 @@ read_more(struct lc__shard *s)
 }
 
 /* Find the end of the line that begins at first; what of it is too long is forgotten.
- * LC_NOT_FOUND if there is no line. */
+ * LC_END if there is no line. */
 static lc_status
 find_end(struct lc__shard *s, size_t *size, bool *newline, bool *too_long)
 {
@@ -186,7 +186,7 @@ find_end(struct lc__shard *s, size_t *size, bool *newline, bool *too_long)
 	*size = found != NULL ? (size_t)(found - s->data) - s->first :
 	    s->end - s->first;
 	*too_long |= *size > LC__LINE_MAX;
-	return *size > 0 || *newline || *too_long ? LC_OK : LC_NOT_FOUND;
+	return *size > 0 || *newline || *too_long ? LC_OK : LC_END;
 }
 
 /* Take the next line off, whatever it holds. */
@@ -235,7 +235,7 @@ check_json(const struct lc__line *line)
 
 	while (status == LC_OK)
 		status = lc__json_next(&members, &member);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status

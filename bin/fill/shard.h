@@ -45,14 +45,14 @@ struct lc__shard;
  * Open a shard at a place where a line begins. It is read up to the size that it has
  * then.
  * @return LC_OK; LC_STALE if no line begins there; LC_INVALID if it is no regular file;
- * LC_NOT_FOUND, LC_PERMISSION, LC_IO, LC_NO_MEMORY.
+ * LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__shard_open(const char *path, enum lc__shard_kind kind,
     const struct lc__line_place *at, struct lc__shard **out);
 
 /**
  * The next line.
- * @return LC_OK; LC_NOT_FOUND at the end, and out->behind is that; LC_INVALID for a line that is too long, or
+ * @return LC_OK; LC_END at the end, and out->behind is that; LC_INVALID for a line that is too long, or
  * for its kind: a list's with a NUL byte, a JSONL shard's that is no object. Then
  * everything is told of it but its bytes, and the next call goes on behind it.
  * LC_CHANGED if the file became shorter; LC_IO, LC_NO_MEMORY.

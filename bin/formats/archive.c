@@ -42,10 +42,8 @@ failed(const struct lc__archive *archive)
 	const char *text = archive_error_string(archive->archive);
 	const int sys = archive_errno(archive->archive);
 
-	/* LC_NOT_FOUND would be the end. */
 	if (archive->sys != 0)
-		return lc__error_sys(archive->sys, "read") == LC_NOT_FOUND ?
-		    lc__error_as(LC_IO) : lc_last_error()->status;
+		return lc__error_sys(archive->sys, "read");
 	if (sys == ENOMEM || (text == NULL && errno == ENOMEM))
 		return lc__no_memory(NULL);
 	if (text == NULL)
@@ -286,7 +284,7 @@ at_end(const struct lc__archive *archive)
 	    archive_filter_bytes(archive->archive, 0) ==
 	    archive_read_header_position(archive->archive))
 		return lc__error(LC_CORRUPT, 0, "the end of the archive is missing");
-	return LC_NOT_FOUND;
+	return LC_END;
 }
 
 static lc_status
@@ -322,7 +320,7 @@ lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
 	if (!archive->empty)
 		step = archive_read_next_header2(archive->archive, archive->entry);
 	if (step == ARCHIVE_EOF)
-		status = archive->empty ? LC_NOT_FOUND : at_end(archive);
+		status = archive->empty ? LC_END : at_end(archive);
 	else if (step != ARCHIVE_OK && step != ARCHIVE_WARN)
 		status = failed(archive);
 	else

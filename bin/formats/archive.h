@@ -37,7 +37,7 @@ LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind,
 LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive **out);
 
 /** The next member; what was not read of the last one is passed over.
- *  LC_NOT_FOUND at the end; LC_CORRUPT for a damaged or cut archive, also for a tar
+ *  LC_END at the end; LC_CORRUPT for a damaged or cut archive, also for a tar
  *  archive that stops without the blocks that end one; LC_UNSUPPORTED for a name that
  *  cannot be told; LC_IO. */
 LC_CHECKED lc_status lc__archive_next(struct lc__archive *archive,

@@ -31,9 +31,9 @@ struct lc__incoming_format {
 	 *  file or directory, as those of next() and load() do. */
 	lc_status (*open)(const char *path, const struct lc__incoming_how *how, void **out);
 	/** Go to the next record: its cache_id, borrowed until the next call.
-	 *  LC_NOT_FOUND after the last one. Another failure concerns a part of the file
+	 *  LC_END after the last one. Another failure concerns a part of the file
 	 *  (a shard, the id of a record): the next call goes to what follows it, and
-	 *  returns LC_NOT_FOUND where nothing can be read after it. */
+	 *  returns LC_END where nothing can be read after it. */
 	lc_status (*next)(void *file, lc_id *id);
 	/** The record that next() went to, decoded; @p out is all zero. A failure is one
 	 *  of this record only. Need not be called, nor may it be after next() failed. */
@@ -57,7 +57,7 @@ extern const struct lc__incoming_format *const lc__incoming_formats[];
 /** The format of this name, NULL if there is none. */
 const struct lc__incoming_format *lc__incoming_named(const char *name);
 /** The format of a file or directory, NULL if it is of none (a .npy, an image or a
- *  directory of such is of none). LC_NOT_FOUND, LC_PERMISSION, LC_IO. */
+ *  directory of such is of none). LC_NO_FILE, LC_PERMISSION, LC_IO. */
 LC_CHECKED lc_status lc__incoming_of(const char *path,
     const struct lc__incoming_format **out);
 

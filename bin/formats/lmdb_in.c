@@ -60,7 +60,7 @@ next(void *ctx, lc_id *id)
 {
 	struct lmdb_in *in = ctx;
 
-	const lc_status status = in->ended ? LC_NOT_FOUND :
+	const lc_status status = in->ended ? LC_END :
 	    lc__foreign_next(in->env, &in->entry);
 
 	in->ended = status != LC_OK;

@@ -241,14 +241,14 @@ open_mds(const char *path, const struct lc__incoming_how *how, void **out)
 
 /* ---- samples ------------------------------------------------------------------- */
 
-/* To a sample; LC_NOT_FOUND after the last one of the last shard. */
+/* To a sample; LC_END after the last one of the last shard. */
 static lc_status
 step(struct mds_in *in)
 {
 	while (in->shard == NONE || in->next_sample >= in->file.samples) {
 		lc__mds_shard_close(&in->file);
 		if (in->next_shard == in->index.shards)
-			return LC_NOT_FOUND;
+			return LC_END;
 		in->shard = in->next_shard++;
 		in->next_sample = 0;
 		return_if_error(lc__mds_shard_open(in->dir,

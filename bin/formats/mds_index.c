@@ -359,7 +359,7 @@ lc__mds_index_read(const void *text, size_t size, struct lc__mds_index *out)
 			return_if_error(read_shards(&r, member.value));
 		}
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return lc__error_prefix("%s", NAME);
 	if (!version || !shards)
 		return lc__error(LC_CORRUPT, 0, "%s: %s is missing", NAME,

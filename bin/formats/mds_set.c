@@ -67,7 +67,7 @@ path_of(const struct lc__mds_set *set, const char *name)
 	return *set->name != '\0' ? lc__path_join(set->name, name) : strdup(name);
 }
 
-/* Remove a file of what was there before; LC_NOT_FOUND if there is none. */
+/* Remove a file of what was there before; LC_NO_FILE if there is none. */
 static lc_status
 remove_old(const struct lc__mds_set *set, const char *name)
 {
@@ -78,7 +78,7 @@ remove_old(const struct lc__mds_set *set, const char *name)
 	if (path == NULL)
 		status = lc__no_memory(NULL);
 	else if (unlink(path) == -1)
-		status = errno == ENOENT ? LC_NOT_FOUND :
+		status = errno == ENOENT ? LC_NO_FILE :
 		    lc__error_sys(errno, "%s: remove", path);
 	free(path);
 	free(below);
@@ -94,7 +94,7 @@ remove_index(const struct lc__mds_set *set)
 	if (set->tree->how.dry_run)
 		return LC_OK;
 	status = remove_old(set, LC__MDS_INDEX);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_NO_FILE ? LC_OK : status;
 }
 
 /* Place a file once it is on disk. */

@@ -28,13 +28,6 @@ read_at(int fd, uint64_t at, void *out, size_t size, const char *path)
 	return got == size ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: ends early", path);
 }
 
-/* A file that the index names and that is missing is damage. */
-static lc_status
-as_damage(lc_status status)
-{
-	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
-}
-
 /* ---- checksums ----------------------------------------------------------------- */
 
 static lc_status
@@ -100,7 +93,7 @@ inflate_into(struct lc__spill *spill, struct lc__archive *archive, uint64_t limi
 	struct lc__archive_member member;
 	lc_status status = lc__archive_next(archive, &member);
 
-	if (status == LC_NOT_FOUND)
+	if (status == LC_END)
 		status = lc__error(LC_CORRUPT, 0, "nothing in it");
 	bytes.size = STEP;
 	while (status == LC_OK && bytes.size == STEP && spill->size <= limit) {
@@ -150,12 +143,10 @@ inflate(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 	lc_status status;
 
 	return_if_error(check_compression(shard, file->path));
-	return_if_error(as_damage(check_zip(file->path, &shard->zip)));
+	return_if_error(check_zip(file->path, &shard->zip));
 	status = lc__archive_open_file(LC__ARCHIVE_RAW, file->path, &archive);
-	if (status != LC_OK) {
-		lc__error_prefix("%s", file->path);
-		return as_damage(status);
-	}
+	if (status != LC_OK)
+		return lc__error_prefix("%s", file->path);
 	status = lc__spill_open(NULL, &spill);
 	if (status == LC_OK)
 		status = inflate_into(&spill, archive, shard->raw.bytes);
@@ -181,8 +172,8 @@ open_either(const char *dir, const struct lc__mds_shard *shard,
 	if (file->path == NULL)
 		return lc__no_memory(dir);
 	status = lc__open_regular(file->path, &file->fd);
-	if (status != LC_NOT_FOUND || shard->compression == NULL)
-		return as_damage(status);
+	if (status != LC_NO_FILE || shard->compression == NULL)
+		return status;
 	free(file->path);
 	file->path = lc__path_join(dir, shard->zip.name);
 	return file->path != NULL ? inflate(shard, file) : lc__no_memory(dir);

@@ -123,7 +123,7 @@ read_members(struct unpacking *u)
 		if (status != LC_OK)
 			return lc__error_prefix("%s", member.name);
 	}
-	return status == LC_NOT_FOUND ?
+	return status == LC_END ?
 	    lc__parts_build(&u->parts, &u->loaded->value) : status;
 }
 

@@ -76,12 +76,12 @@ next(void *ctx, lc_id *id)
 	lc_status status;
 
 	if (in->ended)
-		return LC_NOT_FOUND;
+		return LC_END;
 	do {
 		status = lc__archive_next(in->archive, &in->member);
 	} while (status == LC_OK && is_directory(&in->member));
 	in->ended = status != LC_OK;
-	if (status == LC_NOT_FOUND)
+	if (status == LC_END)
 		return status;
 	if (status != LC_OK)
 		return lc__error_prefix("%s", in->path);

@@ -86,7 +86,7 @@ reach(struct lc__part *part, const char *path, struct lc__buf *name,
 			    "leads through a part that holds no others");
 		part = child;
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	if (part->count > 0)
 		return lc__error(LC_INVALID, 0, "holds other parts");

@@ -177,7 +177,7 @@ read_entry(const struct lc__json_member *tensor, uint64_t data_size,
 	    &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
 		return_if_error(read_field(&member, entry));
-	return status == LC_NOT_FOUND ? check_entry(entry, data_size) : status;
+	return status == LC_END ? check_entry(entry, data_size) : status;
 }
 
 /* ---- all of them ------------------------------------------------------------ */
@@ -217,7 +217,7 @@ read_metadata(const struct lc__json_member *metadata, struct lc__buf *text,
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
 		if (read_note(&member, text, out) != LC_OK)
 			return lc__error_prefix("__metadata__");
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status
@@ -256,7 +256,7 @@ read_members(struct lc__json_members *members, uint64_t data_size,
 		metadata = true;
 		return_if_error(read_metadata(&member, name, out));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* Tensors of no bytes may share a place: they stay as they came. */

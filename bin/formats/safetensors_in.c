@@ -148,7 +148,7 @@ next_tensor(void *file, lc_id *id)
 	struct infile *in = file;
 
 	if (in->next == in->table.count)
-		return LC_NOT_FOUND;
+		return LC_END;
 	*id = lc__safetensors_at(&in->table, in->next++).name;
 	return LC_OK;
 }

@@ -132,7 +132,7 @@ add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries
 			continue;
 		status = read_directory(list, path, false);
 		/* It is in the list itself instead, to be reported with its archives. */
-		if (status == LC_NOT_FOUND)
+		if (status == LC_NO_FILE)
 			status = append(list, path);
 		else
 			free(path);

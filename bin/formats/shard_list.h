@@ -19,7 +19,7 @@ struct lc__shard_list {
 bool lc__is_tar_name(const char *name);
 
 /** A directory's archives, by their names: also what is not a regular file, for opening
- *  it tells. Anything but a directory is itself the one archive. LC_NOT_FOUND, LC_IO …
+ *  it tells. Anything but a directory is itself the one archive. LC_NO_FILE, LC_IO …
  *  The list is to be freed also on failure. */
 LC_CHECKED lc_status lc__shard_list_read(const char *path, struct lc__shard_list *out);
 

@@ -48,8 +48,8 @@ lc__spill_open(const char *dir, struct lc__spill *out)
 		fd = named_once(dir);
 	if (fd == -1) {
 		const lc_status status = lc__error_sys(errno, "%s: " WHAT, dir);
-		/* It is the user's directory that is missing, nothing of the caller's. */
-		return status == LC_NOT_FOUND ? lc__error_as(LC_IO) : status;
+		/* LC_NO_FILE would say that an input is missing. */
+		return status == LC_NO_FILE ? lc__error_as(LC_IO) : status;
 	}
 	*out = (struct lc__spill){ .fd = fd };
 	return LC_OK;

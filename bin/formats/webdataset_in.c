@@ -38,31 +38,20 @@ path_of(const struct wds_in *in)
 
 /* ---- members -------------------------------------------------------------------- */
 
-/* Note where the archive stands; LC_NOT_FOUND for what is no part of any sample. */
-static lc_status
-stand_at(struct wds_in *in, const struct lc__archive_member *member)
-{
-	if (!member->regular || lc__wds_is_meta(member->name) ||
-	    !lc__wds_split(member->name, &in->key_size))
-		return LC_NOT_FOUND;
-	in->name.size = 0;
-	if (lc__buf_append(&in->name, member->name, strlen(member->name) + 1) == NULL)
-		return lc__no_memory(NULL);
-	return LC_OK;
-}
-
-/* The next member of this archive; LC_NOT_FOUND after its last. */
+/* Go to the next member of this archive that is part of a sample; LC_END after the last. */
 static lc_status
 next_member(struct wds_in *in)
 {
 	struct lc__archive_member member;
-	lc_status status;
 
 	do {
 		return_if_error(lc__archive_next(in->archive, &member));
-		status = stand_at(in, &member);
-	} while (status == LC_NOT_FOUND);
-	return status;
+	} while (!member.regular || lc__wds_is_meta(member.name) ||
+	    !lc__wds_split(member.name, &in->key_size));
+	in->name.size = 0;
+	if (lc__buf_append(&in->name, member.name, strlen(member.name) + 1) == NULL)
+		return lc__no_memory(NULL);
+	return LC_OK;
 }
 
 static void
@@ -73,16 +62,14 @@ close_shard(struct wds_in *in)
 	in->shard++;
 }
 
-/* What a directory lists is a regular file, and is there. */
+/* A directory's archives are regular files; one that was named may be a pipe. */
 static lc_status
 open_shard(struct wds_in *in)
 {
 	const char *path = path_of(in);
-	const lc_status status = in->shards.named ?
-	    lc__archive_open_pipe(path, &in->archive) :
-	    lc__archive_open_file(LC__ARCHIVE_TAR, path, &in->archive);
 
-	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
+	return in->shards.named ? lc__archive_open_pipe(path, &in->archive) :
+	    lc__archive_open_file(LC__ARCHIVE_TAR, path, &in->archive);
 }
 
 static void
@@ -101,7 +88,7 @@ advance(struct wds_in *in)
 
 	in->first = false;
 	do {
-		if (status == LC_NOT_FOUND)
+		if (status == LC_END)
 			close_shard(in);
 		in->ended = in->shard == in->shards.count;
 		if (in->ended)
@@ -113,7 +100,7 @@ advance(struct wds_in *in)
 		}
 		if (status == LC_OK)
 			status = next_member(in);
-	} while (status == LC_NOT_FOUND);
+	} while (status == LC_END);
 	if (status != LC_OK)
 		break_off(in);
 }
@@ -152,7 +139,7 @@ next(void *ctx, lc_id *id)
 	if (in->broken.status != LC_OK)
 		return tell_broken(in);
 	if (in->ended)
-		return LC_NOT_FOUND;
+		return LC_END;
 	in->key.size = 0;
 	if (lc__buf_append(&in->key, in->name.data, in->key_size) == NULL)
 		return lc__no_memory(path_of(in));
@@ -261,7 +248,7 @@ open_all(struct wds_in *in, const char *path)
 {
 	return_if_error(lc__shard_list_read(path, &in->shards));
 	if (in->shards.count == 0)
-		return lc__error(LC_NOT_FOUND, 0, "%s: no tar archive in it", path);
+		return lc__error(LC_NOT_MODULE, 0, "%s: no tar archive in it", path);
 	advance(in);
 	return in->broken.status == LC_OK || in->shards.count > 1 ? LC_OK :
 	    lc__error_raise(&in->broken);

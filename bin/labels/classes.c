@@ -89,19 +89,19 @@ read_list(struct lc__dataset *dataset, size_t list, const char *path)
 lc_status
 lc__classes_read(struct lc__dataset *dataset)
 {
-	lc_status status = LC_NOT_FOUND;
+	lc_status status = LC_NO_FILE;
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) &&
-	    status == LC_NOT_FOUND; i++) {
+	    status == LC_NO_FILE; i++) {
 		char *path = lc__path_join(dataset->root, lists[i].name);
 		if (path == NULL)
 			return lc__no_memory(dataset->root);
 		status = read_list(dataset, i, path);
-		if (status == LC_NOT_FOUND && lc__no_lost_link(path) != LC_OK)
+		if (status == LC_NO_FILE && lc__no_lost_link(path) != LC_OK)
 			status = LC_IO;
 		free(path);
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_NO_FILE ? LC_OK : status;
 }
 
 int64_t

@@ -54,7 +54,7 @@ looks_like_coco(const char *path, bool *out)
 
 	*out = false;
 	status = lc__open_regular(path, &fd);
-	if (status == LC_NOT_FOUND || status == LC_INVALID ||
+	if (status == LC_NO_FILE || status == LC_INVALID ||
 	    (status == LC_IO && lc_last_error()->sys == ELOOP))
 		return LC_OK;
 	return_if_error(status);

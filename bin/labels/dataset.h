@@ -86,7 +86,7 @@ struct lc__dataset;
  *                annotations/ *.json or *.json, of which there must be one. Other
  *                layouts have none: NULL
  * @return LC_OK; LC_INVALID for what is no such dataset or has no frames;
- * LC_NOT_FOUND, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
+ * LC_NO_FILE, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__dataset_open(const char *root, enum lc__layout layout,
     const char *labels, struct lc__dataset **out);

@@ -32,7 +32,7 @@ is_known_file(const char *name)
 	    lc__name_has(name, ".txt") || lc__name_has(name, ".xml");
 }
 
-/* Say why an entry cannot be looked at. LC_NOT_FOUND would be an empty directory. */
+/* Say why an entry cannot be looked at. LC_NO_FILE would say that the directory is missing. */
 static lc_status
 lost(const char *dir, const char *name, int sys)
 {
@@ -45,7 +45,7 @@ lost(const char *dir, const char *name, int sys)
 	if (status == LC_OK)
 		status = lc__error_sys(sys, "%s", path);
 	free(path);
-	return status == LC_NOT_FOUND ? lc__error_as(LC_IO) : status;
+	return status == LC_NO_FILE ? lc__error_as(LC_IO) : status;
 }
 
 /* Is it for the listing, and is it a directory? What cannot be looked at is taken for a

@@ -76,7 +76,7 @@ list_beside(struct lc__dataset *dataset, struct place *place)
 	    &place->listing);
 
 	/* Images without any labels: the directory above is watched. */
-	if (status == LC_NOT_FOUND) {
+	if (status == LC_NO_FILE) {
 		char *path = lc__path_join(dataset->root, place->beside);
 
 		lc__listing_free(&place->listing);

@@ -10,7 +10,7 @@
 #include "lmdbcache.h"
 
 /** LC_INVALID if @p wanted, which may be NULL, is the name of the file or of the one that
- *  takes its place: the original would be lost with it. LC_NOT_FOUND, LC_IO and others
+ *  takes its place: the original would be lost with it. LC_NO_FILE, LC_IO and others
  *  where that cannot be seen. */
 LC_CHECKED lc_status lc__backup_check(const char *wanted, const char *file,
     const char *temporary);

@@ -82,7 +82,7 @@ read_members(struct lc__line_entry *out, const char *array)
 		if (noted != LC_OK)
 			error = *lc_last_error();
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	return noted == LC_OK ? LC_OK : lc__error_raise(&error);
 }

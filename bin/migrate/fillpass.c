@@ -72,7 +72,7 @@ next(void *ctx, struct lc__item *out)
 	for (;;) {
 		return_if_error(lc__text_lines_next(&f->lines, &line));
 		if (f->run->how->limit > 0 && f->lines.number > f->run->state.limit_line)
-			return lc__error(LC_NOT_FOUND, 0, "%s: the limit is reached",
+			return lc__error(LC_END, 0, "%s: the limit is reached",
 			    f->run->how->file);
 		if (lc__text_line_is_blank(&line))
 			continue;

@@ -80,7 +80,7 @@ lc__text_lines_next(struct lc__text_lines *lines, struct lc__text_line *out)
 		return_if_error(read_more(lines));
 	}
 	if (lines->at == lines->size)
-		return LC_NOT_FOUND;
+		return LC_END;
 	out->text = lines->data + lines->at;
 	out->ended = newline != NULL;
 	out->size = newline != NULL ? (size_t)(newline - out->text) :

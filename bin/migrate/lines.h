@@ -33,7 +33,7 @@ struct lc__text_line {
 /** Begin at an offset where line number + 1 begins; zero-initialised before. */
 LC_CHECKED lc_status lc__text_lines_seek(struct lc__text_lines *lines, uint64_t offset,
     uint64_t number);
-/** LC_NOT_FOUND at the end of the file; LC_INVALID for a line above LC__TEXT_LINE_MAX. */
+/** LC_END at the end of the file; LC_INVALID for a line above LC__TEXT_LINE_MAX. */
 LC_CHECKED lc_status lc__text_lines_next(struct lc__text_lines *lines, struct lc__text_line *out);
 void lc__text_lines_free(struct lc__text_lines *lines);
 

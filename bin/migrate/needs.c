@@ -43,7 +43,7 @@ look(const struct lc__stage2 *how, struct lc__text_lines *lines,
 		    lc__entry_read(line.text, line.size, how->field, entry) == LC_OK)
 			note(how, entry, seen);
 	seen->bytes = lines->offset;
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* A record's own bytes besides its tensor's: its head, its key, its index entry. */

@@ -99,7 +99,7 @@ restore_lines(struct restoring *r)
 		    r->lines.offset, r->size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* *there unless nothing of this name is. */

@@ -23,7 +23,7 @@ read_step(struct lc__pass *pass, bool *end)
 	while (pass->lines.offset - start < LC__STEP_BYTES &&
 	    pass->lines.number - first < most) {
 		const lc_status status = lc__text_lines_next(&pass->lines, &line);
-		*end = status == LC_NOT_FOUND;
+		*end = status == LC_END;
 		if (*end)
 			return LC_OK;
 		return_if_error(status);

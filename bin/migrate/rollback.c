@@ -113,7 +113,7 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 		lc__buf_append(&r->text, member.whole.text, (size_t)(to - member.whole.text));
 		begun = true;
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	if (tensor != NULL) {
 		lc__buf_printf(&r->text, ",%s\"", comma);
@@ -230,7 +230,7 @@ roll_lines(struct rolling *r)
 		    r->run->size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	}
-	return_if_error(status == LC_NOT_FOUND ? LC_OK : status);
+	return_if_error(status == LC_END ? LC_OK : status);
 	return write_text(r);
 }
 

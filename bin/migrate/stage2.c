@@ -36,7 +36,7 @@ open_module(struct lc__migration *run, int p, bool writes)
 	options.flush_interval_ms = 0;
 	options.verify = p == LC__PASS_DINOV3;
 	status = lc_open(run->how->dir, run->how->module[p], &options, &run->modules[p]);
-	if (status == LC_NOT_FOUND && !writes)
+	if (status == LC_NO_FILE && !writes)
 		status = LC_OK;
 	return status;
 }
@@ -376,7 +376,7 @@ open_state(struct lc__migration *run, int *lock_fd)
 	lc_options_init(&options);
 	options.flags = LC_RDONLY;
 	status = lc_open(run->how->dir, "stage2", &options, &run->state_cache);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_NO_FILE ? LC_OK : status;
 }
 
 /* Also those with another directory write the same new file. The lock is that of the file

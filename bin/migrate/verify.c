@@ -212,7 +212,7 @@ check_lines(struct verifying *v, uint64_t size)
 		if (how->step != NULL && how->step(how->ctx, &none, v->lines.offset, size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- the whole --------------------------------------------------------------- */
@@ -221,16 +221,19 @@ static lc_status
 open_modules(struct verifying *v)
 {
 	lc_options options;
+	lc_status status;
 
 	lc_options_init(&options);
 	options.flags = LC_RDONLY;
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
-		const lc_status status = !v->how->pass[p] ? LC_OK : lc_open(v->how->dir,
+		status = !v->how->pass[p] ? LC_OK : lc_open(v->how->dir,
 		    v->how->module[p], &options, &v->modules[p]);
-		if (status != LC_OK && status != LC_NOT_FOUND)
+		if (status != LC_OK && status != LC_NO_FILE)
 			return status;
 	}
-	return lc_open(v->how->dir, "stage2", &options, &v->state_cache);
+	status = lc_open(v->how->dir, "stage2", &options, &v->state_cache);
+	/* Nothing was migrated into this directory. */
+	return status == LC_NO_FILE ? lc__error_as(LC_NOT_FOUND) : status;
 }
 
 /* Those that were named; else the modules that there are, and those that a run or an

@@ -48,17 +48,17 @@ read_rejects(struct lc__facts *out)
 
 	/* Shards that were exported from a module have no such list; a build's always do,
 	 * and the manifest has its checksum. */
-	if (status == LC_NOT_FOUND && out->manifest.warehouse != NULL)
+	if (status == LC_NO_FILE && out->manifest.warehouse != NULL)
 		return lc__error(LC_CORRUPT, 0, "%s/" LC__WAREHOUSE_REJECTED " is missing, "
 		    "and the manifest names it", out->info->path);
 	if (status != LC_OK)
-		return status == LC_NOT_FOUND ? LC_OK : status;
+		return status == LC_NO_FILE ? LC_OK : status;
 	while (status == LC_OK && out->n_rejects < LC__FACTS_REJECTS) {
 		status = lc__rejects_next(&rejects, &out->rejects[out->n_rejects]);
 		out->n_rejects += status == LC_OK;
 	}
 	lc__rejects_close(&rejects);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 lc_status

@@ -211,7 +211,7 @@ put_all_rejected(struct lc__parquet *table, const char *version_dir)
 	lc_status status = lc__rejects_open(version_dir, &rejects);
 
 	if (status != LC_OK)
-		return status == LC_NOT_FOUND ? LC_OK : status;
+		return status == LC_NO_FILE ? LC_OK : status;
 	while ((status = lc__rejects_next(&rejects, &fields)) == LC_OK) {
 		status = put_rejected(table, &fields);
 		lc__fields_free(&fields);
@@ -219,7 +219,7 @@ put_all_rejected(struct lc__parquet *table, const char *version_dir)
 			break;
 	}
 	lc__rejects_close(&rejects);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- files ---------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ lc__rejects_next(struct lc__rejects *rejects, struct lc__fields *out)
 	errno = 0;
 	if (fgets(rejects->text, LC__REJECT_LINE, rejects->file) == NULL)
 		return ferror(rejects->file) ?
-		    lc__error_sys(errno, "%s", rejects->path) : LC_NOT_FOUND;
+		    lc__error_sys(errno, "%s", rejects->path) : LC_END;
 	rejects->line++;
 	size = strlen(rejects->text);
 	if (size == 0 || rejects->text[size - 1] != '\n')

@@ -19,12 +19,12 @@ struct lc__rejects {
 	char *text;
 };
 
-/** Begin. LC_NOT_FOUND if the version has no such file. */
+/** Begin. LC_NO_FILE if the version has no such file. */
 LC_CHECKED lc_status lc__rejects_open(const char *version_dir,
     struct lc__rejects *out);
 /**
  * The next frame: its members, to be freed with lc__fields_free().
- * @return LC_OK; LC_NOT_FOUND at the end; LC_CORRUPT, naming the line; LC_IO.
+ * @return LC_OK; LC_END at the end; LC_CORRUPT, naming the line; LC_IO.
  */
 LC_CHECKED lc_status lc__rejects_next(struct lc__rejects *rejects,
     struct lc__fields *out);

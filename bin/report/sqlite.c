@@ -336,7 +336,7 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 	lc_status status = lc__rejects_open(version_dir, &rejects);
 
 	if (status != LC_OK)
-		return status == LC_NOT_FOUND ? LC_OK : status;
+		return status == LC_NO_FILE ? LC_OK : status;
 	while (status == LC_OK) {
 		status = lc__rejects_next(&rejects, &fields);
 		if (status != LC_OK)
@@ -345,7 +345,7 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 		lc__fields_free(&fields);
 	}
 	lc__rejects_close(&rejects);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- beginning and end ----------------------------------------------------------- */

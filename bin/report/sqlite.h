@@ -18,7 +18,7 @@ struct lc__sqlite;
 /**
  * Whether a new database may take the place of @p path, which is not opened.
  * @return LC_OK if a database of this kind stands there, or an empty file;
- * LC_NOT_FOUND if there is nothing; LC_INVALID for anything else; LC_BUSY if
+ * LC_NO_FILE if there is nothing; LC_INVALID for anything else; LC_BUSY if
  * a journal beside it says that somebody writes it or died of it; LC_IO.
  */
 LC_CHECKED lc_status lc__sqlite_may_replace(const char *path);

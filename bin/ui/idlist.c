@@ -132,7 +132,7 @@ take(struct idlist *list, lc_id *out)
 		return_if_error(read_more(list));
 	}
 	if (end == NULL && looked == 0)
-		return LC_NOT_FOUND;
+		return LC_END;
 	list->line++;
 	out->data = list->buf.data + list->at;
 	out->size = end != NULL ? (size_t)(end - (const unsigned char *)out->data) :

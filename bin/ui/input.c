@@ -50,5 +50,5 @@ input_read(const char *path, struct lc__buf *out)
 		status = read_stdin(out);
 	else
 		status = lc__read_file(path, LIMIT, out);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

@@ -71,7 +71,7 @@ jsonsize_read(const struct jsonsize_fields *fields, const char *text, size_t siz
 	return_if_error(lc__json_object(text, size, &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
 		return_if_error(read_member(fields, &member, name, &got));
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	if (got.width == NOT_SEEN)
 		return lc__error(LC_CORRUPT, 0, "no field %s", fields->width);

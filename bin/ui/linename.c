@@ -63,7 +63,7 @@ find_field(const char *field, const struct lc__line *line,
 			found = true;
 		}
 	}
-	return status != LC_NOT_FOUND ? status : found ? LC_OK : LC_NOT_FOUND;
+	return status != LC_END ? status : found ? LC_OK : LC_NOT_FOUND;
 }
 
 static lc_status

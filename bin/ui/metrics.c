@@ -158,7 +158,7 @@ metrics_begin(const char *path, const char *warehouse)
 	metrics.next = lc__clock_coarse_ns() + INTERVAL;
 	if (path != NULL)
 		status = put_file(&nothing, NULL, false);
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 void
@@ -178,5 +178,5 @@ metrics_end(const struct lc__ingest_result *result, bool success)
 	const lc_status status = metrics.path != NULL ?
 	    put_file(&result->state, result, success) : LC_OK;
 
-	return status == LC_OK ? EXIT_DONE : report_file(status);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

@@ -72,11 +72,8 @@ module_open_in(const char *root, const char *module_id, unsigned flags,
 {
 	const lc_status status = open_with(root, module_id, flags, out);
 
-	if (status == LC_NOT_FOUND && !(flags & LC_CREATE))
+	if (status == LC_NO_FILE && !(flags & LC_CREATE))
 		return module_missing(root, module_id);
-	/* Where a module was to be made, its root cannot be. */
-	if (status == LC_NOT_FOUND)
-		return report_file(status);
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
 
@@ -112,9 +109,9 @@ module_open_if_there_in(const char *root, const char *module_id, lc_cache **out)
 {
 	const lc_status status = open_with(root, module_id, LC_RDONLY, out);
 
-	if (status == LC_NOT_FOUND)
+	if (status == LC_NO_FILE)
 		*out = NULL;
-	return status == LC_OK || status == LC_NOT_FOUND ? EXIT_DONE :
+	return status == LC_OK || status == LC_NO_FILE ? EXIT_DONE :
 	    report_argument(status);
 }
 

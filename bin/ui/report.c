@@ -64,10 +64,10 @@ constant_name(lc_status status)
 		"LC_PERMISSION", "LC_IO", "LC_NO_MEMORY", "LC_FILESYSTEM",
 		"LC_CANCELLED", "LC_UNSUPPORTED", "LC_SCHEMA", "LC_FAILED", "LC_STALE",
 		"LC_EXISTS", "LC_TIMEOUT", "LC_ABANDONED", "LC_OTHER_CACHE",
-		"LC_OTHER_ORDER", "LC_CHANGED"
+		"LC_OTHER_ORDER", "LC_CHANGED", "LC_END", "LC_NO_FILE"
 	};
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == LC_CHANGED + 1,
+	_Static_assert(sizeof(names) / sizeof(names[0]) == LC_NO_FILE + 1,
 	    "every lc_status has its name");
 	return (unsigned)status < sizeof(names) / sizeof(names[0]) ? names[status] :
 	    NULL;
@@ -244,6 +244,7 @@ exit_of(lc_status status)
 	case LC_OK:
 		return EXIT_DONE;
 	case LC_NOT_FOUND:
+	case LC_END:
 	case LC_STALE:
 	case LC_FAILED:
 	case LC_TIMEOUT:
@@ -307,13 +308,6 @@ int
 report_argument(lc_status status)
 {
 	return report_as(status, status == LC_INVALID ? EXIT_USAGE : exit_of(status));
-}
-
-int
-report_file(lc_status status)
-{
-	return report_as(status, status == LC_NOT_FOUND ? EXIT_SYSTEM :
-	    exit_of(status));
 }
 
 int

@@ -55,8 +55,6 @@ int report_ignored(const struct lc__images_ignored *ignored, bool nothing_else);
 int report_status(lc_status status);
 /** As report_status(), where LC_INVALID means the user's argument. */
 int report_argument(lc_status status);
-/** As report_status(), where LC_NOT_FOUND means a file that cannot be read. */
-int report_file(lc_status status);
 
 /** Print "PATH: text of errno" and return EXIT_SYSTEM. */
 int report_errno(const char *path);

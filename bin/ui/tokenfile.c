@@ -58,7 +58,7 @@ tokenfile_load(struct tokenfile *file)
 	if (read == LC_OK || read == LC_INVALID)
 		status = check(file, &bytes);
 	else
-		status = report_file(read);
+		status = report_status(read);
 	lc__buf_free(&bytes);
 	return status;
 }
@@ -108,7 +108,7 @@ save(struct tokenfile *file, lc_stream *stream, uint64_t next)
 	if (saved == LC_OK)
 		saved = lc__write_file_atomic(file->path, file->bytes, LC_TOKEN_SIZE);
 	file->since = 0;
-	return saved == LC_OK ? EXIT_DONE : report_file(saved);
+	return saved == LC_OK ? EXIT_DONE : report_status(saved);
 }
 
 int

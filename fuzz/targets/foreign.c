@@ -23,7 +23,7 @@ read_all(struct lc__foreign *foreign)
 		fuzz_touch(entry.value.data, entry.value.size);
 		fuzz_require(lc__foreign_check(foreign) == LC_OK);
 	}
-	fuzz_require(status == LC_NOT_FOUND && n == count);
+	fuzz_require(status == LC_END && n == count);
 }
 
 int

@@ -24,7 +24,7 @@ read_records(const struct lc__incoming_format *format, void *file, bool sparse)
 	lc_id id;
 
 	for (int n = 0; n < RECORDS &&
-	    (status = format->next(file, &id)) != LC_NOT_FOUND; n++) {
+	    (status = format->next(file, &id)) != LC_END; n++) {
 		struct lc__loaded loaded = { 0 };
 
 		if (status != LC_OK)

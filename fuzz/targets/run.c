@@ -55,7 +55,7 @@ merge(const struct lc__run *runs, uint32_t n)
 	lc_status status;
 
 	fuzz_require(walked != NULL);
-	while ((status = lc__run_merge_next(walked, &entry)) != LC_NOT_FOUND) {
+	while ((status = lc__run_merge_next(walked, &entry)) != LC_END) {
 		fuzz_require(status == LC_OK || (status == LC_CORRUPT && ++corrupt <= n));
 		if (status == LC_OK)
 			fuzz_touch(entry.id, entry.id_size);

@@ -23,7 +23,8 @@ lc_status_name(lc_status status)
 		"permission denied", "i/o error", "out of memory",
 		"unsuitable file system", "cancelled", "unsupported",
 		"other structure", "failed", "stale", "exists", "timed out",
-		"abandoned", "another cache", "another order", "changed"
+		"abandoned", "another cache", "another order", "changed",
+		"end", "no such file"
 	};
 	if ((unsigned)status >= sizeof(names) / sizeof(names[0]))
 		return "unknown status";
@@ -75,7 +76,7 @@ status_of_errno(int sys)
 	switch (sys) {
 	case ENOENT:
 	case ENOTDIR:
-		return LC_NOT_FOUND;
+		return LC_NO_FILE;
 	case EACCES:
 	case EPERM:
 	case EROFS:

@@ -27,9 +27,7 @@ lc__read_full(int fd, void *data, size_t size, size_t *got, const char *path)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return lc__error_sys(errno, "%s: read", path) ==
-			    LC_NOT_FOUND ? lc__error_as(LC_IO) :
-			    lc_last_error()->status;
+			return lc__error_sys(errno, "%s: read", path);
 		if (n == 0)
 			break;
 		done += (size_t)n;

@@ -10,8 +10,7 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** Read until @p size bytes or the end; *got says how many. EINTR is retried. Never
- *  LC_NOT_FOUND, which callers use for the end: what is open was there. */
+/** Read until @p size bytes or the end; *got says how many. EINTR is retried. */
 LC_CHECKED lc_status lc__read_full(int fd, void *data, size_t size, size_t *got,
     const char *path);
 /** Write all of @p size bytes. EINTR and short writes are retried. */

@@ -310,10 +310,10 @@ end_object(struct scan *scan)
 	skip_blanks(scan);
 	if (scan->at < scan->end)
 		return bad(scan, "something follows the object");
-	return LC_NOT_FOUND;
+	return LC_END;
 }
 
-/* To the next name; LC_NOT_FOUND at the end of the object. */
+/* To the next name; LC_END at the end of the object. */
 static lc_status
 next_name(struct scan *scan, bool first)
 {

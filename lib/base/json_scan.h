@@ -47,7 +47,7 @@ struct lc__json_members {
  *  is missing", if no object begins there, blanks before it allowed. */
 LC_CHECKED lc_status lc__json_object(const void *text, size_t size,
     struct lc__json_members *out);
-/** The next member, its value scanned to its end. LC_NOT_FOUND behind the last one,
+/** The next member, its value scanned to its end. LC_END behind the last one,
  *  when nothing but blanks follows the object; LC_CORRUPT as above. */
 LC_CHECKED lc_status lc__json_next(struct lc__json_members *members,
     struct lc__json_member *out);

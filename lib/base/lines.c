@@ -125,7 +125,7 @@ lc__lines_next(struct lc__lines *lines, struct lc__text_line *out)
 	return_if_error(lc__lines_skip(lines));
 	return_if_error(find_end(lines, &size, &newline));
 	if (size == 0 && !newline)
-		return LC_NOT_FOUND;
+		return LC_END;
 	lines->number++;
 	if (lines->limit > 0 && size > lines->limit) {
 		advance(lines, size + newline);

@@ -50,7 +50,7 @@ struct lc__text_line {
 
 /**
  * The next line. lines->number and lines->offset are those after it.
- * @return LC_OK; LC_NOT_FOUND at the end; LC_INVALID, "PATH: line N is longer than 64
+ * @return LC_OK; LC_END; LC_INVALID, "PATH: line N is longer than 64
  * MiB", as soon as that is certain: lines->number counts the line, and the next call
  * goes on after its end; LC_CHANGED; what wait() returned; LC_IO, LC_NO_MEMORY.
  */

@@ -158,14 +158,14 @@ LC_CHECKED lc_status lc__txn_put_meta(struct lc__txn *txn, const char *name,
     const void *data, size_t size);
 /** Delete a row, if there is one. */
 LC_CHECKED lc_status lc__txn_delete_meta(struct lc__txn *txn, const char *name);
-/** Number @p n of the rows of meta by name, from 0; LC_NOT_FOUND behind the last. */
+/** Number @p n of the rows of meta by name, from 0; LC_END behind the last. */
 LC_CHECKED lc_status lc__txn_nth_meta(struct lc__txn *txn, uint64_t n,
     struct lc__slice *name, struct lc__slice *row);
 /** Give a row another name; the row that has that name, if there is one, gets this
  *  one's. With @p to NULL delete it. */
 LC_CHECKED lc_status lc__txn_rename_meta(struct lc__txn *txn,
     const struct lc__slice *from, const char *to);
-/** The first row with a key >= @p key; LC_NOT_FOUND behind the last. */
+/** The first row with a key >= @p key; LC_END behind the last. */
 LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table,
     uint64_t key, uint64_t *found, struct lc__slice *out);
 /** The first row with a key > @p key, which may be the largest there is. */

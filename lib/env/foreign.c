@@ -364,7 +364,7 @@ lc__foreign_next(struct lc__foreign *f, struct lc__foreign_entry *out)
 	return_if_error(lc__foreign_check(f));
 	rc = mdb_cursor_get(f->cursor, &key, &value, MDB_NEXT);
 	if (rc == MDB_NOTFOUND)
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (rc != 0)
 		return lc__mdb_error(f->path, rc, "read");
 	out->key = (lc_id){ key.mv_data, key.mv_size };

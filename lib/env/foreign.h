@@ -41,7 +41,7 @@ LC_CHECKED lc_status lc__foreign_open(const char *path, struct lc__foreign **out
 /** Keys of the main table. */
 uint64_t lc__foreign_count(const struct lc__foreign *foreign);
 
-/** Step to the next key. LC_NOT_FOUND behind the last; LC_CHANGED as below. */
+/** Step to the next key. LC_END behind the last; LC_CHANGED as below. */
 LC_CHECKED lc_status lc__foreign_next(struct lc__foreign *foreign,
     struct lc__foreign_entry *out);
 

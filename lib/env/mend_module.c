@@ -37,7 +37,7 @@ find_renamed(struct lc__txn *txn, bool *done)
 	}
 	if (*done)
 		return lc__txn_rename_meta(txn, &name, "module");
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 lc_status

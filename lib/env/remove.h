@@ -7,7 +7,7 @@
 
 /**
  * Remove the directory @p dir with its files. It vanishes at once: first it gets a name
- * that no module has. @return LC_OK; LC_NOT_FOUND; LC_BUSY if anybody has the module
+ * that no module has. @return LC_OK; LC_NO_FILE; LC_BUSY if anybody has the module
  * open; LC_NOT_MODULE if it is none or holds directories; LC_PERMISSION, LC_IO.
  */
 LC_CHECKED lc_status lc__env_remove(const char *dir);

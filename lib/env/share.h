@@ -10,7 +10,7 @@
 
 #include "lmdbcache.h"
 
-/** Who may use the module in @p dir. LC_NOT_FOUND … */
+/** Who may use the module in @p dir. LC_NO_FILE … */
 LC_CHECKED lc_status lc__share_read(const char *dir, lc_share *out);
 /** Change that: the directory, data.mdb and the other files of the module. LC_PERMISSION
  *  for who is not the owner, or not of the group. */

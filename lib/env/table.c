@@ -261,7 +261,7 @@ lc__txn_nth_meta(struct lc__txn *txn, uint64_t n, struct lc__slice *name,
 		rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
 	mdb_cursor_close(cursor);
 	if (rc == MDB_NOTFOUND)
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	*name = (struct lc__slice){ key.mv_data, key.mv_size };
@@ -313,17 +313,17 @@ lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	int rc;
 
 	if (lacks(txn, table) || (table == LC__SCHEMA && key > UINT32_MAX))
-		return LC_NOT_FOUND;
+		return LC_END;
 	rc = mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor);
 	if (says_missing(rc, table))
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	at = *int_key(&k, table, key);
 	rc = mdb_cursor_get(cursor, &at, &value, MDB_SET_RANGE);
 	mdb_cursor_close(cursor);
 	if (rc == MDB_NOTFOUND)
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	if (at.mv_size != (table == LC__SCHEMA ? 4 : 8))
@@ -345,7 +345,7 @@ lc_status
 lc__txn_seek_after(struct lc__txn *txn, enum lc__table table, uint64_t key,
     uint64_t *found, struct lc__slice *out)
 {
-	return key == UINT64_MAX ? LC_NOT_FOUND :
+	return key == UINT64_MAX ? LC_END :
 	    lc__txn_seek(txn, table, key + 1, found, out);
 }
 

@@ -226,5 +226,5 @@ lc__run_build_merged(struct lc__run_builder *builder,
 		    entry.location, entry.id, entry.id_size);
 	}
 	lc__run_merge_close(merge);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }

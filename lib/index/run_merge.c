@@ -126,7 +126,7 @@ lc__run_merge_next(struct lc__run_merge *merge, struct lc__run_entry *out)
 			    "index run %llu is damaged", (unsigned long long)run);
 		}
 		if (merge->used == 0)
-			return LC_NOT_FOUND;
+			return LC_END;
 		entry = merge->heap[0]->cursor.entry;
 		advance(merge);
 		if (merge->last.id != NULL && lc__id_compare(merge->last.id,

@@ -17,7 +17,7 @@ struct lc__run_merge *lc__run_merge_open(const struct lc__run *runs, uint32_t n,
 
 /**
  * The newest entry of the next cache_id, tombstones included.
- * @return LC_OK; LC_NOT_FOUND at the end; LC_CORRUPT when a run is damaged: it is
+ * @return LC_OK; LC_END at the end; LC_CORRUPT when a run is damaged: it is
  * then left out of what follows.
  */
 LC_CHECKED lc_status lc__run_merge_next(struct lc__run_merge *merge,

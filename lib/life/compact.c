@@ -103,7 +103,7 @@ count_groups(struct compaction *c, struct lc__snapshot *s,
 		c->result.bytes_after -= group->bytes - group->live_bytes;
 		return_if_error(step(c));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status
@@ -167,7 +167,7 @@ rewrite_all(struct compaction *c, struct lc__group *group)
 		return_if_error(rewrite_group(c, group, &next));
 		return_if_error(step(c));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* A damaged run stays as it is: reads and verify tell of it. */

@@ -176,7 +176,7 @@ walk(struct copying *c,
 	lc__iter_rewind(c->iter);
 	c->result.damaged = 0;
 	while ((status = lc__iter_step(c->iter, &record, &location)) !=
-	    LC_NOT_FOUND) {
+	    LC_END) {
 		if (status == LC_CORRUPT) {
 			if (each == copy_record)
 				note_damage(c);

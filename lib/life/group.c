@@ -86,8 +86,8 @@ lc__group_next(struct lc__snapshot *s, const lc_compact_options *options,
 		*looked += row.bytes;
 		/* A larger one is of no chunk, and the last. */
 		if (id > LC__CHUNK_ID_MAX)
-			return LC_NOT_FOUND;
+			return LC_END;
 		*next = id + 1;
 	}
-	return status == LC_NOT_FOUND && lc__group_worth(out) ? LC_OK : status;
+	return status == LC_END && lc__group_worth(out) ? LC_OK : status;
 }

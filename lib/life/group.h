@@ -30,7 +30,7 @@ bool lc__group_worth(const struct lc__group *group);
 /**
  * The next group that is worth it, from chunk *next on; *next is set behind it.
  * @param looked  gets the bytes of the chunks looked at
- * @return LC_OK; LC_NOT_FOUND if there is none.
+ * @return LC_OK; LC_END if there is none.
  */
 LC_CHECKED lc_status lc__group_next(struct lc__snapshot *snapshot,
     const lc_compact_options *options, uint64_t *next, uint64_t *looked,

@@ -23,6 +23,7 @@ struct job {
 	const lc_progress *progress;
 	bool dry_run;
 	enum lc__mended module; /* what became of the module row */
+	bool sound;             /* nothing is to be written */
 	lc_recover_result result;
 };
 
@@ -66,9 +67,9 @@ tell_module(struct lc__recovery *r, enum lc__mended module)
 	    "mended" : "module row: lost; the module has a new identity");
 }
 
-/* Read, decide, and write what follows from it. */
+/* Read and decide. */
 static lc_status
-recover(struct lc__recovery *r, enum lc__mended module)
+examine(struct lc__recovery *r, enum lc__mended module)
 {
 	tell_module(r, module);
 	return_if_error(lc__recovery_put_back_meta(r));
@@ -85,21 +86,24 @@ recover(struct lc__recovery *r, enum lc__mended module)
 	return_if_error(lc__recovery_read_runs(r));
 	return_if_error(lc__recovery_decide(r));
 	return_if_error(lc__recovery_check_counts(r));
-	return_if_error(lc__recovery_check_inputs(r));
-	if (!any_damage(r))
-		return LC_NOT_FOUND;
-	return_if_error(lc__recovery_write(r));
-	return lc__recovery_write_inputs(r);
+	return lc__recovery_check_inputs(r);
 }
 
-/* LC_NOT_FOUND: nothing was to be written. */
+/* A sound module fails with LC_CANCELLED, so that the change is not committed. */
 static lc_status
 recover_within(struct lc__change *change, void *ctx)
 {
 	struct job *job = ctx;
 	struct lc__recovery r = { .change = change, .progress = job->progress };
-	const lc_status status = recover(&r, job->module);
+	lc_status status = examine(&r, job->module);
 
+	job->sound = status == LC_OK && !any_damage(&r);
+	if (job->sound)
+		status = LC_CANCELLED;
+	if (status == LC_OK)
+		status = lc__recovery_write(&r);
+	if (status == LC_OK)
+		status = lc__recovery_write_inputs(&r);
 	job->result = r.result;
 	free_parts(&r);
 	return status;
@@ -123,7 +127,7 @@ recover_copy(struct job *job, const char *dir)
 	if (status == LC_OK)
 		status = lc__change_run_unread(env, recover_within, job);
 	lc__env_close(env);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return job->sound ? LC_OK : status;
 }
 
 /* ---- verifying ------------------------------------------------------------ */

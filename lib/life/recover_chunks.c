@@ -283,5 +283,5 @@ lc__recovery_read_chunks(struct lc__recovery *r)
 		r->done += value.size;
 		return_if_error(step(r));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }

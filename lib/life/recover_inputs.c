@@ -46,7 +46,7 @@ lc__recovery_read_places(struct lc__recovery *r)
 	}
 	if (r->nplaced > 0)
 		qsort(r->placed, r->nplaced, sizeof(*r->placed), by_chunk);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 void
@@ -88,7 +88,7 @@ lc__recovery_count_inputs(struct lc__recovery *r, uint32_t *out)
 		if (row.source > n && row.source <= LC__INPUTS_MAX)
 			n = row.source;
 	*out = n > LC__INPUTS_MAX ? LC__INPUTS_MAX : (uint32_t)n;
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- looking -------------------------------------------------------------- */

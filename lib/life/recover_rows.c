@@ -45,7 +45,7 @@ list_runs(struct lc__snapshot *s)
 			return lc__no_memory("recover");
 		s->state.next_run = id + 1;
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* The number behind the last chunk's. The caller has seen to it that there is one. */
@@ -60,7 +60,7 @@ next_chunk(struct lc__snapshot *s, uint64_t *out)
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value))
 		*out = id + 1;
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* The transactions of the environment count as commits: there were no more. */
@@ -273,7 +273,7 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 	const lc_status status = lc__ledger_seek(&r->change->snapshot, chunk->id,
 	    &id, row, intact);
 
-	if (status != LC_OK && status != LC_NOT_FOUND)
+	if (status != LC_OK && status != LC_END)
 		return status;
 	*intact = *intact && status == LC_OK && id == chunk->id;
 	if (!*intact) {
@@ -369,7 +369,7 @@ check_orphans(struct lc__recovery *r)
 		lc__found_tell(r->progress, "chunk %llu is missing",
 		    (unsigned long long)id);
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 lc_status

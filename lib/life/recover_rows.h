@@ -22,7 +22,7 @@ LC_CHECKED lc_status lc__recovery_mend_counters(struct lc__recovery *r);
 /** Compare ledger and counters with what was decided, and find rows damaged. */
 LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
 
-/** The first row of the ledger behind chunk *id whose chunk is not there; LC_NOT_FOUND
+/** The first row of the ledger behind chunk *id whose chunk is not there; LC_END
  *  without one. */
 LC_CHECKED lc_status lc__recovery_orphan(struct lc__recovery *r, uint64_t *id);
 

@@ -46,7 +46,7 @@ list_rows(struct lc__recovery *r, enum lc__table table, struct rows *out)
 			.key = key, .says = NOWHERE, .home = key, .value = value
 		};
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static int
@@ -328,7 +328,8 @@ find_ids(struct rows *rows, struct ids *wanted)
 
 /* ---- the table meta ------------------------------------------------------- */
 
-/* The row that has another name and is of this one, by its checksum. */
+/* The row that has another name and is of this one, by its checksum; LC_NOT_FOUND if the
+ * row has its own name, or is nowhere. */
 static lc_status
 find_meta(struct lc__txn *txn, const char *name, struct lc__slice *at,
     struct lc__slice *row)
@@ -344,7 +345,7 @@ find_meta(struct lc__txn *txn, const char *name, struct lc__slice *at,
 	    LC_OK; i++)
 		if (lc__row_intact(row->data, row->size, seed))
 			return LC_OK;
-	return status;
+	return status == LC_END ? LC_NOT_FOUND : status;
 }
 
 static lc_status
@@ -380,7 +381,7 @@ drop_unknown_meta(struct lc__recovery *r)
 		    lc__quote_id(name.data, name.size));
 		return_if_error(lc__txn_rename_meta(txn, &name, NULL));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 lc_status
@@ -451,7 +452,7 @@ find_chunk_home(struct lc__recovery *r, const struct rows *rows,
 			return LC_OK;
 		}
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* Keys of chunks without a header are trusted below this. A key near the largest one
@@ -573,7 +574,7 @@ lc__recovery_count_schemas(struct lc__recovery *r, uint32_t *out)
 			at += whole ? record.size : LC__RECORD_ALIGN;
 		}
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* A row that is whole under its key proves that its schema was given out. */
@@ -628,7 +629,7 @@ settle_ledger(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
 		return_if_error(want(rows, id, wanted));
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	find_ids(rows, wanted);
 	settle(rows);

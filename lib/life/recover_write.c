@@ -109,7 +109,7 @@ drop_orphans(struct lc__recovery *r)
 
 	while ((status = lc__recovery_orphan(r, &id)) == LC_OK)
 		return_if_error(lc__txn_delete(txn, LC__LEDGER, id));
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- the index ------------------------------------------------------------ */

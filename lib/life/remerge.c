@@ -163,9 +163,9 @@ step_within(struct lc__change *change, void *remerge)
 		return_if_error(remember_old(r, &s->state));
 	}
 	status = measure(r, s, &step, &next);
-	if (status != LC_OK && status != LC_NOT_FOUND)
+	if (status != LC_OK && status != LC_END)
 		return status;
-	r->done = status == LC_NOT_FOUND;
+	r->done = status == LC_END;
 	return_if_error(write_step(r, change, &step));
 	return r->done ? drop_old(r, s) : go_on_at(r, &next);
 }

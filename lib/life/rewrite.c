@@ -37,7 +37,7 @@ take_chunk(struct work *w, uint64_t id, bool *taken)
 	const lc_status status = lc__ledger_seek(s, id, &found, &row, &intact);
 
 	*taken = true;
-	if (status == LC_NOT_FOUND || (status == LC_OK && found != id))
+	if (status == LC_END || (status == LC_OK && found != id))
 		return LC_OK; /* somebody else dropped it */
 	return_if_error(status);
 	if (!intact)

@@ -121,7 +121,7 @@ list_chunks(struct verify *v)
 	for (; status == LC_OK;
 	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
 		return_if_error(add_tally(v, id));
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- pages ---------------------------------------------------------------- */
@@ -174,7 +174,7 @@ check_meta(struct verify *v)
 		if (!lc__meta_knows(&name))
 			damage(v, "table meta: row %s: unknown",
 			    lc__quote_id(name.data, name.size));
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- schemas -------------------------------------------------------------- */
@@ -287,7 +287,7 @@ check_index(struct verify *v)
 	merge = lc__run_merge_open(s->runs, s->state.nruns, NULL, 0);
 	if (merge == NULL)
 		return lc__no_memory("verify");
-	while ((status = lc__run_merge_next(merge, &entry)) != LC_NOT_FOUND)
+	while ((status = lc__run_merge_next(merge, &entry)) != LC_END)
 		if (status == LC_OK && !(entry.location & LC__TOMBSTONE))
 			check_entry(v, &entry);
 	lc__run_merge_close(merge);

@@ -243,7 +243,7 @@ count_sourced(const struct check *c, uint64_t *out)
 			damage(c, "ledger of chunk %llu: it is of no input",
 			    (unsigned long long)id);
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status

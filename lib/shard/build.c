@@ -133,7 +133,7 @@ recheck(struct lc__workers *workers, uint64_t i, const char *path, bool *whole)
 	    strcmp(text.xxh3, noted->xxh3) == 0;
 	if (!*whole)
 		lc__workers_again(workers, noted->bytes);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_NO_FILE ? LC_OK : status;
 }
 
 static lc_status

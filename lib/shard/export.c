@@ -150,7 +150,7 @@ list_records(lc_cache *cache, unsigned order, struct listing *list)
 			ask_listed(list, record);
 		return_if_error(add_ref(list, record, location));
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	if (list->n == 0)
 		return lc__error(LC_INVALID, 0, "export: module %s has no records",

@@ -64,7 +64,7 @@ LC_CHECKED lc_status lc__outdir_remove_sub(const struct lc__outdir *dir,
 /** Rename a file of the directory. */
 LC_CHECKED lc_status lc__outdir_rename(const struct lc__outdir *dir,
     const char *from, const char *to);
-/** Read a file of the directory, LC_NOT_FOUND if it is not there. */
+/** Read a file of the directory, LC_NO_FILE if it is not there. */
 LC_CHECKED lc_status lc__outdir_read(const struct lc__outdir *dir,
     const char *name, struct lc__buf *out);
 /** Replace a file of the directory atomically. */

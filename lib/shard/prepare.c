@@ -34,7 +34,7 @@ read_old_manifest(const struct lc__building *b, struct found *found)
 	if (status == LC_OK)
 		status = lc__manifest_parse(text.data, text.size,
 		    LC__MANIFEST_NAME, &found->manifest);
-	else if (status == LC_NOT_FOUND)
+	else if (status == LC_NO_FILE)
 		status = LC_OK;
 	if (status == LC_CORRUPT || status == LC_NOT_MODULE || status == LC_VERSION)
 		status = lc__error(LC_INVALID, 0,

@@ -315,7 +315,7 @@ lc__ledger_after(struct lc__snapshot *s, uint64_t last, uint64_t *id,
     struct lc__ledger_row *row, bool *intact)
 {
 	*intact = false;
-	return last == UINT64_MAX ? LC_NOT_FOUND :
+	return last == UINT64_MAX ? LC_END :
 	    lc__ledger_seek(s, last + 1, id, row, intact);
 }
 

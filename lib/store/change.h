@@ -82,7 +82,7 @@ LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,
 /**
  * The first ledger row from chunk @p from on; *id gets its chunk. If the row is
  * damaged or there is none, *intact is false and *row all zeros.
- * @return LC_OK; LC_NOT_FOUND behind the last.
+ * @return LC_OK; LC_END behind the last.
  */
 LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot,
     uint64_t from, uint64_t *id, struct lc__ledger_row *row, bool *intact);

@@ -77,7 +77,7 @@ open_to_write(struct lc__claims *claims, const char *path)
 	return LC_OK;
 }
 
-/* LC_NOT_FOUND, without an error, if nobody has needed the file so far. */
+/* LC_NO_FILE, without an error, if nobody has needed the file so far. */
 static lc_status
 open_to_ask(struct lc__claims *claims, const char *path)
 {
@@ -87,7 +87,7 @@ open_to_ask(struct lc__claims *claims, const char *path)
 		return LC_OK;
 	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1 && errno == ENOENT)
-		return LC_NOT_FOUND;
+		return LC_NO_FILE;
 	return_if_error(check_regular(fd, path));
 	claims->fd = fd;
 	return LC_OK;
@@ -273,7 +273,7 @@ list_locked(struct lc__env *env, uint32_t n, unsigned char *held)
 
 	if (status == LC_OK)
 		status = ask(env, 0, n, held);
-	if (status != LC_OK && status != LC_NOT_FOUND)
+	if (status != LC_OK && status != LC_NO_FILE)
 		return status;
 	for (uint32_t i = 0; i < n; i++)
 		if (claims->all || (i < claims->room && claims->held[i]))

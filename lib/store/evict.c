@@ -73,7 +73,7 @@ find_candidates(struct eviction *e, lc_evict how)
 		if (how == LC_EVICT_OLDEST && e->count == 2 * MAX_CHUNKS)
 			break;
 	}
-	if (status != LC_OK && status != LC_NOT_FOUND)
+	if (status != LC_OK && status != LC_END)
 		return status;
 	qsort(e->candidates, e->count, sizeof(*e->candidates), by_when);
 	return LC_OK;
@@ -188,7 +188,7 @@ lc__evict_note_reads(struct lc__change *change, const uint64_t *chunks,
 		const lc_status status = lc__ledger_seek(&change->snapshot,
 		    chunks[i], &id, &row, &intact);
 
-		if (status == LC_NOT_FOUND)
+		if (status == LC_END)
 			continue;
 		return_if_error(status);
 		if (id != chunks[i] || !intact)

@@ -42,14 +42,14 @@ struct lc_iter {
 
 /* ---- by commit ------------------------------------------------------------ */
 
-/* Go to the next chunk; LC_NOT_FOUND behind the last. After damage the walk
+/* Go to the next chunk; LC_END behind the last. After damage the walk
  * stands on the damaged chunk's end. */
 static lc_status
 next_chunk(struct lc_iter *iter)
 {
 	struct lc__ledger_row row;
 	struct lc__slice value;
-	lc_status status = LC_NOT_FOUND;
+	lc_status status = LC_END;
 
 	iter->bytes.id = 0;
 	if (!iter->ended)
@@ -235,7 +235,7 @@ next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
 	if (iter->ahead_count == 0) {
 		const lc_status status = iter->ahead_end;
 
-		if (status == LC_NOT_FOUND)
+		if (status == LC_END)
 			return status;
 		iter->ahead_end = LC_OK;
 		return lc__error_raise(&iter->ahead_error);
@@ -256,7 +256,7 @@ next_by_key(struct lc_iter *iter, struct lc__record *record,
 	return_if_error(next_fetched(iter, &entry));
 	if (entry.id_size < iter->prefix_size || (iter->prefix_size > 0 &&
 	    memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
-		return LC_NOT_FOUND;
+		return LC_END;
 	*location = entry.location;
 	if (lc__snapshot_record(iter->snapshot, entry.location, record) != LC_OK)
 		return lc__error_prefix("key %s",

@@ -153,7 +153,7 @@ lc__live_key_at(struct lc__snapshot *snapshot, uint64_t chunk, uint64_t offset)
 	lc_status status;
 
 	while (merge != NULL && name == NULL &&
-	    (status = lc__run_merge_next(merge, &entry)) != LC_NOT_FOUND)
+	    (status = lc__run_merge_next(merge, &entry)) != LC_END)
 		if (status == LC_OK && !(entry.location & LC__TOMBSTONE) &&
 		    lc__location_chunk(entry.location) == chunk &&
 		    lc__location_offset(entry.location) == offset)

@@ -321,7 +321,7 @@ load_plain(struct lc__snapshot *s, lc_fill *out)
 		if (row.live > 0)
 			add_plain(out, id, &row, *settings.length_field != '\0');
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status

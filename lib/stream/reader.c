@@ -142,7 +142,7 @@ read_any(lc_reader *reader, struct lc__job_batch *which, struct lc__batch **out)
 		pthread_mutex_unlock(&reader->lock);
 	} else {
 		status = lc__stream_lacks(stream, standing, "batch", which->number,
-		    status == LC_NOT_FOUND);
+		    status == LC_END);
 	}
 	lc__standing_drop(standing);
 	return status;
@@ -183,7 +183,7 @@ wait_for_source(lc_reader *reader, const struct lc__job_batch *which)
 	pthread_mutex_lock(&reader->lock);
 	reader->stats.wait_ns += lc__clock_ns() - start;
 	pthread_cond_broadcast(&reader->work);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static void
@@ -264,7 +264,7 @@ step(lc_reader *reader, const lc_batch **out, bool *taken)
 	*taken = false;
 	if (status == LC_TIMEOUT) {
 		status = wait_for_source(reader, &which);
-	} else if (status == LC_NOT_FOUND) {
+	} else if (status == LC_END) {
 		lc__stream_lacks(reader->rule.stream, standing, "batch",
 		    which.number, true);
 	} else if (reader->n_threads > 0) {

@@ -245,7 +245,7 @@ lc_source_refresh(lc_source *source)
 
 /* ---- waiting ---------------------------------------------------------------- */
 
-/* LC_OK if it has enough, LC_NOT_FOUND if it never will, else LC_TIMEOUT. */
+/* LC_OK if it has enough, LC_END if it never will, else LC_TIMEOUT. */
 static lc_status
 has_records(lc_source *source, uint64_t records)
 {
@@ -257,7 +257,7 @@ has_records(lc_source *source, uint64_t records)
 		return LC_OK;
 	if (!info.final)
 		return LC_TIMEOUT;
-	return lc__error(LC_NOT_FOUND, 0, "%s: is final with %llu records, there "
+	return lc__error(LC_END, 0, "%s: is final with %llu records, there "
 	    "will be no %llu", source->name, (unsigned long long)info.records,
 	    (unsigned long long)records);
 }

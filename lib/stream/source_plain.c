@@ -88,7 +88,7 @@ scan_ledger(struct scan *s)
 			    (unsigned long long)chunk);
 		return_if_error(scan_chunk(s, chunk, &row));
 	}
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status

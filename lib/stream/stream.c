@@ -324,12 +324,12 @@ lc__stream_lacks(const lc_stream *stream, const struct lc__standing *standing,
     const char *what, uint64_t number, bool never)
 {
 	if (never && !standing->complete && stream->rule.limit > 0)
-		return lc__error(LC_NOT_FOUND, 0, "stream: there is no %s %llu: it "
+		return lc__error(LC_END, 0, "stream: there is no %s %llu: it "
 		    "is limited to %llu examples", what,
 		    (unsigned long long)number,
 		    (unsigned long long)stream->rule.limit);
 	if (never || standing->complete)
-		return lc__error(LC_NOT_FOUND, 0, "stream: there is no %s %llu: it "
+		return lc__error(LC_END, 0, "stream: there is no %s %llu: it "
 		    "has %llu examples", what, (unsigned long long)number,
 		    (unsigned long long)lc__standing_examples(standing,
 		    standing->known));
@@ -346,7 +346,7 @@ lc__stream_batch(const lc_stream *stream, const struct lc__standing *standing,
 
 	if (batch >= UINT64_MAX / size ||
 	    (limit > 0 && batch * size >= limit))
-		return LC_NOT_FOUND;
+		return LC_END;
 	*first = batch * size;
 	*end = *first + size;
 	if (limit > 0 && *end > limit)
@@ -364,7 +364,7 @@ lc__stream_batch(const lc_stream *stream, const struct lc__standing *standing,
 	if (!standing->complete)
 		return LC_TIMEOUT;
 	if (*first >= standing->known)
-		return LC_NOT_FOUND;
+		return LC_END;
 	*end = standing->known;
 	return LC_OK;
 }
@@ -420,7 +420,7 @@ lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 			return status;
 		waited = lc_source_wait(stream->sources[0], records + 1,
 		    ms_until(deadline));
-		if (waited != LC_OK && waited != LC_NOT_FOUND &&
+		if (waited != LC_OK && waited != LC_END &&
 		    waited != LC_TIMEOUT)
 			return waited;
 		return_if_error(lc__stream_go_on(stream));

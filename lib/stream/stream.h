@@ -35,14 +35,14 @@ LC_CHECKED lc_status lc__stream_go_on(lc_stream *stream);
 
 /**
  * The examples [first, end) of a batch that can be read.
- * @return LC_OK; LC_NOT_FOUND if there is no such batch; LC_TIMEOUT if it is not there
+ * @return LC_OK; LC_END if there is no such batch; LC_TIMEOUT if it is not there
  * yet, and then @p end is how many examples there must be in all.
  */
 LC_CHECKED lc_status lc__stream_batch(const lc_stream *stream,
     const struct lc__standing *standing, uint64_t batch, uint64_t *first,
     uint64_t *end);
 
-/** An error for an example or batch that cannot be had: LC_NOT_FOUND, or LC_TIMEOUT if
+/** An error for an example or batch that cannot be had: LC_END, or LC_TIMEOUT if
  *  it may come. @p never: it does not, whatever becomes of the source. */
 lc_status lc__stream_lacks(const lc_stream *stream,
     const struct lc__standing *standing, const char *what, uint64_t number,

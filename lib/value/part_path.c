@@ -64,7 +64,7 @@ lc__path_take(const char **text, struct lc__buf *name)
 
 	name->size = 0;
 	if (*text == NULL)
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (!lc__path_step(text, &step))
 		return lc__error(LC_INVALID, 0,
 		    "a backslash stands only before a dot or a backslash");

@@ -18,7 +18,7 @@ void lc__path_cut(struct lc__buf *path, size_t size);
 
 /**
  * Take the next step of a path's text into @p name, without escapes.
- * @return LC_OK; LC_NOT_FOUND at the end; LC_INVALID for an empty step or a
+ * @return LC_OK; LC_END at the end; LC_INVALID for an empty step or a
  * backslash before anything but a dot or a backslash; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__path_take(const char **text, struct lc__buf *name);

@@ -114,7 +114,7 @@ compare(struct lc_warehouse *w, const struct lc__sources *sources,
 	w->info.sources_seen = status == LC_OK;
 	if (status == LC_INVALID)
 		return turn_into(LC_STALE, w);
-	return status == LC_NOT_FOUND && !content ? LC_OK : status;
+	return status == LC_NO_FILE && !content ? LC_OK : status;
 }
 
 lc_status

@@ -19,8 +19,8 @@ LC_CHECKED lc_status lc__admit_thresholds(const struct lc_warehouse *warehouse);
 
 /**
  * Compare the sources; sets info.sources_seen. Differences go to progress->damage.
- * @return LC_OK; LC_STALE; LC_CORRUPT for a damaged list; LC_NOT_FOUND if the
- * dataset has to be there and is not, or there is no list.
+ * @return LC_OK; LC_STALE; LC_CORRUPT for a damaged list; LC_NOT_FOUND without
+ * a list that has to be there; LC_NO_FILE without a dataset that has to be there.
  */
 LC_CHECKED lc_status lc__admit_sources(struct lc_warehouse *warehouse,
     const lc_warehouse_options *options);

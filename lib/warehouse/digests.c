@@ -85,21 +85,17 @@ lc__digest_memory(const char *path, const void *bytes, uint64_t size,
 	return compare(path, said, &has);
 }
 
-/* What should be there and cannot be read as it is, is damage. */
-static lc_status
-as_damage(lc_status status)
-{
-	return status == LC_NOT_FOUND || status == LC_INVALID ?
-	    lc__error_as(LC_CORRUPT) : status;
-}
-
 lc_status
 lc__digest_text(const char *path, const char *sha256, struct lc__buf *out)
 {
 	struct lc__buf text = { 0 };
 	char has[65];
-	lc_status status = as_damage(lc__read_regular(path, LONGEST_TEXT, &text));
+	lc_status status = lc__read_regular(path, LONGEST_TEXT, &text);
 
+	/* The manifest names it: without it, or with something else in its place, the
+	 * version is damaged. */
+	if (status == LC_NO_FILE || status == LC_INVALID)
+		status = lc__error_as(LC_CORRUPT);
 	if (status == LC_OK)
 		status = lc__sha256_of(text.data, text.size, has);
 	if (status == LC_OK && strcmp(has, sha256) != 0)

@@ -41,7 +41,7 @@ open_again(const struct lc__wfile *file, const char *path, int *fd)
 	struct stat st;
 	const lc_status status = open_file(path, fd, &st);
 
-	if (status == LC_NOT_FOUND || status == LC_NOT_MODULE)
+	if (status == LC_NO_FILE || status == LC_NOT_MODULE)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: is gone since the warehouse was opened", path);
 	return_if_error(status);

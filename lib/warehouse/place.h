@@ -23,7 +23,7 @@ LC_CHECKED lc_status lc__version_name(const char version[65],
  * The directory of a version: @p path itself if it has a manifest, else what its
  * `current` points to; of WAREHOUSE/current too what it points to now, so that
  * a later switch does not change what the caller reads. malloc'ed.
- * @return LC_OK; LC_NOT_FOUND if there is no such path; LC_NOT_MODULE if it is
+ * @return LC_OK; LC_NO_FILE if there is no such path; LC_NOT_MODULE if it is
  * neither; LC_CORRUPT if `current` points nowhere or outside; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__version_find(const char *path, char **out);

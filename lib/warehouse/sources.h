@@ -85,7 +85,7 @@ enum lc__sources_look {
  * A file that was touched or copied, but has its content, is no difference.
  * A directory has "changed" where it cannot be told which of its names are new.
  * @return LC_OK; LC_INVALID if anything differs, naming the first and how many;
- * LC_NOT_FOUND if there is no @p root at all; LC_CANCELLED, LC_PERMISSION, LC_IO,
+ * LC_NO_FILE if there is no @p root at all; LC_CANCELLED, LC_PERMISSION, LC_IO,
  * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__sources_compare(const struct lc__sources *sources,

@@ -114,7 +114,7 @@ compare_content(struct comparison *c, const struct lc__source_file *f)
 	uint64_t hash[2], size;
 	const lc_status status = lc__sources_hash_at(c->root, f->path, hash, &size);
 
-	if (status == LC_NOT_FOUND)
+	if (status == LC_NO_FILE)
 		return tell(c, f->path, "", "removed");
 	return_if_error(status);
 	if (size != f->size || memcmp(hash, f->hash, sizeof(hash)) != 0)
@@ -305,7 +305,7 @@ compare_dir(struct comparison *c, const struct lc__source_file *dir)
 	lc__dir_names_sort(&now);
 	if (status == LC_OK)
 		status = compare_names(c, dir, &now);
-	else if (status == LC_NOT_FOUND) /* it went since it was looked at */
+	else if (status == LC_NO_FILE) /* it went since it was looked at */
 		status = tell_gone_dir(c, dir);
 	lc__dir_names_free(&now);
 	return status;

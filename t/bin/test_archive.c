@@ -78,7 +78,7 @@ same_members(struct lc__archive *archive, const struct member *members, size_t n
 		need(got.size == want.size);
 		need(memcmp(got.data, want.data, got.size) == 0);
 	}
-	need_status(lc__archive_next(archive, &member), LC_NOT_FOUND);
+	need_status(lc__archive_next(archive, &member), LC_END);
 	lc__buf_free(&got);
 	lc__buf_free(&want);
 }
@@ -126,12 +126,12 @@ START_TEST(empty)
 
 	pack(kinds[_i], NULL, 0, &bytes);
 	assert_ok(lc__archive_open_bytes(kinds[_i], bytes.data, bytes.size, &archive));
-	assert_status(lc__archive_next(archive, &member), LC_NOT_FOUND);
+	assert_status(lc__archive_next(archive, &member), LC_END);
 	lc__archive_close(archive);
 	snprintf(path, sizeof(path), "%s/archive", run_scratch());
 	assert_ok(lc__write_file_atomic(path, bytes.data, bytes.size));
 	assert_ok(lc__archive_open_file(kinds[_i], path, &archive));
-	assert_status(lc__archive_next(archive, &member), LC_NOT_FOUND);
+	assert_status(lc__archive_next(archive, &member), LC_END);
 	lc__archive_close(archive);
 	lc__buf_free(&bytes);
 }
@@ -280,7 +280,7 @@ read_all(enum lc__archive_kind kind, const void *bytes, size_t size, size_t *n)
 		if (status != LC_OK)
 			break;
 	}
-	ck_assert(status == LC_OK || status == LC_NOT_FOUND ||
+	ck_assert(status == LC_OK || status == LC_END ||
 	    strpbrk(lc_last_error()->text, "\n\r") == NULL);
 	lc__archive_close(archive);
 	lc__buf_free(&got);
@@ -306,7 +306,7 @@ START_TEST(cut)
 		    "%zu of %zu bytes: %s", size, bytes.size, lc_last_error()->text);
 		free(copy);
 	}
-	ck_assert_int_eq(read_all(kinds[_i], bytes.data, bytes.size, &n), LC_NOT_FOUND);
+	ck_assert_int_eq(read_all(kinds[_i], bytes.data, bytes.size, &n), LC_END);
 	ck_assert_uint_eq(n, 3);
 	lc__buf_free(&bytes);
 }
@@ -358,7 +358,7 @@ START_TEST(other_files)
 		ck_assert_int_eq(read_all(kinds[_i], rows[i].bytes, rows[i].size, &n),
 		    LC_CORRUPT);
 	assert_status(lc__archive_open_file(kinds[_i], "/nonexistent", &archive),
-	    LC_NOT_FOUND);
+	    LC_NO_FILE);
 	assert_status(lc__archive_open_file(kinds[_i], "/", &archive), LC_IO);
 	lc__archive_close(NULL);
 }

@@ -98,7 +98,7 @@ START_TEST(missing)
 {
 	struct lc__class_map map;
 
-	ck_assert_int_eq(lc__class_map_read("/nowhere/classes", &map), LC_NOT_FOUND);
+	ck_assert_int_eq(lc__class_map_read("/nowhere/classes", &map), LC_NO_FILE);
 	lc__class_map_free(&map);
 }
 END_TEST

@@ -252,7 +252,7 @@ read_records(const struct lc__incoming_format *format, const char *path,
 		lc__loaded_free(&loaded);
 	}
 	format->close(file);
-	return status == LC_NOT_FOUND ? first : status;
+	return status == LC_END ? first : status;
 }
 
 /* Everything that was read is among what there is, in the same order. */

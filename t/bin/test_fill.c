@@ -79,7 +79,7 @@ next(void *ctx, struct lc__item *out)
 	struct list *list = ctx;
 
 	if (list->at == list->n)
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (list->ids != NULL)
 		out->id = lc_id_of(list->ids[list->at]);
 	else

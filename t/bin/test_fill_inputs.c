@@ -674,7 +674,7 @@ START_TEST(changed_shards)
 	how.n = 2;
 	/* One of them is gone, then it is another one. */
 	ck_assert_int_eq(rename("s1.txt", "kept"), 0);
-	assert_status(lc__inputs_run(&how, &filled), LC_NOT_FOUND);
+	assert_status(lc__inputs_run(&how, &filled), LC_NO_FILE);
 	fill_set_write("s1.txt", "other\n", 6);
 	assert_status(lc__inputs_run(&how, &filled), LC_STALE);
 	ck_assert_int_eq(rename("kept", "s1.txt"), 0);

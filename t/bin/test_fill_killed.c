@@ -67,7 +67,7 @@ next_id(void *ctx, struct lc__item *out)
 	struct job *job = ctx;
 
 	if (job->next == IDS)
-		return LC_NOT_FOUND;
+		return LC_END;
 	out->id = (lc_id){ job->text, (size_t)snprintf(job->text, sizeof(job->text),
 	    "id%u", (unsigned)job->next++) };
 	return LC_OK;

@@ -75,7 +75,7 @@ read_line(struct lc__shard *shard, char *out, size_t room, struct lc__line_place
 	const lc_status status = lc__shard_next(shard, &line);
 
 	*behind = line.behind;
-	if (status == LC_NOT_FOUND)
+	if (status == LC_END)
 		return status;
 	if (status == LC_OK)
 		snprintf(out, room, "%llu %llu %.*s|",
@@ -103,9 +103,9 @@ check_rest(const char *path, enum lc__shard_kind kind, const struct lc__line_pla
 	do {
 		const size_t used = strlen(got);
 		status = read_line(shard, got + used, sizeof(got) - used, &behind);
-	} while (status != LC_NOT_FOUND);
+	} while (status != LC_END);
 	ck_assert_str_eq(got, want);
-	assert_status(read_line(shard, got, 1, &behind), LC_NOT_FOUND);
+	assert_status(read_line(shard, got, 1, &behind), LC_END);
 	lc__shard_close(shard);
 }
 
@@ -119,7 +119,7 @@ START_TEST(lines)
 
 	check_rest(path, contents[_i].kind, &at, rest);
 	assert_ok(lc__shard_open(path, contents[_i].kind, &at, &shard));
-	while (read_line(shard, line, sizeof(line), &at) != LC_NOT_FOUND) {
+	while (read_line(shard, line, sizeof(line), &at) != LC_END) {
 		rest += strlen(line);
 		check_rest(path, contents[_i].kind, &at, rest);
 	}
@@ -204,7 +204,7 @@ START_TEST(long_lines)
 			    places[i].offset, line.size), 0);
 			ck_assert_uint_eq(line.behind.offset, places[i + 1].offset);
 		}
-		assert_status(lc__shard_next(shard, &line), LC_NOT_FOUND);
+		assert_status(lc__shard_next(shard, &line), LC_END);
 		lc__shard_close(shard);
 	}
 	lc__buf_free(&text);
@@ -237,7 +237,7 @@ START_TEST(longest_line)
 	assert_ok(lc__shard_next(shard, &line));
 	ck_assert_uint_eq(line.number, 2);
 	ck_assert_uint_eq(line.size, 2);
-	assert_status(lc__shard_next(shard, &line), LC_NOT_FOUND);
+	assert_status(lc__shard_next(shard, &line), LC_END);
 	lc__shard_close(shard);
 	free(text);
 }
@@ -280,8 +280,8 @@ START_TEST(what_is_no_file)
 	assert_status(lc__shard_open(run_scratch(), T, &at, &shard), LC_INVALID);
 	assert_status(lc__fingerprint(run_scratch(), print, &size), LC_INVALID);
 	strcat(fifo, ".none");
-	assert_status(lc__shard_open(fifo, T, &at, &shard), LC_NOT_FOUND);
-	assert_status(lc__fingerprint(fifo, print, &size), LC_NOT_FOUND);
+	assert_status(lc__shard_open(fifo, T, &at, &shard), LC_NO_FILE);
+	assert_status(lc__fingerprint(fifo, print, &size), LC_NO_FILE);
 }
 END_TEST
 
@@ -303,7 +303,7 @@ START_TEST(shards_that_change)
 	close(fd);
 	assert_ok(lc__shard_next(shard, &line));
 	assert_ok(lc__shard_next(shard, &line));
-	assert_status(lc__shard_next(shard, &line), LC_NOT_FOUND);
+	assert_status(lc__shard_next(shard, &line), LC_END);
 	lc__shard_close(shard);
 
 	ck_assert_ptr_nonnull(text);
@@ -476,7 +476,7 @@ START_TEST(failure_lines)
 	assert_ok(lc__failures_close(failures));
 	ck_assert_int_eq(access(path, F_OK), -1);
 	snprintf(path, sizeof(path), "%s/none/failures", run_scratch());
-	assert_status(lc__failures_open(path, false, &failures), LC_NOT_FOUND);
+	assert_status(lc__failures_open(path, false, &failures), LC_NO_FILE);
 }
 END_TEST
 

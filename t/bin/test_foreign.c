@@ -104,8 +104,8 @@ expect_end(struct lc__foreign *f)
 {
 	struct lc__foreign_entry entry;
 
-	assert_status(lc__foreign_next(f, &entry), LC_NOT_FOUND);
-	assert_status(lc__foreign_next(f, &entry), LC_NOT_FOUND);
+	assert_status(lc__foreign_next(f, &entry), LC_END);
+	assert_status(lc__foreign_next(f, &entry), LC_END);
 	lc__foreign_close(f);
 }
 
@@ -467,14 +467,14 @@ START_TEST(no_environments)
 	char *path = lc__path_join(run_scratch(), "file");
 	char *dir = lc__path_join(run_scratch(), "dir");
 
-	expect_refused(path, LC_NOT_FOUND, "open: No such file or directory");
+	expect_refused(path, LC_NO_FILE, "open: No such file or directory");
 	change_file(path, 0, "", 0);
 	expect_refused(path, LC_NOT_MODULE, "an empty file, not an LMDB environment");
 	change_file(path, 0, "text", 4);
 	expect_refused(path, LC_NOT_MODULE, "not an LMDB data file");
 	ck_assert_int_eq(mkdir(dir, 0777), 0);
 	ck_assert(!holds_environment(dir));
-	expect_refused(dir, LC_NOT_FOUND, "open: No such file or directory");
+	expect_refused(dir, LC_NO_FILE, "open: No such file or directory");
 	free(dir);
 	free(path);
 }
@@ -622,7 +622,7 @@ START_TEST(records)
 	else
 		expect_bad(file, path, "num-samples", LC_UNSUPPORTED, no_file);
 	expect_tensor(file, "z", &tensor);
-	assert_status(lc__incoming_lmdb.next(file, &id), LC_NOT_FOUND);
+	assert_status(lc__incoming_lmdb.next(file, &id), LC_END);
 	lc__incoming_lmdb.close(file);
 	free(path);
 }
@@ -691,7 +691,7 @@ START_TEST(random_damage)
 	unsigned refused = 0;
 
 	assert_ok(lc__read_file(path, 1 << 26, &good));
-	assert_status(read_all(path), LC_NOT_FOUND);
+	assert_status(read_all(path), LC_END);
 	for (unsigned i = 0; i < trials; i++) {
 		const unsigned changes = 1 + (unsigned)(run_random(&seed) % 3);
 		size_t at[3];
@@ -705,13 +705,13 @@ START_TEST(random_damage)
 			    (r >> 8) % good.size;
 			change_file(path, at[c], &byte, 1);
 		}
-		refused += read_all(path) != LC_NOT_FOUND;
+		refused += read_all(path) != LC_END;
 		for (unsigned c = 0; c < changes; c++)
 			change_file(path, at[c], good.data + at[c], 1);
 	}
 	printf("# %u of %u refused\n", refused, trials);
 	ck_assert_uint_gt(refused, trials / 20);
-	assert_status(read_all(path), LC_NOT_FOUND);
+	assert_status(read_all(path), LC_END);
 	lc__buf_free(&good);
 	free(path);
 }
@@ -725,13 +725,13 @@ START_TEST(cut_short)
 	char *path = make_victim(&seed);
 	struct stat st;
 
-	assert_status(read_all(path), LC_NOT_FOUND);
+	assert_status(read_all(path), LC_END);
 	whole = sum;
 	ck_assert_int_eq(stat(path, &st), 0);
 	ck_assert_int_gt(st.st_size, 20 * 4096);
 	for (off_t size = st.st_size - 2048; size > 0; size -= 2048) {
 		ck_assert_int_eq(truncate(path, size), 0);
-		if (read_all(path) == LC_NOT_FOUND)
+		if (read_all(path) == LC_END)
 			ck_assert_uint_eq(sum, whole);
 	}
 	assert_status(read_all(path), LC_CORRUPT);

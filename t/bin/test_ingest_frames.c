@@ -435,7 +435,7 @@ START_TEST(no_dataset)
 	struct ingesting in;
 
 	ingesting_init(&in, "/nonexistent", warehouse);
-	ingesting_run(&in, LC_NOT_FOUND, NULL);
+	ingesting_run(&in, LC_NO_FILE, NULL);
 	ck_assert_int_eq(outdir_count_files(warehouse, ""), 0);
 	ingesting_init(&in, run_scratch(), warehouse);
 	ingesting_run(&in, LC_INVALID, NULL);

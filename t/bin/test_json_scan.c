@@ -76,8 +76,8 @@ START_TEST(members)
 		ck_assert_uint_eq(m.whole.size, strlen(rows[i].whole));
 		ck_assert_mem_eq(m.whole.text, rows[i].whole, m.whole.size);
 	}
-	assert_status(lc__json_next(&all, &m), LC_NOT_FOUND);
-	assert_status(lc__json_next(&all, &m), LC_NOT_FOUND);
+	assert_status(lc__json_next(&all, &m), LC_END);
+	assert_status(lc__json_next(&all, &m), LC_END);
 }
 END_TEST
 
@@ -134,7 +134,7 @@ START_TEST(good)
 				ck_assert_uint_eq(m.value.size, strlen(value));
 				ck_assert_mem_eq(m.value.text, value, m.value.size);
 			}
-		ck_assert_int_eq(status, LC_NOT_FOUND);
+		ck_assert_int_eq(status, LC_END);
 		ck_assert_uint_eq(seen, 1);
 		free(copy);
 	}
@@ -235,7 +235,7 @@ START_TEST(every_prefix_is_refused)
 		    column >= 1 && column <= size + 1, "%zu: %s", size,
 		    lc_last_error()->text);
 	}
-	assert_status(walk_copy(text, sizeof(text) - 1, &n), LC_NOT_FOUND);
+	assert_status(walk_copy(text, sizeof(text) - 1, &n), LC_END);
 	ck_assert_uint_eq(n, 5);
 }
 END_TEST
@@ -261,7 +261,7 @@ walk_depth(size_t depth)
 
 START_TEST(depth)
 {
-	assert_status(walk_depth(LC__JSON_DEPTH), LC_NOT_FOUND);
+	assert_status(walk_depth(LC__JSON_DEPTH), LC_END);
 	assert_status(walk_depth(LC__JSON_DEPTH + 1), LC_CORRUPT);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "nested too deeply"));
 }
@@ -283,7 +283,7 @@ START_TEST(random_bytes)
 			text[run_random(&random) % size] =
 			    bytes[run_random(&random) % (sizeof(bytes) - 1)];
 		const lc_status status = walk_copy(text, size, &n);
-		ck_assert(status == LC_NOT_FOUND || status == LC_CORRUPT);
+		ck_assert(status == LC_END || status == LC_CORRUPT);
 	}
 }
 END_TEST

@@ -478,7 +478,7 @@ START_TEST(no_dataset)
 	struct lc__dataset *dataset = NULL;
 
 	ck_assert_int_eq(lc__dataset_open("/nonexistent", LC__LAYOUT_AUTO, NULL,
-	    &dataset), LC_NOT_FOUND);
+	    &dataset), LC_NO_FILE);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "/nonexistent: No such file or directory");
 	ck_assert_int_eq(lc__dataset_open("/", LC__LAYOUT_YOLO, "x.json", &dataset),

@@ -495,7 +495,7 @@ static const struct {
 	  "--labels" },
 	{ { { "y.json", "{}" } }, NULL, LC_INVALID, ": no COCO file among the JSON files "
 	  "of the root and of annotations" },
-	{ { { "y.json", A_JSON } }, "z.json", LC_NOT_FOUND,
+	{ { { "y.json", A_JSON } }, "z.json", LC_NO_FILE,
 	  "/z.json: open: No such file or directory" },
 	{ { { "y.json", "{\"images\":[],\"annotations\":[]}" } }, NULL, LC_INVALID,
 	  ": no frames of the layout 'coco'" },

@@ -101,7 +101,7 @@ read_all(const char *dir, struct record *records, size_t count)
 		ck_assert(lc_value_equal(loaded.value, records[i].value));
 		lc__loaded_free(&loaded);
 	}
-	ck_assert_int_eq(in->next(file, &id), LC_NOT_FOUND);
+	ck_assert_int_eq(in->next(file, &id), LC_END);
 	in->close(file);
 }
 
@@ -724,7 +724,7 @@ START_TEST(damaged)
 		assert_ok(in->load(file, &loaded));
 		lc__loaded_free(&loaded);
 	}
-	ck_assert_int_eq(in->next(file, &id), LC_NOT_FOUND);
+	ck_assert_int_eq(in->next(file, &id), LC_END);
 	in->close(file);
 	free_all(records, 2);
 	free(dir);
@@ -759,7 +759,7 @@ START_TEST(mutated)
 		ck_assert_int_eq(fclose(f), 0);
 		lc__buf_free(&copy);
 		assert_ok(in->open(dir, &how_in, &file));
-		for (bad = 0; (status = in->next(file, &id)) != LC_NOT_FOUND;) {
+		for (bad = 0; (status = in->next(file, &id)) != LC_END;) {
 			struct lc__loaded loaded = { 0 };
 			bad += status != LC_OK;
 			ck_assert_int_le(bad, 2);

@@ -625,7 +625,7 @@ START_TEST(refused)
 	m.how.file = m.dir;
 	ck_assert_int_ne(migration_run(&m, &done), LC_OK);
 	m.how.file = "/nowhere/x.jsonl";
-	assert_status(migration_run(&m, &done), LC_NOT_FOUND);
+	assert_status(migration_run(&m, &done), LC_NO_FILE);
 }
 END_TEST
 

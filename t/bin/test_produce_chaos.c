@@ -43,7 +43,7 @@ next(void *ctx, struct lc__items **out)
 	struct lc__items *batch;
 
 	if (work->made == BATCHES)
-		return LC_NOT_FOUND;
+		return LC_END;
 	batch = lc__items_new(ITEMS);
 	if (batch == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory");

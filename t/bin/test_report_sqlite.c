@@ -208,7 +208,7 @@ START_TEST(other_files_stay)
 	assert_status(lc__sqlite_may_replace(path), LC_INVALID);
 	assert_ok(lc__sqlite_may_replace(empty));
 	ck_assert_int_eq(unlink(path), 0);
-	assert_status(lc__sqlite_may_replace(path), LC_NOT_FOUND);
+	assert_status(lc__sqlite_may_replace(path), LC_NO_FILE);
 	assert_status(lc__sqlite_may_replace(dir), LC_INVALID);
 
 	/* A database of something else. */

@@ -250,7 +250,7 @@ START_TEST(read_in_the_order_of_places)
 		ck_assert_mem_eq(got.data, want[i].data, got.nbytes);
 		lc__loaded_free(&loaded);
 	}
-	ck_assert_int_eq(in->next(file, &id), LC_NOT_FOUND);
+	ck_assert_int_eq(in->next(file, &id), LC_END);
 	in->close(file);
 	free(path);
 }

@@ -114,7 +114,7 @@ dump(const char *path, const struct lc__incoming_how *how, unsigned every)
 		return (char *)out.data;
 	}
 	for (unsigned i = 0;
-	    (status = lc__incoming_webdataset.next(file, &id)) != LC_NOT_FOUND; i++) {
+	    (status = lc__incoming_webdataset.next(file, &id)) != LC_END; i++) {
 		struct lc__loaded loaded = { 0 };
 
 		ck_assert_uint_lt(i, 10000);

@@ -93,7 +93,7 @@ error "an unknown option" 2 '"command":"get","exit":2,"message":"unknown option 
 	"get m x --fromat --json"
 error "an operand too few" 2 '"command":"get","exit":2,"message":"an operand is missing: cachex get MODULE CACHE_ID"' \
 	"get m --json"
-error "a file that is not there" 4 '"command":"put","status":"LC_NOT_FOUND","exit":4,"message":"gone.npy: open: No such file or directory"' \
+error "a file that is not there" 4 '"command":"put","status":"LC_NO_FILE","exit":4,"message":"gone.npy: open: No such file or directory"' \
 	"put m k gone.npy --json"
 is "as without --json" "$(cachex get m x 2>&1)" "cachex: get: 'x' is not in m"
 wrong "after -- it is an operand" 1 "cachex: get: '--json' is not in m" \
@@ -103,7 +103,7 @@ wrong "by the environment" 1 "{\"error\":{\"command\":\"get\",\"exit\":1,\"messa
 check "a name that needs escapes" 4 cachex --json put m k 'a"b\c
 d'
 is "is escaped, on one line" "$(cat "$err")" \
-	'{"error":{"command":"put","status":"LC_NOT_FOUND","exit":4,"message":"a\"b\\c?d: open: No such file or directory"}}'
+	'{"error":{"command":"put","status":"LC_NO_FILE","exit":4,"message":"a\"b\\c?d: open: No such file or directory"}}'
 printf 'hay needle hay..' | cachex put hurt k --dtype u8 --shape 16
 cachex set hurt codec=none >/dev/null
 at=$(LC_ALL=C grep -abo needle "$root/hurt/data.mdb" | head -n 1 | cut -d : -f 1)

@@ -101,7 +101,7 @@ START_TEST(atomic_write)
 	char *parent = lc__path_join(dir, "x/y");
 	struct lc__buf buf = { 0 };
 
-	ck_assert_int_eq(lc__write_file_atomic(path, "a", 1), LC_NOT_FOUND);
+	ck_assert_int_eq(lc__write_file_atomic(path, "a", 1), LC_NO_FILE);
 	ck_assert_int_eq(lc__make_dirs(parent), LC_OK);
 	ck_assert_int_eq(lc__make_dirs(parent), LC_OK);
 	ck_assert_int_eq(lc__write_file_atomic(path, "first", 5), LC_OK);
@@ -111,7 +111,7 @@ START_TEST(atomic_write)
 	ck_assert_int_eq(lc__read_file(path, 6, &buf), LC_OK);
 	ck_assert_uint_eq(buf.size, 6);
 	ck_assert_mem_eq(buf.data, "second", 6);
-	ck_assert_int_eq(lc__make_dirs(path), LC_NOT_FOUND);
+	ck_assert_int_eq(lc__make_dirs(path), LC_NO_FILE);
 	ck_assert_int_eq(unlink(path), 0);
 	/* No temporary is left: the directory is empty. */
 	ck_assert_int_eq(rmdir(parent), 0);

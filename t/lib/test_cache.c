@@ -116,7 +116,7 @@ expect_walk(lc_cache *cache, const struct sequence *all, size_t n)
 		    all[i].version, SAMPLE_SMALL));
 		seen++;
 	}
-	assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+	assert_status(lc_iter_next(iter, &item), LC_END);
 	ck_assert_uint_eq(seen, live);
 	lc_iter_close(iter);
 }

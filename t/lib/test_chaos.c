@@ -209,8 +209,8 @@ walk(struct pass *p, unsigned flags)
 	while ((status = lc_iter_next(iter, &item)) == LC_OK)
 		n++;
 	lc_iter_close(iter);
-	need(status != LC_NOT_FOUND || n == KEYS);
-	return status == LC_NOT_FOUND ? LC_OK : status;
+	need(status != LC_END || n == KEYS);
+	return status == LC_END ? LC_OK : status;
 }
 
 static lc_status

@@ -158,7 +158,7 @@ walk(lc_cache *cache)
 		need(sample_is(&item.tensor, item.id.data, item.id.size,
 		    version[of], SAMPLE_SMALL));
 	}
-	need(status == LC_NOT_FOUND);
+	need(status == LC_END);
 	for (of = 0; of < WRITERS; of++)
 		need(groups[of] == 0 || groups[of] == GROUP);
 	lc_iter_close(iter);

@@ -60,7 +60,7 @@ read_version(lc_cache *cache)
 		mixed |= first != 0 && version != first;
 		first = version;
 	}
-	need(status == LC_NOT_FOUND);
+	need(status == LC_END);
 	lc_iter_close(iter);
 	return mixed ? 0 : first;
 }
@@ -167,7 +167,7 @@ check_backups(const char *root, uint64_t number, unsigned *good)
 		need_ok(lc_close(cache));
 		++*good;
 	}
-	ck_assert_msg(status == LC_NOT_FOUND || status == LC_NOT_MODULE, "%s",
+	ck_assert_msg(status == LC_NO_FILE || status == LC_NOT_MODULE, "%s",
 	    lc_last_error()->text);
 	return number + 1;
 }

@@ -270,7 +270,7 @@ look_at_walk(struct look *look, unsigned flags)
 				wrong(look, "%s: key %d twice", how, (int)key);
 		}
 	}
-	if (iter != NULL && status != LC_NOT_FOUND)
+	if (iter != NULL && status != LC_END)
 		wrong(look, "%s ended with '%s' after %u steps", how,
 		    lc_status_name(status), n);
 	for (key = 0; key < KEYS && look->corrupt == corrupt; key++)

@@ -269,7 +269,7 @@ read_batches(const struct job *job, lc_reader *reader)
 		lc_batch_release(batch);
 		atomic_fetch_add(&job->shared->batches, 1);
 	}
-	need_status(status, LC_NOT_FOUND);
+	need_status(status, LC_END);
 }
 
 static void

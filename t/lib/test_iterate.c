@@ -115,8 +115,8 @@ expect_walk(struct fixture *f, unsigned flags, const void *prefix, size_t size)
 		chunk = item.chunk;
 	}
 	/* The end stays the end. */
-	assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
-	assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+	assert_status(lc_iter_next(iter, &item), LC_END);
+	assert_status(lc_iter_next(iter, &item), LC_END);
 	lc_iter_close(iter);
 }
 
@@ -190,7 +190,7 @@ START_TEST(prefix_at_the_end)
 			ck_assert_uint_eq(item.id.size, size);
 			ck_assert_mem_eq(item.id.data, id, size);
 		}
-		assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+		assert_status(lc_iter_next(iter, &item), LC_END);
 		lc_iter_close(iter);
 	}
 	assert_ok(lc_close(cache));
@@ -209,7 +209,7 @@ START_TEST(empty_module)
 	for (int deleted = 0; deleted < 2; deleted++) {
 		assert_ok(lc_iter_open(cache, _i == 0 ? LC_BY_KEY : LC_BY_COMMIT, NULL,
 		    0, &iter));
-		assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+		assert_status(lc_iter_next(iter, &item), LC_END);
 		ck_assert_mem_eq(&item, &before, sizeof(item));
 		lc_iter_close(iter);
 		assert_ok(sample_put(cache, "k", 1, 1, SAMPLE_SMALL));
@@ -248,7 +248,7 @@ START_TEST(one_snapshot)
 			expect_item(&f->entries[i], &item);
 		}
 	}
-	assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+	assert_status(lc_iter_next(iter, &item), LC_END);
 	lc_iter_close(iter);
 	destroy(f);
 }
@@ -303,7 +303,7 @@ START_TEST(many_commits_later)
 		ck_assert(sample_is(&item.tensor, "filler", 6, 1023, SAMPLE_SMALL));
 		assert_ok(lc_iter_next(iter, &item));
 		ck_assert(sample_is(&item.tensor, "a", 1, version, SAMPLE_SMALL));
-		assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+		assert_status(lc_iter_next(iter, &item), LC_END);
 		lc_iter_close(iter);
 	}
 	assert_ok(lc_close(cache));

@@ -443,7 +443,7 @@ read_from(const struct a_case *c, lc_stream *stream, uint64_t number)
 		expect_batch(c, batch, &how);
 		lc_batch_release(batch);
 	}
-	assert_status(status, LC_NOT_FOUND);
+	assert_status(status, LC_END);
 	ck_assert_uint_eq(number, (c->examples + c->options.batch - 1) /
 	    c->options.batch);
 	lc_reader_close(reader);

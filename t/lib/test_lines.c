@@ -64,7 +64,7 @@ read_row(struct lc__lines *lines, char *out, size_t *too_long)
 	lc_status status;
 
 	*too_long = 0;
-	while ((status = lc__lines_next(lines, &line)) != LC_NOT_FOUND) {
+	while ((status = lc__lines_next(lines, &line)) != LC_END) {
 		if (status == LC_INVALID) {
 			++*too_long;
 			*out++ = '!';
@@ -187,8 +187,8 @@ START_TEST(a_pipe_gives_what_it_has)
 	ck_assert_uint_eq(lines.offset, 8);
 	close(ends[1]);
 	assert_status(lc__lines_next(&lines, &line), LC_BUSY);
-	assert_status(lc__lines_next(&lines, &line), LC_NOT_FOUND);
-	assert_status(lc__lines_next(&lines, &line), LC_NOT_FOUND);
+	assert_status(lc__lines_next(&lines, &line), LC_END);
+	assert_status(lc__lines_next(&lines, &line), LC_END);
 	close(ends[0]);
 	lc__lines_free(&lines);
 }
@@ -257,7 +257,7 @@ START_TEST(any_lines)
 		ck_assert_int_eq(line.newline, newline);
 		ck_assert(memcmp(line.text, data + begins[i], want) == 0);
 	}
-	assert_status(lc__lines_next(&lines, &line), LC_NOT_FOUND);
+	assert_status(lc__lines_next(&lines, &line), LC_END);
 	if (n > 0) {
 		const size_t from = run_random(&state) % n;
 		const size_t want = begins[from + 1] - begins[from] - (from + 1 < n || last);

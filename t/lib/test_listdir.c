@@ -173,7 +173,7 @@ START_TEST(by_a_descriptor)
 	assert_ok(lc__dir_next(&dir, &entry));
 	lc__dir_close(&dir);
 	ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
-	assert_status(lc__dir_of(lc__open("/none", O_RDONLY), "it", &dir), LC_NOT_FOUND);
+	assert_status(lc__dir_of(lc__open("/none", O_RDONLY), "it", &dir), LC_NO_FILE);
 	ck_assert_str_eq(lc_last_error()->text, "it: open: No such file or directory");
 }
 END_TEST

@@ -107,7 +107,7 @@ START_TEST(verify_without_manifest)
 	int steps = 2;
 	const lc_progress stop = { .step = fake_stop_at, .ctx = &steps };
 
-	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_NO_FILE);
 	outdir_put_file(dir, "manifest.json", "{}");
 	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_NOT_MODULE);
 	outdir_put_file(dir, "manifest.json", "{\"shards\":[],\"manifest_version\":2}");

@@ -232,7 +232,7 @@ do_iterate(struct model *model)
 		ck_assert_mem_eq(item.id.data, key->id, key->size);
 		expect_key(key, &item.tensor);
 	}
-	assert_status(lc_iter_next(iter, &item), LC_NOT_FOUND);
+	assert_status(lc_iter_next(iter, &item), LC_END);
 	lc_iter_close(iter);
 }
 

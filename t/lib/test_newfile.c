@@ -165,7 +165,7 @@ START_TEST(what_is_there_stays)
 	lc__newfile_discard(&file);
 	lc__newfile_discard(&file);
 	ck_assert_uint_eq(files_in(dir), 1);
-	assert_status(lc__newfile_open(join(dir, "none/f"), 0666, &file), LC_NOT_FOUND);
+	assert_status(lc__newfile_open(join(dir, "none/f"), 0666, &file), LC_NO_FILE);
 }
 END_TEST
 

@@ -151,7 +151,7 @@ START_TEST(missing_modules)
 	lc_cache *cache = (lc_cache *)&cache;
 
 	options.flags = missing_rows[_i].flags;
-	assert_status(lc_open(path, "m", &options, &cache), LC_NOT_FOUND);
+	assert_status(lc_open(path, "m", &options, &cache), LC_NO_FILE);
 	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
 	/* The message names the module, and nothing was made. */
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "m"));
@@ -187,7 +187,7 @@ START_TEST(a_file_in_the_place_of_a_module)
 	ck_assert_int_ge(close(open(path, O_CREAT | O_WRONLY, 0644)), 0);
 	options.flags = open_flags[_i];
 	status = lc_open(root, "m", &options, &cache);
-	ck_assert_msg(status == LC_NOT_MODULE || status == LC_NOT_FOUND, "%s",
+	ck_assert_msg(status == LC_NOT_MODULE || status == LC_NO_FILE, "%s",
 	    lc_status_name(status));
 	ck_assert_ptr_eq(cache, (lc_cache *)&cache);
 	ck_assert_int_eq(unlink(path), 0);

@@ -199,12 +199,12 @@ START_TEST(no_warehouse)
 	const char *dir = run_scratch();
 	char *path = outdir_join(dir, "none"), *file = outdir_join(dir, "file"), *found;
 
-	assert_status(lc__version_find(path, &found), LC_NOT_FOUND);
+	assert_status(lc__version_find(path, &found), LC_NO_FILE);
 	ck_assert_int_eq(mkdir(path, 0777), 0);
 	assert_status(lc__version_find(path, &found), LC_NOT_MODULE);
 	assert_ok(lc__write_file_atomic(file, "x", 1));
 	assert_status(lc__version_find(file, &found), LC_NOT_MODULE);
-	assert_status(lc__version_find("", &found), LC_NOT_FOUND);
+	assert_status(lc__version_find("", &found), LC_NO_FILE);
 	free(file);
 	free(path);
 }
@@ -232,7 +232,7 @@ START_TEST(list)
 	ck_assert_str_eq(names[0], V1);
 	ck_assert_str_eq(names[1], V2);
 	lc__version_list_free(names, n);
-	assert_status(lc__version_list(file, &names, &n), LC_NOT_FOUND);
+	assert_status(lc__version_list(file, &names, &n), LC_NO_FILE);
 	free(file);
 	file = outdir_join(warehouse, "samples");
 	assert_ok(lc__version_list(file, &names, &n));
@@ -296,7 +296,7 @@ START_TEST(switched_by_two)
 
 	stolen = _i;
 	assert_status(lc__version_switch(warehouse, V1),
-	    _i < 3 ? LC_OK : LC_NOT_FOUND);
+	    _i < 3 ? LC_OK : LC_NO_FILE);
 	ck_assert_int_eq(stolen, 0);
 	ck_assert_uint_eq(count_entries(warehouse), _i < 3 ? 3 : 2);
 	free(warehouse);
@@ -325,7 +325,7 @@ START_TEST(not_switched)
 	ck_assert_int_eq(mkdir(current, 0777), 0);
 	assert_status(lc__version_switch(warehouse, V1), LC_IO);
 	ck_assert_uint_eq(count_entries(warehouse), 3);
-	assert_status(lc__version_switch(none, V1), LC_NOT_FOUND);
+	assert_status(lc__version_switch(none, V1), LC_NO_FILE);
 	free(none);
 	free(current);
 	free(warehouse);

@@ -319,8 +319,8 @@ START_TEST(more_readers_than_rows)
 			seen += batch->filled;
 			lc_batch_release(batch);
 		}
-		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_NOT_FOUND);
-		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_NOT_FOUND);
+		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_END);
+		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_END);
 		lc_reader_close(reader);
 	}
 	ck_assert_uint_eq(seen, 12);

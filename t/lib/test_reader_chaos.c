@@ -122,7 +122,7 @@ read_all(lc_reader *reader, uint64_t *sum)
 		*sum = *sum * 31 + sum_of(batch);
 		lc_batch_release(batch);
 	}
-	if (status != LC_NOT_FOUND)
+	if (status != LC_END)
 		return status;
 	status = lc_reader_token(reader, token);
 	if (status != LC_OK)

@@ -498,7 +498,7 @@ read_some(const struct a_case *c)
 			at += status == LC_OK;
 		}
 		if (number >= batches_of(c)) {
-			ck_assert_msg(status == LC_NOT_FOUND, "%s", c->text);
+			ck_assert_msg(status == LC_END, "%s", c->text);
 			continue;
 		}
 		ck_assert_msg(status == LC_OK, "%s: batch %llu: %s", c->text,
@@ -535,7 +535,7 @@ resume(const struct a_case *c)
 		expect_batch(&resumed, &ro, batch, at);
 		lc_batch_release(batch);
 	} else if (c->examples != UINT64_MAX) {
-		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_NOT_FOUND);
+		ck_assert_int_eq(lc_reader_next(reader, &batch), LC_END);
 	}
 	lc_reader_close(reader);
 	lc_stream_close(resumed.stream);

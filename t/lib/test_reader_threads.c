@@ -209,7 +209,7 @@ read_any(void *arg)
 		const lc_status status = lc_reader_read(reading->reader, b, &batch);
 
 		if (b >= BATCHES) {
-			reading->bad += status != LC_NOT_FOUND;
+			reading->bad += status != LC_END;
 			continue;
 		}
 		reading->bad += status != LC_OK || !is_batch(batch, b);
@@ -238,7 +238,7 @@ START_TEST(seek_storm)
 		for (uint64_t n = run_random(&random) % 4; n > 0; n--, b++) {
 			const lc_status status = lc_reader_next(reader, &batch);
 
-			ck_assert_int_eq(status, b < BATCHES ? LC_OK : LC_NOT_FOUND);
+			ck_assert_int_eq(status, b < BATCHES ? LC_OK : LC_END);
 			if (status != LC_OK)
 				break;
 			ck_assert(is_batch(batch, b));
@@ -405,7 +405,7 @@ START_TEST(follow_a_writer)
 		seen += batch->filled;
 		lc_batch_release(batch);
 	}
-	ck_assert_int_eq(status, LC_NOT_FOUND);
+	ck_assert_int_eq(status, LC_END);
 	ck_assert_uint_eq(seen, FOLLOWED * 3 * 2);
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(writing.bad, 0);

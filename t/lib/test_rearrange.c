@@ -172,7 +172,7 @@ read_for_ever(void *ctx)
 		while ((status = lc_iter_next(iter, &item)) == LC_OK)
 			need(sample_is(&item.tensor, item.id.data, item.id.size,
 			    sample_version(&item.tensor), sizes));
-		need(status == LC_NOT_FOUND);
+		need(status == LC_END);
 		lc_iter_close(iter);
 	}
 }

@@ -687,7 +687,7 @@ START_TEST(bad_calls)
 	const char *root = run_scratch();
 	lc_recover_result result;
 
-	assert_status(lc_recover(root, "m", 0, NULL, &result), LC_NOT_FOUND);
+	assert_status(lc_recover(root, "m", 0, NULL, &result), LC_NO_FILE);
 	assert_status(lc_recover(root, "a/b", 0, NULL, &result), LC_INVALID);
 	assert_status(lc_recover(NULL, "m", 0, NULL, &result), LC_INVALID);
 }

@@ -530,7 +530,7 @@ START_TEST(what_is_no_module_is_refused)
 	uint64_t seed = run_seed();
 
 	snprintf(path, sizeof(path), "%s/file", root);
-	assert_status(lc_salvage(path, root, "n", NULL, NULL), LC_NOT_FOUND);
+	assert_status(lc_salvage(path, root, "n", NULL, NULL), LC_NO_FILE);
 	assert_ok(lc__write_file_atomic(path, "", 0));
 	assert_status(lc_salvage(path, root, "n", NULL, NULL), LC_NOT_MODULE);
 	for (unsigned i = 0; i < sizeof(garbage); i++)

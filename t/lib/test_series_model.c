@@ -177,7 +177,7 @@ expect_pieces(const struct a_case *c)
 		    &n);
 
 		if (c->samples[place] == UINT64_MAX) {
-			ck_assert_int_eq(status, LC_NOT_FOUND);
+			ck_assert_int_eq(status, LC_END);
 			continue;
 		}
 		assert_status(status, LC_OK);
@@ -210,7 +210,7 @@ read_from(const struct a_case *c, lc_stream *stream, uint64_t number)
 		lc_batch_release(batch);
 	}
 	if (!for_ever)
-		assert_status(lc_reader_next(reader, &batch), LC_NOT_FOUND);
+		assert_status(lc_reader_next(reader, &batch), LC_END);
 	lc_reader_close(reader);
 }
 

@@ -254,7 +254,7 @@ START_TEST(opens_refused)
 	lc_shard *shard = NULL;
 	char *path = in_scratch("nothing");
 
-	ck_assert_int_eq(lc_shard_open(path, &shard), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_shard_open(path, &shard), LC_NO_FILE);
 	ck_assert_int_eq(lc_shard_open(run_scratch(), &shard), LC_NOT_MODULE);
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	ck_assert_int_eq(lc_shard_open(path, &shard), LC_NOT_MODULE);

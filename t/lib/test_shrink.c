@@ -117,12 +117,12 @@ START_TEST(nothing_there)
 {
 	const char *root = run_scratch();
 
-	assert_status(lc_shrink(root, "m", NULL, NULL), LC_NOT_FOUND);
+	assert_status(lc_shrink(root, "m", NULL, NULL), LC_NO_FILE);
 	assert_status(lc_shrink(root, "../m", NULL, NULL), LC_INVALID);
 	assert_status(lc_shrink(root, NULL, NULL, NULL), LC_INVALID);
 	ck_assert_int_eq(mkdir(path_of(root, ""), 0777), 0);
 	lc_status status = lc_shrink(root, "m", NULL, NULL);
-	ck_assert(status == LC_NOT_FOUND || status == LC_NOT_MODULE);
+	ck_assert(status == LC_NO_FILE || status == LC_NOT_MODULE);
 }
 END_TEST
 

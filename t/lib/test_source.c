@@ -141,7 +141,7 @@ START_TEST(appending_keeps_the_prefix)
 		    known[i].prefix_hash);
 		ck_assert_uint_eq(walk_info(early).records, 10 * (i + 1));
 		assert_status(lc_source_wait(early, 10 * (i + 1) + 1, UINT64_MAX),
-		    LC_NOT_FOUND);
+		    LC_END);
 		assert_status(lc__source_layout_at(early,
 		    known[i].generation + 1, &layout), LC_CHANGED);
 		lc_source_close(early);

@@ -441,7 +441,7 @@ START_TEST(nobody_writes)
 	assert_ok(lc_source_wait(source, 1, 0));
 	assert_status(lc_source_wait(source, 100, UINT64_MAX), LC_ABANDONED);
 	assert_ok(lc_inputs_finish(cache));
-	assert_status(lc_source_wait(source, 100, UINT64_MAX), LC_NOT_FOUND);
+	assert_status(lc_source_wait(source, 100, UINT64_MAX), LC_END);
 	ck_assert(walk_info(source).final);
 	lc_source_close(source);
 	assert_ok(lc_close(cache));
@@ -488,7 +488,7 @@ START_TEST(a_writer_that_finishes_is_never_missed)
 			assert_ok(lc_source_wait(source, total, UINT64_MAX));
 		else
 			assert_status(lc_source_wait(source, total + 1, UINT64_MAX),
-			    LC_NOT_FOUND);
+			    LC_END);
 		pthread_join(thread, NULL);
 		ck_assert_uint_eq(walk_info(source).records, total);
 		lc_source_close(source);

@@ -201,7 +201,7 @@ static const struct {
 	const char *path; /* from the version */
 	lc_status status;
 } refused[] = {
-	{ "nothing", LC_NOT_FOUND },
+	{ "nothing", LC_NO_FILE },
 	{ "manifest.json", LC_NOT_MODULE },
 	{ "no-series", LC_NOT_MODULE },
 };
@@ -524,7 +524,7 @@ START_TEST(the_same_shards_are_the_same_source)
 
 	assert_ok(lc_source_refresh(source));
 	assert_ok(lc_source_wait(source, ROWS, 0));
-	assert_status(lc_source_wait(source, ROWS + 1, UINT64_MAX), LC_NOT_FOUND);
+	assert_status(lc_source_wait(source, ROWS + 1, UINT64_MAX), LC_END);
 	again = walk_info(source);
 	ck_assert_mem_eq(&info, &again, sizeof(info));
 	other = open_shards(dir, NULL);

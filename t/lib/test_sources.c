@@ -375,7 +375,7 @@ START_TEST(file_hashes)
 	lc__hash128("a", 1, one);
 	ck_assert_mem_eq(one, a_hash, 16);
 	ck_assert_int_eq(unlink(path), 0);
-	assert_status(lc__sources_hash_file(path, one, &size), LC_NOT_FOUND);
+	assert_status(lc__sources_hash_file(path, one, &size), LC_NO_FILE);
 	assert_status(lc__sources_hash_file(dir, one, &size), LC_INVALID);
 	ck_assert_int_eq(mkfifo(path, 0666), 0);
 	assert_status(lc__sources_hash_file(path, one, &size), LC_INVALID);
@@ -411,10 +411,10 @@ START_TEST(dir_hash)
 	assert_ok(lc__sources_hash_dir(dir, got));
 	ck_assert_mem_eq(got, want, 16);
 	path = outdir_join(dir, "none");
-	assert_status(lc__sources_hash_dir(path, got), LC_NOT_FOUND);
+	assert_status(lc__sources_hash_dir(path, got), LC_NO_FILE);
 	free(path);
 	path = outdir_join(dir, "notes");
-	assert_status(lc__sources_hash_dir(path, got), LC_NOT_FOUND);
+	assert_status(lc__sources_hash_dir(path, got), LC_NO_FILE);
 	free(path);
 }
 END_TEST

@@ -416,10 +416,10 @@ START_TEST(no_root)
 	make_dataset(&d);
 	root = d.root;
 	d.root = outdir_join(root, "none");
-	assert_status(compare(&d, LC__LOOK_STAT), LC_NOT_FOUND);
+	assert_status(compare(&d, LC__LOOK_STAT), LC_NO_FILE);
 	free((char *)d.root);
 	d.root = outdir_join(root, "run.2/c.txt");
-	assert_status(compare(&d, LC__LOOK_STAT), LC_NOT_FOUND);
+	assert_status(compare(&d, LC__LOOK_STAT), LC_NO_FILE);
 	free((char *)d.root);
 	free_dataset(&d);
 }

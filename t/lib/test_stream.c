@@ -389,9 +389,9 @@ START_TEST(parts_behind_the_end)
 	ck_assert_uint_eq(piece.chunk, 2);
 	ck_assert_uint_eq(piece.first, 3);
 	ck_assert_uint_eq(piece.units, 1);
-	ck_assert_int_eq(lc_stream_locate(stream, 9, &piece, 1, &n), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_stream_locate(stream, 9, &piece, 1, &n), LC_END);
 	ck_assert_int_eq(lc_stream_locate(stream, UINT64_MAX, &piece, 1, &n),
-	    LC_NOT_FOUND);
+	    LC_END);
 	lc_stream_close(stream);
 }
 END_TEST
@@ -472,7 +472,7 @@ START_TEST(waiting_for_what_is_there)
 	lc_stream *stream = open_one(NULL);
 
 	ck_assert_int_eq(lc_stream_wait(stream, 9, UINT64_MAX), LC_OK);
-	ck_assert_int_eq(lc_stream_wait(stream, 10, UINT64_MAX), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_stream_wait(stream, 10, UINT64_MAX), LC_END);
 	lc_stream_close(stream);
 	lc_stream_options_init(&o);
 	o.limit = 4;
@@ -480,7 +480,7 @@ START_TEST(waiting_for_what_is_there)
 	stream = open_one(&o);
 	ck_assert_uint_eq(info_of(stream).examples, 4);
 	ck_assert_int_eq(lc_stream_wait(stream, 4, UINT64_MAX), LC_OK);
-	ck_assert_int_eq(lc_stream_wait(stream, 5, UINT64_MAX), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_stream_wait(stream, 5, UINT64_MAX), LC_END);
 	lc_stream_close(stream);
 	o.limit = 40;
 	stream = open_one(&o);
@@ -488,7 +488,7 @@ START_TEST(waiting_for_what_is_there)
 	ck_assert_uint_eq(info_of(stream).known, 9);
 	ck_assert_uint_eq(info_of(stream).epoch_examples, 0);
 	ck_assert_int_eq(lc_stream_wait(stream, 10, 0), LC_TIMEOUT);
-	ck_assert_int_eq(lc_stream_wait(stream, 41, 0), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_stream_wait(stream, 41, 0), LC_END);
 	lc_stream_close(stream);
 	lc_stream_close(NULL);
 }

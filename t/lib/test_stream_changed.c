@@ -114,7 +114,7 @@ expect_each_once(lc_reader *reader, const struct flat_list *list)
 		}
 		lc_batch_release(batch);
 	}
-	assert_status(status, LC_NOT_FOUND);
+	assert_status(status, LC_END);
 	ck_assert_uint_eq(found, list->n);
 }
 
@@ -133,7 +133,7 @@ expect_in_order(lc_reader *reader, const struct flat_list *list, uint64_t window
 		    (unsigned long long)batch->number, differs);
 		lc_batch_release(batch);
 	}
-	assert_status(status, LC_NOT_FOUND);
+	assert_status(status, LC_END);
 }
 
 START_TEST(replaced_far_on)
@@ -330,7 +330,7 @@ START_TEST(rewritten_alone)
 	reader = open_reader(resumed, false);
 	assert_ok(read_on(reader, &list, 2));
 	assert_ok(read_on(reader, &list, 4));
-	assert_status(read_on(reader, &list, 6), LC_NOT_FOUND);
+	assert_status(read_on(reader, &list, 6), LC_END);
 	lc_reader_close(reader);
 	lc_stream_close(resumed);
 	lc_source_close(later);

@@ -472,7 +472,7 @@ START_TEST(following_to_the_end)
 	ck_assert_uint_eq(info.examples, o.epochs == 0 ? UINT64_MAX : all.n);
 	if (o.epochs > 0)
 		ck_assert_int_eq(lc_stream_wait(stream, all.n + 1, UINT64_MAX),
-		    LC_NOT_FOUND);
+		    LC_END);
 	lc_stream_close(stream);
 	model_stream_free(&growing);
 	model_stream_free(&all);
@@ -496,7 +496,7 @@ START_TEST(following_nothing)
 	stream = open_ok(&o);
 	ck_assert_int_eq(lc_stream_wait(stream, 1, 0), LC_TIMEOUT);
 	made_stream_finish(&made);
-	ck_assert_int_eq(lc_stream_wait(stream, 1, UINT64_MAX), LC_NOT_FOUND);
+	ck_assert_int_eq(lc_stream_wait(stream, 1, UINT64_MAX), LC_END);
 	ck_assert_int_eq(lc_stream_token(stream, 3, token), LC_OK);
 	ck_assert_uint_eq(lc__get64(token + 64), 0);
 	ck_assert_int_eq(lc_stream_open(&made.source, 1, &o, &again), LC_INVALID);

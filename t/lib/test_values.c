@@ -240,7 +240,7 @@ START_TEST(walks_show_values)
 		OK(lc_iter_next(iter, &item));
 		ck_assert_int_eq(item.kind, LC_TENSOR);
 		ck_assert(sample_same(&item.tensor, &tensor));
-		ck_assert_int_eq(lc_iter_next(iter, &item), LC_NOT_FOUND);
+		ck_assert_int_eq(lc_iter_next(iter, &item), LC_END);
 		lc_iter_close(iter);
 	}
 	lc_value_free(value);

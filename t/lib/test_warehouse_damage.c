@@ -511,7 +511,7 @@ static const struct {
 	{ ADDED, LC_SOURCES_STAT, LC_STALE, 0, "run-0/labels/3.json: added" },
 	{ ADDED, LC_SOURCES_CONTENT, LC_STALE, 0, "run-0/labels/3.json: added" },
 	{ GONE, LC_SOURCES_STAT, LC_OK, 0, NULL },
-	{ GONE, LC_SOURCES_CONTENT, LC_NOT_FOUND, 0, "gone" },
+	{ GONE, LC_SOURCES_CONTENT, LC_NO_FILE, 0, "gone" },
 	{ GONE, LC_SOURCES_IGNORE, LC_OK, 0, NULL },
 };
 
@@ -625,7 +625,7 @@ START_TEST(no_warehouse)
 	char *file = outdir_join(made.dataset, "run-0/labels/1.json");
 	struct told told;
 
-	ck_assert_int_eq(try_open("/nowhere/at/all", &o, &told), LC_NOT_FOUND);
+	ck_assert_int_eq(try_open("/nowhere/at/all", &o, &told), LC_NO_FILE);
 	ck_assert_int_eq(try_open(file, &o, &told), LC_NOT_MODULE);
 	ck_assert_int_eq(try_open(made.dataset, &o, &told), LC_NOT_MODULE);
 	ck_assert_int_eq(try_open(current, &o, &told), LC_OK);

@@ -84,7 +84,7 @@ give(const struct lc__work *work, struct out *out)
 	if (out->n > fake_produce.most_out)
 		fake_produce.most_out = out->n;
 	need(status != LC_BUSY || out->n > 0);
-	return status == LC_BUSY || status == LC_NOT_FOUND ? LC_OK : status;
+	return status == LC_BUSY || status == LC_END ? LC_OK : status;
 }
 
 static lc_status

@@ -116,6 +116,6 @@ fill_set_check_order(lc_cache *cache, const struct fill_set *set, uint64_t chunk
 		last = item.chunk;
 		last_shard = shard;
 	}
-	need(status == LC_NOT_FOUND);
+	need(status == LC_END);
 	lc_iter_close(iter);
 }

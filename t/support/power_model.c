@@ -363,7 +363,7 @@ check_place(struct power_model *model, const struct replay_state *state, unsigne
 	const char *why;
 
 	/* Making it was cut off: it can be made. */
-	if (!place->made && (status == LC_NOT_FOUND || status == LC_NOT_MODULE)) {
+	if (!place->made && (status == LC_NO_FILE || status == LC_NOT_MODULE)) {
 		if (place->copy)
 			return NULL;
 		status = open_place(state, i, true, &cache);
@@ -388,7 +388,7 @@ check_export(struct power_model *model, const struct replay_state *state)
 	snprintf(src, sizeof(src), "%s/src", state->dir);
 	snprintf(out, sizeof(out), "%s/out", state->dir);
 	status = lc_manifest_verify(out, NULL);
-	if (status != LC_OK && (model->exported || status != LC_NOT_FOUND))
+	if (status != LC_OK && (model->exported || status != LC_NO_FILE))
 		return wrong(model, "manifest: %s", lc_last_error()->text);
 	options.flags = 0;
 	if (lc_open(src, "m", &options, &cache) != LC_OK)

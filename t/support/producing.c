@@ -94,7 +94,7 @@ next(void *ctx, struct lc__items **out)
 	if (p->next_fails != LC_OK && p->made > 0)
 		return lc__error(p->next_fails, 0, "no next one");
 	if (left == 0)
-		return LC_NOT_FOUND;
+		return LC_END;
 	if (p->hold > 0 && p->out == p->hold)
 		return LC_BUSY;
 	batch = lc__items_new(n);

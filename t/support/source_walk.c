@@ -114,7 +114,7 @@ walk_expect_same(lc_cache *cache, lc_source *source)
 		}
 		records += row.records;
 	}
-	need(lc_iter_next(iter, &item) == LC_NOT_FOUND);
+	need(lc_iter_next(iter, &item) == LC_END);
 	need(info->records == records && info->length == units);
 	lc_iter_close(iter);
 	lc__cursor_end(cursor);

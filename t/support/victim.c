@@ -95,7 +95,7 @@ learn(struct victim *v, lc_cache *cache)
 		key->live = true;
 		v->nlive++;
 	}
-	need_status(status, LC_NOT_FOUND);
+	need_status(status, LC_END);
 	lc_iter_close(iter);
 }
 

@@ -92,7 +92,7 @@ check_order(const struct witness *w, lc_cache *cache)
 		last_chunk = item.chunk;
 		n++;
 	}
-	ck_assert_int_eq(status, LC_NOT_FOUND);
+	ck_assert_int_eq(status, LC_END);
 	lc_iter_close(iter);
 	ck_assert_uint_eq(n, witness_count(w));
 }

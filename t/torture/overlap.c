@@ -54,7 +54,7 @@ read_all(const struct overlap *o, lc_cache *cache, unsigned order)
 		need(is_known(o, &item));
 		n++;
 	}
-	need_status(status, LC_NOT_FOUND);
+	need_status(status, LC_END);
 	lc_iter_close(iter);
 	torture_count(READ, n);
 	return n;
@@ -104,7 +104,7 @@ shrink_on(void *ctx)
 	for (;;) {
 		const lc_status status = lc_shrink(o->dir, "m", &before, &after);
 
-		need(status == LC_OK || status == LC_BUSY || status == LC_NOT_FOUND ||
+		need(status == LC_OK || status == LC_BUSY || status == LC_NO_FILE ||
 		    status == LC_NOT_MODULE);
 		usleep(200);
 	}
@@ -213,7 +213,7 @@ check_backups(const struct overlap *o)
 		snprintf(root, sizeof(root), "%s/backup%llu", o->dir, (unsigned long long)i);
 		options.flags = LC_RDONLY;
 		status = lc_open(root, "m", &options, &cache);
-		need(status == LC_OK || status == LC_NOT_FOUND || status == LC_NOT_MODULE);
+		need(status == LC_OK || status == LC_NO_FILE || status == LC_NOT_MODULE);
 		if (status != LC_OK)
 			continue;
 		need_ok(lc_verify(cache, NULL, &result));

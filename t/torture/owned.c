@@ -266,7 +266,7 @@ owned_walk(struct owned *o, lc_cache *cache, unsigned flags)
 	need_ok(lc_iter_open(cache, flags, NULL, 0, &iter));
 	while ((status = lc_iter_next(iter, &item)) == LC_OK)
 		count_record(o, c, item.id, item.tensor.data, item.tensor.shape[0]);
-	need_status(status, LC_NOT_FOUND);
+	need_status(status, LC_END);
 	lc_iter_close(iter);
 	return end_census(o, c, true);
 }
@@ -304,9 +304,9 @@ read_stream(struct owned *o, lc_stream *stream, unsigned threads, struct census 
 		lc_batch_release(batch);
 		batches++;
 	}
-	need(status == LC_NOT_FOUND || status == LC_CHANGED);
+	need(status == LC_END || status == LC_CHANGED);
 	lc_reader_close(reader);
-	end_census(o, c, status == LC_NOT_FOUND);
+	end_census(o, c, status == LC_END);
 	return batches;
 }
 

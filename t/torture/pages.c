@@ -179,7 +179,7 @@ read_all(const struct history *h, lc_cache *cache)
 		}
 		for (unsigned n = 0; n < 10000; n++) {
 			status = lc_iter_next(iter, &item);
-			if (status == LC_NOT_FOUND)
+			if (status == LC_END)
 				break;
 			found |= status != LC_OK;
 			need(status != LC_OK || item_was_put(h, &item));

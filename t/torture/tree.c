@@ -94,7 +94,7 @@ read_records(lc_cache *cache, struct tree_entry *entry)
 			record->value = hash_value(value, 0);
 		}
 	}
-	need_status(status, LC_NOT_FOUND);
+	need_status(status, LC_END);
 	need(entry->n == count);
 	lc_iter_close(iter);
 	qsort(entry->records, entry->n, sizeof(*entry->records), compare_records);
@@ -132,7 +132,7 @@ read_module(const char *path, bool damaged, struct tree_entry *entry)
 	*slash = '\0';
 	options.flags = 0;
 	status = lc_open(root, slash + 1, &options, &cache);
-	if (status == LC_NOT_FOUND || status == LC_NOT_MODULE ||
+	if (status == LC_NO_FILE || status == LC_NOT_MODULE ||
 	    (damaged && status != LC_OK))
 		return false;
 	need_ok(status);
