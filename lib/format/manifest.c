@@ -326,7 +326,7 @@ check_unchanged(const struct scope *s, const struct lc__manifest *m, const char 
 	if (m->manifest_version == 0 && m->warehouse == NULL && m->export_state == NULL)
 		return LC_OK;
 	return lc__error(LC_CORRUPT, 0, "%s: " DIGEST " is missing: it was changed after it "
-	    "was written, or written by an unreleased version; make it again", s->name);
+	    "was written; restore it or make it again", s->name);
 }
 
 lc_status
