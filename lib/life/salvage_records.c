@@ -147,8 +147,7 @@ read_header(struct reader *r, const struct lc__salvage_chunk *chunk)
 		return LC_OK;
 	if (header.bytes < r->end - LC__CHUNK_HEADER)
 		r->end = LC__CHUNK_HEADER + header.bytes;
-	if ((header.directory & LC__DIRECTORY) != 0 && header.records > 0 &&
-	    !(header.directory & LC__DIRECTORY_OFFSETS) &&
+	if (header.records > 0 && !(header.directory & LC__DIRECTORY_OFFSETS) &&
 	    header.bytes % header.records == 0)
 		r->stride = header.bytes / header.records;
 	return read_offsets(r, &header, chunk->size);

@@ -41,7 +41,7 @@ struct lc__chunk {
 	uint64_t id;      /* chunk id, rising in commit order */
 	uint64_t records; /* how many */
 	uint64_t bytes;   /* of all records; they start at LC__CHUNK_HEADER */
-	uint32_t directory; /* LC__DIRECTORY and others; 0 in earlier versions */
+	uint32_t directory; /* LC__DIRECTORY and others */
 	uint32_t length;  /* of each record, where the directory says so */
 };
 

@@ -66,8 +66,8 @@ flags_fit(const struct lc__chunk *chunk)
 {
 	const uint32_t flags = chunk->directory;
 
-	if ((flags & LC__DIRECTORY) == 0)
-		return flags == 0 && chunk->length == 0;
+	if ((flags & LC__DIRECTORY) == 0 || (flags & ~LC__DIRECTORY_KNOWN) != 0)
+		return false;
 	if ((flags & LC__DIRECTORY_LENGTHS) != 0)
 		return (flags & LC__DIRECTORY_HAS_LENGTHS) != 0 &&
 		    chunk->length == 0;
@@ -81,12 +81,9 @@ lc__directory_parse(const unsigned char *value, uint64_t size,
 	const uint64_t end = LC__CHUNK_HEADER + chunk->bytes;
 
 	memset(out, 0, sizeof(*out));
-	/* A later version may say more, which is as good as nothing. */
-	if ((chunk->directory & ~LC__DIRECTORY_KNOWN) != 0)
-		return true;
 	if (!flags_fit(chunk))
 		return false;
-	if (chunk->directory == 0 || chunk->records == 0)
+	if (chunk->records == 0)
 		return true;
 	if (lc__chunk_tables(chunk) > size - end)
 		return false;
@@ -114,10 +111,6 @@ lc__directory_read(struct lc__snapshot *snapshot,
 	    !lc__directory_parse(mapped->bytes, mapped->size, &chunk, &directory))
 		return lc__error(LC_CORRUPT, 0, "%s: the directory of chunk %llu "
 		    "is damaged", lc__env_dir(snapshot->env),
-		    (unsigned long long)mapped->id);
-	if (directory.records == 0)
-		return lc__error(LC_NOT_FOUND, 0, "%s: chunk %llu has no "
-		    "directory", lc__env_dir(snapshot->env),
 		    (unsigned long long)mapped->id);
 	*out = directory;
 	return LC_OK;

@@ -22,14 +22,13 @@ struct lc__directory {
 /**
  * The directory of a chunk, in the map and verified: every offset is that of bytes
  * in the chunk, though not of a record that can be parsed.
- * @return LC_OK; LC_NOT_FOUND for a chunk of an earlier version, which has none;
- * LC_CORRUPT if it is damaged.
+ * @return LC_OK; LC_CORRUPT if it is damaged.
  */
 LC_CHECKED lc_status lc__directory_read(struct lc__snapshot *snapshot,
     const struct lc__mapped_chunk *chunk, struct lc__directory *out);
 
 /** The same of the value of a chunk with a header that was parsed; false if it is
- *  damaged, out->records 0 if there is none. */
+ *  damaged. */
 bool lc__directory_parse(const unsigned char *value, uint64_t size,
     const struct lc__chunk *chunk, struct lc__directory *out);
 

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Flags in the header; all of them 0 in chunks of earlier versions. */
-#define LC__DIRECTORY 0x01u         /* the chunk has one */
+/* Flags in the header. */
+#define LC__DIRECTORY 0x01u         /* always set */
 #define LC__DIRECTORY_OFFSETS 0x02u /* a table of offsets; else all sizes are equal */
 #define LC__DIRECTORY_HAS_LENGTHS 0x04u /* the module had a length field */
 #define LC__DIRECTORY_LENGTHS 0x08u /* a table of lengths; else all are equal */

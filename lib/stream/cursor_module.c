@@ -21,7 +21,6 @@ struct visit {
 	struct lc__ledger_row ledger;
 	const unsigned char *bytes; /* the chunk */
 	uint64_t end;        /* offset behind its last record */
-	bool has_directory;  /* directory counts */
 	bool needs_places;   /* the chunk itself does not say enough */
 	struct lc__directory directory;
 };
@@ -170,24 +169,12 @@ changed(const struct module_cursor *c, const struct lc__layout_row *row,
 static bool
 says_enough(const struct module_cursor *c, const struct visit *v)
 {
-	if (!v->has_directory || v->ledger.live != v->ledger.records)
+	if (v->ledger.live != v->ledger.records)
 		return false;
 	if (*c->m->source.length_field == '\0')
 		return true;
 	return c->m->own_lengths && v->directory.has_lengths &&
 	    v->directory.lengths == NULL;
-}
-
-/* Chunks of earlier versions have none. */
-static lc_status
-find_directory(struct module_cursor *c,
-    const struct lc__mapped_chunk *chunk, struct visit *v)
-{
-	const lc_status status = lc__directory_read(c->snapshot, chunk,
-	    &v->directory);
-
-	v->has_directory = status == LC_OK;
-	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
 static lc_status
@@ -203,7 +190,7 @@ find_chunk(struct module_cursor *c, struct visit *v)
 	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
 	v->bytes = chunk.bytes;
 	v->end = chunk.end;
-	return_if_error(find_directory(c, &chunk, v));
+	return_if_error(lc__directory_read(c->snapshot, &chunk, &v->directory));
 	v->needs_places = !says_enough(c, v);
 	return LC_OK;
 }
@@ -242,7 +229,7 @@ stand_by_places(struct module_cursor *c, const struct visit *v, bool *known)
 {
 	const struct lc__places_ask ask = {
 		.row = &v->ledger,
-		.directory = v->has_directory ? &v->directory : NULL,
+		.directory = &v->directory,
 		.length_field = c->m->source.length_field,
 		.own_lengths = c->m->own_lengths
 	};

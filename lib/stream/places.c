@@ -88,21 +88,6 @@ parse_at(const struct taking *t, uint64_t offset, struct lc__record *out)
 	    (unsigned long long)t->places->key.chunk);
 }
 
-/* From record to record. */
-static lc_status
-walk(struct taking *t)
-{
-	uint64_t offset = LC__CHUNK_HEADER;
-	struct lc__record record;
-
-	while (offset < t->chunk.end) {
-		return_if_error(parse_at(t, offset, &record));
-		return_if_error(take_record(t, &record, offset));
-		offset += record.size;
-	}
-	return LC_OK;
-}
-
 /* What the index says of each. */
 static lc_status
 take_live(struct taking *t)
@@ -158,8 +143,6 @@ take_all(struct taking *t)
 
 	if (ask->row->live != ask->row->records)
 		return take_live(t);
-	if (ask->directory == NULL)
-		return walk(t);
 	if (ask->own_lengths && ask->directory->has_lengths)
 		return take_directory_lengths(t);
 	return take_by_directory(t);
@@ -213,8 +196,7 @@ reserve(struct taking *t, bool places)
 static lc_status
 take_chunk(struct taking *t)
 {
-	const bool places = t->ask->directory == NULL ||
-	    t->ask->row->live != t->ask->row->records;
+	const bool places = t->ask->row->live != t->ask->row->records;
 
 	return_if_error(lc__snapshot_chunk(t->snapshot, t->places->key.chunk,
 	    &t->chunk));

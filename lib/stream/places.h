@@ -48,7 +48,7 @@ struct lc__places {
 /** What they are worked out from. */
 struct lc__places_ask {
 	const struct lc__ledger_row *row;         /* of the chunk */
-	const struct lc__directory *directory;    /* of the chunk, or NULL */
+	const struct lc__directory *directory;    /* of the chunk */
 	const char *length_field;                 /* "" for none */
 	bool own_lengths;                         /* it is the one the directory is about */
 };
