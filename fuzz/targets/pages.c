@@ -9,10 +9,10 @@
 #include "pages/pages.h"
 
 static const struct lc__pages_table tables[] = {
-	{ "meta", 0, 0, false }, { "schema", MDB_INTEGERKEY, 4, false },
-	{ "chunk", MDB_INTEGERKEY, 8, false }, { "ledger", MDB_INTEGERKEY, 8, false },
-	{ "index", MDB_INTEGERKEY, 8, false }, { "input", MDB_INTEGERKEY, 8, true },
-	{ "order", MDB_INTEGERKEY, 8, true },
+	{ "meta", 0, 0 }, { "schema", MDB_INTEGERKEY, 4 },
+	{ "chunk", MDB_INTEGERKEY, 8 }, { "ledger", MDB_INTEGERKEY, 8 },
+	{ "index", MDB_INTEGERKEY, 8 }, { "input", MDB_INTEGERKEY, 8 },
+	{ "order", MDB_INTEGERKEY, 8 },
 };
 
 static void

@@ -141,22 +141,17 @@ lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
 	return rc == 0 && stored != kind ? MDB_CORRUPTED : rc;
 }
 
+/* Open all tables; *failed gets the first one that does not open. */
 static int
-open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags)
+open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags, enum lc__table *failed)
 {
-	bool late = true;
+	int rc = 0;
 
-	for (int i = 0; i < LC__TABLES; i++) {
-		const int rc = lc__env_open_table(txn, (enum lc__table)i, flags,
-		    &env->tables[i]);
-
-		if (rc == MDB_NOTFOUND && i >= LC__LATE_TABLES)
-			late = false;
-		else if (rc != 0)
-			return rc;
+	for (int i = 0; i < LC__TABLES && rc == 0; i++) {
+		*failed = (enum lc__table)i;
+		rc = lc__env_open_table(txn, *failed, flags, &env->tables[i]);
 	}
-	atomic_store(&env->has_late, late);
-	return 0;
+	return rc;
 }
 
 /* The structure that LMDB relies on: checked before it walks the file. */
@@ -183,12 +178,10 @@ check_pages(struct lc__env *env, const struct lc__pages_options *options)
 
 /* What a module's tables look like, for the check. */
 static const struct lc__pages_table page_tables[LC__TABLES] = {
-	{ "meta", 0, 0, false }, { "schema", MDB_INTEGERKEY, 4, false },
-	{ "chunk", MDB_INTEGERKEY, 8, false },
-	{ "ledger", MDB_INTEGERKEY, 8, false },
-	{ "index", MDB_INTEGERKEY, 8, false },
-	{ "input", MDB_INTEGERKEY, 8, true },
-	{ "order", MDB_INTEGERKEY, 8, true },
+	{ "meta", 0, 0 }, { "schema", MDB_INTEGERKEY, 4 },
+	{ "chunk", MDB_INTEGERKEY, 8 }, { "ledger", MDB_INTEGERKEY, 8 },
+	{ "index", MDB_INTEGERKEY, 8 }, { "input", MDB_INTEGERKEY, 8 },
+	{ "order", MDB_INTEGERKEY, 8 },
 };
 
 /* Enough for a module of some 100 GB in chunks of 4 MiB; beyond, opening would
@@ -273,6 +266,7 @@ put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
 static lc_status
 make_module(struct lc__env *env, lc__first_rows *first_rows)
 {
+	enum lc__table failed;
 	MDB_txn *txn;
 	MDB_stat stat;
 	lc_status status = LC_OK;
@@ -284,7 +278,7 @@ make_module(struct lc__env *env, lc__first_rows *first_rows)
 		rc = begin(env, 0, &txn);
 	if (rc != 0)
 		return lc__env_error(env, rc, "make");
-	rc = open_tables(env, txn, MDB_CREATE);
+	rc = open_tables(env, txn, MDB_CREATE, &failed);
 	if (rc == 0)
 		rc = mdb_stat(txn, env->tables[LC__META], &stat);
 	if (rc != 0)
@@ -310,15 +304,16 @@ read_module_row(struct lc__env *env, MDB_txn *txn)
 	struct lc__txn wrapped = { .env = env, .mdb = txn };
 	struct lc__module_row module;
 	struct lc__slice row;
+	lc_status status;
 
 	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the module's description is missing", env->dir);
-	if (lc__module_decode(row.data, row.size, &module) != LC_OK)
+	status = lc__module_decode(row.data, row.size, &module);
+	if (status == LC_VERSION)
+		return lc__error_prefix("%s", env->dir);
+	if (status != LC_OK)
 		return lc__error_prefix("%s: the module's description", env->dir);
-	if (module.format > LC__FORMAT)
-		return lc__error(LC_VERSION, 0, "%s: format %u is newer than "
-		    "this library's %u", env->dir, module.format, LC__FORMAT);
 	/* Read without a lock: written by the first opening only. */
 	if (env->module.format == 0)
 		env->module = module;
@@ -330,12 +325,13 @@ static lc_status
 mend_module_row(struct lc__env *env)
 {
 	struct lc__txn wrapped = { .env = env };
+	enum lc__table failed;
 	lc_status status;
 	int rc = begin(env, 0, &wrapped.mdb);
 
 	if (rc != 0)
 		return lc__env_error(env, rc, "begin to write");
-	rc = open_tables(env, wrapped.mdb, 0);
+	rc = open_tables(env, wrapped.mdb, 0, &failed);
 	status = rc != 0 ? lc__env_error(env, rc, "open") :
 	    lc__env_mend_module_row(&wrapped, &env->mended);
 	if (status != LC_OK) {
@@ -344,6 +340,32 @@ mend_module_row(struct lc__env *env)
 	}
 	rc = mdb_txn_commit(wrapped.mdb);
 	return rc == 0 ? LC_OK : lc__env_error(env, rc, "commit");
+}
+
+/* Open the tables of a module. The module row is read first: a module of another format
+ * may have other tables. */
+static lc_status
+open_all(struct lc__env *env, MDB_txn *txn)
+{
+	enum lc__table failed = LC__META;
+	lc_status row = LC_NOT_MODULE;
+	int rc = lc__env_open_table(txn, LC__META, 0, &env->tables[LC__META]);
+
+	if (rc == 0) {
+		row = read_module_row(env, txn);
+		if (row == LC_VERSION)
+			return row;
+		rc = open_tables(env, txn, 0, &failed);
+	}
+	if (rc == 0)
+		return row;
+	if (rc != MDB_NOTFOUND && rc != MDB_INCOMPATIBLE)
+		return lc__env_error(env, rc, "open");
+	if (row == LC_OK)
+		return lc__error(LC_CORRUPT, rc, "%s: table %s is missing", env->dir,
+		    table_names[failed]);
+	return lc__error(LC_NOT_MODULE, rc,
+	    "%s: an LMDB environment, but not a module", env->dir);
 }
 
 /* Open the tables; *empty says that there is nothing at all yet. */
@@ -372,15 +394,7 @@ open_module(struct lc__env *env, bool *empty)
 		mdb_txn_abort(txn);
 		return LC_OK;
 	}
-	if (rc == 0)
-		rc = open_tables(env, txn, 0);
-	if (rc == MDB_NOTFOUND || rc == MDB_INCOMPATIBLE)
-		status = lc__error(LC_NOT_MODULE, rc,
-		    "%s: an LMDB environment, but not a module", env->dir);
-	else if (rc != 0)
-		status = lc__env_error(env, rc, "open");
-	else
-		status = read_module_row(env, txn);
+	status = rc == 0 ? open_all(env, txn) : lc__env_error(env, rc, "open");
 	if (status != LC_OK) {
 		mdb_txn_abort(txn);
 		return status;

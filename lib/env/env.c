@@ -84,7 +84,6 @@ lc__env_init_locks(struct lc__env *env)
 	pthread_mutex_init(&env->turn_lock, NULL);
 	pthread_mutex_init(&env->write_lock, NULL);
 	pthread_mutex_init(&env->lock, NULL);
-	pthread_mutex_init(&env->tables_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&env->changed, &attr);

@@ -22,12 +22,10 @@ enum lc__table {
 	LC__CHUNK,   /* u64 -> chunk */
 	LC__LEDGER,  /* u64 chunk id -> ledger row */
 	LC__INDEX,   /* u64 -> index run */
-	/* Modules of earlier versions lack those from here on, which counts as empty. */
 	LC__INPUT,   /* u64 -> input row */
 	LC__ORDER,   /* u64 -> order row */
 	LC__TABLES
 };
-#define LC__LATE_TABLES LC__INPUT
 
 /** Bytes in the map or given by the caller. */
 struct lc__slice {
@@ -174,18 +172,6 @@ LC_CHECKED lc_status lc__txn_seek_after(struct lc__txn *txn, enum lc__table tabl
 /** Rows in a table. */
 LC_CHECKED lc_status lc__txn_count(struct lc__txn *txn, enum lc__table table,
     uint64_t *out);
-
-/* The late tables. Where they are not known, reads find nothing and nothing can be
- * written. A transaction knows what was known when it began or was renewed. */
-
-/** Are they known here? */
-bool lc__env_has_late(const struct lc__env *env);
-/** Look for them again: another process may have made them. The caller holds no
- *  transaction that it needs them in. */
-LC_CHECKED lc_status lc__env_find_late(struct lc__env *env);
-/** Make them, unless they are there; durable on LC_OK. The caller holds no
- *  transaction. */
-LC_CHECKED lc_status lc__env_make_late(struct lc__env *env);
 
 /** The size of the file as of the newest commit; no later one makes it smaller. */
 uint64_t lc__env_file_bytes(struct lc__env *env);

@@ -4,7 +4,6 @@
 #define LC_ENV_ENV_PRIVATE_H
 
 #include <lmdb.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -23,10 +22,7 @@ struct lc__env {
 	enum lc__mended mended; /* what became of that */
 
 	MDB_env *mdb;
-	MDB_dbi tables[LC__TABLES]; /* of the late ones once has_late is true */
-	atomic_bool has_late;       /* LC__LATE_TABLES and those behind it are open */
-	pthread_mutex_t tables_lock; /* tables are being opened in a transaction that is
-	                                active already; taken last */
+	MDB_dbi tables[LC__TABLES];
 	uint32_t page_size;
 	struct lc__module_row module;
 

@@ -243,7 +243,7 @@ open_checked(struct lc__foreign *f, int fd)
 	return_if_error(check_flags(f));
 	return_if_error(open_env(f));
 	return_if_error(check_pages(f, fd));
-	for (int i = 0; i < LC__LATE_TABLES && module; i++)
+	for (int i = 0; i < LC__TABLES && module; i++)
 		module = lc__env_open_table(f->txn, (enum lc__table)i, 0, &dbi) == 0;
 	if (module)
 		return is_module(f);

@@ -170,7 +170,6 @@ free_env(struct lc__env *env)
 		env->guest_kind->free(env->guest);
 	lc__env_detach(env);
 	pthread_mutex_destroy(&env->lock);
-	pthread_mutex_destroy(&env->tables_lock);
 	pthread_mutex_destroy(&env->write_lock);
 	pthread_mutex_destroy(&env->turn_lock);
 	pthread_cond_destroy(&env->changed);

@@ -190,15 +190,13 @@ lc__ledger_decode(const void *bytes, size_t size, uint64_t chunk,
 void
 lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 {
-	lc__mpack_map(out, 4);
+	lc__mpack_map(out, 3);
 	lc__mpack_str(out, "format");
 	lc__mpack_uint(out, row->format);
 	lc__mpack_str(out, "uuid");
 	lc__mpack_bin(out, row->uuid, sizeof(row->uuid));
 	lc__mpack_str(out, "created_ms");
 	lc__mpack_uint(out, row->created_ms);
-	lc__mpack_str(out, "block");
-	lc__mpack_uint(out, LC__MODULE_BLOCK);
 	if (!out->failed)
 		lc__buf_append64(out, lc__row_sum(out->data, out->size,
 		    lc__row_seed("module")));
@@ -211,14 +209,15 @@ text_is(const struct lc__token *token, const char *text)
 	    memcmp(token->bytes, text, token->size) == 0;
 }
 
-/* A map with these members; others are of a later version. Without *block, the size of
- * the blocks that have checksums, it is of one before. */
+/* A map with these members, and perhaps with others. out->format is set where it is known
+ * and else 0: the rest of the row of a later format may look different. */
 static bool
-read_module(struct lc__tokens in, struct lc__module_row *out, uint64_t *block)
+read_module(struct lc__tokens in, struct lc__module_row *out)
 {
-	bool format = false, uuid = false, created = false;
+	bool uuid = false, created = false;
 	struct lc__token map, name, value;
 
+	out->format = 0;
 	if (!lc__token_next_any(&in, &map) || map.kind != LC__TOKEN_MAP)
 		return false;
 	for (uint32_t i = 0; i < map.size; i++) {
@@ -229,10 +228,9 @@ read_module(struct lc__tokens in, struct lc__module_row *out, uint64_t *block)
 		member = in;
 		if (!lc__token_skip_any(&in) || !lc__token_next_any(&member, &value))
 			return false;
-		if (text_is(&name, "format") && value.kind == LC__TOKEN_UINT &&
-		    value.number <= UINT32_MAX) {
-			out->format = (uint32_t)value.number;
-			format = true;
+		if (text_is(&name, "format") && value.kind == LC__TOKEN_UINT) {
+			out->format = value.number < UINT32_MAX ? (uint32_t)value.number :
+			    UINT32_MAX;
 		} else if (text_is(&name, "uuid") && value.kind == LC__TOKEN_BIN &&
 		    value.size == sizeof(out->uuid)) {
 			memcpy(out->uuid, value.bytes, sizeof(out->uuid));
@@ -240,36 +238,22 @@ read_module(struct lc__tokens in, struct lc__module_row *out, uint64_t *block)
 		} else if (text_is(&name, "created_ms") && value.kind == LC__TOKEN_UINT) {
 			out->created_ms = value.number;
 			created = true;
-		} else if (text_is(&name, "block") && value.kind == LC__TOKEN_UINT) {
-			*block = value.number;
 		}
 	}
-	return in.at == in.end && format && uuid && created;
-}
-
-static lc_status
-old_version(void)
-{
-	return lc__error(LC_VERSION, 0, "a development version before 0.1.0 wrote it, whose "
-	    "modules are not read");
+	return in.at == in.end && out->format != 0 && uuid && created;
 }
 
 lc_status
 lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 {
 	const unsigned char *p = bytes;
-	uint64_t block = 0;
+	bool whole;
 
-	if (lc__row_intact(p, size, 0))
-		return old_version();
 	if (!lc__row_intact(p, size, lc__row_seed("module")))
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
-	if (!read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out, &block))
-		return lc__error(LC_CORRUPT, 0, "fields are missing");
-	if (block == 0)
-		return old_version();
-	if (block != LC__MODULE_BLOCK)
-		return lc__error(LC_VERSION, 0, "a newer version wrote it, with checksums of "
-		    "blocks of %llu bytes", (unsigned long long)block);
-	return LC_OK;
+	whole = read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out);
+	if (out->format > LC__FORMAT)
+		return lc__error(LC_VERSION, 0, "format %u is newer than this library's %u",
+		    out->format, LC__FORMAT);
+	return whole ? LC_OK : lc__error(LC_CORRUPT, 0, "fields are missing");
 }

@@ -10,12 +10,8 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** The version of the module format that this library writes. */
+/** The format of modules that this library writes and reads. */
 #define LC__FORMAT 1
-
-/** Stored bytes of a record that have a checksum of their own, in parts that are longer;
- *  in the module's row, which development versions before them wrote without it. */
-#define LC__MODULE_BLOCK 65536
 
 /** A put adds no schema to a module that has so many. Records share a handful; more
  * is a mistake such as a name that is data. */
@@ -111,13 +107,13 @@ bool lc__ledger_decode(const void *bytes, size_t size, uint64_t chunk,
 
 /** The module row, written once. */
 struct lc__module_row {
-	uint32_t format;      /* LC__FORMAT, or that of a newer library */
+	uint32_t format;      /* LC__FORMAT */
 	uint8_t uuid[16];     /* random */
 	uint64_t created_ms;  /* since 1970 */
 };
 
 void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);
-/** @return LC_OK; LC_CORRUPT; LC_VERSION for a row whose checksum is not seeded. */
+/** @return LC_OK; LC_CORRUPT; LC_VERSION for an intact row of a later format. */
 LC_CHECKED lc_status lc__module_decode(const void *bytes, size_t size,
     struct lc__module_row *out);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Rows of the tables, and what LMDB tells of them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,32 +29,14 @@ int_key(struct int_key *key, enum lc__table table, uint64_t number)
 	return &key->val;
 }
 
-/* Is a late table not there for a transaction? */
-static bool
-lacks(const struct lc__txn *txn, enum lc__table table)
-{
-	return table >= LC__LATE_TABLES && !lc__env_has_late(txn->env);
-}
-
-/* LMDB's answer for a table that was opened behind the transaction's begin: of a late
- * one it means that the transaction sees a commit without it. */
-static bool
-says_missing(int rc, enum lc__table table)
-{
-	return rc == MDB_NOTFOUND || (rc == EINVAL && table >= LC__LATE_TABLES);
-}
-
 static lc_status
 get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
     struct lc__slice *out)
 {
 	MDB_val value;
-	int rc;
+	const int rc = mdb_get(txn->mdb, txn->env->tables[table], key, &value);
 
-	if (lacks(txn, table))
-		return LC_NOT_FOUND;
-	rc = mdb_get(txn->mdb, txn->env->tables[table], key, &value);
-	if (says_missing(rc, table))
+	if (rc == MDB_NOTFOUND)
 		return LC_NOT_FOUND;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "read");
@@ -80,13 +61,6 @@ check_before_free(struct lc__txn *txn, const struct lc__slice *value)
 }
 
 static lc_status
-check_there(const struct lc__txn *txn, enum lc__table table)
-{
-	return !lacks(txn, table) ? LC_OK : lc__error(LC_CORRUPT, 0,
-	    "%s: table %d is missing", txn->env->dir, (int)table);
-}
-
-static lc_status
 put_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
     const void *data, size_t size)
 {
@@ -94,7 +68,6 @@ put_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
 	struct lc__slice old;
 	int rc;
 
-	return_if_error(check_there(txn, table));
 	if (get_row(txn, table, key, &old) == LC_OK)
 		return_if_error(check_before_free(txn, &old));
 	rc = mdb_put(txn->mdb, txn->env->tables[table], key, &value, 0);
@@ -126,11 +99,9 @@ reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key,
 {
 	struct int_key k;
 	MDB_val value = { size, NULL };
-	int rc;
+	const int rc = mdb_put(txn->mdb, txn->env->tables[table],
+	    int_key(&k, table, key), &value, MDB_RESERVE | flag);
 
-	return_if_error(check_there(txn, table));
-	rc = mdb_put(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
-	    &value, MDB_RESERVE | flag);
 	/* MDB_APPEND finds the key not behind the last one. */
 	if (rc == MDB_KEYEXIST)
 		return lc__error(LC_CORRUPT, rc, "%s: table %d holds row %llu "
@@ -192,11 +163,8 @@ lc__txn_clear(struct lc__txn *txn, enum lc__table table)
 	const MDB_dbi dbi = txn->env->tables[table];
 	MDB_cursor *cursor;
 	lc_status status;
-	int rc;
+	int rc = mdb_cursor_open(txn->mdb, dbi, &cursor);
 
-	if (lacks(txn, table))
-		return LC_OK;
-	rc = mdb_cursor_open(txn->mdb, dbi, &cursor);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "clear");
 	status = check_before_clear(txn, cursor);
@@ -312,11 +280,9 @@ lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	MDB_cursor *cursor;
 	int rc;
 
-	if (lacks(txn, table) || (table == LC__SCHEMA && key > UINT32_MAX))
+	if (table == LC__SCHEMA && key > UINT32_MAX)
 		return LC_END;
 	rc = mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor);
-	if (says_missing(rc, table))
-		return LC_END;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	at = *int_key(&k, table, key);
@@ -353,14 +319,8 @@ lc_status
 lc__txn_count(struct lc__txn *txn, enum lc__table table, uint64_t *out)
 {
 	MDB_stat stat;
-	int rc;
+	const int rc = mdb_stat(txn->mdb, txn->env->tables[table], &stat);
 
-	*out = 0;
-	if (lacks(txn, table))
-		return LC_OK;
-	rc = mdb_stat(txn->mdb, txn->env->tables[table], &stat);
-	if (says_missing(rc, table))
-		return LC_OK;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "stat");
 	*out = stat.ms_entries;

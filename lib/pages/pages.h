@@ -40,13 +40,11 @@ struct lc__pages_meta {
 	struct lc__pages_tree main_tree; /**< the names of the tables */
 };
 
-/** A table to be expected. */
+/** A table that must be there, unless the environment is empty. */
 struct lc__pages_table {
 	const char *name;  /**< its name */
 	unsigned flags;    /**< its persistent flags, MDB_INTEGERKEY or 0 */
 	unsigned key_size; /**< size of its integer keys; ignored without MDB_INTEGERKEY */
-	bool optional;     /**< it may be missing; others must be there unless the
-	                        environment is empty */
 };
 
 /** What to check. All zeros: every tree page, no free list. */

@@ -84,8 +84,7 @@ static lc_status
 check_missing(struct lc__walk *walk)
 {
 	for (size_t i = 0; i < walk->options->table_count; i++) {
-		if (!(walk->tables_seen >> i & 1) &&
-		    !walk->options->tables[i].optional) {
+		if (!(walk->tables_seen >> i & 1)) {
 			lc__error(LC_CORRUPT, 0, "table %s is missing",
 			    walk->options->tables[i].name);
 			return_if_error(report_damage(walk));

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/merge.h"
-#include "store/published.h"
 
 /* ---- the transaction ------------------------------------------------------ */
 
@@ -42,31 +41,6 @@ struct order {
 	void *ctx;
 };
 
-/* Begin to write and read what is there. */
-static lc_status
-begin(const struct order *order, struct lc__snapshot *s)
-{
-	lc_status status;
-
-	return_if_error(lc__txn_begin_write(order->env, order->durability,
-	    &s->txn));
-	if (!order->unread)
-		return_if_error(lc__snapshot_load(s));
-	if (lc__env_has_late(order->env))
-		return LC_OK;
-	status = lc__has_inputs(s, &s->filled);
-	if (status != LC_OK || !s->filled)
-		return status;
-	/* Another process has made the late tables since: they must be known before
-	 * the transaction begins. */
-	lc__txn_abort(s->txn);
-	s->txn = NULL;
-	return_if_error(lc__env_find_late(order->env));
-	return_if_error(lc__txn_begin_write(order->env, order->durability,
-	    &s->txn));
-	return order->unread ? LC_OK : lc__snapshot_load(s);
-}
-
 static lc_status
 run_once(const struct order *order)
 {
@@ -78,7 +52,9 @@ run_once(const struct order *order)
 		return lc__no_memory("commit");
 	s = &change->snapshot;
 	s->env = order->env;
-	status = begin(order, s);
+	status = lc__txn_begin_write(order->env, order->durability, &s->txn);
+	if (status == LC_OK && !order->unread)
+		status = lc__snapshot_load(s);
 	if (status == LC_OK)
 		status = order->body(change, order->ctx);
 	if (status == LC_OK)

@@ -180,7 +180,6 @@ lc_inputs_declare(lc_cache *cache, size_t n, const lc_input *inputs)
 	if (status != LC_NOT_FOUND)
 		return status;
 	return_if_error(lc__flush_all(cache));
-	return_if_error(lc__env_make_late(cache->env));
 	return_if_error(lc__change_run(cache->env, cache->options.durability,
 	    declare, &d));
 	/* So that puts are refused at once. */

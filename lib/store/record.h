@@ -24,7 +24,7 @@
 /* Bytes before the dims. */
 #define LC__RECORD_PREFIX 32
 /* Stored bytes that have a checksum of their own, in longer parts. */
-#define LC__RECORD_BLOCK ((size_t)LC__MODULE_BLOCK)
+#define LC__RECORD_BLOCK ((size_t)65536)
 /* LMDB (mdb_page_flush() of 0.9.24) writes the pages of a value by one pwrite(), and
  * Linux writes at most 2^31 - 4096 bytes by one: what is larger fails with EIO at the
  * commit. Leave room for the chunk's header. */

@@ -187,35 +187,6 @@ refresh(struct lc__snapshot *s)
 	return learn_filled(s);
 }
 
-/* Another process has made the late tables since: a transaction knows them if they
- * were found before it began. Inactive if it fails. */
-static lc_status
-take_with_tables(struct lc__snapshot *s)
-{
-	lc_status status;
-
-	lc__env_lock(s->env);
-	lc__txn_reset(s->txn);
-	lc__env_unlock(s->env);
-	return_if_error(lc__env_find_late(s->env));
-	lc__env_lock(s->env);
-	status = lc__env_enter(s->env);
-	lc__env_unlock(s->env);
-	return status == LC_OK ? lc__txn_renew(s->txn) : status;
-}
-
-/* Not counted in: the lock keeps the environment open. */
-static lc_status
-free_inactive(struct lc__snapshot *s, lc_status status)
-{
-	struct lc__env *env = s->env;
-
-	lc__env_lock(env);
-	free_snapshot(s);
-	lc__env_unlock(env);
-	return status;
-}
-
 lc_status
 lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 {
@@ -228,15 +199,14 @@ lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 		return_if_error(new_snapshot(env, &s));
 	else if (!active)
 		status = lc__txn_renew(s->txn);
-	if (status != LC_OK)
-		return free_inactive(s, status);
-	status = refresh(s);
-	if (status == LC_OK && s->filled && !lc__env_has_late(env)) {
-		status = take_with_tables(s);
-		if (status != LC_OK)
-			return free_inactive(s, status);
-		status = refresh(s);
+	if (status != LC_OK) {
+		/* It is not counted in: the lock keeps the environment open. */
+		lc__env_lock(env);
+		free_snapshot(s);
+		lc__env_unlock(env);
+		return status;
 	}
+	status = refresh(s);
 	if (status != LC_OK) {
 		lc__snapshot_give(s, 0);
 		return status;

@@ -829,11 +829,10 @@ START_TEST(bytes)
 }
 END_TEST
 
-/* ---- modules of earlier versions ------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------- */
 
-/* Take the tables away. */
 static void
-make_old(const char *root)
+take_away(const char *root, const char *table)
 {
 	char dir[4096];
 	MDB_env *env;
@@ -842,8 +841,8 @@ make_old(const char *root)
 	snprintf(dir, sizeof(dir), "%s/m", root);
 	env = rawdb_open_env(dir, 0);
 	txn = rawdb_begin(env, 0);
-	rawdb_must(mdb_drop(txn, rawdb_table(txn, "input", MDB_INTEGERKEY), 1));
-	rawdb_must(mdb_drop(txn, rawdb_table(txn, "order", MDB_INTEGERKEY), 1));
+	rawdb_must(mdb_drop(txn, rawdb_table(txn, table,
+	    strcmp(table, "meta") == 0 ? 0 : MDB_INTEGERKEY), 1));
 	rawdb_must(mdb_txn_commit(txn));
 	mdb_env_close(env);
 }
@@ -862,7 +861,7 @@ fill_elsewhere(void *ctx)
 	need_ok(lc_close(cache));
 }
 
-START_TEST(old_modules)
+START_TEST(declared_while_a_snapshot_is_held)
 {
 	const char *root = run_scratch();
 	lc_cache *cache = open_module(root), *reader;
@@ -876,7 +875,6 @@ START_TEST(old_modules)
 
 	assert_ok(lc_put(cache, STR("k"), &tensor));
 	assert_ok(lc_close(cache));
-	make_old(root);
 	options.flags = LC_RDONLY;
 	reader = sample_open(root, "m", &options);
 	ck_assert_uint_eq(filling_state(reader).inputs, 0);
@@ -888,8 +886,8 @@ START_TEST(old_modules)
 	assert_status(lc_inputs_finish(cache), LC_INVALID);
 	assert_status(filling_declare(cache, 2), LC_INVALID);
 	assert_ok(lc_clear(cache));
-	/* A snapshot of the time before is held while another process makes the
-	 * tables, and fills them. */
+	/* A snapshot of the time before is held while inputs are declared and filled,
+	 * also by another process. */
 	assert_ok(lc_put(cache, STR("k"), &tensor));
 	assert_ok(lc_flush(cache));
 	assert_ok(lc_get(reader, STR("k"), &view));
@@ -914,6 +912,35 @@ START_TEST(old_modules)
 	ck_assert_uint_eq(filling_state(reader).inputs, 0);
 	assert_ok(lc_close(reader));
 	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* Every module has all tables from its making on. */
+START_TEST(a_table_is_missing)
+{
+	static const char *const tables[] = {
+		"input", "order", "schema", "chunk", "ledger", "index", "meta"
+	};
+	static const unsigned flags[] = { LC_RDONLY, 0, LC_CREATE };
+	const char *root = run_scratch();
+	lc_cache *cache = open_module(root);
+	lc_options options = sample_options();
+	char expected[5000];
+
+	assert_ok(lc_close(cache));
+	take_away(root, tables[_i]);
+	if (_i < 6)
+		snprintf(expected, sizeof(expected), "%s/m: table %s is missing", root,
+		    tables[_i]);
+	else
+		snprintf(expected, sizeof(expected), "%s/m: an LMDB environment, but not "
+		    "a module", root);
+	for (int i = 0; i < 3; i++) {
+		options.flags = flags[i];
+		assert_status(lc_open(root, "m", &options, &cache),
+		    _i < 6 ? LC_CORRUPT : LC_NOT_MODULE);
+		ck_assert_str_eq(lc_last_error()->text, expected);
+	}
 }
 END_TEST
 
@@ -942,7 +969,8 @@ main(void)
 	tcase_add_test(tcase, late_puts);
 	tcase_add_test(tcase, nothing_is_evicted);
 	tcase_add_test(tcase, bytes);
-	tcase_add_loop_test(tcase, old_modules, 0, 2);
+	tcase_add_loop_test(tcase, declared_while_a_snapshot_is_held, 0, 2);
+	tcase_add_loop_test(tcase, a_table_is_missing, 0, 7);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }

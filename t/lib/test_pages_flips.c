@@ -21,10 +21,10 @@
 /* ---- flipped bits and liblmdb -------------------------------------------- */
 
 static const struct lc__pages_table engine_tables[] = {
-	{ "meta", 0, 0, false }, { "schema", MDB_INTEGERKEY, 4, false },
-	{ "chunk", MDB_INTEGERKEY, 8, false },
-	{ "ledger", MDB_INTEGERKEY, 8, false }, { "index", MDB_INTEGERKEY, 8, false },
-	{ "names", 0, 0, false },
+	{ "meta", 0, 0 }, { "schema", MDB_INTEGERKEY, 4 },
+	{ "chunk", MDB_INTEGERKEY, 8 },
+	{ "ledger", MDB_INTEGERKEY, 8 }, { "index", MDB_INTEGERKEY, 8 },
+	{ "names", 0, 0 },
 };
 
 enum { ENGINE_TABLES = sizeof(engine_tables) / sizeof(engine_tables[0]) };

@@ -281,7 +281,7 @@ static const struct damage {
 };
 
 static const struct lc__pages_table small_tables[] = {
-	{ "n", 8, 8, false }, { "s", 0, 0, false },
+	{ "n", 8, 8 }, { "s", 0, 0 },
 };
 
 static const struct lc__pages_options small_fast = { .free_list = true,

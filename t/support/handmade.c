@@ -62,13 +62,12 @@ hand_module_row(struct lc__buf *out, const struct hand_module *m, unsigned forma
 	const uint64_t be = htobe64(m->created_ms);
 
 	memcpy(created, &be, 8);
-	lc__buf_append(out, "\x84\xa6" "format", 8);
+	lc__buf_append(out, "\x83\xa6" "format", 8);
 	lc__buf_append(out, &(unsigned char){ (unsigned char)format }, 1);
 	lc__buf_append(out, "\xa4" "uuid\xc4\x10", 7);
 	lc__buf_append(out, m->uuid, 16);
 	lc__buf_append(out, "\xaa" "created_ms\xcf", 12);
 	lc__buf_append(out, created, 8);
-	lc__buf_append(out, "\xa5" "block\xce\0\1\0\0", 11);
 	add_named_sum(out, "module");
 }
 
@@ -559,6 +558,8 @@ store_tables(const struct hand_module *m, MDB_txn *txn)
 		id = HAND_FIRST_RUN + i;
 		store_row(txn, index, &id, 8, &m->runs[i]);
 	}
+	(void)table(txn, "input", MDB_INTEGERKEY);
+	(void)table(txn, "order", MDB_INTEGERKEY);
 }
 
 void
