@@ -10,7 +10,7 @@
 #include "ui/json.h"
 #include "ui/size.h"
 
-#define FORMAT 2 /* the newest that is read */
+#define FORMAT 1
 
 void
 jsonrecord_write_tensor(FILE *out, lc_id id, const lc_tensor *tensor)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One record as a line of JSON, the format of dump and load. A tensor has id,
- * dtype, shape and data, as in format 1; any other value has format 2, id and
- * value, which value_json.h describes. Lines of both may follow one another.
+ * One record as a line of JSON, the format of dump and load. A tensor has id, dtype,
+ * shape and data; any other value has format, id and value, which value_json.h describes.
+ * Lines of both may follow one another.
  */
 #ifndef CACHEX_UI_JSONRECORD_H
 #define CACHEX_UI_JSONRECORD_H

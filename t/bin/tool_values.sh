@@ -295,8 +295,8 @@ also "with counters" grep -Eq '^  puts +6$' "$out"
 
 # dump and load
 check "dump of structured and coded values" 0 cachex dump m -o m.jsonl
-is "structured ones have format 2" "$(grep '"id":"k"' m.jsonl)" \
-	'{"format":2,"id":"k","value":'"$(cachex get m k --data)"'}'
+is "structured ones have format 1" "$(grep '"id":"k"' m.jsonl)" \
+	'{"format":1,"id":"k","value":'"$(cachex get m k --data)"'}'
 check "load" 0 cachex load m2 m.jsonl
 is "the same" "$(cachex dump m2 | cksum)" "$(cksum <m.jsonl)"
 check "dump of coded tensors" 0 cachex dump c -o c.jsonl
@@ -308,13 +308,13 @@ while IFS='	' read -r line message; do
 	check "$line" 3 cachex load bad bad.jsonl
 	is "$message" "$(cat "$err")" "cachex: load: bad.jsonl:1: $message"
 done <<'END'
-{"format":3,"id":"a","value":1}	format 3 is newer than this program
-{"format":"2","id":"a","value":1}	format is no number
-{"format":2,"id":"a","value":1,"dtype":"u8"}	a record has either value or dtype, shape and data
-{"format":2,"id":"a"}	dtype is missing or no text
-{"format":2,"id":"a","value":{"x":{"$tensor":"u8[1]"}}}	x: the data of the tensor u8[1] is not here
+{"format":2,"id":"a","value":1}	format 2 is newer than this program
+{"format":"1","id":"a","value":1}	format is no number
+{"format":1,"id":"a","value":1,"dtype":"u8"}	a record has either value or dtype, shape and data
+{"format":1,"id":"a"}	dtype is missing or no text
+{"format":1,"id":"a","value":{"x":{"$tensor":"u8[1]"}}}	x: the data of the tensor u8[1] is not here
 END
-awk 'BEGIN { printf "{\"format\":2,\"id\":\"deep\",\"value\":"; for (i = 0; i < 64; i++) printf "["
+awk 'BEGIN { printf "{\"format\":1,\"id\":\"deep\",\"value\":"; for (i = 0; i < 64; i++) printf "["
 	for (i = 0; i < 64; i++) printf "]"; print "}" }' >deep.jsonl
 check "the deepest value" 0 cachex load deep deep.jsonl
 is "comes back" "$(cachex dump deep)" "$(cat deep.jsonl)"

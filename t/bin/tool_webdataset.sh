@@ -30,9 +30,9 @@ for format in ustar pax gnu v7; do
 	is "$format: the bad one" "$(cat "$err")" \
 		"cachex: import: $format.tar: '3.xyz': neither .npy nor a JPEG, PNG, WebP or TIFF image"
 	is "$format: the records" "$(cachex dump $format)" \
-"{\"format\":2,\"id\":\"1\",\"value\":\"café\"}
-{\"format\":2,\"id\":\"2\",\"value\":{\"mask\":{\"\$tensor\":\"u8[3,1,2]\",\"data\":\"AQQCBQMG\"}}}
-{\"format\":2,\"id\":\"d/0\",\"value\":$d0}"
+"{\"format\":1,\"id\":\"1\",\"value\":\"café\"}
+{\"format\":1,\"id\":\"2\",\"value\":{\"mask\":{\"\$tensor\":\"u8[3,1,2]\",\"data\":\"AQQCBQMG\"}}}
+{\"format\":1,\"id\":\"d/0\",\"value\":$d0}"
 done
 for filter in gzip:gz xz:xz bzip2:bz2 zstd:zst; do
 	if ! command -v "${filter%:*}" >/dev/null; then
@@ -48,8 +48,8 @@ check "by content" 3 cachex import content no-name
 also "the same records" same ustar content
 check "--raw" 0 cachex import raw ustar.tar --raw
 is "keeps images and what is unknown" "$(cachex dump raw | sed -n 2,3p)" \
-'{"format":2,"id":"2","value":{"mask":{"png":{"$bytes":"'"$(base64 -w0 <set/2.mask.png)"'"}}}}
-{"format":2,"id":"3","value":{"$bytes":"eA=="}}'
+'{"format":1,"id":"2","value":{"mask":{"png":{"$bytes":"'"$(base64 -w0 <set/2.mask.png)"'"}}}}
+{"format":1,"id":"3","value":{"$bytes":"eA=="}}'
 check "--layout hwc" 3 cachex import hwc ustar.tar --layout hwc
 is "has the channels last" "$(cachex get hwc 2)" '{"mask":{"$tensor":"u8[1,2,3]"}}'
 check "again" 3 cachex import ustar ustar.tar --skip-existing
@@ -85,13 +85,13 @@ check "an empty file" 3 cachex import cut empty.tar
 data() { printf '{"$tensor":"%s","data":"%s"}' "$1" "$2"; }
 {
 	for i in 0 1 2 3 4; do
-		printf '{"id":"d/%s","format":2,"value":{"caption":"caf\303\251 %s","emb":%s,"label":%s,"mask":%s,"meta":{"a":[1,2.5],"b":null},"tags":["x",%s]}}\n' \
+		printf '{"id":"d/%s","format":1,"value":{"caption":"caf\303\251 %s","emb":%s,"label":%s,"mask":%s,"meta":{"a":[1,2.5],"b":null},"tags":["x",%s]}}\n' \
 			$i $i "$(data f32[1] AACAPw==)" $i "$(data u8[1,3] "AAA$i")" $i
 	done
-	printf '{"id":"plain","format":2,"value":{"txt":"s","cls":-3,"npy":%s}}\n' "$(data u8[1] YQ==)"
-	printf '{"id":"list","format":2,"value":[%s,%s]}\n' "$(data i64[0] '')" "$(data f64[] AAAAAAAA8D8=)"
+	printf '{"id":"plain","format":1,"value":{"txt":"s","cls":-3,"npy":%s}}\n' "$(data u8[1] YQ==)"
+	printf '{"id":"list","format":1,"value":[%s,%s]}\n' "$(data i64[0] '')" "$(data f64[] AAAAAAAA8D8=)"
 	printf '{"id":"only","dtype":"u8","shape":[3],"data":"YWJj"}\n'
-	printf '{"id":"text","format":2,"value":"s"}\n'
+	printf '{"id":"text","format":1,"value":"s"}\n'
 } >values.jsonl
 check "values of all sorts" 0 cachex load values values.jsonl
 check "export" 0 cachex export values values.tar
