@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "labels/label.h"
 
@@ -44,23 +45,19 @@ lc__counting_detail(const struct lc__sample *sample, struct lc__label *label)
 static struct lc__counts *
 counts_of(struct lc__summary *summary, const char *run)
 {
-	struct lc__run_summary *runs = summary->runs;
 	const size_t n = summary->n_runs;
+	struct lc__run_summary *new;
 
-	if (n > 0 && strcmp(runs[n - 1].run_id, run) == 0)
-		return &runs[n - 1].counts;
-	/* Room is doubled when the number is a power of two. */
-	if ((n & (n - 1)) == 0) {
-		runs = realloc(runs, (n > 0 ? 2 * n : 1) * sizeof(*runs));
-		if (runs == NULL)
-			return NULL;
-		summary->runs = runs;
-	}
-	runs[n] = (struct lc__run_summary){ .run_id = strdup(run) };
-	if (runs[n].run_id == NULL)
+	if (n > 0 && strcmp(summary->runs[n - 1].run_id, run) == 0)
+		return &summary->runs[n - 1].counts;
+	if (lc__array_reserve(&summary->runs, &summary->runs_room, n + 1, "build") != LC_OK)
+		return NULL;
+	new = &summary->runs[n];
+	*new = (struct lc__run_summary){ .run_id = strdup(run) };
+	if (new->run_id == NULL)
 		return NULL;
 	summary->n_runs++;
-	return &runs[n].counts;
+	return &new->counts;
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "build/header.h"
@@ -72,14 +73,7 @@ lc__shapes_add(struct lc__shapes *shapes, const struct lc__sample *sample)
 {
 	if (sample->width == 0)
 		return LC_OK;
-	if (shapes->n == shapes->room) {
-		const size_t room = shapes->room > 0 ? 2 * shapes->room : 1024;
-		double *more = realloc(shapes->ratios, room * sizeof(*more));
-		if (more == NULL)
-			return lc__no_memory("build");
-		shapes->ratios = more;
-		shapes->room = room;
-	}
+	return_if_error(lc__array_reserve(&shapes->ratios, &shapes->room, shapes->n + 1, "build"));
 	shapes->ratios[shapes->n++] = (double)sample->width / sample->height;
 	return LC_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "build/samples_source.h"
 
@@ -21,14 +22,7 @@ lc_status
 lc__samples_add(struct lc__samples *samples, uint64_t frame,
     const struct lc__sample *sample)
 {
-	if (samples->n == samples->room) {
-		const uint64_t room = samples->room > 0 ? 2 * samples->room : 1024;
-		struct lc__row *rows = realloc(samples->rows, room * sizeof(*rows));
-		if (rows == NULL)
-			return lc__no_memory("build");
-		samples->rows = rows;
-		samples->room = room;
-	}
+	return_if_error(lc__array_reserve(&samples->rows, &samples->room, samples->n + 1, "build"));
 	samples->rows[samples->n++] = (struct lc__row){ .frame = frame,
 		.content = { sample->content[0], sample->content[1] },
 		.boxes = (uint32_t)sample->n,

@@ -34,7 +34,8 @@ struct lc__samples {
 	const struct lc__dataset *dataset;
 	const struct lc__store *store;
 	struct lc__row *rows;   /* malloc'ed, in the order of the frames */
-	uint64_t n, room;
+	uint64_t n;
+	size_t room;
 
 	uint64_t *order;        /* rows by series, in order */
 	struct lc__samples_series *groups;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cmd/buckettable.h"
 #include "ui/command.h"
 #include "ui/ident.h"
@@ -192,14 +193,8 @@ keep_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 	struct run *run = ctx;
 
 	warn(run, name, width, height);
-	if (run->n == run->room) {
-		const size_t room = run->room > 0 ? 2 * run->room : 4096;
-		struct size *seen = reallocarray(run->seen, room, sizeof(*seen));
-		if (seen == NULL)
-			return report_no_memory();
-		run->seen = seen;
-		run->room = room;
-	}
+	if (lc__array_reserve(&run->seen, &run->room, run->n + 1, NULL) != LC_OK)
+		return report_no_memory();
 	run->seen[run->n++] = (struct size){ width, height };
 	return EXIT_DONE;
 }
@@ -231,7 +226,7 @@ learn(struct run *run)
 
 	if (run->n == 0)
 		return report_error(EXIT_DATA, "there are no images to learn from");
-	ratios = reallocarray(NULL, run->n, sizeof(*ratios));
+	ratios = calloc(run->n, sizeof(*ratios));
 	if (ratios == NULL)
 		return report_no_memory();
 	for (size_t i = 0; i < run->n; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/idset.h"
 #include "base/json_write.h"
@@ -14,13 +15,10 @@ int
 containers_add(struct containers *containers, const char *path,
     const struct lc__incoming_format *format)
 {
-	struct container *items = reallocarray(containers->items,
-	    containers->count + 1, sizeof(*items));
-
-	if (items == NULL)
+	if (lc__array_reserve(&containers->items, &containers->room, containers->count + 1,
+	    NULL) != LC_OK)
 		return report_no_memory();
-	containers->items = items;
-	items[containers->count++] = (struct container) { path, format };
+	containers->items[containers->count++] = (struct container) { path, format };
 	return EXIT_DONE;
 }
 

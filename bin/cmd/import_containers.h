@@ -13,7 +13,7 @@ struct container {
 
 struct containers {
 	struct container *items;
-	size_t count;
+	size_t count, room;
 };
 
 /** Append one; an exit status. */

@@ -11,6 +11,7 @@ struct plan_chunks {
 	uint64_t n;           /* how many */
 	uint64_t *first;      /* of each source, the number of its first chunk */
 	double *bytes;        /* of each chunk's records */
+	size_t room;          /* of bytes */
 	double units;         /* of all chunks of all sources */
 	double records;       /* likewise */
 	bool has_lengths;     /* a unit is one of the first axis, not a record */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cmd/plan.h"
 #include "store/cache.h"
@@ -22,15 +23,7 @@ struct ledger {
 static lc_status
 add_chunk(struct ledger *ledger, uint64_t id, const struct lc__ledger_row *row)
 {
-	if (ledger->n == ledger->room) {
-		const size_t room = ledger->room ? 2 * ledger->room : 256;
-		struct ledger_chunk *chunks = reallocarray(ledger->chunks, room,
-		    sizeof(*chunks));
-		if (chunks == NULL)
-			return lc__no_memory(NULL);
-		ledger->chunks = chunks;
-		ledger->room = room;
-	}
+	return_if_error(lc__array_reserve(&ledger->chunks, &ledger->room, ledger->n + 1, NULL));
 	ledger->chunks[ledger->n++] = (struct ledger_chunk){ id,
 		(double)row->live_bytes };
 	return LC_OK;
@@ -117,17 +110,6 @@ sample_bytes(const char *path, double *out)
 
 /* ---- all chunks ---------------------------------------------------------------------------- */
 
-static lc_status
-grow(struct plan_chunks *out, uint64_t n)
-{
-	double *bytes = reallocarray(out->bytes, out->n + n + 1, sizeof(*bytes));
-
-	if (bytes == NULL)
-		return lc__no_memory(NULL);
-	out->bytes = bytes;
-	return LC_OK;
-}
-
 /* A sample's bytes where there is no ledger. */
 static lc_status
 take_layout(struct plan_chunks *out, struct lc__layout *layout,
@@ -136,7 +118,7 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 	const uint64_t n = lc__layout_info(layout)->chunks;
 	struct lc__layout_row row;
 
-	return_if_error(grow(out, n));
+	return_if_error(lc__array_reserve(&out->bytes, &out->room, out->n + n + 1, NULL));
 	for (uint64_t i = 0; i < n; i++) {
 		return_if_error(lc__layout_row(layout, i, &row));
 		out->bytes[out->n++] = ledger != NULL ?

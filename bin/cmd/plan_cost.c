@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "order/split.h"
 #include "cmd/plan.h"
@@ -97,15 +98,7 @@ add_touches(struct work *w, uint32_t reader)
 {
 	const struct plan_pieces *pieces = &w->pieces;
 
-	if (w->n + pieces->count > w->room) {
-		const size_t room = 2 * (w->n + pieces->count);
-		struct touch *touches = reallocarray(w->touches, room,
-		    sizeof(*touches));
-		if (touches == NULL)
-			return lc__no_memory(NULL);
-		w->touches = touches;
-		w->room = room;
-	}
+	return_if_error(lc__array_reserve(&w->touches, &w->room, w->n + pieces->count, NULL));
 	for (size_t i = 0; i < pieces->count; i++) {
 		const lc_piece *piece = &pieces->items[i];
 		w->touches[w->n] = (struct touch){

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "ui/json.h"
 #include "order/split.h"
@@ -13,7 +14,6 @@
 lc_status
 plan_locate(lc_stream *stream, uint64_t example, struct plan_pieces *pieces)
 {
-	lc_piece *items;
 	lc_status status;
 	size_t n = 0;
 
@@ -22,11 +22,7 @@ plan_locate(lc_stream *stream, uint64_t example, struct plan_pieces *pieces)
 		    pieces->room, &n);
 		if (status != LC_INVALID || n <= pieces->room)
 			break;
-		items = reallocarray(pieces->items, 2 * n, sizeof(*items));
-		if (items == NULL)
-			return lc__no_memory(NULL);
-		pieces->items = items;
-		pieces->room = 2 * n;
+		return_if_error(lc__array_reserve(&pieces->items, &pieces->room, n, NULL));
 	}
 	pieces->count = n;
 	return status;

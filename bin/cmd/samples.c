@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
@@ -35,18 +36,10 @@ add_shard(struct samples *samples, char *path)
 {
 	struct samples_shard *shard;
 
-	if (path == NULL)
+	if (path == NULL || lc__array_reserve(&samples->shards, &samples->room,
+	    samples->n_shards + 1, NULL) != LC_OK) {
+		free(path);
 		return report_no_memory();
-	if (samples->n_shards == samples->room) {
-		const size_t room = samples->room ? samples->room * 2 : 16;
-		struct samples_shard *shards = reallocarray(samples->shards, room,
-		    sizeof(*shards));
-		if (shards == NULL) {
-			free(path);
-			return report_no_memory();
-		}
-		samples->shards = shards;
-		samples->room = room;
 	}
 	shard = &samples->shards[samples->n_shards++];
 	*shard = (struct samples_shard) { .path = path, .first = samples->count,

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
@@ -18,19 +19,11 @@
 static int
 append(struct sources *sources, char *path, size_t below, bool named)
 {
-	if (path != NULL && sources->count == sources->room) {
-		const size_t room = sources->room ? sources->room * 2 : 64;
-		struct source *items = reallocarray(sources->items, room,
-		    sizeof(*items));
-		if (items == NULL) {
-			free(path);
-			return report_no_memory();
-		}
-		sources->items = items;
-		sources->room = room;
-	}
-	if (path == NULL)
+	if (path == NULL || lc__array_reserve(&sources->items, &sources->room,
+	    sources->count + 1, NULL) != LC_OK) {
+		free(path);
 		return report_no_memory();
+	}
 	sources->items[sources->count] = (struct source) { .path = path,
 	    .below = below, .named = named, .order = sources->count };
 	sources->count++;

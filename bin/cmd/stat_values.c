@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/shortest.h"
 #include "cmd/samples.h"
@@ -51,7 +52,7 @@ struct work {
 	uint64_t first;           /* the number of the round's first sample */
 	struct record records[ROUND];
 	struct lc__moments *channels; /* of all */
-	size_t n;
+	size_t n, room;
 	bool integers, complex;
 	uint64_t counted, skipped, damaged;
 };
@@ -206,12 +207,8 @@ static lc_status
 merge(struct work *w, const struct record *r)
 {
 	if (r->n > w->n) {
-		struct lc__moments *channels = reallocarray(w->channels, r->n,
-		    sizeof(*channels));
-		if (channels == NULL)
-			return lc__no_memory(NULL);
-		memset(channels + w->n, 0, (r->n - w->n) * sizeof(*channels));
-		w->channels = channels;
+		return_if_error(lc__array_reserve(&w->channels, &w->room, r->n, NULL));
+		memset(w->channels + w->n, 0, (r->n - w->n) * sizeof(*w->channels));
 		w->n = r->n;
 	}
 	for (size_t c = 0; c < r->n; c++)

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
-
-#define LEAST 1024
 
 /* Commits take the oldest first. */
 static void
@@ -20,9 +19,6 @@ forget_committed(struct lc__afloat *a, uint64_t pending)
 static lc_status
 make_room(struct lc__afloat *a)
 {
-	const size_t room = a->room > 0 ? 2 * a->room : LEAST;
-	uint64_t *bytes;
-
 	if (a->end < a->room)
 		return LC_OK;
 	if (a->first > a->room / 2) {
@@ -32,12 +28,7 @@ make_room(struct lc__afloat *a)
 		a->first = 0;
 		return LC_OK;
 	}
-	bytes = reallocarray(a->bytes, room, sizeof(*bytes));
-	if (bytes == NULL)
-		return lc__no_memory(NULL);
-	a->bytes = bytes;
-	a->room = room;
-	return LC_OK;
+	return lc__array_reserve(&a->bytes, &a->room, a->end + 1, NULL);
 }
 
 lc_status

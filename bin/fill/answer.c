@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -249,14 +250,7 @@ lc__answer_number(const void *bytes, size_t size, uint64_t *out)
 static lc_status
 make_results(struct lc__answer *a, size_t count)
 {
-	if (count > a->room) {
-		struct lc__answer_item *result = realloc(a->result,
-		    count * sizeof(*result));
-		if (result == NULL)
-			return lc__no_memory(NULL);
-		a->result = result;
-		a->room = count;
-	}
+	return_if_error(lc__array_reserve(&a->result, &a->room, count, NULL));
 	memset(a->result, 0, count * sizeof(*a->result));
 	return LC_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/idset.h"
@@ -96,15 +97,7 @@ tell_over(struct run *run, const struct lc__item *item)
 static lc_status
 add_missing(struct run *run, struct lc__item *item)
 {
-	if (run->n_missing == run->room) {
-		const size_t room = run->room > 0 ? run->room * 2 : LOOK;
-		struct lc__item *items = reallocarray(run->missing, room,
-		    sizeof(*items));
-		if (items == NULL)
-			return lc__no_memory(NULL);
-		run->missing = items;
-		run->room = room;
-	}
+	return_if_error(lc__array_reserve(&run->missing, &run->room, run->n_missing + 1, NULL));
 	run->missing[run->n_missing++] = *item;
 	run->missing_bytes += item->payload.size;
 	item->id.data = NULL;

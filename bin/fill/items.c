@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -77,13 +78,9 @@ lc__item_fail(struct lc__item *item, const char *why, size_t size)
 lc_status
 lc__items_keep(struct lc__items *batch, struct lc__buf *frame)
 {
-	struct lc__buf *frames = realloc(batch->frames,
-	    (batch->n_frames + 1) * sizeof(*frames));
-
-	if (frames == NULL)
-		return lc__no_memory(NULL);
-	frames[batch->n_frames++] = *frame;
-	batch->frames = frames;
+	return_if_error(lc__array_reserve(&batch->frames, &batch->frames_room,
+	    batch->n_frames + 1, NULL));
+	batch->frames[batch->n_frames++] = *frame;
 	memset(frame, 0, sizeof(*frame));
 	return LC_OK;
 }

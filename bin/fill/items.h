@@ -37,7 +37,7 @@ struct lc__items {
 	uint64_t tag;           /* the maker's, such as the number of an input */
 	void *memory;           /* freed with free(): of ids and payloads */
 	struct lc__buf *frames; /* answers that values lie in */
-	size_t n_frames;
+	size_t n_frames, frames_room;
 	struct lc__buf standard_error; /* the last that the producer of a failed item wrote */
 
 	size_t open;            /* lc__produce()'s: items that producers have */

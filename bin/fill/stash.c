@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -52,15 +53,7 @@ lc__stash_path(const char *dir, uint32_t input)
 static lc_status
 add_row(struct lc__stash *s, const struct row *row)
 {
-	if (s->count == s->room) {
-		const size_t room = s->room > 0 ? s->room * 2 : 64;
-		struct row *rows = reallocarray(s->rows, room, sizeof(*rows));
-
-		if (rows == NULL)
-			return lc__no_memory(NULL);
-		s->rows = rows;
-		s->room = room;
-	}
+	return_if_error(lc__array_reserve(&s->rows, &s->room, s->count + 1, NULL));
 	s->rows[s->count++] = *row;
 	return LC_OK;
 }

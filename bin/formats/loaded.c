@@ -4,28 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "format/npy.h"
 
 lc_status
 lc__loaded_own(struct lc__loaded *loaded, void *block)
 {
-	void **blocks;
+	lc_status status;
 
 	if (block == NULL)
 		return LC_OK;
-	/* Room for a power of two, so that many blocks do not move each other. */
-	if ((loaded->count & (loaded->count - 1)) == 0) {
-		blocks = reallocarray(loaded->blocks,
-		    loaded->count ? loaded->count * 2 : 1, sizeof(*blocks));
-		if (blocks == NULL) {
-			free(block);
-			return lc__no_memory(NULL);
-		}
-		loaded->blocks = blocks;
-	}
-	loaded->blocks[loaded->count++] = block;
-	return LC_OK;
+	status = lc__array_reserve(&loaded->blocks, &loaded->room, loaded->count + 1, NULL);
+	if (status == LC_OK)
+		loaded->blocks[loaded->count++] = block;
+	else
+		free(block);
+	return status;
 }
 
 lc_status

@@ -9,7 +9,7 @@
 struct lc__loaded {
 	lc_value *value; /* the root, NULL while there is none */
 	void **blocks;   /* malloc'ed memory of tensors */
-	size_t count;    /* how many */
+	size_t count, room; /* how many; allocated */
 };
 
 /** Take @p block over; it is freed at once on LC_NO_MEMORY. NULL is harmless. */

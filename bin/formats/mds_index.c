@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/json_scan.h"
 #include "format/json_parse.h"
@@ -125,18 +126,14 @@ same_columns(const struct lc__mds_columns *a, const struct lc__mds_columns *b)
 static lc_status
 keep_columns(struct lc__mds_index *index, struct lc__mds_columns *columns)
 {
-	struct lc__mds_columns *sets;
-
 	if (index->column_sets > 0 &&
 	    same_columns(&index->columns[index->column_sets - 1], columns)) {
 		lc__mds_columns_free(columns);
 		return LC_OK;
 	}
-	sets = reallocarray(index->columns, index->column_sets + 1, sizeof(*sets));
-	if (sets == NULL)
-		return lc__no_memory(NAME);
-	index->columns = sets;
-	sets[index->column_sets++] = *columns;
+	return_if_error(lc__array_reserve(&index->columns, &index->columns_room,
+	    index->column_sets + 1, NAME));
+	index->columns[index->column_sets++] = *columns;
 	memset(columns, 0, sizeof(*columns));
 	return LC_OK;
 }
@@ -272,15 +269,9 @@ static lc_status
 add_shard(struct reader *r, const json_t *json)
 {
 	struct lc__mds_index *index = r->index;
-	struct lc__mds_shard *shards;
 
-	if ((index->shards & (index->shards - 1)) == 0) {
-		shards = reallocarray(index->shard, index->shards ? index->shards * 2 : 1,
-		    sizeof(*shards));
-		if (shards == NULL)
-			return lc__no_memory(NAME);
-		index->shard = shards;
-	}
+	return_if_error(lc__array_reserve(&index->shard, &index->shards_room, index->shards + 1,
+	    NAME));
 	memset(&index->shard[index->shards], 0, sizeof(*index->shard));
 	index->shards++;
 	r->members = (struct lc__members){ .name = NAME, .of = "shards",

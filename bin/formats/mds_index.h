@@ -29,9 +29,9 @@ struct lc__mds_shard {
 
 struct lc__mds_index {
 	struct lc__mds_columns *columns; /* those that shards have, mostly one set */
-	size_t column_sets;
+	size_t column_sets, columns_room;
 	struct lc__mds_shard *shard;
-	size_t shards;
+	size_t shards, shards_room;
 	uint64_t samples; /* in all */
 };
 

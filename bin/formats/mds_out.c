@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "formats/mds_set.h"
 
 struct mds_out {
 	struct lc__out_tree tree;
 	struct lc__mds_set *sets;
-	size_t count;
+	size_t count, room;
 };
 
 static void
@@ -49,13 +50,8 @@ discard(void *file)
 static lc_status
 add_set(struct mds_out *out, const char *name, struct lc__mds_set **set)
 {
-	struct lc__mds_set *sets = reallocarray(out->sets, out->count + 1,
-	    sizeof(*sets));
-
-	if (sets == NULL)
-		return lc__no_memory(NULL);
-	out->sets = sets;
-	*set = &sets[out->count];
+	return_if_error(lc__array_reserve(&out->sets, &out->room, out->count + 1, NULL));
+	*set = &out->sets[out->count];
 	return_if_error(lc__mds_set_begin(&out->tree, name, *set));
 	out->count++;
 	return LC_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "value/node.h"
@@ -154,21 +155,10 @@ static lc_status
 grow(struct lc__mds_plan *plan)
 {
 	const size_t room = plan->columns.count + 1;
-	struct lc__mds_column *column = reallocarray(plan->columns.column, room,
-	    sizeof(*column));
-	uint64_t *seen;
-	bool *tensor;
 
-	if (column != NULL)
-		plan->columns.column = column;
-	seen = reallocarray(plan->seen, room, sizeof(*seen));
-	if (seen != NULL)
-		plan->seen = seen;
-	tensor = reallocarray(plan->tensor, room, sizeof(*tensor));
-	if (tensor != NULL)
-		plan->tensor = tensor;
-	return column != NULL && seen != NULL && tensor != NULL ? LC_OK :
-	    lc__no_memory(NULL);
+	return_if_error(lc__array_reserve(&plan->columns.column, &plan->columns_room, room, NULL));
+	return_if_error(lc__array_reserve(&plan->seen, &plan->seen_room, room, NULL));
+	return lc__array_reserve(&plan->tensor, &plan->tensor_room, room, NULL);
 }
 
 static lc_status

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -45,14 +46,8 @@ add_child(struct lc__part *parent, const char *name, uint64_t hash)
 {
 	struct lc__part *child;
 
-	if (parent->count == parent->room) {
-		const size_t room = parent->room ? parent->room * 2 : 4;
-		child = reallocarray(parent->children, room, sizeof(*child));
-		if (child == NULL)
-			return NULL;
-		parent->children = child;
-		parent->room = room;
-	}
+	if (lc__array_reserve(&parent->children, &parent->room, parent->count + 1, NULL) != LC_OK)
+		return NULL;
 	child = &parent->children[parent->count];
 	*child = (struct lc__part) { .name = strdup(name), .hash = hash };
 	if (child->name == NULL)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/utf8.h"
@@ -82,24 +83,6 @@ lc__safetensors_header_size(const void *prefix, uint64_t file_size, size_t *out)
 
 /* ---- the table -------------------------------------------------------------- */
 
-static lc_status
-make_room(struct lc__safetensors *table)
-{
-	const size_t room = table->room ? table->room * 2 : 16;
-	struct lc__safetensors_row *rows;
-
-	if (table->count < table->room)
-		return LC_OK;
-	if (table->count >= UINT32_MAX)
-		return lc__error(LC_UNSUPPORTED, 0, "more than %u tensors", UINT32_MAX);
-	rows = reallocarray(table->rows, room, sizeof(*rows));
-	if (rows == NULL)
-		return lc__no_memory(NULL);
-	table->rows = rows;
-	table->room = room;
-	return LC_OK;
-}
-
 lc_status
 lc__safetensors_append(struct lc__safetensors *table, lc_id name,
     const lc_tensor *type, struct lc__safetensors_row **out)
@@ -108,7 +91,9 @@ lc__safetensors_append(struct lc__safetensors *table, lc_id name,
 
 	if (name.size > LC__SAFETENSORS_MAX_HEADER)
 		return lc__error(LC_UNSUPPORTED, 0, "a name of %zu bytes", name.size);
-	return_if_error(make_room(table));
+	if (table->count >= UINT32_MAX)
+		return lc__error(LC_UNSUPPORTED, 0, "more than %u tensors", UINT32_MAX);
+	return_if_error(lc__array_reserve(&table->rows, &table->room, table->count + 1, NULL));
 	row = &table->rows[table->count];
 	*row = (struct lc__safetensors_row){
 		.end = type->nbytes,
@@ -172,10 +157,8 @@ lc__safetensors_index(struct lc__safetensors *table)
 {
 	if (table->count == 0)
 		return LC_OK;
-	table->by_name = reallocarray(table->by_name, table->count,
-	    sizeof(*table->by_name));
-	if (table->by_name == NULL)
-		return lc__no_memory(NULL);
+	return_if_error(lc__array_reserve(&table->by_name, &table->by_name_room, table->count,
+	    NULL));
 	for (size_t i = 0; i < table->count; i++)
 		table->by_name[i] = (uint32_t)i;
 	qsort_r(table->by_name, table->count, sizeof(*table->by_name), by_name, table);

@@ -34,6 +34,7 @@ struct lc__safetensors {
 	struct lc__safetensors_row *rows;
 	size_t count, room;
 	uint32_t *by_name;   /* positions in the order of names, once they are placed */
+	size_t by_name_room;
 	struct lc__buf names, dims;
 	uint64_t data_size;  /* bytes of all tensors, once they are placed */
 	struct lc__buf metadata; /* the members of __metadata__ as JSON, without brackets:

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -54,22 +55,14 @@ is_visible(const struct dirent *entry)
 static lc_status
 append(struct lc__shard_list *list, char *path)
 {
-	const size_t room = list->room ? list->room * 2 : 16;
-	char **paths = list->paths;
+	const lc_status status = path == NULL ? lc__no_memory(NULL) :
+	    lc__array_reserve(&list->paths, &list->room, list->count + 1, NULL);
 
-	if (path != NULL && list->count == list->room) {
-		paths = reallocarray(list->paths, room, sizeof(*paths));
-		if (paths != NULL) {
-			list->paths = paths;
-			list->room = room;
-		}
-	}
-	if (path == NULL || paths == NULL) {
+	if (status == LC_OK)
+		list->paths[list->count++] = path;
+	else
 		free(path);
-		return lc__no_memory(NULL);
-	}
-	list->paths[list->count++] = path;
-	return LC_OK;
+	return status;
 }
 
 /* The path of an entry if it is a directory, or if it is none, as @p want says; else NULL.

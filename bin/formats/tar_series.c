@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "formats/outtree.h"
 #include "formats/shard_list.h"
@@ -50,16 +51,10 @@ find_group(const struct lc__tar_series *series, const char *name)
 static struct group *
 add_group(struct lc__tar_series *series, const char *name)
 {
-	const size_t room = series->room ? series->room * 2 : 8;
-	struct group *group, **groups;
+	struct group *group;
 
-	if (series->count == series->room) {
-		groups = reallocarray(series->groups, room, sizeof(*groups));
-		if (groups == NULL)
-			return NULL;
-		series->groups = groups;
-		series->room = room;
-	}
+	if (lc__array_reserve(&series->groups, &series->room, series->count + 1, NULL) != LC_OK)
+		return NULL;
 	group = calloc(1, sizeof(*group));
 	if (group != NULL)
 		group->name = strdup(name);

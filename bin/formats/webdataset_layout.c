@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "format/npy.h"
@@ -128,19 +129,11 @@ static lc_status
 add_file(struct layout *l, const lc_value *value)
 {
 	struct lc__wds_files *out = l->out;
-	const size_t room = out->room ? out->room * 2 : 8;
 	const char *path = text_of(&l->path);
 
 	if (out->count == LC__WDS_MEMBERS)
 		return refuse(l, "more parts than a sample has members");
-	if (out->count == out->room) {
-		struct lc__wds_file *files = reallocarray(out->files, room,
-		    sizeof(*files));
-		if (files == NULL)
-			return lc__no_memory(NULL);
-		out->files = files;
-		out->room = room;
-	}
+	return_if_error(lc__array_reserve(&out->files, &out->room, out->count + 1, NULL));
 	out->files[out->count++] = (struct lc__wds_file) {
 		.name = out->names.size, .form = form_of(value), .value = value
 	};

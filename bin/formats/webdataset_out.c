@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "formats/tar_series.h"
@@ -55,26 +56,11 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	return status;
 }
 
-static lc_status
-make_room(struct wds_out *out)
-{
-	struct content *contents = out->contents;
-
-	if (out->files.count > out->room)
-		contents = reallocarray(contents, out->files.count, sizeof(*contents));
-	if (contents == NULL)
-		return lc__no_memory(NULL);
-	out->contents = contents;
-	if (out->files.count > out->room)
-		out->room = out->files.count;
-	return LC_OK;
-}
-
 /* All of a record is known before any of it is written. */
 static lc_status
 collect(struct wds_out *out, uint64_t *bytes)
 {
-	return_if_error(make_room(out));
+	return_if_error(lc__array_reserve(&out->contents, &out->room, out->files.count, NULL));
 	out->heads.size = 0;
 	*bytes = 0;
 	if (lc__buf_append(&out->heads, NULL, 0) == NULL)

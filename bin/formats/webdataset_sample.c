@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "formats/webdataset_name.h"
@@ -44,22 +45,6 @@ lower_type(char *extension)
 			*p += 'a' - 'A';
 }
 
-static bool
-has_room(struct lc__wds_sample *sample)
-{
-	const size_t room = sample->room ? sample->room * 2 : 8;
-	struct lc__wds_member *members;
-
-	if (sample->count < sample->room)
-		return true;
-	members = reallocarray(sample->members, room, sizeof(*members));
-	if (members == NULL)
-		return false;
-	sample->members = members;
-	sample->room = room;
-	return true;
-}
-
 lc_status
 lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension,
     lc_value *value)
@@ -71,7 +56,7 @@ lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension,
 		return lc__error(LC_INVALID, 0, "more than %d members of one sample",
 		    LC__WDS_MEMBERS);
 	}
-	if (has_room(sample))
+	if (lc__array_reserve(&sample->members, &sample->room, sample->count + 1, NULL) == LC_OK)
 		copy = strdup(extension);
 	if (copy == NULL) {
 		lc_value_free(value);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
@@ -170,15 +171,12 @@ add_line(struct reader *r, char *name)
 {
 	struct lc__class_map *map = r->map;
 	struct lc__class_line *line;
+	const lc_status status = lc__array_reserve(&map->lines, &map->room, map->n + 1,
+	    map->path);
 
-	if ((map->n & (map->n - 1)) == 0) {
-		struct lc__class_line *more = realloc(map->lines,
-		    (map->n > 0 ? 2 * map->n : 1) * sizeof(*more));
-		if (more == NULL) {
-			free(name);
-			return lc__no_memory(map->path);
-		}
-		map->lines = more;
+	if (status != LC_OK) {
+		free(name);
+		return status;
 	}
 	line = &map->lines[map->n++];
 	*line = (struct lc__class_line){ .name = name, .line = r->line };
@@ -302,13 +300,7 @@ add_pair(struct applying *a, int64_t from, int64_t to)
 {
 	struct lc__mapping *out = a->out;
 
-	if ((out->n & (out->n - 1)) == 0) {
-		struct lc__class_pair *more = realloc(out->pairs,
-		    (out->n > 0 ? 2 * out->n : 1) * sizeof(*more));
-		if (more == NULL)
-			return lc__no_memory(a->map->path);
-		out->pairs = more;
-	}
+	return_if_error(lc__array_reserve(&out->pairs, &out->room, out->n + 1, a->map->path));
 	out->pairs[out->n++] = (struct lc__class_pair){ from, to };
 	return LC_OK;
 }

@@ -30,7 +30,7 @@ struct lc__class_line {
 struct lc__class_map {
 	char *path;              /* of the file, for messages; malloc'ed */
 	struct lc__class_line *lines;
-	size_t n;
+	size_t n, room;
 	size_t rest;             /* number of the line that is `*` or ends with it; else 0 */
 	bool keep_rest;          /* it is `*` alone: each keeps its name */
 };
@@ -58,7 +58,7 @@ struct lc__class_pair {
 struct lc__mapping {
 	bool on;
 	struct lc__class_pair *pairs; /* sorted by `from`, each once; malloc'ed */
-	size_t n;
+	size_t n, room;
 	bool rest;               /* boxes without a class are kept so */
 	int64_t rest_to;         /* what classes become that are in no pair; -1: dropped */
 	struct lc__strings names; /* of the new classes, by id */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "labels/json_load.h"
@@ -20,14 +21,8 @@ enum { IMAGES, ANNOTATIONS, CATEGORIES };
 static void *
 add_row(struct lc__coco_table *table, size_t size)
 {
-	if (table->n == table->room) {
-		const size_t room = table->room > 0 ? 2 * table->room : 64;
-		void *rows = realloc(table->rows, room * size);
-		if (rows == NULL)
-			return NULL;
-		table->rows = rows;
-		table->room = room;
-	}
+	if (lc__array_room(&table->rows, size, &table->room, table->n + 1, NULL) != LC_OK)
+		return NULL;
 	return (char *)table->rows + size * table->n++;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -78,22 +79,6 @@ keep_run(struct lc__dataset *dataset, const char *run)
 	return last;
 }
 
-static bool
-reserve_row(struct lc__dataset *dataset)
-{
-	const size_t room = dataset->room > 0 ? 2 * dataset->room : 64;
-	struct lc__frame_row *rows;
-
-	if (dataset->n < dataset->room)
-		return true;
-	rows = realloc(dataset->rows, room * sizeof(*rows));
-	if (rows == NULL)
-		return false;
-	dataset->rows = rows;
-	dataset->room = room;
-	return true;
-}
-
 lc_status
 lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 {
@@ -101,8 +86,8 @@ lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 
 	if (dataset->text.size == 0)
 		lc__buf_append(&dataset->text, "", 1);
-	if (!reserve_row(dataset))
-		return lc__no_memory(dataset->root);
+	return_if_error(lc__array_reserve(&dataset->rows, &dataset->room, dataset->n + 1,
+	    dataset->root));
 	row = &dataset->rows[dataset->n];
 	row->run = keep_run(dataset, frame->run);
 	row->name = keep_printable(dataset, frame->name);

@@ -67,7 +67,7 @@ struct lc__label {
 	uint64_t frame_id;
 	uint32_t width, height; /* of the image as the label says; 0 if it does not */
 	struct lc__label_box *boxes;
-	size_t n;
+	size_t n, room;
 	char **classes;         /* names by class_id where the layout has them (NULL
 	                           for an id without), or NULL; the dataset's */
 	size_t n_classes;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "labels/names.h"
 #include "labels/printable.h"
@@ -15,7 +16,7 @@ lc__label_free_boxes(struct lc__label *label)
 {
 	free(label->boxes);
 	label->boxes = NULL;
-	label->n = 0;
+	label->n = label->room = 0;
 	lc__buf_free(&label->extra);
 }
 
@@ -61,14 +62,8 @@ lc__label_add(struct lc__label *label)
 {
 	const size_t n = label->n;
 
-	/* Room is 0, 1, 2, 4 and so on: full whenever n is one of them. */
-	if ((n & (n - 1)) == 0) {
-		struct lc__label_box *boxes = realloc(label->boxes,
-		    (n > 0 ? 2 * n : 1) * sizeof(*boxes));
-		if (boxes == NULL)
-			return NULL;
-		label->boxes = boxes;
-	}
+	if (lc__array_reserve(&label->boxes, &label->room, n + 1, NULL) != LC_OK)
+		return NULL;
 	memset(&label->boxes[n], 0, sizeof(label->boxes[n]));
 	label->boxes[n].class_id = -1;
 	label->n++;

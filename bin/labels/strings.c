@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 lc_status
@@ -11,13 +12,7 @@ lc__strings_add(struct lc__strings *strings, const char *text)
 {
 	const size_t n = strings->n;
 
-	if ((n & (n - 1)) == 0) {
-		char **items = realloc(strings->items,
-		    (n > 0 ? 2 * n : 1) * sizeof(*items));
-		if (items == NULL)
-			return lc__no_memory(NULL);
-		strings->items = items;
-	}
+	return_if_error(lc__array_reserve(&strings->items, &strings->room, n + 1, NULL));
 	strings->items[n] = text != NULL ? strdup(text) : NULL;
 	if (text != NULL && strings->items[n] == NULL)
 		return lc__no_memory(NULL);

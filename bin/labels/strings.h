@@ -9,7 +9,7 @@
 
 struct lc__strings {
 	char **items;
-	size_t n;
+	size_t n, room;
 };
 
 /** Append a copy of @p text (NULL stays NULL). LC_NO_MEMORY. */

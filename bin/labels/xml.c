@@ -8,6 +8,7 @@
 
 #include <expat.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "labels/xml_node.h"
 
@@ -54,21 +55,6 @@ keep(struct lc__xml *xml, const char *text, size_t size)
 	return at;
 }
 
-static bool
-reserve_node(struct lc__xml *xml)
-{
-	struct lc__xml_node *nodes;
-
-	if ((xml->n & (xml->n - 1)) != 0)
-		return true;
-	nodes = realloc(xml->nodes, (xml->n > 0 ? 2 * xml->n : 1) *
-	    sizeof(*nodes));
-	if (nodes == NULL)
-		return false;
-	xml->nodes = nodes;
-	return true;
-}
-
 /* Behind the last element of the one that is open. */
 static void
 link_node(struct parsing *p, size_t node)
@@ -104,7 +90,7 @@ start_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
 		stop(p, "too many elements");
 		return;
 	}
-	if (!reserve_node(xml)) {
+	if (lc__array_reserve(&xml->nodes, &xml->room, xml->n + 1, NULL) != LC_OK) {
 		out_of_memory(p);
 		return;
 	}

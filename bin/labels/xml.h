@@ -21,7 +21,7 @@
 /** Element 0 is the outermost. */
 struct lc__xml {
 	struct lc__xml_node *nodes;
-	size_t n;
+	size_t n, room;
 	struct lc__buf text; /* names and texts, each with a NUL */
 	char why[256];       /* it is malformed, and how; else "" */
 };

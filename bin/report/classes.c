@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 /* The first row that is not below @p id. */
@@ -26,15 +27,7 @@ place_of(const struct lc__classes *classes, int64_t id)
 static lc_status
 insert(struct lc__classes *classes, size_t at, int64_t id)
 {
-	if (classes->n == classes->room) {
-		const size_t room = classes->room ? 2 * classes->room : 16;
-		struct lc__class_count *rows = reallocarray(classes->rows, room,
-		    sizeof(*rows));
-		if (rows == NULL)
-			return lc__no_memory(NULL);
-		classes->rows = rows;
-		classes->room = room;
-	}
+	return_if_error(lc__array_reserve(&classes->rows, &classes->room, classes->n + 1, NULL));
 	memmove(classes->rows + at + 1, classes->rows + at,
 	    (classes->n - at) * sizeof(*classes->rows));
 	classes->rows[at] = (struct lc__class_count){ .id = id };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "ui/input.h"
@@ -12,14 +13,8 @@
 int
 list_add(struct list *list, const void *data, size_t size)
 {
-	if (list->count == list->room) {
-		const size_t room = list->room ? list->room * 2 : 64;
-		lc_id *items = reallocarray(list->items, room, sizeof(*items));
-		if (items == NULL)
-			return report_no_memory();
-		list->items = items;
-		list->room = room;
-	}
+	if (lc__array_reserve(&list->items, &list->room, list->count + 1, NULL) != LC_OK)
+		return report_no_memory();
 	list->items[list->count++] = (lc_id) { data, size };
 	return EXIT_DONE;
 }
@@ -28,16 +23,11 @@ list_add(struct list *list, const void *data, size_t size)
 static int
 own(struct list *list, void *block)
 {
-	void **blocks = reallocarray(list->blocks, list->n_blocks + 1,
-	    sizeof(*blocks));
-
-	if (block == NULL || blocks == NULL) {
-		if (blocks != NULL)
-			list->blocks = blocks;
+	if (block == NULL || lc__array_reserve(&list->blocks, &list->blocks_room,
+	    list->n_blocks + 1, NULL) != LC_OK) {
 		free(block);
 		return report_no_memory();
 	}
-	list->blocks = blocks;
 	list->blocks[list->n_blocks++] = block;
 	return EXIT_DONE;
 }

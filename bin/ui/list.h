@@ -13,7 +13,7 @@ struct list {
 	size_t count;    /* how many */
 	size_t room;     /* how many fit */
 	void **blocks;   /* memory that the items lie in, freed with the list */
-	size_t n_blocks;
+	size_t n_blocks, blocks_room;
 };
 
 /** Append bytes that stay where they are; an exit status. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ui/size.h"
 #include "ui/suggest.h"
 
@@ -127,15 +128,11 @@ read_ratio(const char *text, double *out)
 static bool
 add_text(struct opt_list *list, const char *text, char *why, size_t room)
 {
-	const char **items = reallocarray(list->items, list->count + 1,
-	    sizeof(*items));
-
-	if (items == NULL) {
+	if (lc__array_reserve(&list->items, &list->room, list->count + 1, NULL) != LC_OK) {
 		snprintf(why, room, "out of memory");
 		return false;
 	}
-	items[list->count++] = text;
-	list->items = items;
+	list->items[list->count++] = text;
 	return true;
 }
 

@@ -29,7 +29,7 @@ enum opt_kind {
 /** Texts in the order in which they were given; they are borrowed. */
 struct opt_list {
 	const char **items;
-	size_t count;
+	size_t count, room;
 };
 
 /** Who decided an option's value; a later one beats an earlier one. */

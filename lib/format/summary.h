@@ -46,7 +46,7 @@ struct lc__summary {
 	struct lc__tally *reasons; /* of frames not written, by lc__reject_name() */
 	size_t n_reasons;
 	struct lc__run_summary *runs; /* in the order of their samples */
-	size_t n_runs;
+	size_t n_runs, runs_room;
 };
 
 /** A limit by count and by ratio of total; absent is no limit. */
