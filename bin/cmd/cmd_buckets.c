@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex buckets: images counted by aspect bucket, and buckets learned from them. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cmd/buckettable.h"
+#include "cmd/imagesizes.h"
+#include "lmdbcache.h"
 #include "ui/command.h"
 #include "ui/ident.h"
-#include "cmd/imagesizes.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/picture.h"
@@ -16,6 +20,202 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
+
+struct table_row {
+	uint64_t images;
+	double cut; /* sum over them */
+};
+
+struct table {
+	const lc_bucket *buckets; /* borrowed */
+	size_t n;
+	struct table_row rows[LC_BUCKETS_MAX];
+	uint64_t images, outside, bad, unreadable;
+	double cut;
+	bool learned;
+};
+
+/* ---- the table: how many images each bucket has, and how well they fit ------------- */
+
+/* The longest bar. */
+#define BAR 28
+
+/* Ratios that are neither warned of nor counted as outside: 0.4 to 2.5. */
+static bool
+is_usual_ratio(uint32_t width, uint32_t height)
+{
+	const uint64_t w = width, h = height;
+
+	return 5 * w >= 2 * h && 2 * w <= 5 * h;
+}
+
+static void
+table_init(struct table *table, const lc_bucket *buckets, size_t n)
+{
+	memset(table, 0, sizeof(*table));
+	table->buckets = buckets;
+	table->n = n;
+}
+
+/* The share of an image that is cut off when it fills the bucket; as much of the
+ * bucket is padding when all of the image is kept. */
+static double
+cut_of(const lc_bucket *bucket, uint32_t width, uint32_t height)
+{
+	const double a = (double)width * bucket->height;
+	const double b = (double)bucket->width * height;
+
+	return 1 - (a < b ? a / b : b / a);
+}
+
+/* Count an image; its bucket. */
+static const lc_bucket *
+table_add(struct table *table, uint32_t width, uint32_t height)
+{
+	const size_t at = lc_bucket_nearest(table->buckets, table->n, width, height);
+	const double cut = cut_of(&table->buckets[at], width, height);
+
+	table->rows[at].images++;
+	table->rows[at].cut += cut;
+	table->images++;
+	table->cut += cut;
+	table->outside += !is_usual_ratio(width, height);
+	return &table->buckets[at];
+}
+
+/* ---- text --------------------------------------------------------------------- */
+
+static void
+print_text_row(const struct table *table, size_t at, uint64_t most)
+{
+	const lc_bucket *bucket = &table->buckets[at];
+	const struct table_row *row = &table->rows[at];
+	/* Whatever is there can be seen. */
+	const int bar = row->images == 0 ? 0 : (int)(1 + (double)(BAR - 1) *
+	    (double)row->images / (double)most);
+	char name[24], cut[16] = "-";
+
+	snprintf(name, sizeof(name), "%ux%u", bucket->width, bucket->height);
+	if (row->images > 0)
+		snprintf(cut, sizeof(cut), "%.1f %%",
+		    100 * row->cut / (double)row->images);
+	printf("%-11s %8.3f %10llu %6.1f %% %7s", name,
+	    (double)bucket->width / bucket->height, (unsigned long long)row->images,
+	    table->images > 0 ? 100 * (double)row->images / (double)table->images : 0,
+	    cut);
+	printf("%s%.*s\n", bar > 0 ? "  " : "", bar, "############################");
+}
+
+/* Those that were learned, as they are given again. */
+static void
+print_learned(const struct table *table)
+{
+	printf("--buckets ");
+	for (size_t i = 0; i < table->n; i++)
+		printf("%s%ux%u", i > 0 ? "," : "", table->buckets[i].width,
+		    table->buckets[i].height);
+	putchar('\n');
+}
+
+static void
+print_table_text(const struct table *table, const size_t *order)
+{
+	uint64_t most = 1;
+	char images[SIZE_TEXT];
+
+	for (size_t i = 0; i < table->n; i++)
+		if (table->rows[i].images > most)
+			most = table->rows[i].images;
+	printf("%s%-11s %8s %10s %8s %7s%s\n", report_bold(stdout), "bucket", "ratio",
+	    "images", "share", "cut", report_plain(stdout));
+	for (size_t i = 0; i < table->n; i++)
+		print_text_row(table, order[i], most);
+	printf("%s", count_human(table->images, "image", images, sizeof(images)));
+	if (table->images > 0)
+		printf(", %.1f %% cut off or padding on average",
+		    100 * table->cut / (double)table->images);
+	if (table->outside > 0)
+		printf("; %llu outside 0.4 to 2.5", (unsigned long long)table->outside);
+	if (table->bad > 0)
+		printf("; %llu bad", (unsigned long long)table->bad);
+	if (table->unreadable > 0)
+		printf("; %llu unreadable", (unsigned long long)table->unreadable);
+	putchar('\n');
+	if (table->learned)
+		print_learned(table);
+}
+
+/* ---- JSON --------------------------------------------------------------------- */
+
+static void
+print_json_row(struct json *json, const struct table *table, size_t at)
+{
+	const lc_bucket *bucket = &table->buckets[at];
+	const struct table_row *row = &table->rows[at];
+	char name[24];
+
+	snprintf(name, sizeof(name), "%ux%u", bucket->width, bucket->height);
+	jw_open(json, NULL, '{');
+	jw_text(json, "aspect_bucket", name);
+	jw_count(json, "width", bucket->width);
+	jw_count(json, "height", bucket->height);
+	jw_real(json, "ratio", (double)bucket->width / bucket->height);
+	jw_count(json, "images", row->images);
+	if (row->images > 0) {
+		jw_real(json, "share", (double)row->images / (double)table->images);
+		jw_real(json, "cut", row->cut / (double)row->images);
+	}
+	jw_close(json, '}');
+}
+
+static void
+print_table_json(const struct table *table, const size_t *order)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_count(&json, "images", table->images);
+	jw_count(&json, "bad", table->bad);
+	jw_count(&json, "unreadable", table->unreadable);
+	jw_count(&json, "outside", table->outside);
+	if (table->images > 0)
+		jw_real(&json, "cut", table->cut / (double)table->images);
+	jw_flag(&json, "learned", table->learned);
+	jw_open(&json, "buckets", '[');
+	for (size_t i = 0; i < table->n; i++)
+		print_json_row(&json, table, order[i]);
+	jw_close(&json, ']');
+	jw_end_line(&json);
+}
+
+/* ---- both --------------------------------------------------------------------- */
+
+static bool
+ratio_less(const lc_bucket *a, const lc_bucket *b)
+{
+	return (uint64_t)a->width * b->height < (uint64_t)b->width * a->height;
+}
+
+/* All of it on standard output, in ascending order of width / height. */
+static void
+print_table(const struct table *table)
+{
+	size_t order[LC_BUCKETS_MAX];
+
+	for (size_t i = 0; i < table->n; i++) {
+		size_t at = i;
+		for (; at > 0 && ratio_less(&table->buckets[i],
+		    &table->buckets[order[at - 1]]); at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+	if (settings.json)
+		print_table_json(table, order);
+	else
+		print_table_text(table, order);
+}
+
+/* ---- options ----------------------------------------------------------------------- */
 
 /* So many strange images are named; others are counted. */
 #define MOST_WARNINGS 10
@@ -68,7 +268,7 @@ struct size {
 };
 
 struct run {
-	struct buckettable table;
+	struct table table;
 	lc_bucket buckets[LC_BUCKETS_MAX];
 	uint64_t pixels;        /* of what is learned */
 	uint64_t warned;
@@ -111,7 +311,7 @@ choose_buckets(struct run *run)
 		    &list_of_buckets, cmd_buckets.name, spelling, sizeof(spelling)),
 		    list_of_buckets);
 	}
-	buckettable_init(&run->table, run->buckets, n);
+	table_init(&run->table, run->buckets, n);
 	return EXIT_DONE;
 }
 
@@ -135,9 +335,9 @@ check_options(int argc)
 /* ---- one image ---------------------------------------------------------------- */
 
 static void
-warn(struct run *run, const char *name, uint32_t width, uint32_t height)
+warn_of_ratio(struct run *run, const char *name, uint32_t width, uint32_t height)
 {
-	if (buckettable_usual(width, height))
+	if (is_usual_ratio(width, height))
 		return;
 	if (++run->warned > MOST_WARNINGS && !settings.verbose)
 		return;
@@ -147,14 +347,14 @@ warn(struct run *run, const char *name, uint32_t width, uint32_t height)
 }
 
 static void
-print_text(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
+print_image_text(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
 {
 	ident_print(stdout, lc_id_of(name));
 	printf("\t%ux%u\t%ux%u\n", width, height, bucket->width, bucket->height);
 }
 
 static void
-print_json(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
+print_image_json(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
 {
 	struct json json = { stdout, false };
 	char text[24];
@@ -165,7 +365,7 @@ print_json(const char *name, uint32_t width, uint32_t height, const lc_bucket *b
 	jw_count(&json, "width", width);
 	jw_count(&json, "height", height);
 	jw_text(&json, "aspect_bucket", text);
-	jw_flag(&json, "outside", !buckettable_usual(width, height));
+	jw_flag(&json, "outside", !is_usual_ratio(width, height));
 	jw_end_line(&json);
 }
 
@@ -173,17 +373,17 @@ static int
 count_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 {
 	struct run *run = ctx;
-	const lc_bucket *bucket = buckettable_add(&run->table, width, height);
+	const lc_bucket *bucket = table_add(&run->table, width, height);
 
-	warn(run, name, width, height);
+	warn_of_ratio(run, name, width, height);
 	if (!assign)
 		return EXIT_DONE;
 	if (run->on_terminal)
 		progress_clear();
 	if (settings.json)
-		print_json(name, width, height, bucket);
+		print_image_json(name, width, height, bucket);
 	else
-		print_text(name, width, height, bucket);
+		print_image_text(name, width, height, bucket);
 	return report_output_failed() ? EXIT_SYSTEM : EXIT_DONE;
 }
 
@@ -192,7 +392,7 @@ keep_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 {
 	struct run *run = ctx;
 
-	warn(run, name, width, height);
+	warn_of_ratio(run, name, width, height);
 	if (lc__array_reserve(&run->seen, &run->room, run->n + 1, NULL) != LC_OK)
 		return report_no_memory();
 	run->seen[run->n++] = (struct size){ width, height };
@@ -239,10 +439,10 @@ learn(struct run *run)
 	if (n < analyze)
 		report_note("%zu instead of %llu: others would be the same", n,
 		    (unsigned long long)analyze);
-	buckettable_init(&run->table, run->buckets, n);
+	table_init(&run->table, run->buckets, n);
 	run->table.learned = true;
 	for (size_t i = 0; i < run->n; i++)
-		buckettable_add(&run->table, run->seen[i].width, run->seen[i].height);
+		table_add(&run->table, run->seen[i].width, run->seen[i].height);
 	return EXIT_DONE;
 }
 
@@ -263,7 +463,7 @@ run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
 	run->table.bad = sizes->bad;
 	run->table.unreadable = sizes->unreadable;
 	if (!assign)
-		buckettable_print(&run->table);
+		print_table(&run->table);
 	if (sizes->unreadable > 0)
 		return EXIT_SYSTEM;
 	return sizes->bad > 0 ? EXIT_DATA : EXIT_DONE;
