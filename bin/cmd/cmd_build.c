@@ -1,20 +1,135 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex build: a warehouse of a labelled dataset. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/buildwatch.h"
-#include "ui/command.h"
 #include "build/ingest.h"
-#include "ui/interrupt.h"
-#include "cmd/buildlimits.h"
-#include "ui/metrics.h"
+#include "cmd/buildwatch.h"
+#include "format/summary.h"
 #include "order/parts.h"
+#include "ui/command.h"
+#include "ui/interrupt.h"
+#include "ui/metrics.h"
 #include "ui/picture.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 #include "ui/trace.h"
+
+/* ---- limits on bad frames, from options and from the environment ------------------- */
+
+/* A decimal number with an end that is not its own. */
+static bool
+read_number(const char *text, const char *end, double *out)
+{
+	char *stop;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	*out = strtod(text, &stop);
+	return stop == end;
+}
+
+/* One of the two kinds, text[0] to text[size - 1]. */
+static bool
+read_limit_part(const char *text, size_t size, struct lc__limit *out)
+{
+	char digits[32];
+	double percent;
+
+	if (size > 0 && text[size - 1] == '%') {
+		if (out->has_ratio ||
+		    !read_number(text, text + size - 1, &percent) ||
+		    !(percent <= 100))
+			return false;
+		out->has_ratio = true;
+		out->ratio = percent / 100;
+		return true;
+	}
+	if (out->has_count || size >= sizeof(digits))
+		return false;
+	memcpy(digits, text, size);
+	digits[size] = '\0';
+	out->has_count = true;
+	return count_parse(digits, &out->count);
+}
+
+/*
+ * "12", more than 12 frames, "5%", more than that share of all, or both as in
+ * "12,5%". False with @p why if it is none.
+ */
+static bool
+limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
+{
+	struct lc__limit limit = { .has_count = false };
+	const char *at = text;
+
+	for (;;) {
+		const size_t n = strcspn(at, ",");
+		if (!read_limit_part(at, n, &limit)) {
+			snprintf(why, room, "no limit: '%s' (as in 12, 5%% or 12,5%%)",
+			    text);
+			return false;
+		}
+		if (at[n] == '\0')
+			break;
+		at += n + 1;
+	}
+	*out = limit;
+	return true;
+}
+
+/* A variable that is set to more than nothing. */
+static const char *
+limit_variable(const char *name, const char *end, char *out, size_t room)
+{
+	const char *text;
+
+	snprintf(out, room, "WAREHOUSE_MAX_%s%s", name, end);
+	text = getenv(out);
+	return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/*
+ * WAREHOUSE_MAX_NAME and WAREHOUSE_MAX_NAME_RATIO, @p name in capitals; *out is left
+ * as it is where neither is set.
+ */
+static bool
+limit_environment(const char *name, struct lc__limit *out, char *why,
+    size_t room)
+{
+	struct lc__limit limit = { .has_count = false };
+	char what[64];
+	const char *text = limit_variable(name, "", what, sizeof(what));
+
+	if (text != NULL) {
+		limit.has_count = true;
+		if (!count_parse(text, &limit.count)) {
+			snprintf(why, room, "%s: not a number: '%s'", what, text);
+			return false;
+		}
+	}
+	text = limit_variable(name, "_RATIO", what, sizeof(what));
+	if (text != NULL) {
+		limit.has_ratio = true;
+		if (!read_number(text, text + strlen(text), &limit.ratio) ||
+		    !(limit.ratio <= 1)) {
+			snprintf(why, room, "%s: not a ratio: '%s' (0 to 1)", what,
+			    text);
+			return false;
+		}
+	}
+	if (limit.has_count || limit.has_ratio)
+		*out = limit;
+	return true;
+}
+
+/* ---- options ----------------------------------------------------------------------- */
 
 static int layout;
 static int unlabelled;
@@ -133,7 +248,7 @@ static struct opt options[] = {
 
 /* "--size: what is wrong" */
 static int
-wrong(const void *target, const char *why)
+bad_option(const void *target, const char *why)
 {
 	char spelling[80];
 
@@ -142,12 +257,12 @@ wrong(const void *target, const char *why)
 }
 
 static int
-wrong_value(const void *target, const char *what, const char *text)
+bad_value(const void *target, const char *what, const char *text)
 {
 	char why[200];
 
 	snprintf(why, sizeof(why), "not a %s: '%.100s'", what, text);
-	return wrong(target, why);
+	return bad_option(target, why);
 }
 
 /* Whether the command line or its own variable has decided an option: then the
@@ -167,7 +282,7 @@ fill_limit(const char *const *text, const char *name, struct lc__limit *out)
 	char why[OPT_TEXT_ROOM];
 
 	if (*text != NULL && !limit_parse(*text, out, why, sizeof(why)))
-		return wrong(text, why);
+		return bad_option(text, why);
 	if (!is_given(text) && !limit_environment(name, out, why, sizeof(why)))
 		return report_usage("%s", why);
 	return EXIT_DONE;
@@ -237,14 +352,14 @@ fill_buckets(struct lc__ingest *in)
 	}
 	if (count_parse(buckets, &k)) {
 		if (k < 1 || k > LC_BUCKETS_MAX)
-			return wrong_value(&buckets, "number of buckets from 1 to 64",
+			return bad_value(&buckets, "number of buckets from 1 to 64",
 			    buckets);
 		in->learn_buckets = (size_t)k;
 		return EXIT_DONE;
 	}
 	if (!picture_sizes(buckets, recipe->buckets, LC_BUCKETS_MAX,
 	    &recipe->n_buckets))
-		return wrong_value(&buckets, "list of sizes", buckets);
+		return bad_value(&buckets, "list of sizes", buckets);
 	return EXIT_DONE;
 }
 
@@ -254,11 +369,11 @@ fill_transform(struct lc__transform *transform)
 	lc_bucket target;
 
 	if (!picture_size(size, &target))
-		return wrong_value(&size, "size, as in 640x480", size);
+		return bad_value(&size, "size, as in 640x480", size);
 	transform->width = target.width;
 	transform->height = target.height;
 	if (!picture_colour(pad, transform->pad))
-		return wrong_value(&pad, "colour, as in 727272", pad);
+		return bad_value(&pad, "colour, as in 727272", pad);
 	transform->fit = (enum lc__fit)fit;
 	transform->alpha = alpha ? LC__ALPHA_OVER : LC__ALPHA_DROP;
 	transform->ignore_orientation = ignore_orientation;
@@ -344,7 +459,7 @@ build(const struct lc__ingest *in)
 }
 
 static int
-run(int argc, char **argv)
+run_build(int argc, char **argv)
 {
 	struct lc__recipe recipe;
 	struct lc__ingest in = { .dataset = argv[0], .warehouse = argv[1],
@@ -412,5 +527,5 @@ const struct command cmd_build = {
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run
+	.run = run_build
 };
