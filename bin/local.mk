@@ -17,20 +17,19 @@ libcachex_la_SOURCES = \
 	bin/build/recipe.c bin/build/rejected.c bin/build/ring.c bin/build/sample.c \
 	bin/build/samples.c bin/build/samples_source.c bin/build/scan.c bin/build/space.c \
 	bin/build/store.c bin/build/tree.c \
-	bin/cmd/buildtable.c bin/cmd/buildwatch.c bin/cmd/cmd_backup.c \
-	bin/cmd/cmd_buckets.c bin/cmd/cmd_build.c bin/cmd/cmd_clear.c \
-	bin/cmd/cmd_compact.c bin/cmd/cmd_complete.c bin/cmd/cmd_config.c \
-	bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c bin/cmd/cmd_dump.c bin/cmd/cmd_export.c \
-	bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c bin/cmd/cmd_get.c bin/cmd/cmd_has.c \
-	bin/cmd/cmd_help.c bin/cmd/cmd_import.c bin/cmd/cmd_load.c bin/cmd/cmd_ls.c \
-	bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c bin/cmd/cmd_put.c \
-	bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c \
-	bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c \
-	bin/cmd/cmd_verify.c bin/cmd/cmd_view.c bin/cmd/cmd_warehouse.c \
-	bin/cmd/commands.c bin/cmd/configfile.c bin/cmd/copying.c bin/cmd/decode.c \
-	bin/cmd/export_bucket.c bin/cmd/export_formats.c bin/cmd/export_join.c \
-	bin/cmd/export_shards.c bin/cmd/export_target.c bin/cmd/extract.c \
-	bin/cmd/filltold.c bin/cmd/finding.c bin/cmd/imagesizes.c \
+	bin/cmd/build_report.c bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c \
+	bin/cmd/cmd_build.c bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c \
+	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \
+	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
+	bin/cmd/cmd_get.c bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c \
+	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c \
+	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
+	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
+	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/configfile.c bin/cmd/copying.c \
+	bin/cmd/decode.c bin/cmd/export_bucket.c bin/cmd/export_formats.c \
+	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/export_target.c \
+	bin/cmd/extract.c bin/cmd/filltold.c bin/cmd/finding.c bin/cmd/imagesizes.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/importing.c \
 	bin/cmd/inspect.c bin/cmd/migrating.c bin/cmd/moduleset.c bin/cmd/plan_chunks.c \
 	bin/cmd/plan_cost.c bin/cmd/plan_show.c bin/cmd/plan_table.c bin/cmd/reading.c \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "build/ingest.h"
-#include "cmd/buildwatch.h"
+#include "cmd/build_report.h"
 #include "format/summary.h"
 #include "order/parts.h"
 #include "ui/command.h"

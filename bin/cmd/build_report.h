@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a build tells: while it runs, on standard error, to the trace and the metrics;
- * and what it came to. One build a process. */
-#ifndef CACHEX_CMD_BUILDWATCH_H
-#define CACHEX_CMD_BUILDWATCH_H
+/* What a build did, as a table for people. */
+#ifndef CACHEX_CMD_BUILD_REPORT_H
+#define CACHEX_CMD_BUILD_REPORT_H
+
+#include <stdbool.h>
 
 #include "build/ingest.h"
+
+/** Print it on standard output. */
+void print_table(const struct lc__ingest_result *result, bool dry_run);
 
 extern const struct lc__ingest_watch build_watch;
 
