@@ -1,16 +1,379 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex shard: inspect, verify and extract TWH1 shards. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
+#include "base/fileio.h"
 #include "ui/command.h"
-#include "cmd/extract.h"
-#include "cmd/inspect.h"
+#include "ui/ident.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/npyfile.h"
+#include "ui/opt.h"
+#include "ui/output.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "value/tensor.h"
+
+struct extract {
+	const char *dir;  /* where the files go; made if missing */
+	uint64_t sample;  /* only this one; OPT_UNSET for all */
+	bool raw;         /* plain bytes, not .npy */
+	bool bits;        /* .npy: bf16 and f8 as raw bits */
+	bool force;       /* replace files that exist */
+	bool dry_run;     /* name the files only */
+};
+
+/* ---- inspect: what a shard holds --------------------------------------------------- */
+
+static void
+show_header_json(struct json *json, const char *path, const lc_shard_info *info)
+{
+	jw_open(json, NULL, '{');
+	jw_text(json, "file", path);
+	jw_count(json, "version", info->version);
+	jw_text(json, "dtype", lc_dtype_name(info->dtype));
+	jw_text(json, "boxes_dtype", lc_dtype_name(info->boxes_dtype));
+	jw_count(json, "channels", info->channels);
+	jw_count(json, "height", info->height);
+	jw_count(json, "width", info->width);
+	jw_count(json, "max_boxes", info->max_boxes);
+	jw_count(json, "samples", info->samples);
+	jw_count(json, "image_offset", info->image_offset);
+	jw_count(json, "boxes_offset", info->boxes_offset);
+	jw_count(json, "mask_offset", info->mask_offset);
+	jw_count(json, "meta_offset", info->meta_offset);
+	jw_count(json, "checksum_offset", info->checksum_offset);
+	jw_count(json, "file_size", info->file_size);
+}
+
+static void
+show_header_text(const char *path, const lc_shard_info *info)
+{
+	const struct { const char *label; uint64_t value; } rows[] = {
+		{ "samples", info->samples }, { "max_boxes", info->max_boxes },
+		{ "image_offset", info->image_offset },
+		{ "boxes_offset", info->boxes_offset },
+		{ "mask_offset", info->mask_offset },
+		{ "meta_offset", info->meta_offset },
+		{ "checksum_offset", info->checksum_offset },
+		{ "file_size", info->file_size },
+	};
+
+	printf("%s%s%s\n", report_bold(stdout), path, report_plain(stdout));
+	printf("  %-16s %u\n", "version", info->version);
+	printf("  %-16s %s[%u,%u,%u]\n", "image", lc_dtype_name(info->dtype),
+	    info->channels, info->height, info->width);
+	if (info->max_boxes > 0)
+		printf("  %-16s %s[%u,4]\n", "boxes",
+		    lc_dtype_name(info->boxes_dtype), info->max_boxes);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		printf("  %-16s %llu\n", rows[i].label,
+		    (unsigned long long)rows[i].value);
+}
+
+#define MOST_CLASSES 4096 /* of a sample that are shown */
+
+static void
+show_classes(struct json *json, const lc_sample_origin *origin,
+    const int64_t *class_ids)
+{
+	jw_key(json, "class_ids");
+	putc('[', json->out);
+	for (uint32_t i = 0; i < origin->n_classes && i < MOST_CLASSES; i++)
+		fprintf(json->out, "%s%lld", i ? "," : "",
+		    (long long)class_ids[i]);
+	putc(']', json->out);
+}
+
+/* What the row says; nothing of what it does not. */
+static void
+show_origin_json(struct json *json, const lc_sample_origin *origin,
+    const int64_t *class_ids)
+{
+	char *run = strndup(origin->run_id.size ? origin->run_id.data : "",
+	    origin->run_id.size);
+
+	if (run != NULL && *run != '\0')
+		jw_text(json, "run_id", run);
+	free(run);
+	if (origin->has_frame_id)
+		jw_count(json, "frame_id", origin->frame_id);
+	if (origin->original_width > 0) {
+		jw_count(json, "original_width", origin->original_width);
+		jw_count(json, "original_height", origin->original_height);
+	}
+	if (origin->boxes_total > 0)
+		jw_count(json, "boxes_total", origin->boxes_total);
+	if (origin->n_classes > 0)
+		show_classes(json, origin, class_ids);
+}
+
+static void
+show_origin_text(const lc_sample_origin *origin)
+{
+	if (origin->original_width > 0)
+		printf("  of %ux%u", origin->original_width,
+		    origin->original_height);
+	if (origin->boxes_total > 0)
+		printf("  boxes %llu", (unsigned long long)origin->boxes_total);
+}
+
+static void
+show_sample(struct json *json, uint64_t i, const lc_sample *found,
+    const lc_sample_origin *origin, const int64_t *class_ids)
+{
+	char text[LC__TENSOR_TEXT];
+
+	if (settings.json) {
+		jw_open(json, NULL, '{');
+		jw_count(json, "sample", i);
+		if (found->id.size > 0)
+			jw_id(json, found->id);
+		jw_type(json, &found->image);
+		show_origin_json(json, origin, class_ids);
+		jw_close(json, '}');
+		return;
+	}
+	printf("  sample %-9llu %s  ", (unsigned long long)i,
+	    lc__tensor_describe(&found->image, text, sizeof(text)));
+	ident_print(stdout, found->id);
+	show_origin_text(origin);
+	putchar('\n');
+}
+
+static int
+show_samples(const lc_shard *shard, uint64_t sample, uint64_t most,
+    struct json *json)
+{
+	const uint64_t samples = lc_shard_info_of(shard)->samples;
+	const uint64_t first = sample == OPT_UNSET ? 0 : sample;
+	const uint64_t count = sample == OPT_UNSET ? most : 1;
+	int64_t class_ids[MOST_CLASSES];
+	lc_sample_origin origin;
+	lc_sample found;
+
+	for (uint64_t i = first; i - first < count; i++) {
+		lc_status status;
+		if (i >= samples && sample == OPT_UNSET)
+			break;
+		status = lc_shard_sample(shard, i, &found);
+		if (status == LC_OK)
+			status = lc_sample_read_origin(&found, &origin, class_ids,
+			    MOST_CLASSES);
+		if (status != LC_OK)
+			return report_status(status);
+		show_sample(json, i, &found, &origin, class_ids);
+	}
+	return EXIT_DONE;
+}
+
+/*
+ * Print the header and sample number @p sample or, with OPT_UNSET, the first
+ * @p most samples. Reports; an exit status.
+ */
+static int
+inspect_shard(const char *path, uint64_t sample, uint64_t most)
+{
+	struct json json = { stdout, false };
+	lc_shard *shard;
+	const lc_status opened = lc_shard_open(path, &shard);
+	int status;
+
+	if (opened != LC_OK)
+		return report_status(opened);
+	if (settings.json) {
+		show_header_json(&json, path, lc_shard_info_of(shard));
+		jw_open(&json, "first", '[');
+	} else {
+		show_header_text(path, lc_shard_info_of(shard));
+	}
+	status = show_samples(shard, sample, most, &json);
+	if (settings.json) {
+		jw_close(&json, ']');
+		jw_end_line(&json);
+	}
+	lc_shard_close(shard);
+	return status;
+}
+
+/* ---- extract: samples into files --------------------------------------------------- */
+
+#define NAME_ROOM 256 /* what a file system takes, with a NUL */
+#define SUFFIX_ROOM 24 /* ".boxes.npy" and the temporary file's ending */
+
+/* The id with %XX for what has a meaning in file names; false if too long. */
+static bool
+name_of_id(lc_id id, char out[NAME_ROOM])
+{
+	const unsigned char *bytes = id.data;
+	size_t used = 0;
+
+	for (size_t i = 0; i < id.size; i++) {
+		const bool plain = isalnum(bytes[i]) ||
+		    bytes[i] == '-' || bytes[i] == '_' ||
+		    (bytes[i] == '.' && i > 0);
+		if (used + 3 + SUFFIX_ROOM >= NAME_ROOM)
+			return false;
+		used += (size_t)snprintf(out + used, NAME_ROOM - used,
+		    plain ? "%c" : "%%%02X", bytes[i]);
+	}
+	return used > 0;
+}
+
+/* "photos-00000-000012" for sample 12 of photos-00000.twh1. */
+static void
+name_of_number(const char *path, uint64_t i, char out[NAME_ROOM])
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+	const size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+
+	snprintf(out, NAME_ROOM, "%.*s-%06llu", (int)(n < 200 ? n : 200), base,
+	    (unsigned long long)i);
+}
+
+static void
+show_file(const char *path, const lc_sample *sample, uint64_t i)
+{
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", path);
+		jw_count(&json, "sample", i);
+		if (sample->id.size > 0)
+			jw_id(&json, sample->id);
+		jw_end_line(&json);
+	} else if (!settings.quiet) {
+		printf("%s\n", path);
+	}
+}
+
+static int
+write_file(const char *path, const lc_tensor *tensor, const struct extract *how)
+{
+	struct output out;
+	int status = output_add(&out, path, how->force);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (how->raw)
+		fwrite(tensor->data, 1, tensor->nbytes, out.stream);
+	else
+		status = npy_write(out.stream, tensor, how->bits);
+	output_failed(&out);
+	return output_end(&out, status);
+}
+
+/* One tensor of a sample into DIR/NAME PART SUFFIX. */
+static int
+extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
+    const struct extract *how, const lc_sample *sample, uint64_t i)
+{
+	char file[NAME_ROOM + SUFFIX_ROOM];
+	char *path;
+	int status = EXIT_DONE;
+
+	snprintf(file, sizeof(file), "%s%s%s", name, part,
+	    how->raw ? ".raw" : ".npy");
+	path = lc__path_join(how->dir, file);
+	if (path == NULL)
+		return report_errno(file);
+	if (!how->dry_run)
+		status = write_file(path, tensor, how);
+	if (status == EXIT_DONE)
+		show_file(path, sample, i);
+	free(path);
+	return status;
+}
+
+/* *damaged is set if it is the sample itself that is wrong. */
+static int
+extract_sample(const char *path, const lc_shard *shard, uint64_t i,
+    const struct extract *how, bool *damaged)
+{
+	char name[NAME_ROOM];
+	lc_sample sample;
+	lc_status found = lc_shard_sample(shard, i, &sample);
+	int status;
+
+	if (found == LC_OK) {
+		found = lc_shard_verify_sample(shard, i);
+		if (found == LC_UNSUPPORTED)
+			found = LC_OK;
+	}
+	*damaged = found == LC_CORRUPT;
+	if (found != LC_OK)
+		return report_status(found);
+	if (!name_of_id(sample.id, name))
+		name_of_number(path, i, name);
+	status = extract_tensor(name, "", &sample.image, how, &sample, i);
+	if (lc_shard_info_of(shard)->max_boxes == 0 || status != EXIT_DONE)
+		return status;
+	status = extract_tensor(name, ".boxes", &sample.boxes, how, &sample, i);
+	if (status == EXIT_DONE)
+		status = extract_tensor(name, ".mask", &sample.mask, how, &sample,
+		    i);
+	return status;
+}
+
+/* Damaged samples are reported and left out; other failures end it. */
+static int
+extract_samples(const char *path, const lc_shard *shard,
+    const struct extract *how)
+{
+	const lc_shard_info *info = lc_shard_info_of(shard);
+	int status = EXIT_DONE, one;
+	bool damaged;
+
+	if (how->sample != OPT_UNSET)
+		return extract_sample(path, shard, how->sample, how, &damaged);
+	for (uint64_t i = 0; i < info->samples; i++) {
+		one = extract_sample(path, shard, i, how, &damaged);
+		status = report_worse(status, one);
+		if (one != EXIT_DONE && !damaged)
+			break;
+		progress_items(i + 1, info->samples);
+		if (progress_step(NULL, (i + 1) * info->file_size / info->samples,
+		    info->file_size) != 0)
+			return report_status(LC_CANCELLED);
+	}
+	return status;
+}
+
+/* Reports; an exit status. */
+static int
+extract_shard(const char *path, const struct extract *how)
+{
+	lc_shard *shard;
+	lc_status opened = lc_shard_open(path, &shard);
+	int status;
+
+	if (opened != LC_OK)
+		return report_status(opened);
+	if (!how->dry_run)
+		opened = lc__make_dirs(how->dir);
+	if (opened == LC_OK) {
+		progress_begin("extract");
+		status = extract_samples(path, shard, how);
+		progress_end();
+	} else {
+		status = report_status(opened);
+	}
+	lc_shard_close(shard);
+	return status;
+}
+
+/* ---- the subcommands --------------------------------------------------------------- */
 
 /* ---- inspect --------------------------------------------------------------- */
 
@@ -48,7 +411,7 @@ inspect(const char *path)
 }
 
 static int
-run_inspect(int argc, char **argv)
+run_shard_inspect(int argc, char **argv)
 {
 	return each_file(argc, argv, inspect);
 }
@@ -65,7 +428,7 @@ static const struct command shard_inspect = {
 	.least = 1,
 	.most = -1,
 	.options = inspect_options,
-	.run = run_inspect
+	.run = run_shard_inspect
 };
 
 /* ---- verify ---------------------------------------------------------------- */
@@ -168,7 +531,7 @@ verify(const char *path)
 }
 
 static int
-run_verify(int argc, char **argv)
+run_shard_verify(int argc, char **argv)
 {
 	return each_file(argc, argv, verify);
 }
@@ -188,13 +551,13 @@ static const struct command shard_verify = {
 	.least = 1,
 	.most = -1,
 	.options = no_options,
-	.run = run_verify
+	.run = run_shard_verify
 };
 
 /* ---- extract --------------------------------------------------------------- */
 
 static const char *output;
-static uint64_t extract_sample = OPT_UNSET;
+static uint64_t only_sample = OPT_UNSET;
 static int format;
 static int bits;
 static int force;
@@ -203,7 +566,7 @@ static int dry_run;
 static struct opt extract_options[] = {
 	{ "o", "output", OPT_DIR, &output, .value = "DIR",
 	    .help = "write the samples into this directory" },
-	{ "", "sample", OPT_COUNT, &extract_sample, .value = "N",
+	{ "", "sample", OPT_COUNT, &only_sample, .value = "N",
 	    .help = "only this sample, counted from 0" },
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
 	    .help = "what to write" },
@@ -221,7 +584,7 @@ static int
 extract(const char *path)
 {
 	const struct extract how = {
-		.dir = output, .sample = extract_sample, .raw = format == 1,
+		.dir = output, .sample = only_sample, .raw = format == 1,
 		.bits = bits, .force = force, .dry_run = dry_run
 	};
 
@@ -229,7 +592,7 @@ extract(const char *path)
 }
 
 static int
-run_extract(int argc, char **argv)
+run_shard_extract(int argc, char **argv)
 {
 	if (output == NULL)
 		return report_usage("extract needs -o DIR");
@@ -252,7 +615,7 @@ static const struct command shard_extract = {
 	.least = 1,
 	.most = -1,
 	.options = extract_options,
-	.run = run_extract
+	.run = run_shard_extract
 };
 
 /* ---- the command ----------------------------------------------------------- */
