@@ -3,8 +3,8 @@
 #ifndef CACHEX_CMD_SCHEMAS_H
 #define CACHEX_CMD_SCHEMAS_H
 
-#include "ui/json.h"
 #include "lmdbcache.h"
+#include "ui/json.h"
 
 /** A line a schema: structure, records, sizes, ratio, codecs; indented for stat. */
 LC_CHECKED lc_status schemas_text(lc_cache *cache, const char *indent);
@@ -12,8 +12,5 @@ LC_CHECKED lc_status schemas_text(lc_cache *cache, const char *indent);
 /** The members of an object for each schema, in an array under @p key. */
 LC_CHECKED lc_status schemas_json(lc_cache *cache, struct json *json,
     const char *key);
-
-/** An object a line for each schema. */
-LC_CHECKED lc_status schemas_lines(lc_cache *cache, const char *module);
 
 #endif
