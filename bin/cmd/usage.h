@@ -8,10 +8,13 @@
 
 /** The tool: its commands and global options. */
 int usage_overview(void);
+
 /** -h: synopsis and options. */
 int usage_short(const struct command *command);
+
 /** --help: everything. */
 int usage_full(const struct command *command);
+
 /** --version. */
 int usage_version(void);
 
