@@ -1,14 +1,193 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex copy, and what cachex merge shares with it. */
+#include "cmd/copying.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "lmdbcache.h"
 #include "ui/command.h"
-#include "cmd/copying.h"
 #include "ui/interrupt.h"
+#include "ui/json.h"
 #include "ui/module.h"
+#include "ui/opt.h"
+#include "ui/progress.h"
 #include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+
+static const char *from_root;
+static const char *to_root;
+static const char *prefix;
+static int conflict = LC_FAIL;
+static int dry_run;
+
+struct opt copying_options[] = {
+	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
+	    .help = "SRC is a module there, not under --root" },
+	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
+	    .help = "DST is a module there, not under --root" },
+	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT",
+	    .help = "only records whose cache_id starts so" },
+	{ "", "conflict", OPT_CHOICE, &conflict, /* as lc_conflict counts */
+	    .value = "keep|replace|same|fail",
+	    .help = "where DST has the cache_id: keep its record, replace it, stop unless "
+	    "both are the same, or fail" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "say what would be copied, write nothing" },
+	MODULE_NO_CREATE,
+	{ .kind = OPT_END }
+};
+
+struct copying
+copying_asked(const char *verb)
+{
+	return (struct copying){
+		.verb = verb,
+		.from_root = from_root ? from_root : settings.root,
+		.to_root = to_root ? to_root : settings.root,
+		.prefix = prefix, .conflict = (lc_conflict)conflict,
+		.dry_run = dry_run
+	};
+}
+
+static void
+show_damage(void *ctx, const char *line)
+{
+	(void)ctx;
+	report_error(EXIT_DATA, "%s", line);
+}
+
+static void
+add_result(lc_copy_result *total, const lc_copy_result *result)
+{
+	total->copied += result->copied;
+	total->replaced += result->replaced;
+	total->kept += result->kept;
+	total->damaged += result->damaged;
+	total->bytes += result->bytes;
+}
+
+/* What a copy into a module that is not there yet would come to. */
+static lc_status
+count_all(lc_cache *from, const lc_copy_options *how, lc_copy_result *result)
+{
+	lc_iter *iter;
+	lc_item item;
+	lc_status status;
+
+	status = lc_iter_open(from, LC_BY_COMMIT | LC_ITER_LISTED, how->prefix,
+	    how->prefix_size, &iter);
+	if (status != LC_OK)
+		return status;
+	while ((status = lc_iter_next(iter, &item)) == LC_OK ||
+	    status == LC_CORRUPT) {
+		result->copied += status == LC_OK;
+		result->damaged += status != LC_OK;
+		result->bytes += status == LC_OK ? item.stored_size : 0;
+	}
+	lc_iter_close(iter);
+	return status == LC_END ? LC_OK : status;
+}
 
 static int
-run(int argc, char **argv)
+copy(struct copying *copying, lc_cache *from, lc_cache *to)
+{
+	lc_copy_options how;
+	lc_copy_result result = { 0 };
+	lc_status status;
+
+	lc_copy_options_init(&how);
+	how.conflict = copying->conflict;
+	how.prefix = copying->prefix;
+	how.prefix_size = copying->prefix ? strlen(copying->prefix) : 0;
+	how.dry_run = copying->dry_run;
+	how.progress.step = progress_step;
+	how.progress.damage = show_damage;
+	if (copying->dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
+	else if (copying->conflict == LC_KEEP || copying->conflict == LC_SAME)
+		interrupt_resume("what it copied stays; the same command goes on");
+	else if (copying->conflict == LC_REPLACE)
+		interrupt_resume("what it copied stays; the same command begins again");
+	progress_begin(copying->verb);
+	status = to ? lc_copy(from, to, &how, &result) :
+	    count_all(from, &how, &result);
+	progress_end();
+	add_result(&copying->total, &result);
+	/* Each damaged record has had its line. */
+	if (status == LC_CORRUPT && result.damaged > 0)
+		return EXIT_DATA;
+	copying->stopped = status != LC_OK;
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
+int
+copying_add(struct copying *copying, const char *from, lc_cache *to)
+{
+	lc_cache *cache;
+	const int status = module_open_in(copying->from_root, from, LC_RDONLY,
+	    &cache);
+
+	copying->stopped = status != EXIT_DONE;
+	return status == EXIT_DONE ? module_close(cache, copy(copying, cache, to)) :
+	    status;
+}
+
+int
+copying_open(const struct copying *copying, const char *to, lc_cache **out)
+{
+	if (!copying->dry_run)
+		return module_open_in(copying->to_root, to,
+		    module_makes ? LC_CREATE : 0, out);
+	return module_open_if_there_in(copying->to_root, to, out);
+}
+
+static void
+show_json(const struct copying *copying, const char *to)
+{
+	const lc_copy_result *total = &copying->total;
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", to);
+	jw_count(&json, "copied", total->copied);
+	jw_count(&json, "replaced", total->replaced);
+	jw_count(&json, "kept", total->kept);
+	jw_count(&json, "damaged", total->damaged);
+	jw_count(&json, "bytes", total->bytes);
+	jw_end_line(&json);
+}
+
+/* "all: 3 records copied, 1 replaced, 0 kept; 2.00 KiB" */
+void
+copying_show(const struct copying *copying, const char *to)
+{
+	const lc_copy_result *total = &copying->total;
+	char records[SIZE_TEXT], bytes[SIZE_TEXT];
+
+	if (settings.json) {
+		show_json(copying, to);
+		return;
+	}
+	if (settings.quiet)
+		return;
+	printf("%s: %s %s, %llu replaced, %llu kept; %s", to,
+	    count_human(total->copied, "record", records, sizeof(records)),
+	    copying->dry_run ? "to be copied" : "copied",
+	    (unsigned long long)total->replaced, (unsigned long long)total->kept,
+	    size_human((double)total->bytes, bytes, sizeof(bytes)));
+	if (total->damaged > 0)
+		printf("; %llu damaged passed over",
+		    (unsigned long long)total->damaged);
+	putchar('\n');
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static int
+run_copy(int argc, char **argv)
 {
 	struct copying copying = copying_asked("copy");
 	lc_cache *to;
@@ -47,5 +226,5 @@ const struct command cmd_copy = {
 	.least = 2,
 	.most = 2,
 	.options = copying_options,
-	.run = run
+	.run = run_copy
 };

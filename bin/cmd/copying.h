@@ -22,10 +22,13 @@ struct copying {
 
 /** What the options ask for. */
 struct copying copying_asked(const char *verb);
+
 /** Copy one module into an open one, NULL if a dry run has no target; reports. */
 int copying_add(struct copying *copying, const char *from, lc_cache *to);
+
 /** Open the target, made if it is missing; a dry run makes none: NULL; reports. */
 int copying_open(const struct copying *copying, const char *to, lc_cache **out);
+
 /** Say what it came to. */
 void copying_show(const struct copying *copying, const char *to);
 
