@@ -27,8 +27,8 @@ libcachex_la_SOURCES = \
 	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
 	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/configfile.c bin/cmd/decode.c \
-	bin/cmd/export_bucket.c bin/cmd/export_formats.c bin/cmd/export_join.c \
-	bin/cmd/export_shards.c bin/cmd/filltold.c bin/cmd/finding.c bin/cmd/imagesizes.c \
+	bin/cmd/export_formats.c bin/cmd/export_join.c bin/cmd/export_shards.c \
+	bin/cmd/filltold.c bin/cmd/finding.c bin/cmd/imagesizes.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/importing.c \
 	bin/cmd/migrating.c bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c \
 	bin/cmd/plan_show.c bin/cmd/plan_table.c bin/cmd/reading.c bin/cmd/readopts.c \

@@ -1,15 +1,202 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* An export into a format of another system. */
 #include "cmd/export_formats.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "cmd/export_join.h"
 #include "formats/outfile.h"
-#include "cmd/export_bucket.h"
+#include "formats/outgoing.h"
+#include "lmdbcache.h"
 #include "ui/json.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
+
+struct bucket_of_record {
+	lc_iter *iter;     /* stands on the record */
+	const lc_value *record; /* of a join; NULL: the iterator has it */
+	const char *field; /* the part that names the bucket; or NULL */
+	uint64_t scale;    /* pixels for each element of a side: the sides tell; 0 for what
+	                      the record says, and else 1 */
+	char name[64];     /* of the directory */
+};
+
+/* ---- the directory of a record's bucket -------------------------------------------- */
+
+/* The first tensor, in depth, that has two axes. */
+static bool
+find_sides(const lc_value *value, uint64_t *height, uint64_t *width)
+{
+	lc_tensor tensor;
+
+	if (lc_value_as_tensor(value, &tensor) == LC_OK && tensor.ndim >= 2) {
+		*height = tensor.shape[tensor.ndim - 2];
+		*width = tensor.shape[tensor.ndim - 1];
+		return true;
+	}
+	for (size_t i = 0; i < lc_value_count(value); i++)
+		if (find_sides(lc_value_at(value, i), height, width))
+			return true;
+	return false;
+}
+
+static lc_status
+name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width,
+    uint64_t height, uint64_t scale)
+{
+	const lc_bucket *buckets;
+	size_t n, i;
+
+	if (height == 0 || width == 0 || height > UINT32_MAX / scale ||
+	    width > UINT32_MAX / scale)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: sides of %llu and %llu: no bucket",
+		    lc__quote_id(id.data, id.size), (unsigned long long)height,
+		    (unsigned long long)width);
+	buckets = lc_buckets_default(&n);
+	i = lc_bucket_nearest(buckets, n, (uint32_t)(width * scale),
+	    (uint32_t)(height * scale));
+	snprintf(bucket->name, sizeof(bucket->name), "bucket_%ux%u",
+	    buckets[i].width, buckets[i].height);
+	return LC_OK;
+}
+
+static lc_status
+name_by_sides(struct bucket_of_record *bucket, lc_id id, const lc_value *value)
+{
+	uint64_t height, width;
+
+	if (!find_sides(value, &height, &width))
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s has no tensor with two axes: no bucket",
+		    lc__quote_id(id.data, id.size));
+	return name_nearest(bucket, id, width, height,
+	    bucket->scale > 0 ? bucket->scale : 1);
+}
+
+/* WIDTHxHEIGHT and nothing else, as it becomes the name of a directory. */
+static bool
+is_size(const char *text, size_t size)
+{
+	const size_t width = strspn(text, "0123456789");
+	size_t height;
+
+	if (width == 0 || width > 9 || text[width] != 'x')
+		return false;
+	height = strspn(text + width + 1, "0123456789");
+	return height > 0 && height <= 9 && width + 1 + height == size;
+}
+
+/* A part of the whole record, LC_NOT_FOUND without one. */
+static lc_status
+find_record(const struct bucket_of_record *bucket, const char *path,
+    const lc_value **out)
+{
+	if (bucket->record == NULL)
+		return lc_iter_value(bucket->iter, path, out);
+	*out = path == NULL ? bucket->record : lc_value_find(bucket->record, path);
+	return *out != NULL ? LC_OK : LC_NOT_FOUND;
+}
+
+static lc_status
+name_by_text(struct bucket_of_record *bucket, lc_id id, const lc_value *part,
+    const char *what)
+{
+	const char *text;
+	size_t size;
+
+	if (lc_value_as_str(part, &text, &size) != LC_OK || !is_size(text, size))
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: %s is not the size of a bucket, such as \"1024x1024\"",
+		    lc__quote_id(id.data, id.size), what);
+	snprintf(bucket->name, sizeof(bucket->name), "bucket_%s", text);
+	return LC_OK;
+}
+
+static lc_status
+name_by_field(struct bucket_of_record *bucket, lc_id id)
+{
+	const lc_value *part = NULL;
+	const lc_status status = find_record(bucket, bucket->field, &part);
+
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	return name_by_text(bucket, id, part, bucket->field);
+}
+
+static const lc_value *
+member(const lc_value *map, const char *name)
+{
+	for (size_t i = 0; lc_value_kind(map) == LC_MAP && i < lc_value_count(map); i++)
+		if (strcmp(lc_value_name(map, i), name) == 0)
+			return lc_value_at(map, i);
+	return NULL;
+}
+
+static bool
+find_pixels(const lc_value *map, uint64_t *width, uint64_t *height)
+{
+	const lc_value *w = member(map, "width"), *h = member(map, "height");
+
+	return w != NULL && h != NULL && lc_value_as_unsigned(w, width) == LC_OK &&
+	    lc_value_as_unsigned(h, height) == LC_OK;
+}
+
+/* What a record says of itself, or of a join one of its modules does. */
+static lc_status
+name_by_record(struct bucket_of_record *bucket, lc_id id, bool *named)
+{
+	const lc_value *record = NULL, *part;
+	uint64_t width, height;
+	lc_status status;
+
+	*named = false;
+	status = find_record(bucket, NULL, &record);
+	if (status != LC_OK || lc_value_kind(record) != LC_MAP)
+		return status;
+	*named = true;
+	part = member(record, "aspect_bucket");
+	for (size_t i = 0; bucket->record != NULL && part == NULL &&
+	    i < lc_value_count(record); i++)
+		part = member(lc_value_at(record, i), "aspect_bucket");
+	if (part != NULL)
+		return name_by_text(bucket, id, part, "aspect_bucket");
+	if (find_pixels(record, &width, &height))
+		return name_nearest(bucket, id, width, height, 1);
+	for (size_t i = 0; bucket->record != NULL && i < lc_value_count(record); i++)
+		if (find_pixels(lc_value_at(record, i), &width, &height))
+			return name_nearest(bucket, id, width, height, 1);
+	*named = false;
+	return LC_OK;
+}
+
+/* lc__outgoing_how.group, with a struct export_bucket. */
+static lc_status
+name_bucket(void *bucket_, lc_id id, const lc_value *value, const char **out)
+{
+	struct bucket_of_record *bucket = bucket_;
+	bool named = bucket->field != NULL;
+	lc_status status = LC_OK;
+
+	if (named)
+		status = name_by_field(bucket, id);
+	else if (bucket->scale == 0)
+		status = name_by_record(bucket, id, &named);
+	if (status == LC_OK && !named)
+		status = name_by_sides(bucket, id, value);
+	if (status == LC_OK)
+		*out = bucket->name;
+	return status;
+}
+
+/* ---- the export -------------------------------------------------------------------- */
 
 /* The records that a walk went by. */
 struct walked {
@@ -21,7 +208,7 @@ struct exporting {
 	const struct export_choice *choice;
 	lc_cache *cache;
 	void *file;          /* that records are put into */
-	struct export_bucket bucket;
+	struct bucket_of_record bucket;
 	uint64_t total;      /* bytes of all records, as they are stored */
 	struct walked first; /* by the walk that plans */
 	struct walked last;  /* by the one that writes */
@@ -30,7 +217,7 @@ struct exporting {
 typedef lc_status (*put_fn)(void *file, lc_id id, const lc_value *value);
 
 static void
-count(struct walked *walked, lc_id id)
+note_record(struct walked *walked, lc_id id)
 {
 	walked->records++;
 	walked->hash = lc__hash64_seed(id.data, id.size, walked->hash);
@@ -103,7 +290,7 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 		    find_joined(exporting, iter, &item, listed, &own, &value) :
 		    find_part(exporting, iter, &item, &own, &value);
 		if (status == LC_OK && value != NULL) {
-			count(walked, item.id);
+			note_record(walked, item.id);
 			status = put(exporting->file, item.id, value);
 		}
 		lc_value_free(own);
@@ -179,7 +366,7 @@ show(const struct exporting *exporting, const char *target, uint64_t bytes,
 
 /* LC_CORRUPT is damage in the module; what a format cannot hold is bad data. */
 static int
-run(struct exporting *exporting, const char *target)
+export_all(struct exporting *exporting, const char *target)
 {
 	const struct lc__outgoing_format *format = exporting->choice->format;
 	uint64_t bytes = 0;
@@ -214,14 +401,14 @@ export_records(lc_cache *cache, const char *target,
 		return report_status(status);
 	exporting.total = stats.live_bytes;
 	if (choice->by_bucket) {
-		how.group = export_bucket_name;
+		how.group = name_bucket;
 		how.group_ctx = &exporting.bucket;
 	}
 	/* Signals are only noted from here on: there will be a file to remove. */
 	progress_begin("export");
 	status = choice->format->begin(target, &how, &exporting.file);
 	if (status == LC_OK)
-		return run(&exporting, target);
+		return export_all(&exporting, target);
 	progress_end();
 	if (status == LC_EXISTS)
 		return report_usage("%s; -f replaces it", lc_last_error()->text);

@@ -3,8 +3,11 @@
 #ifndef CACHEX_CMD_EXPORT_FORMATS_H
 #define CACHEX_CMD_EXPORT_FORMATS_H
 
-#include "formats/outgoing.h"
+#include <stdint.h>
+
 #include "cmd/export_join.h"
+#include "formats/outgoing.h"
+#include "lmdbcache.h"
 
 /** What is exported, and how. */
 struct export_choice {
