@@ -26,7 +26,7 @@ libcachex_la_SOURCES = \
 	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
 	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
 	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
-	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/configfile.c bin/cmd/decode.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/configfile.c \
 	bin/cmd/export_formats.c bin/cmd/export_join.c bin/cmd/export_shards.c \
 	bin/cmd/filltold.c bin/cmd/finding.c bin/cmd/imagesizes.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/importing.c \

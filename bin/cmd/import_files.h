@@ -5,6 +5,9 @@
 
 #include "cmd/importing.h"
 #include "cmd/sources.h"
+#include "formats/incoming.h"
+
+struct decode;
 
 /** Take out those that are stored already, if the import passes over them. */
 void import_drop_files(struct importing *import, struct sources *sources);
