@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "cmd/importing.h"
+#include "cmd/import_containers.h"
 #include "cmd/sources.h"
 #include "formats/incoming.h"
 #include "formats/payload.h"

@@ -3,7 +3,7 @@
 #ifndef CACHEX_CMD_IMPORT_FILES_H
 #define CACHEX_CMD_IMPORT_FILES_H
 
-#include "cmd/importing.h"
+#include "cmd/import_containers.h"
 #include "cmd/sources.h"
 #include "formats/incoming.h"
 
