@@ -8,9 +8,32 @@
 #ifndef CACHEX_CMD_VIEW_H
 #define CACHEX_CMD_VIEW_H
 
+#include "cmd/samples.h"
 #include "image/canvas.h"
 #include "ui/json.h"
-#include "cmd/select.h"
+#include "ui/opt.h"
+
+/** How they are chosen: one of `ids`, `random` and, if both are unset, `from`. */
+struct select {
+	uint64_t most;              /* how many at most; not of ids */
+	uint64_t from;              /* the first one */
+	uint64_t random;            /* the seed of a random choice, or OPT_UNSET */
+	const struct opt_list *ids; /* cache_ids, or what they end in behind a "/" */
+};
+
+/** A sample that is not there. */
+#define SELECT_NONE UINT64_MAX
+
+struct selected {
+	uint64_t *items; /* numbers of samples; SELECT_NONE for an id that is not there */
+	size_t count;
+};
+
+/** Choose; reports; an exit status. */
+int select_samples(const struct select *how, const struct samples *samples,
+    struct selected *out);
+
+void selected_free(struct selected *selected);
 
 /**
  * A contact sheet.
@@ -33,6 +56,7 @@ struct view_tensor {
 /** A tensor of a module. */
 int view_record(const char *module, const char *cache_id,
     const struct view_tensor *how, struct lc__canvas *out, struct json *json);
+
 /** A .npy file, "-" for standard input. */
 int view_npy(const char *path, const struct view_tensor *how,
     struct lc__canvas *out, struct json *json);
