@@ -1,10 +1,187 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex follow: records as they are published, and how far the inputs are. */
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "ui/command.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
 #include "cmd/reading.h"
+#include "formats/base64.h"
+#include "lmdbcache.h"
+#include "ui/columns.h"
+#include "ui/command.h"
+#include "ui/json.h"
 #include "ui/report.h"
-#include "cmd/stream_inputs.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+
+/** Room for stream_inputs_line(). */
+#define STREAM_INPUTS_LINE 200
+
+/* ---- the inputs of a module -------------------------------------------------------- */
+
+#define SHOWN 40 /* bytes of a cursor in the table */
+
+static struct columns columns;
+
+/* ---- an input ----------------------------------------------------------------------- */
+
+static bool
+is_printable(lc_id bytes)
+{
+	const unsigned char *p = bytes.data;
+
+	if (!lc__utf8_valid(bytes.data, bytes.size))
+		return false;
+	for (size_t i = 0; i < bytes.size; i++)
+		if (p[i] < 0x20 || p[i] == 0x7f)
+			return false;
+	return true;
+}
+
+/* Text as it is, other bytes in hex; cut where it is long. */
+static void
+cursor_cell(lc_id cursor)
+{
+	const unsigned char *bytes = cursor.data;
+	const bool cut = cursor.size > SHOWN;
+	const size_t n = cut ? SHOWN : cursor.size;
+	char text[2 * SHOWN + 8] = "0x";
+
+	if (cursor.size == 0) {
+		columns_text(&columns, "-");
+	} else if (!cut && is_printable(cursor)) {
+		columns_id(&columns, cursor);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			snprintf(text + 2 + 2 * i, 3, "%02x", bytes[i]);
+		columns_text(&columns, cut ? strcat(text, "…") : text);
+	}
+}
+
+static void
+bytes_member(struct json *json, const char *key, const char *other, lc_id bytes)
+{
+	if (lc__utf8_valid(bytes.data, bytes.size)) {
+		jw_key(json, key);
+		lc__json_string(json->out, bytes.data, bytes.size);
+		return;
+	}
+	jw_key(json, other);
+	putc('"', json->out);
+	lc__base64_write(json->out, bytes.data, bytes.size);
+	putc('"', json->out);
+}
+
+static void
+show_json(const lc_input_info *info)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "input", info->name);
+	jw_count(&json, "index", info->index);
+	bytes_member(&json, "fingerprint", "fingerprint_base64", info->fingerprint);
+	bytes_member(&json, "cursor", "cursor_base64", info->cursor);
+	jw_count(&json, "chunks", info->chunks);
+	jw_count(&json, "records", info->records);
+	jw_count(&json, "length", info->length);
+	jw_flag(&json, "finished", info->finished);
+	jw_flag(&json, "held", info->held);
+	jw_end_line(&json);
+}
+
+static int
+show_input(void *ctx, const lc_input_info *info)
+{
+	char text[SIZE_TEXT];
+
+	(void)ctx;
+	if (settings.json) {
+		show_json(info);
+		return 0;
+	}
+	columns_text(&columns, info->name);
+	columns_text(&columns, count_human(info->chunks, "chunk", text, sizeof(text)));
+	columns_text(&columns, count_human(info->records, "record", text,
+	    sizeof(text)));
+	snprintf(text, sizeof(text), "length %llu", (unsigned long long)info->length);
+	columns_text(&columns, text);
+	columns_text(&columns, info->finished ? "finished" : info->held ? "held" :
+	    "open");
+	cursor_cell(info->cursor);
+	return 0;
+}
+
+/* ---- the module ---------------------------------------------------------------------- */
+
+/* "12 of 14 chunks published, 345 records; 1 of 2 inputs finished"; returns @p out. */
+static char *
+stream_inputs_line(const lc_fill *fill, char *out, size_t room)
+{
+	char records[SIZE_TEXT], chunks[SIZE_TEXT];
+
+	count_human(fill->records, "record", records, sizeof(records));
+	count_human(fill->committed, "chunk", chunks, sizeof(chunks));
+	if (fill->inputs == 0)
+		snprintf(out, room, "%s, %s; filled by puts, never final", chunks,
+		    records);
+	else
+		snprintf(out, room, "%llu of %s published, %s; %u of %u input%s "
+		    "finished, %u held%s", (unsigned long long)fill->published,
+		    chunks, records, fill->finished, fill->inputs,
+		    fill->inputs == 1 ? "" : "s", fill->held,
+		    fill->final ? "; final" : "");
+	return out;
+}
+
+static void
+show_fill(const char *module, const lc_fill *fill)
+{
+	struct json json = { stdout, false };
+	char text[STREAM_INPUTS_LINE];
+
+	if (!settings.json) {
+		printf("%s: %s\n", module, stream_inputs_line(fill, text,
+		    sizeof(text)));
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "module", module);
+	jw_count(&json, "inputs", fill->inputs);
+	jw_count(&json, "finished", fill->finished);
+	jw_count(&json, "held", fill->held);
+	jw_flag(&json, "final", fill->final);
+	jw_count(&json, "committed", fill->committed);
+	jw_count(&json, "published", fill->published);
+	jw_count(&json, "records", fill->records);
+	jw_count(&json, "length", fill->length);
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)fill->prefix_hash);
+	jw_text(&json, "prefix_hash", text);
+	jw_end_line(&json);
+}
+
+/* Print the table; an exit status: EXIT_NO if the module is not final. */
+static int
+stream_inputs_show(lc_cache *cache, const char *module)
+{
+	lc_fill fill = { .struct_size = sizeof(fill) };
+	lc_status status;
+	int shown;
+
+	columns_begin(&columns, "lrrrll");
+	status = lc_inputs(cache, show_input, NULL);
+	shown = columns_end(&columns);
+	if (status == LC_OK)
+		status = lc_fill_get(cache, &fill);
+	if (status != LC_OK)
+		return report_status(status);
+	show_fill(module, &fill);
+	return report_worse(shown, fill.final ? EXIT_DONE : EXIT_NO);
+}
+
+/* ---- the command ------------------------------------------------------------------- */
 
 static struct streamopts order = STREAMOPTS_DEFAULT(1);
 /* Handing over single examples would cost threads more than reading them. */
@@ -74,7 +251,7 @@ follow(struct streaming *streaming)
 }
 
 static int
-run(int argc, char **argv)
+run_follow(int argc, char **argv)
 {
 	struct streaming streaming;
 	int status;
@@ -111,5 +288,5 @@ const struct command cmd_follow = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run
+	.run = run_follow
 };
