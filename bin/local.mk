@@ -33,12 +33,12 @@ libcachex_la_SOURCES = \
 	bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c \
 	bin/cmd/readopts.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/sources.c \
 	bin/cmd/stat_values.c bin/cmd/stream_frames.c bin/cmd/stream_list.c \
-	bin/cmd/stream_npy.c bin/cmd/stream_stats.c bin/cmd/stream_sum.c \
-	bin/cmd/streaming.c bin/cmd/streamopts.c bin/cmd/versions.c \
-	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
-	bin/cmd/warehouse_boxes.c bin/cmd/warehouse_compare.c bin/cmd/warehouse_drift.c \
-	bin/cmd/warehouse_facts.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_list.c \
-	bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c bin/cmd/warehouse_samples.c \
+	bin/cmd/stream_npy.c bin/cmd/stream_sum.c bin/cmd/streaming.c \
+	bin/cmd/streamopts.c bin/cmd/versions.c bin/cmd/view_histograms.c \
+	bin/cmd/view_sheet.c bin/cmd/view_tensor.c bin/cmd/warehouse_boxes.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_drift.c bin/cmd/warehouse_facts.c \
+	bin/cmd/warehouse_inspect.c bin/cmd/warehouse_list.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_samples.c \
 	bin/cmd/warehouse_sources.c bin/cmd/warehouse_use.c bin/cmd/warehouse_verify.c \
 	bin/fill/afloat.c bin/fill/answer.c bin/fill/asking.c bin/fill/child.c \
 	bin/fill/child_start.c bin/fill/cursor.c bin/fill/done.c bin/fill/ending.c \
@@ -102,8 +102,7 @@ libcachex_la_SOURCES = \
 	bin/ui/jsonsize.c bin/ui/linename.c bin/ui/list.c bin/ui/metrics.c \
 	bin/ui/module.c bin/ui/npyfile.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c \
 	bin/ui/picture.c bin/ui/progress.c bin/ui/report.c bin/ui/resultjson.c \
-	bin/ui/settings.c bin/ui/shape.c bin/ui/size.c bin/ui/suggest.c \
-	bin/ui/tokenfile.c bin/ui/trace.c
+	bin/ui/settings.c bin/ui/shape.c bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 libcachex_la_CPPFLAGS = $(bin_paths) $(house_cppflags)
 libcachex_la_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)

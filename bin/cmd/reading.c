@@ -1,24 +1,249 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading a stream from batch to batch and writing it out: what read and follow do. */
 #include "cmd/reading.h"
 
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "cmd/streamout.h"
+#include "lmdbcache.h"
+#include "order/token.h"
 #include "ui/interrupt.h"
+#include "ui/json.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "cmd/stream_stats.h"
-#include "ui/tokenfile.h"
+#include "ui/size.h"
+
+struct tokenfile {
+	const char *path;          /* NULL: none is kept */
+	uint64_t every;            /* batches from one save to the next */
+	uint64_t since;            /* batches delivered and not saved */
+	bool loaded;               /* bytes are those of the file */
+	unsigned char bytes[LC_TOKEN_SIZE];
+};
+
+/* ---- the token file: where to go on ------------------------------------------------ */
+
+#define REMEDY "; --restart begins anew"
+
+/* Is it a token at all? Whose it is the stream finds out. */
+static int
+check_token(struct tokenfile *file, const struct lc__buf *bytes)
+{
+	struct lc__token token;
+	lc_status status = LC_CORRUPT;
+
+	if (bytes->size == LC_TOKEN_SIZE)
+		status = lc__token_decode(bytes->data, &token);
+	if (status == LC_VERSION)
+		return report_error(EXIT_DATA, "%s: a token of a newer version" REMEDY, file->path);
+	if (status != LC_OK)
+		return report_error(EXIT_DATA, "%s: is no token, or is damaged" REMEDY, file->path);
+	memcpy(file->bytes, bytes->data, LC_TOKEN_SIZE);
+	file->loaded = true;
+	return EXIT_DONE;
+}
+
+/* It is replaced by a new file: that takes a directory to write to. */
+static int
+tokenfile_check(const struct tokenfile *file)
+{
+	const char *slash = strrchr(file->path, '/');
+	char *dir = slash == NULL ? strdup(".") :
+	    strndup(file->path, (size_t)(slash - file->path) + 1);
+	const int status = dir != NULL && access(dir, W_OK | X_OK) == 0 ?
+	    EXIT_DONE : report_errno(file->path);
+
+	free(dir);
+	return status;
+}
+
+/* Read it, if there is one; reports a damaged one; an exit status. */
+static int
+tokenfile_load(struct tokenfile *file)
+{
+	struct lc__buf bytes = { 0 };
+	lc_status read;
+	int status;
+
+	if (access(file->path, F_OK) == -1 && errno == ENOENT)
+		return EXIT_DONE;
+	read = lc__read_regular(file->path, 4096, &bytes);
+	if (read == LC_OK || read == LC_INVALID)
+		status = check_token(file, &bytes);
+	else
+		status = report_status(read);
+	lc__buf_free(&bytes);
+	return status;
+}
+
+/* The message for a token that lc_stream_open() of @p source refused with
+ *  @p status; an exit status. */
+static int
+tokenfile_refused(const struct tokenfile *file, lc_status status,
+    const char *source)
+{
+	switch (status) {
+	case LC_OTHER_CACHE:
+		return report_error(EXIT_DATA, "%s: is not of %s: name its own source" REMEDY,
+		    file->path, source);
+	case LC_OTHER_ORDER:
+		return report_error(EXIT_DATA, "%s: is of another order or seed: give the "
+		    "options that it was made with" REMEDY, file->path);
+	case LC_CHANGED:
+		return report_error(EXIT_NO, "%s: what was read has changed in %s since" REMEDY,
+		    file->path, source);
+	case LC_INVALID:
+		return report_error(EXIT_USAGE, "%s: %s", file->path, lc_last_error()->text);
+	default:
+		return report_status(status);
+	}
+}
+
+/* What went to a file must be on disk before the token says so. */
+static int
+sync_output(void)
+{
+	struct stat st;
+
+	if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+	    fdatasync(STDOUT_FILENO) == -1)
+		return report_errno("standard output");
+	return EXIT_DONE;
+}
+
+static int
+save_token(struct tokenfile *file, lc_stream *stream, uint64_t next)
+{
+	const int status = sync_output();
+	lc_status saved;
+
+	if (status != EXIT_DONE)
+		return status;
+	saved = lc_stream_token(stream, next, file->bytes);
+	if (saved == LC_OK)
+		saved = lc__write_file_atomic(file->path, file->bytes, LC_TOKEN_SIZE);
+	file->since = 0;
+	return saved == LC_OK ? EXIT_DONE : report_status(saved);
+}
+
+/*
+ * A batch was delivered: what was read stands before batch @p next. Saves every so
+ * often; reports; an exit status.
+ */
+static int
+tokenfile_step(struct tokenfile *file, lc_stream *stream, uint64_t next)
+{
+	if (file->path == NULL || ++file->since < file->every)
+		return EXIT_DONE;
+	return save_token(file, stream, next);
+}
+
+/* Save what was delivered since; reports; an exit status. */
+static int
+tokenfile_finish(struct tokenfile *file, lc_stream *stream, uint64_t next)
+{
+	if (file->path == NULL || file->since == 0)
+		return EXIT_DONE;
+	return save_token(file, stream, next);
+}
+
+/* ---- what reading cost ------------------------------------------------------------- */
+
+static void
+show_json(const lc_reader_stats *stats, double seconds)
+{
+	struct json json = { stderr, false };
+
+	jw_open(&json, NULL, '{');
+	jw_count(&json, "batches", stats->batches);
+	jw_count(&json, "examples", stats->examples);
+	jw_count(&json, "bytes", stats->bytes);
+	jw_count(&json, "stored_bytes", stats->stored_bytes);
+	jw_count(&json, "reads", stats->reads);
+	jw_count(&json, "runs", stats->runs);
+	jw_count(&json, "chunks", stats->chunks);
+	jw_count(&json, "directory_hits", stats->directory_hits);
+	jw_count(&json, "directory_misses", stats->directory_misses);
+	jw_count(&json, "wait_ns", stats->wait_ns);
+	jw_count(&json, "work_ns", stats->work_ns);
+	jw_count(&json, "buffer_bytes", stats->buffer_bytes);
+	jw_real(&json, "seconds", seconds);
+	jw_end_line(&json);
+}
+
+static void
+line(const char *name, uint64_t number)
+{
+	fprintf(stderr, "  %-18s %llu\n", name, (unsigned long long)number);
+}
+
+static void
+show_bytes(const char *name, uint64_t bytes)
+{
+	char text[SIZE_TEXT];
+
+	fprintf(stderr, "  %-18s %s\n", name, size_human((double)bytes, text,
+	    sizeof(text)));
+}
+
+static void
+show_text(const lc_reader_stats *stats, double seconds)
+{
+	char text[SIZE_TEXT];
+
+	line("batches", stats->batches);
+	line("examples", stats->examples);
+	show_bytes("bytes", stats->bytes);
+	show_bytes("stored bytes", stats->stored_bytes);
+	line("reads", stats->reads);
+	line("runs", stats->runs);
+	line("chunks", stats->chunks);
+	line("directory hits", stats->directory_hits);
+	line("directory misses", stats->directory_misses);
+	show_bytes("buffers", stats->buffer_bytes);
+	fprintf(stderr, "  %-18s %.3f s\n", "waited", (double)stats->wait_ns / 1e9);
+	fprintf(stderr, "  %-18s %.3f s\n", "worked", (double)stats->work_ns / 1e9);
+	fprintf(stderr, "  %-18s %.3f s, %.0f examples/s, %s/s\n", "took", seconds,
+	    (double)stats->examples / seconds,
+	    size_human((double)stats->bytes / seconds, text, sizeof(text)));
+}
+
+/* Say it, of @p ns nanoseconds; reports; an exit status. */
+static int
+stream_stats_show(const lc_reader *reader, uint64_t ns)
+{
+	lc_reader_stats stats = { .struct_size = sizeof(stats) };
+	const double seconds = (double)(ns > 0 ? ns : 1) / 1e9;
+	const lc_status got = lc_reader_stat(reader, &stats);
+
+	if (got != LC_OK)
+		return report_status(got);
+	fflush(stdout);
+	if (settings.json)
+		show_json(&stats, seconds);
+	else
+		show_text(&stats, seconds);
+	return EXIT_DONE;
+}
+
+/* ---- the read ---------------------------------------------------------------------- */
 
 /* So often a wait looks up: for signals, and to tell how far the source is. */
 #define SLICE_MS 100
 
 /* A run on its way. */
-struct run {
+struct run_of_batches {
 	const struct reading *is;
 	struct streaming *streaming;
 	lc_stream *stream;
@@ -45,7 +270,7 @@ pause_slice(void)
 
 /* Is it worth to wait on? Tells how far the source is. */
 static bool
-may_wait(const struct run *r, lc_status status, uint64_t since)
+may_wait(const struct run_of_batches *r, lc_status status, uint64_t since)
 {
 	const uint64_t seconds = r->is->opts->timeout;
 
@@ -59,7 +284,7 @@ may_wait(const struct run *r, lc_status status, uint64_t since)
 
 /* The next batch, waiting in slices so that a signal is noticed. */
 static lc_status
-next_batch(const struct run *r, const lc_batch **out)
+next_batch(const struct run_of_batches *r, const lc_batch **out)
 {
 	const uint64_t since = lc__clock_ns();
 	lc_status status;
@@ -78,7 +303,7 @@ next_batch(const struct run *r, const lc_batch **out)
 /* ---- one batch after another -------------------------------------------------------- */
 
 static void
-show_progress(const struct run *r)
+show_progress(const struct run_of_batches *r)
 {
 	const uint64_t all = r->end != UINT64_MAX ? r->end - r->begin : 0;
 
@@ -88,7 +313,7 @@ show_progress(const struct run *r)
 }
 
 static int
-deliver(struct run *r, const lc_batch *batch)
+deliver(struct run_of_batches *r, const lc_batch *batch)
 {
 	int status;
 
@@ -109,7 +334,7 @@ deliver(struct run *r, const lc_batch *batch)
 /* A batch that cannot be read is left out where that was asked for; then the status
  * goes into *worst, and reading goes on. */
 static int
-leave_out(struct run *r, lc_status failed, int *worst)
+leave_out(struct run_of_batches *r, lc_status failed, int *worst)
 {
 	const int status = report_status(failed);
 
@@ -124,7 +349,7 @@ leave_out(struct run *r, lc_status failed, int *worst)
 
 /* Nothing more comes, for this reason. */
 static int
-conclude(struct run *r, lc_status status)
+conclude(struct run_of_batches *r, lc_status status)
 {
 	switch (status) {
 	case LC_END:
@@ -144,7 +369,7 @@ conclude(struct run *r, lc_status status)
 }
 
 static int
-read_batches(struct run *r)
+read_batches(struct run_of_batches *r)
 {
 	int status = EXIT_DONE, step;
 	const lc_batch *batch;
@@ -172,7 +397,7 @@ read_batches(struct run *r)
 /* ---- before and after ----------------------------------------------------------------- */
 
 static int
-open_stream(struct run *r)
+open_stream(struct run_of_batches *r)
 {
 	lc_stream_options how;
 	int status = streamopts_fill(r->is->order, &how);
@@ -193,7 +418,7 @@ open_stream(struct run *r)
 }
 
 static int
-open_reader(struct run *r, enum read_form form)
+open_reader(struct run_of_batches *r, enum read_form form)
 {
 	lc_reader_options how;
 	lc_status opened;
@@ -211,7 +436,7 @@ open_reader(struct run *r, enum read_form form)
 
 /* Which batches: from the token or from --batches. */
 static int
-find_range(struct run *r)
+find_range(struct run_of_batches *r)
 {
 	const uint64_t all = r->out.info.batches;
 	const uint64_t first = r->is->first;
@@ -232,7 +457,7 @@ find_range(struct run *r)
 
 /* What the token says, in words. */
 static bool
-tell_of_token(const struct run *r)
+tell_of_token(const struct run_of_batches *r)
 {
 	if (!r->token.loaded)
 		return true;
@@ -248,7 +473,7 @@ tell_of_token(const struct run *r)
 }
 
 static int
-set_up(struct run *r)
+set_up(struct run_of_batches *r)
 {
 	static streamout_batch *const forms[] = { [READ_LIST] = stream_list,
 		[READ_IDS] = stream_ids, [READ_SUM] = stream_sum,
@@ -276,7 +501,7 @@ set_up(struct run *r)
 }
 
 static int
-read_all(struct run *r)
+read_all(struct run_of_batches *r)
 {
 	const uint64_t begun = lc__clock_ns();
 	int status;
@@ -299,7 +524,7 @@ int
 reading_run(const struct reading *reading, struct streaming *streaming)
 {
 	const struct streamopts *order = reading->order;
-	struct run r = {
+	struct run_of_batches r = {
 		.is = reading, .streaming = streaming,
 		.token = { .path = reading->opts->token_file,
 		    .every = reading->opts->token_every },

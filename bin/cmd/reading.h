@@ -3,7 +3,10 @@
 #ifndef CACHEX_CMD_READING_H
 #define CACHEX_CMD_READING_H
 
+#include <stdbool.h>
+
 #include "cmd/streamout.h"
+#include "lmdbcache.h"
 
 struct reading {
 	const char *source;            /* its name, for messages */
