@@ -1,20 +1,108 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What a command line says is streamed: the sources, their order, and what is written. */
 #include "cmd/streaming.h"
 
 #include <errno.h>
-
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "cmd/warehouse_sources.h"
+#include "lmdbcache.h"
+#include "store/cache.h"
 #include "ui/module.h"
+#include "ui/opt.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
-#include "store/cache.h"
+
+/* ---- the options of the order ------------------------------------------------------ */
+
+/* Of a mixture and of R* streams there is no end to count. */
+static int
+read_epochs(const struct streamopts *opts, uint64_t *out)
+{
+	const bool endless = opts->mix.count > 0 || opts->idealised > 0;
+
+	if (opts->epochs == NULL) {
+		*out = !endless;
+		return EXIT_DONE;
+	}
+	*out = 0;
+	if (strcmp(opts->epochs, "inf") == 0)
+		return EXIT_DONE;
+	if (!count_parse(opts->epochs, out) || *out == 0)
+		return report_usage("--epochs: '%s' is neither a number from 1 nor inf",
+		    opts->epochs);
+	if (endless)
+		return report_usage("--epochs: %s runs for ever; --limit says how many "
+		    "examples to read", opts->mix.count > 0 ? "a mixture" :
+		    "an order of idealised readers");
+	return EXIT_DONE;
+}
+
+int
+streamopts_fill(const struct streamopts *opts, lc_stream_options *out)
+{
+	lc_stream_options_init(out);
+	out->batch = opts->batch;
+	out->window = opts->window;
+	out->stride = opts->stride;
+	out->drop_short = opts->drop_short;
+	out->idealised = (uint32_t)opts->idealised;
+	out->shuffle = (lc_shuffle)opts->shuffle;
+	out->block = opts->block;
+	out->spread = opts->spread;
+	out->era_first = opts->era_first;
+	out->era_max = opts->era_max;
+	out->seed = opts->seed;
+	out->limit = opts->limit;
+	out->mixture_block = opts->mixture_block;
+	return read_epochs(opts, &out->epochs);
+}
+
+/* ---- the options of reading and writing -------------------------------------------- */
+
+int
+readopts_form(const struct readopts *opts, enum read_form *out)
+{
+	const bool ids = opts->ids || opts->null;
+
+	if (ids + opts->sum + opts->frames + (opts->npy != NULL) > 1)
+		return report_usage("only one of --ids or --null, --sum, --frames and "
+		    "--npy says what is written");
+	if (opts->bits && opts->npy == NULL)
+		return report_usage("--bits is for --npy");
+	if (opts->restart && opts->token_file == NULL)
+		return report_usage("--restart is for --token-file");
+	if (opts->frames && !opts->force && isatty(STDOUT_FILENO))
+		return report_usage("standard output is a terminal; --frames needs a "
+		    "pipe, a file, or -f");
+	*out = opts->npy != NULL ? READ_NPY : opts->frames ? READ_FRAMES :
+	    opts->sum ? READ_SUM : ids && !settings.json ? READ_IDS : READ_LIST;
+	return EXIT_DONE;
+}
+
+void
+readopts_fill(const struct readopts *opts, enum read_form form,
+    lc_reader_options *out)
+{
+	static const char *const none[] = { NULL };
+
+	lc_reader_options_init(out);
+	out->fields = opts->fields.items;
+	out->n_fields = opts->fields.count;
+	if (out->n_fields == 0 && (form == READ_LIST || form == READ_IDS))
+		out->fields = none;
+	out->documents = opts->documents;
+	out->threads = (unsigned)opts->threads;
+	out->ahead = (unsigned)opts->ahead;
+	out->memory = opts->memory;
+}
 
 /* ---- one source ----------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #ifndef CACHEX_CMD_STREAMOUT_H
 #define CACHEX_CMD_STREAMOUT_H
 
-#include "cmd/readopts.h"
 #include "cmd/streaming.h"
 
 struct streamout {
