@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Batches as lines, an example each. */
+/* Batches as text: a line an example, or a line with a hash of each batch. */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "cmd/streamout.h"
 #include "ui/ident.h"
 #include "ui/json.h"
 #include "ui/settings.h"
-#include "cmd/streamout.h"
 
 static int
 digits(uint64_t n)
@@ -93,5 +96,92 @@ stream_ids(struct streamout *out, const lc_batch *batch)
 	for (size_t row = 0; row < batch->rows; row++)
 		if (batch->mask[row])
 			ident_item(stdout, batch->ids[row], out->opts->null);
+	return 0;
+}
+
+/* ---- hashes ------------------------------------------------------------------------ */
+
+/* The bytes of a row; a ragged field says where they begin. */
+static const void *
+row_of(const lc_batch *batch, const lc_batch_field *field, size_t row,
+    uint64_t *size)
+{
+	const uint64_t first = field->offsets ? field->offsets[row] : row;
+	const uint64_t end = field->offsets ? field->offsets[row + 1] : row + 1;
+	const uint64_t all = field->offsets ? field->offsets[batch->rows] :
+	    batch->rows;
+	const uint64_t inner = all > 0 ? field->nbytes / all : 0;
+
+	*size = (end - first) * inner;
+	return (const char *)field->data + first * inner;
+}
+
+static uint64_t
+add_numbers(const uint64_t *numbers, size_t n, uint64_t hash)
+{
+	unsigned char bytes[8 * (LC_MAX_NDIM + 2)];
+
+	for (size_t i = 0; i < n; i++)
+		lc__set64(bytes + 8 * i, numbers[i]);
+	return lc__hash64_seed(bytes, 8 * n, hash);
+}
+
+/* Name, dtype and the record's own shape, which does not depend on whether others in
+ * the batch differ from it, then the bytes. */
+static uint64_t
+add_field(const lc_batch *batch, const lc_batch_field *field, size_t row,
+    uint64_t hash)
+{
+	uint64_t numbers[LC_MAX_NDIM + 2], size;
+	const void *data = row_of(batch, field, row, &size);
+	size_t n = 0;
+
+	numbers[n++] = (uint64_t)field->dtype;
+	if (field->offsets != NULL)
+		numbers[n++] = field->offsets[row + 1] - field->offsets[row];
+	for (uint32_t i = 1; i < field->ndim; i++)
+		numbers[n++] = field->shape[i];
+	hash = lc__hash64_seed(field->name, strlen(field->name), hash);
+	hash = add_numbers(numbers, n, hash);
+	return lc__hash64_seed(data, size, hash);
+}
+
+static uint64_t
+hash_example(const lc_batch *batch, size_t row)
+{
+	const uint64_t numbers[] = { batch->examples[row], batch->epochs[row],
+		batch->sources[row], batch->lengths[row] };
+	uint64_t hash = add_numbers(numbers, 4, 0);
+
+	hash = lc__hash64_seed(batch->ids[row].data, batch->ids[row].size, hash);
+	for (size_t i = 0; i < batch->n_fields; i++)
+		hash = add_field(batch, &batch->fields[i], row, hash);
+	return hash;
+}
+
+int
+stream_sum(struct streamout *out, const lc_batch *batch)
+{
+	struct json json = { stdout, false };
+	uint64_t sum = 0;
+	char text[17];
+
+	(void)out;
+	for (size_t row = 0; row < batch->rows; row++)
+		if (batch->mask[row])
+			sum += hash_example(batch, row);
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)sum);
+	if (!settings.json) {
+		printf("%llu  %zu  %s\n", (unsigned long long)batch->number,
+		    batch->filled, text);
+		return 0;
+	}
+	jw_open(&json, NULL, '{');
+	jw_count(&json, "batch", batch->number);
+	jw_count(&json, "first", batch->first);
+	jw_count(&json, "rows", batch->rows);
+	jw_count(&json, "examples", batch->filled);
+	jw_text(&json, "sum", text);
+	jw_end_line(&json);
 	return 0;
 }
