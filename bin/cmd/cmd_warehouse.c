@@ -1,5 +1,392 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex warehouse: its subcommands, its versions, and list and use. */
+#include "cmd/versions.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fileio.h"
 #include "cmd/warehouse.h"
+#include "shard/outdir.h"
+#include "ui/columns.h"
+#include "ui/date.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
+#include "warehouse/place.h"
+#include "warehouse/warehouse.h"
+
+/* ---- the versions of a warehouse --------------------------------------------------- */
+
+/* Add the file's size where the manifest does not say it. Reports; an exit status. */
+static int
+add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
+    uint64_t *bytes)
+{
+	struct stat st;
+	char *path;
+	int status = EXIT_DONE;
+
+	if (shard->has_bytes) {
+		*bytes += shard->bytes;
+		return EXIT_DONE;
+	}
+	path = lc__path_join(w->dir, shard->relative_path);
+	if (path == NULL)
+		return report_no_memory();
+	if (stat(path, &st) == 0) {
+		*bytes += (uint64_t)st.st_size;
+	} else if (errno == ENOENT) {
+		status = report_error(EXIT_DATA, "%s: missing", path);
+	} else {
+		status = report_errno(path);
+	}
+	free(path);
+	return status;
+}
+
+static int
+take_facts(const struct lc_warehouse *w, struct version *v)
+{
+	int status = EXIT_DONE;
+
+	v->finished = true;
+	snprintf(v->key, sizeof(v->key), "%s", w->manifest.version);
+	v->created_at_ms = w->manifest.created_at_ms;
+	v->shards = w->manifest.n;
+	for (size_t i = 0; i < w->manifest.n; i++) {
+		v->samples += w->manifest.shards[i].samples;
+		status = report_worse(status, add_size(w, &w->manifest.shards[i],
+		    &v->bytes));
+	}
+	return status;
+}
+
+static bool
+has_manifest(const char *dir)
+{
+	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
+	/* What the system refuses to tell may be one: reading it says why. */
+	const bool has = path == NULL || access(path, F_OK) == 0 ||
+	    (errno != ENOENT && errno != ENOTDIR);
+
+	free(path);
+	return has;
+}
+
+static int
+read_version(const char *warehouse, struct version *v)
+{
+	char *dir = lc__path_join(warehouse, v->name);
+	lc_warehouse *w;
+	int status = EXIT_DONE;
+
+	if (dir == NULL)
+		return report_no_memory();
+	if (!has_manifest(dir)) {
+		free(dir);
+		return EXIT_DONE;
+	}
+	if (lc__warehouse_read(dir, &w) == LC_OK) {
+		status = take_facts(w, v);
+		lc_warehouse_close(w);
+	} else {
+		v->damaged = true;
+		status = report_worse(EXIT_DATA, report_status(
+		    lc_last_error()->status));
+	}
+	free(dir);
+	return status;
+}
+
+/* The name that `current` has, "" if it has none; an exit status. */
+static int
+read_current(const char *warehouse, char *out, size_t room)
+{
+	char *link = lc__path_join(warehouse, LC__WAREHOUSE_CURRENT);
+	const ssize_t n = link == NULL ? -1 : readlink(link, out, room - 1);
+	int status = EXIT_DONE;
+
+	/* Without it prune would take the current version for an old one. */
+	if (link == NULL)
+		status = report_no_memory();
+	else if (n == -1 && errno != ENOENT && errno != EINVAL && errno != ENOTDIR)
+		status = report_errno(link);
+	out[n > 0 ? n : 0] = '\0';
+	free(link);
+	return status;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct version *x = a, *y = b;
+
+	if (x->finished != y->finished)
+		return x->finished ? -1 : 1;
+	if (x->created_at_ms != y->created_at_ms)
+		return x->created_at_ms < y->created_at_ms ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int
+versions_read(const char *warehouse, struct versions *out)
+{
+	char current[256], **names = NULL;
+	const lc_status listed = lc__version_list(warehouse, &names, &out->n);
+	int status = EXIT_DONE;
+
+	out->all = NULL;
+	if (listed != LC_OK) {
+		out->n = 0;
+		return report_status(listed);
+	}
+	status = read_current(warehouse, current, sizeof(current));
+	if (status != EXIT_DONE) {
+		lc__version_list_free(names, out->n);
+		out->n = 0;
+		return status;
+	}
+	out->all = calloc(out->n ? out->n : 1, sizeof(*out->all));
+	if (out->all == NULL) {
+		lc__version_list_free(names, out->n);
+		out->n = 0;
+		return report_no_memory();
+	}
+	for (size_t i = 0; i < out->n; i++) {
+		out->all[i].name = names[i];
+		out->all[i].current = strcmp(names[i], current) == 0;
+		status = report_worse(status, read_version(warehouse,
+		    &out->all[i]));
+	}
+	free(names);
+	qsort(out->all, out->n, sizeof(*out->all), by_time);
+	return status;
+}
+
+void
+versions_free(struct versions *versions)
+{
+	for (size_t i = 0; i < versions->n; i++)
+		free(versions->all[i].name);
+	free(versions->all);
+}
+
+/* "0123" of "v20261121-0123456789ab", or of the key. */
+static bool
+begins(const struct version *v, const char *text)
+{
+	const size_t n = strlen(text);
+	const char *dash = strchr(v->name, '-');
+
+	return n >= 4 && v->finished && (strncmp(v->key, text, n) == 0 ||
+	    (dash != NULL && strncmp(dash + 1, text, n) == 0));
+}
+
+/*
+ * The version of this name, or the only finished one whose hash or key begins so.
+ * Reports and returns NULL if there is none.
+ */
+static const struct version *
+versions_find(const struct versions *versions, const char *name)
+{
+	const struct version *found = NULL;
+
+	for (size_t i = 0; i < versions->n; i++)
+		if (strcmp(versions->all[i].name, name) == 0)
+			return &versions->all[i];
+	for (size_t i = 0; i < versions->n; i++) {
+		if (!begins(&versions->all[i], name))
+			continue;
+		if (found != NULL) {
+			report_error(EXIT_NO, "%s: is the beginning of several versions", name);
+			return NULL;
+		}
+		found = &versions->all[i];
+	}
+	if (found == NULL)
+		report_error(EXIT_NO, "%s: no such version", name);
+	return found;
+}
+
+/* ---- list -------------------------------------------------------------------------- */
+
+static struct opt list_options[] = { { .kind = OPT_END } };
+static struct columns columns;
+
+static void
+list_json(const struct version *v)
+{
+	struct json json = { stdout, false };
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "name", v->name);
+	jw_flag(&json, "current", v->current);
+	jw_flag(&json, "good", v->finished);
+	if (v->finished) {
+		jw_text(&json, "version", v->key);
+		jw_count(&json, "samples", v->samples);
+		jw_count(&json, "shards", v->shards);
+		jw_count(&json, "bytes", v->bytes);
+		jw_count(&json, "created_at_ms", v->created_at_ms);
+	}
+	jw_end_line(&json);
+}
+
+static void
+list_text(const struct version *v)
+{
+	char text[SIZE_TEXT], date[DATE_TEXT];
+
+	columns_text(&columns, v->current ? "*" : " ");
+	columns_text(&columns, v->name);
+	columns_text(&columns, !v->finished ? v->damaged ? "damaged" : "no manifest" :
+	    count_human(v->samples, "sample", text, sizeof(text)));
+	columns_text(&columns, !v->finished ? "" :
+	    size_human((double)v->bytes, text, sizeof(text)));
+	columns_text(&columns, !v->finished ? "" :
+	    date_text(v->created_at_ms, date));
+}
+
+static int
+run_warehouse_list(int argc, char **argv)
+{
+	struct versions versions;
+	int status = versions_read(argv[0], &versions);
+
+	(void)argc;
+	columns_begin(&columns, "llrrl");
+	for (size_t i = 0; i < versions.n; i++)
+		if (settings.json)
+			list_json(&versions.all[i]);
+		else
+			list_text(&versions.all[i]);
+	if (!settings.json)
+		status = report_worse(status, columns_end(&columns));
+	versions_free(&versions);
+	return status;
+}
+
+const struct command warehouse_list = {
+	.name = "warehouse list",
+	.operands = "WAREHOUSE",
+	.summary = "list the versions of a warehouse",
+	.text =
+	    "Lists the versions, oldest first, with their samples, the size of their "
+	    "shards and when they were made. A star marks the one that `current` "
+	    "points to. One without a manifest is what a prune that was stopped has "
+	    "left.",
+	.examples =
+	    "cachex warehouse list warehouse\n"
+	    "cachex warehouse list warehouse --json | jq -r 'select(.current).name'",
+	.completes = "d",
+	.least = 1,
+	.most = 1,
+	.options = list_options,
+	.run = run_warehouse_list
+};
+
+/* ---- use --------------------------------------------------------------------------- */
+
+static int full;
+static int force;
+
+static struct opt use_options[] = {
+	{ "", "full", OPT_FLAG, &full,
+	    .help = "compare the SHA-256 of every file before" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "also if it exceeds its thresholds" },
+	{ .kind = OPT_END }
+};
+
+/* Whether a reader would open it. Its sources may have changed: they often have
+ * where one goes back. */
+static lc_status
+check_version(const char *dir)
+{
+	lc_warehouse_options how;
+	lc_warehouse *w = NULL;
+	lc_status status;
+
+	lc_warehouse_options_init(&how);
+	how.verify = full ? LC_VERIFY_FULL : LC_VERIFY_LAZY;
+	how.sources = LC_SOURCES_IGNORE;
+	how.ignore_thresholds = force;
+	how.progress.step = progress_step;
+	progress_begin("check");
+	status = lc_warehouse_open(dir, &how, &w);
+	progress_end();
+	lc_warehouse_close(w);
+	return status;
+}
+
+static int
+use_version(const char *warehouse, const struct version *version)
+{
+	char *dir = lc__path_join(warehouse, version->name);
+	lc_status status;
+
+	if (dir == NULL)
+		return report_no_memory();
+	status = check_version(dir);
+	if (status == LC_OK && !version->current)
+		status = lc__version_switch(warehouse, version->name);
+	free(dir);
+	if (status != LC_OK)
+		return report_status(status);
+	if (settings.verbose)
+		report_note("%s: current is %s", warehouse, version->name);
+	return EXIT_DONE;
+}
+
+static int
+run_warehouse_use(int argc, char **argv)
+{
+	struct versions versions;
+	const struct version *version;
+	int status = versions_read(argv[0], &versions);
+
+	(void)argc;
+	/* Another one that is damaged does not matter. */
+	if (status <= EXIT_DATA) {
+		version = versions_find(&versions, argv[1]);
+		status = version ? use_version(argv[0], version) : EXIT_NO;
+	}
+	versions_free(&versions);
+	return status;
+}
+
+const struct command warehouse_use = {
+	.name = "warehouse use",
+	.operands = "WAREHOUSE VERSION",
+	.summary = "point `current` to another version",
+	.text =
+	    "Points `current` to VERSION, atomically, after checking that a reader "
+	    "would open it; its sources may have changed. VERSION is its name, or "
+	    "four digits at least of its hash or its version key. Readers that have "
+	    "another version open go on with that.",
+	.examples =
+	    "cachex warehouse use warehouse v20261101-0123456789ab\n"
+	    "cachex warehouse use warehouse 0123 --full",
+	.completes = "d",
+	.resume = INTERRUPT_AGAIN,
+	.least = 2,
+	.most = 2,
+	.options = use_options,
+	.run = run_warehouse_use
+};
+
+/* ---- the command ------------------------------------------------------------------- */
 
 static struct opt options[] = { { .kind = OPT_END } };
 

@@ -26,13 +26,7 @@ struct versions {
 /** List them. Reports; an exit status, EXIT_NO if one is damaged or lacks a shard whose
  *  size its manifest does not have. @p out can be freed in any case. */
 int versions_read(const char *warehouse, struct versions *out);
-void versions_free(struct versions *versions);
 
-/**
- * The version of this name, or the only finished one whose hash or key begins so.
- * Reports and returns NULL if there is none.
- */
-const struct version *versions_find(const struct versions *versions,
-    const char *name);
+void versions_free(struct versions *versions);
 
 #endif
