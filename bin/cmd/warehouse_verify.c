@@ -1,23 +1,145 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex warehouse verify: everything is read, and what is wrong is reported. */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "cmd/warehouse.h"
+#include "cmd/warehouse_sources.h"
 #include "format/summary.h"
+#include "lmdbcache.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
-#include "cmd/warehouse.h"
+#include "value/element.h"
 #include "warehouse/admission.h"
 #include "warehouse/place.h"
-#include "cmd/warehouse_boxes.h"
-#include "cmd/warehouse_sources.h"
+
+/* ---- boxes and masks --------------------------------------------------------------- */
+
+#define NO_BOX UINT64_MAX
+#define MOST_FINDINGS 20 /* of one shard; more say no more */
+
+/* Element @p i of a tensor. */
+static double
+element_at(const lc_tensor *tensor, uint64_t i)
+{
+	return lc__element_real(tensor->dtype, (const char *)tensor->data +
+	    i * lc_dtype_size(tensor->dtype));
+}
+
+/* Ones, then zeros: how many ones, or -1. */
+static int64_t
+count_mask(const lc_tensor *mask)
+{
+	const uint64_t n = mask->shape[0];
+	uint64_t ones = 0;
+
+	while (ones < n && element_at(mask, ones) == 1)
+		ones++;
+	for (uint64_t i = ones; i < n; i++)
+		if (element_at(mask, i) != 0)
+			return -1;
+	return (int64_t)ones;
+}
+
+/* NaN fails each of the comparisons. */
+static const char *
+check_box(const lc_tensor *boxes, uint64_t i)
+{
+	const double x0 = element_at(boxes, 4 * i), y0 = element_at(boxes, 4 * i + 1);
+	const double x1 = element_at(boxes, 4 * i + 2), y1 = element_at(boxes, 4 * i + 3);
+
+	if (!(x0 >= 0 && y0 >= 0 && x1 <= 1 && y1 <= 1))
+		return "is not within 0 to 1";
+	return x0 < x1 && y0 < y1 ? NULL : "is empty";
+}
+
+static const char *
+check_padding(const lc_tensor *boxes, uint64_t i)
+{
+	for (uint64_t k = 0; k < 4; k++)
+		if (element_at(boxes, 4 * i + k) != 0)
+			return "is not 0 where the mask is";
+	return NULL;
+}
+
+/* What is wrong with a sample, and which box it is; NO_BOX for its mask. */
+static const char *
+check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
+{
+	const int64_t n = count_mask(&sample->mask);
+	const char *wrong = NULL;
+
+	if (n < 0) {
+		*box = NO_BOX;
+		return "its mask is not ones and then zeros";
+	}
+	for (*box = 0; *box < sample->mask.shape[0]; ++*box) {
+		wrong = *box < (uint64_t)n ? check_box(&sample->boxes, *box) :
+		    check_padding(&sample->boxes, *box);
+		if (wrong != NULL)
+			return wrong;
+	}
+	*ones += (uint64_t)n;
+	return NULL;
+}
+
+static void
+tell_of_box(const lc_progress *progress, const char *path, uint64_t sample, uint64_t box,
+    const char *wrong)
+{
+	char line[1000];
+
+	if (box == NO_BOX)
+		snprintf(line, sizeof(line), "%s: sample %llu: %s", path,
+		    (unsigned long long)sample, wrong);
+	else
+		snprintf(line, sizeof(line), "%s: sample %llu: box %llu %s", path,
+		    (unsigned long long)sample, (unsigned long long)box, wrong);
+	progress->damage(progress->ctx, line);
+}
+
+/*
+ * Look at every sample; a line to progress->damage for each that is wrong.
+ * @param boxes  how many there are is added to it
+ * @return LC_OK whatever is found; LC_CANCELLED if progress->step or a signal asks.
+ */
+static lc_status
+check_boxes(const lc_shard *shard, const char *path,
+    const lc_progress *progress, uint64_t *boxes)
+{
+	const lc_shard_info *info = lc_shard_info_of(shard);
+	unsigned findings = 0;
+	lc_sample sample;
+
+	if (info->max_boxes == 0)
+		return LC_OK;
+	for (uint64_t i = 0; i < info->samples && findings < MOST_FINDINGS; i++) {
+		uint64_t box;
+		const char *wrong;
+
+		if (interrupt_pending())
+			return LC_CANCELLED;
+		if (lc_shard_sample(shard, i, &sample) != LC_OK)
+			continue; /* told of with the rows */
+		wrong = check_sample(&sample, &box, boxes);
+		if (wrong != NULL) {
+			findings++;
+			tell_of_box(progress, path, i, box, wrong);
+		}
+	}
+	return LC_OK;
+}
+
+/* ---- the check --------------------------------------------------------------------- */
 
 static const char *dataset;
 static int sources;
@@ -104,7 +226,7 @@ check_open_shard(struct check *c, const lc_shard *shard, const char *path)
 		return LC_OK;
 	}
 	c->samples += lc_shard_info_of(shard)->samples;
-	return warehouse_boxes_check(shard, path, &quiet, &c->boxes);
+	return check_boxes(shard, path, &quiet, &c->boxes);
 }
 
 /* One that cannot be opened has been told of with the checksums of all. */
@@ -160,7 +282,7 @@ say(struct check *c, const char *format, ...)
 }
 
 static void
-compare(struct check *c, const char *what, uint64_t said, uint64_t has)
+compare_count(struct check *c, const char *what, uint64_t said, uint64_t has)
 {
 	if (said != has)
 		say(c, "%s is %llu, its shards have %llu", what,
@@ -202,13 +324,13 @@ check_sums(struct check *c)
 		return LC_OK;
 	for (size_t i = 0; i < about->n_series; i++)
 		samples += about->series[i].samples;
-	compare(c, "samples of all series", samples, c->samples);
+	compare_count(c, "samples of all series", samples, c->samples);
 	status = lc__summary_parse(c->warehouse->manifest.summary,
 	    c->warehouse->manifest_path, &summary);
 	if (status != LC_OK)
 		return find(c, status);
-	compare(c, "written", summary.written, c->samples);
-	compare(c, "boxes", summary.boxes, c->boxes);
+	compare_count(c, "written", summary.written, c->samples);
+	compare_count(c, "boxes", summary.boxes, c->boxes);
 	check_rejected(c, &summary);
 	lc__summary_free(&summary);
 	return LC_OK;
@@ -330,7 +452,7 @@ verify(const char *path)
 }
 
 static int
-run(int argc, char **argv)
+run_warehouse_verify(int argc, char **argv)
 {
 	int status = EXIT_DONE;
 
@@ -363,5 +485,5 @@ const struct command warehouse_verify = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_warehouse_verify
 };
