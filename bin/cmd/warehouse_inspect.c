@@ -1,17 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex warehouse inspect, and how the sources are, which verify asks too. */
+#include "cmd/warehouse_sources.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/date.h"
+#include "cmd/warehouse.h"
 #include "format/summary.h"
+#include "lmdbcache.h"
+#include "ui/date.h"
 #include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
-#include "cmd/warehouse.h"
 #include "warehouse/admission.h"
-#include "cmd/warehouse_sources.h"
+
+/* ---- the sources ------------------------------------------------------------------- */
+
+lc_status
+warehouse_sources_look(lc_warehouse *warehouse,
+    const lc_warehouse_options *options, struct warehouse_sources *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->listed = warehouse->has_about;
+	out->found = lc__admit_sources(warehouse, options);
+	out->seen = warehouse->info.sources_seen || out->found == LC_STALE;
+	if (out->found == LC_OK)
+		return LC_OK;
+	snprintf(out->text, sizeof(out->text), "%s", lc_last_error()->text);
+	return out->found == LC_STALE || out->found == LC_NOT_FOUND ||
+	    out->found == LC_NO_FILE ||	    out->found == LC_CORRUPT ? LC_OK : out->found;
+}
+
+/* "not changed", "changed", "not compared", "not listed" or "not known". */
+static const char *
+warehouse_sources_word(const struct warehouse_sources *sources)
+{
+	if (!sources->listed)
+		return "not listed";
+	if (sources->found == LC_STALE)
+		return "changed";
+	if (sources->found != LC_OK)
+		return "not known";
+	return sources->seen ? "not changed" : "not compared";
+}
+
+/* ---- options ----------------------------------------------------------------------- */
 
 static const char *dataset;
 static int sources;
@@ -313,7 +349,7 @@ inspect(const char *path)
 }
 
 static int
-run(int argc, char **argv)
+run_warehouse_inspect(int argc, char **argv)
 {
 	int status = EXIT_DONE;
 
@@ -339,5 +375,5 @@ const struct command warehouse_inspect = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_warehouse_inspect
 };

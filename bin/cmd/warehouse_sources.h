@@ -25,7 +25,4 @@ struct warehouse_sources {
 LC_CHECKED lc_status warehouse_sources_look(lc_warehouse *warehouse,
     const lc_warehouse_options *options, struct warehouse_sources *out);
 
-/** "not changed", "changed", "not compared", "not listed" or "not known". */
-const char *warehouse_sources_word(const struct warehouse_sources *sources);
-
 #endif
