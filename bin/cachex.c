@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include "ui/command.h"
-#include "cmd/configfile.h"
+#include "ui/settings.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"
-#include "ui/settings.h"
 #include "cmd/usage.h"
 
 /* A command line on its way: operands are gathered at the front of argv. */

@@ -26,16 +26,16 @@ libcachex_la_SOURCES = \
 	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
 	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
 	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
-	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/configfile.c \
-	bin/cmd/export_formats.c bin/cmd/export_join.c bin/cmd/export_shards.c \
-	bin/cmd/filltold.c bin/cmd/finding.c bin/cmd/imagesizes.c \
-	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/migrating.c \
-	bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c \
-	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/sources.c bin/cmd/stat_values.c \
-	bin/cmd/stream_frames.c bin/cmd/stream_list.c bin/cmd/stream_npy.c \
-	bin/cmd/streaming.c bin/cmd/view_histograms.c bin/cmd/view_sheet.c \
-	bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c \
-	bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
+	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/filltold.c \
+	bin/cmd/finding.c bin/cmd/imagesizes.c bin/cmd/import_containers.c \
+	bin/cmd/import_files.c bin/cmd/migrating.c bin/cmd/moduleset.c \
+	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c bin/cmd/samples.c \
+	bin/cmd/setdir.c bin/cmd/sources.c bin/cmd/stat_values.c bin/cmd/stream_frames.c \
+	bin/cmd/stream_list.c bin/cmd/stream_npy.c bin/cmd/streaming.c \
+	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/afloat.c bin/fill/answer.c bin/fill/asking.c bin/fill/child.c \
 	bin/fill/child_start.c bin/fill/cursor.c bin/fill/done.c bin/fill/ending.c \
 	bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c bin/fill/fingerprint.c \

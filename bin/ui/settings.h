@@ -3,7 +3,19 @@
 #ifndef CACHEX_UI_SETTINGS_H
 #define CACHEX_UI_SETTINGS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "ui/opt.h"
+
+/**
+ * Apply every line of the file; a missing file is an empty one. False names the
+ * file and the line in @p why.
+ */
+bool config_read(char *why, size_t room);
+
+/** Where the file is looked for, NULL if there is no place for it. */
+const char *config_path(void);
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -24,6 +36,7 @@ struct settings {
 };
 
 extern struct settings settings;
+
 extern struct opt global_options[];
 
 /** True for --help and its like, which no variable or file can set. */
