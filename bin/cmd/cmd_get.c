@@ -14,7 +14,7 @@
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
-#include "ui/npyfile.h"
+#include "ui/input.h"
 #include "ui/output.h"
 #include "ui/report.h"
 #include "ui/settings.h"

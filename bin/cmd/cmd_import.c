@@ -9,7 +9,7 @@
 #include "cmd/import_files.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/list.h"
+#include "ui/input.h"
 #include "ui/module.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"

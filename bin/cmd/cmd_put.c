@@ -17,7 +17,6 @@
 #include "ui/input.h"
 #include "ui/json.h"
 #include "ui/module.h"
-#include "ui/npyfile.h"
 #include "ui/opt.h"
 #include "ui/report.h"
 #include "ui/settings.h"

@@ -14,7 +14,7 @@
 #include "ui/ident.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/npyfile.h"
+#include "ui/input.h"
 #include "ui/opt.h"
 #include "ui/output.h"
 #include "ui/progress.h"

@@ -15,7 +15,7 @@
 #include "base/fileio.h"
 #include "format/npy.h"
 #include "ui/json.h"
-#include "ui/npyfile.h"
+#include "ui/input.h"
 #include "ui/output.h"
 #include "ui/report.h"
 #include "ui/settings.h"

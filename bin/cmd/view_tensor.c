@@ -6,9 +6,7 @@
 #include "image/tensor_picture.h"
 #include "format/npy.h"
 #include "ui/input.h"
-#include "ui/list.h"
 #include "ui/module.h"
-#include "ui/npyfile.h"
 #include "ui/report.h"
 #include "cmd/view.h"
 

@@ -3,7 +3,7 @@
 #ifndef CACHEX_UI_MODULE_H
 #define CACHEX_UI_MODULE_H
 
-#include "ui/list.h"
+#include "ui/input.h"
 
 /** Open to read; reports; an exit status. */
 int module_open(const char *module_id, lc_cache **out);
