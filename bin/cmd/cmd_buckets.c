@@ -12,7 +12,7 @@
 #include "cmd/imagesizes.h"
 #include "lmdbcache.h"
 #include "ui/command.h"
-#include "ui/ident.h"
+#include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/picture.h"

@@ -10,7 +10,7 @@
 #include "formats/npz.h"
 #include "formats/value_json.h"
 #include "ui/command.h"
-#include "ui/describe.h"
+#include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"

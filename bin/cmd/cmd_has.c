@@ -2,7 +2,7 @@
 #include <stdbool.h>
 
 #include "ui/command.h"
-#include "ui/ident.h"
+#include "ui/columns.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/report.h"

@@ -6,8 +6,6 @@
 #include "base/error.h"
 #include "ui/columns.h"
 #include "ui/command.h"
-#include "ui/describe.h"
-#include "ui/ident.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/report.h"

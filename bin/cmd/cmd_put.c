@@ -13,7 +13,7 @@
 #include "formats/value_json.h"
 #include "ui/codecs.h"
 #include "ui/command.h"
-#include "ui/describe.h"
+#include "ui/columns.h"
 #include "ui/input.h"
 #include "ui/json.h"
 #include "ui/module.h"

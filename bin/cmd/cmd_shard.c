@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "ui/command.h"
-#include "ui/ident.h"
+#include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/input.h"

@@ -12,7 +12,7 @@
 #include "base/json_write.h"
 #include "cmd/sources.h"
 #include "formats/incoming.h"
-#include "ui/describe.h"
+#include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
 #include "ui/opt.h"

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "cmd/streamout.h"
-#include "ui/ident.h"
+#include "ui/columns.h"
 #include "ui/json.h"
 #include "ui/settings.h"
 

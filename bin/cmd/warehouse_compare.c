@@ -9,7 +9,7 @@
 #include "base/hash128.h"
 #include "cmd/warehouse.h"
 #include "lmdbcache.h"
-#include "ui/ident.h"
+#include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/jsonfields.h"
