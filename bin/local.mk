@@ -92,13 +92,12 @@ libcachex_la_SOURCES = \
 	bin/report/parquet_tables.c bin/report/plot.c bin/report/rejects.c \
 	bin/report/sqlite.c bin/report/sqlite_file.c bin/report/sqlite_schema.c \
 	bin/report/survey.c bin/report/thumbnails.c \
-	bin/ui/ask.c bin/ui/codecs.c bin/ui/columns.c bin/ui/date.c bin/ui/entries.c \
-	bin/ui/idlist.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
-	bin/ui/jsonfields.c bin/ui/jsonline.c bin/ui/jsonrecord.c bin/ui/jsonsize.c \
-	bin/ui/linename.c bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c \
-	bin/ui/pattern.c bin/ui/picture.c bin/ui/progress.c bin/ui/report.c \
-	bin/ui/resultjson.c bin/ui/settings.c bin/ui/shape.c bin/ui/size.c \
-	bin/ui/suggest.c bin/ui/trace.c
+	bin/ui/ask.c bin/ui/codecs.c bin/ui/columns.c bin/ui/entries.c bin/ui/idlist.c \
+	bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c bin/ui/jsonfields.c \
+	bin/ui/jsonline.c bin/ui/jsonrecord.c bin/ui/jsonsize.c bin/ui/linename.c \
+	bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c \
+	bin/ui/progress.c bin/ui/report.c bin/ui/resultjson.c bin/ui/settings.c \
+	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 libcachex_la_CPPFLAGS = $(bin_paths) $(house_cppflags)
 libcachex_la_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)

@@ -15,11 +15,10 @@
 #include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/picture.h"
+#include "ui/size.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "ui/size.h"
 
 struct table_row {
 	uint64_t images;

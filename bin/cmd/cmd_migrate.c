@@ -8,7 +8,7 @@
 #include "cmd/migrating.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "ui/shape.h"
+#include "ui/size.h"
 
 static const char *out_dir;
 static const char *field = "dinov3_embedding";

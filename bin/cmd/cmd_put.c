@@ -20,7 +20,6 @@
 #include "ui/opt.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "ui/shape.h"
 #include "ui/size.h"
 #include "value/tensor.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "ui/command.h"
-#include "ui/date.h"
+#include "ui/size.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
@@ -14,7 +14,6 @@
 #include "ui/report.h"
 #include "cmd/schemas.h"
 #include "ui/settings.h"
-#include "ui/size.h"
 #include "cmd/stat_values.h"
 
 static int values;

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers, sizes, shapes, dates and colours as people write and read them. */
 #include "ui/size.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "lmdbcache.h"
+
+/** The longest side of a target. */
+#define PICTURE_MOST 16384
 
 static const char units[] = "KMGTPE";
 
@@ -123,4 +134,105 @@ time_human(double seconds, char *out, size_t room)
 	else
 		snprintf(out, room, "%lu s", s);
 	return out;
+}
+
+/* ---- shapes ------------------------------------------------------------------------ */
+
+lc_status
+shape_parse(const char *text, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
+{
+	const char *p = text;
+	uint32_t n = 0;
+
+	while (*p != '\0' || n > 0) {
+		const size_t size = strcspn(p, ",");
+		char word[24] = "";
+		if (n == LC_MAX_NDIM)
+			return lc__error(LC_INVALID, 0,
+			    "more than %d dimensions", LC_MAX_NDIM);
+		if (size < sizeof(word))
+			memcpy(word, p, size);
+		if (!count_parse(word, &shape[n++]))
+			return lc__error(LC_INVALID, 0,
+			    "not a shape: '%s' (as in 3,640,640)", text);
+		p += size;
+		if (*p++ == '\0')
+			break;
+	}
+	*ndim = n;
+	return LC_OK;
+}
+
+/* ---- dates ------------------------------------------------------------------------- */
+
+char *
+date_text(uint64_t ms, char out[DATE_TEXT])
+{
+	const time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm) == NULL ||
+	    strftime(out, DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(out, DATE_TEXT, "%llu ms", (unsigned long long)ms);
+	return out;
+}
+
+/* ---- sizes and colours of pictures ------------------------------------------------- */
+
+/* A side at *at, which moves behind it. */
+static bool
+take_side(const char **at, uint32_t *out)
+{
+	char *end;
+	unsigned long side;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	side = strtoul(*at, &end, 10);
+	*at = end;
+	*out = (uint32_t)side;
+	return side >= 1 && side <= PICTURE_MOST;
+}
+
+static bool
+take_size(const char **at, lc_bucket *out)
+{
+	if (!take_side(at, &out->width))
+		return false;
+	out->height = out->width;
+	if (**at != 'x')
+		return true;
+	++*at;
+	return take_side(at, &out->height);
+}
+
+bool
+picture_size(const char *text, lc_bucket *out)
+{
+	return take_size(&text, out) && *text == '\0';
+}
+
+bool
+picture_sizes(const char *text, lc_bucket *out, size_t room, size_t *n)
+{
+	for (*n = 0; *n < room; text++) {
+		if (!take_size(&text, &out[(*n)++]))
+			return false;
+		if (*text != ',')
+			return *text == '\0';
+	}
+	return false;
+}
+
+bool
+picture_colour(const char *text, uint8_t out[3])
+{
+	unsigned long colour;
+
+	if (strlen(text) != 6 || strspn(text, "0123456789abcdefABCDEF") != 6)
+		return false;
+	colour = strtoul(text, NULL, 16);
+	for (int i = 0; i < 3; i++)
+		out[i] = (uint8_t)(colour >> (16 - 8 * i));
+	return true;
 }
