@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "ui/command.h"
-#include "cmd/finding.h"
+#include "ui/report.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
-#include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 

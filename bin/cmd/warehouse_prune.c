@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ui/ask.h"
+#include "ui/report.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "build/lock.h"
 #include "build/tree.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/report.h"
 #include "ui/settings.h"
 #include "shard/outdir.h"
 #include "ui/size.h"

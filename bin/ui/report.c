@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages, questions, exit statuses and the two standard streams. */
 #include "ui/report.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/image_name.h"
+#include "lmdbcache.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/progress.h"
@@ -347,4 +352,51 @@ report_finish(int status)
 		report_error(EXIT_SYSTEM, "standard output: %s", strerror(output_errno));
 	reported = true;
 	return EXIT_SYSTEM;
+}
+
+/* ---- questions --------------------------------------------------------------------- */
+
+int
+ask_nobody(void)
+{
+	return report_usage("nobody can be asked here; use -f");
+}
+
+int
+ask(const char *format, ...)
+{
+	int answer, c;
+	va_list args;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return ask_nobody();
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs(" [y/N] ", stderr);
+	answer = c = getchar();
+	while (c != '\n' && c != EOF)
+		c = getchar();
+	if (answer == 'y' || answer == 'Y')
+		return EXIT_DONE;
+	report_note("nothing is changed");
+	return EXIT_NO;
+}
+
+/* ---- findings ---------------------------------------------------------------------- */
+
+void
+finding_show(const char *module, const char *what, const char *line)
+{
+	struct json json = { stdout, false };
+
+	progress_clear();
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		jw_text(&json, what, line);
+		jw_end_line(&json);
+	} else {
+		printf("%s: %s\n", module, line);
+	}
 }

@@ -31,17 +31,22 @@ void report_as_json(bool json);
  */
 int report_error(int exit, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
 /** The same with EXIT_USAGE. */
 #define report_usage(...) report_error(EXIT_USAGE, __VA_ARGS__)
+
 /** The same with EXIT_SYSTEM: "out of memory". */
 int report_no_memory(void);
+
 /** The same with the library's last error. */
 int report_library(int exit);
+
 /**
  * The line of work that a signal stopped, "stopped WHERE; HOW", also from the handler of
  * the signal: it only writes. @p where begins with a blank or is empty.
  */
 void report_stopped(int exit, const char *where, const char *how);
+
 /** A line on standard error unless -q; with --json {"note": {...}}. */
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -53,6 +58,7 @@ int report_ignored(const struct lc__images_ignored *ignored, bool nothing_else);
 
 /** Print the library's last error and return the exit status that fits. */
 int report_status(lc_status status);
+
 /** As report_status(), where LC_INVALID means the user's argument. */
 int report_argument(lc_status status);
 
@@ -64,11 +70,22 @@ int report_worse(int a, int b);
 
 /** True if standard output cannot be written; to be asked right after writing. */
 bool report_output_failed(void);
+
 /** Flush standard output; an exit status, EXIT_SYSTEM if it cannot be written. */
 int report_finish(int status);
 
 /** Starts and ends bold text on @p stream, "" where colour is off. */
 const char *report_bold(FILE *stream);
+
 const char *report_plain(FILE *stream);
+
+/** Ask on the terminal; EXIT_DONE for yes. Where nobody can answer, EXIT_USAGE. */
+int ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** The usage error where nobody can be asked. */
+int ask_nobody(void);
+
+/** Print a line that names a finding; as JSON under the name @p what. */
+void finding_show(const char *module, const char *what, const char *line);
 
 #endif
