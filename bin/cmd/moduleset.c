@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/codecs.h"
+#include "ui/module.h"
 #include "ui/opt.h"
 #include "ui/report.h"
 #include "ui/settings.h"

@@ -3,12 +3,31 @@
 #ifndef CACHEX_UI_MODULE_H
 #define CACHEX_UI_MODULE_H
 
+#include "lmdbcache.h"
 #include "ui/input.h"
+
+/** The words of an OPT_CHOICE, behind one that stands for LC_CODEC_DEFAULT. */
+#define CODEC_WORDS "none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto"
+
+/** The codec of a choice; 0 is LC_CODEC_DEFAULT. */
+lc_codec codec_of_choice(int choice);
+
+/** The choice, 1 or more, of a codec that is not LC_CODEC_DEFAULT. */
+int choice_of_codec(lc_codec codec);
+
+/** The usage error for a level that no codec has; an exit status. */
+int codec_check_level(int level);
+
+/** Put a value, its tensors coded as chosen. */
+LC_CHECKED lc_status codec_put(lc_cache *cache, lc_id id, const lc_value *value,
+    int choice, int level);
 
 /** Open to read; reports; an exit status. */
 int module_open(const char *module_id, lc_cache **out);
+
 /** The row of --no-create, for the options of commands that write. */
 extern int module_makes;
+
 #define MODULE_NO_CREATE \
 	{ "", "create", OPT_FLAG, &module_makes, \
 	    .help = "do not make the module: it must be there" }
@@ -16,19 +35,26 @@ extern int module_makes;
 /** Open to write, made if it is missing unless --no-create is given; reports; an exit
  *  status. */
 int module_create(const char *module_id, lc_cache **out);
+
 /** Open to change records that must be there; reports; an exit status. */
 int module_change(const char *module_id, lc_cache **out);
+
 /** Open under another root, with the flags of lc_options; reports; an exit status. */
 int module_open_in(const char *root, const char *module_id, unsigned flags,
     lc_cache **out);
+
 /** As module_open(), but a module that does not exist is no error: NULL. */
 int module_open_if_there(const char *module_id, lc_cache **out);
+
 int module_open_if_there_in(const char *root, const char *module_id,
     lc_cache **out);
+
 /** Report that there is no such module, and one whose name is near; EXIT_NO. */
 int module_missing(const char *root, const char *module_id);
+
 /** Can it be opened? Reports; an exit status. */
 int module_must_exist(const char *root, const char *module_id);
+
 /** Close; reports what could not be committed; the worse exit status. */
 int module_close(lc_cache *cache, int status);
 
