@@ -27,15 +27,15 @@ libcachex_la_SOURCES = \
 	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
 	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
-	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/filltold.c \
-	bin/cmd/imagesizes.c bin/cmd/import_containers.c bin/cmd/import_files.c \
-	bin/cmd/migrating.c bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c \
-	bin/cmd/reading.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/sources.c \
-	bin/cmd/stat_values.c bin/cmd/stream_frames.c bin/cmd/stream_list.c \
-	bin/cmd/stream_npy.c bin/cmd/streaming.c bin/cmd/view_histograms.c \
-	bin/cmd/view_sheet.c bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c \
-	bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c \
-	bin/cmd/warehouse_verify.c \
+	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/fill_ids.c \
+	bin/cmd/filltold.c bin/cmd/imagesizes.c bin/cmd/import_containers.c \
+	bin/cmd/import_files.c bin/cmd/migrating.c bin/cmd/moduleset.c \
+	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c bin/cmd/samples.c \
+	bin/cmd/setdir.c bin/cmd/sources.c bin/cmd/stat_values.c bin/cmd/stream_frames.c \
+	bin/cmd/stream_list.c bin/cmd/stream_npy.c bin/cmd/streaming.c \
+	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/afloat.c bin/fill/answer.c bin/fill/asking.c bin/fill/child.c \
 	bin/fill/child_start.c bin/fill/cursor.c bin/fill/done.c bin/fill/ending.c \
 	bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c bin/fill/fingerprint.c \
@@ -92,12 +92,11 @@ libcachex_la_SOURCES = \
 	bin/report/parquet_tables.c bin/report/plot.c bin/report/rejects.c \
 	bin/report/sqlite.c bin/report/sqlite_file.c bin/report/sqlite_schema.c \
 	bin/report/survey.c bin/report/thumbnails.c \
-	bin/ui/columns.c bin/ui/entries.c bin/ui/idlist.c bin/ui/input.c \
-	bin/ui/interrupt.c bin/ui/json.c bin/ui/jsonfields.c bin/ui/jsonline.c \
-	bin/ui/jsonrecord.c bin/ui/jsonsize.c bin/ui/linename.c bin/ui/metrics.c \
-	bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c bin/ui/progress.c \
-	bin/ui/report.c bin/ui/resultjson.c bin/ui/settings.c bin/ui/size.c \
-	bin/ui/suggest.c bin/ui/trace.c
+	bin/ui/columns.c bin/ui/entries.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
+	bin/ui/jsonfields.c bin/ui/jsonline.c bin/ui/jsonrecord.c bin/ui/jsonsize.c \
+	bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c \
+	bin/ui/progress.c bin/ui/report.c bin/ui/resultjson.c bin/ui/settings.c \
+	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 libcachex_la_CPPFLAGS = $(bin_paths) $(house_cppflags)
 libcachex_la_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)
