@@ -29,10 +29,10 @@ libcore_la_SOURCES = \
 	lib/codec/auto.c lib/codec/blocks.c lib/codec/codec.c lib/codec/shuffle.c \
 	lib/codec/table.c lib/codec/u8pack.c \
 	lib/env/attach.c lib/env/copy.c lib/env/dirlock.c lib/env/env.c lib/env/foreign.c \
-	lib/env/foreign_write.c lib/env/idle.c lib/env/lockfile.c \
-	lib/env/mend.c lib/env/mend_module.c lib/env/open.c lib/env/remove.c \
-	lib/env/replace.c lib/env/rows.c lib/env/share.c lib/env/shrink.c lib/env/table.c \
-	lib/env/txn.c lib/env/unfinished.c \
+	lib/env/foreign_write.c lib/env/idle.c lib/env/lockfile.c lib/env/mend.c \
+	lib/env/mend_module.c lib/env/open.c lib/env/remove.c lib/env/replace.c \
+	lib/env/rows.c lib/env/share.c lib/env/shrink.c lib/env/table.c lib/env/txn.c \
+	lib/env/unfinished.c \
 	lib/format/digits.c lib/format/json_parse.c lib/format/manifest.c \
 	lib/format/members.c lib/format/npy.c lib/format/npy_data.c lib/format/summary.c \
 	lib/format/thresholds.c lib/format/twh1.c lib/format/twh1_row.c \
@@ -68,18 +68,15 @@ libcore_la_SOURCES = \
 	lib/store/results.c lib/store/schemas.c lib/store/settings.c lib/store/snapshot.c \
 	lib/store/stat.c lib/store/usage.c lib/store/view.c lib/store/words.c \
 	lib/store/writer.c \
-	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_fields.c \
-	lib/stream/cursor_hints.c lib/stream/cursor_join.c lib/stream/cursor_module.c \
-	lib/stream/cursor_record.c lib/stream/cursor_shards.c lib/stream/fetch.c \
-	lib/stream/fetch_ahead.c lib/stream/fetch_windows.c lib/stream/job.c \
-	lib/stream/layout.c lib/stream/layout_order.c lib/stream/places.c \
-	lib/stream/places_cache.c lib/stream/reader.c lib/stream/reader_rule.c \
-	lib/stream/reader_work.c lib/stream/requests.c lib/stream/selection.c \
-	lib/stream/sequence.c lib/stream/source.c lib/stream/source_join.c \
-	lib/stream/source_module.c lib/stream/source_order.c lib/stream/source_plain.c \
-	lib/stream/source_shards.c lib/stream/source_shards_find.c lib/stream/standing.c \
-	lib/stream/stream.c lib/stream/stream_options.c lib/stream/stream_token.c \
-	lib/stream/walk.c lib/stream/words.c \
+	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \
+	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
+	lib/stream/fetch_windows.c lib/stream/job.c lib/stream/layout.c \
+	lib/stream/layout_order.c lib/stream/prefetch.c lib/stream/reader.c \
+	lib/stream/reader_rule.c lib/stream/record_offsets.c lib/stream/record_reader.c \
+	lib/stream/requests.c lib/stream/selection.c lib/stream/sequence.c \
+	lib/stream/source.c lib/stream/source_join.c lib/stream/source_module.c \
+	lib/stream/source_shards.c lib/stream/stream.c lib/stream/stream_state.c \
+	lib/stream/stream_token.c lib/stream/words.c \
 	lib/value/arena.c lib/value/buckets.c lib/value/describe.c lib/value/dtype.c \
 	lib/value/element.c lib/value/expect.c lib/value/finite.c lib/value/moments.c \
 	lib/value/names.c lib/value/part_path.c lib/value/path.c lib/value/schema.c \

@@ -8,7 +8,7 @@
 #include "order/split.h"
 #include "cmd/plan.h"
 #include "ui/progress.h"
-#include "stream/cursor_fields.h"
+#include "stream/cursor.h"
 #include "stream/requests.h"
 #include "stream/source.h"
 

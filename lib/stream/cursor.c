@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The face of cursors: what is asked goes to their kind. */
-#include "stream/source_private.h"
-
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/error.h"
+#include "stream/cursor.h"
+#include "stream/source.h"
 
 lc_status
 lc__extents_add(struct lc__extents *extents, const unsigned char *at,
@@ -178,4 +181,72 @@ lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
 {
 	*hits = cursor->hits;
 	*misses = cursor->misses;
+}
+
+/* From this size on looking costs some percent of reading. */
+#define LARGE ((uint64_t)64 << 10)
+
+/* Small ranges of which one is looked at. */
+#define SAMPLE 64
+
+/* Whether it is in memory; a system that does not tell says yes. The middle tells: what
+ * stands at an end may have been read with the neighbour. */
+static bool
+is_resident(const unsigned char *start, uint64_t size, uint32_t page_size)
+{
+	const uintptr_t page = (uintptr_t)(start + size / 2) &
+	    ~((uintptr_t)page_size - 1);
+	unsigned char resident = 1;
+
+	return mincore((void *)page, 1, &resident) != 0 || (resident & 1) != 0;
+}
+
+bool
+lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
+    uint64_t size, uint32_t page_size)
+{
+	if (size >= LARGE)
+		return !is_resident(start, size, page_size);
+	if (hints->left > 0) {
+		hints->left--;
+		return hints->cold;
+	}
+	hints->left = SAMPLE - 1;
+	hints->cold = !is_resident(start, size, page_size);
+	return hints->cold;
+}
+
+bool
+lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size)
+{
+	return !is_resident(start, size, page_size);
+}
+
+/* What the tensors of a record are called. */
+static void
+free_names(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+lc_status
+lc__field_names_copy(const char *const *from, size_t count, char ***names,
+    size_t *n)
+{
+	char **out = calloc(count ? count : 1, sizeof(*out));
+
+	for (size_t i = 0; out != NULL && i < count; i++) {
+		out[i] = strdup(from[i]);
+		if (out[i] != NULL)
+			continue;
+		free_names(out, i);
+		out = NULL;
+	}
+	if (out == NULL)
+		return lc__no_memory("read");
+	*names = out;
+	*n = count;
+	return LC_OK;
 }

@@ -7,8 +7,9 @@
 #define LC_STREAM_CURSOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "stream/source.h"
+#include "stream/layout.h"
 
 struct lc__cursor;
 
@@ -134,5 +135,75 @@ LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor,
 /** Directories that were known, and those that had to be read. */
 void lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
     uint64_t *misses);
+
+/* Whether it is worth a call to ask the system for bytes of a map beforehand. */
+
+/** What was seen so far; all zeros at first. */
+struct lc__hints {
+	unsigned left; /* small ranges until one is looked at again */
+	bool cold;     /* the last one was not in memory */
+};
+
+/**
+ * Is it, for these bytes? Only if they are not in memory: asking costs as much as
+ * reading them else. Looking costs less, but too much for small ranges: a few of them
+ * are looked at, and tell of those that follow.
+ * @param page_size  of the map, a power of two
+ */
+bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
+    uint64_t size, uint32_t page_size);
+
+/** The same of bytes for which looking costs little, as they are part of a large record:
+ *  each is looked at. */
+bool lc__hints_missing(const unsigned char *start, uint64_t size,
+    uint32_t page_size);
+
+/** The same of names that are known. */
+LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
+    char ***names, size_t *n);
+
+/* ---- kinds of cursors ------------------------------------------------------------- */
+
+struct lc__cursor_kind {
+	lc_status (*begin)(struct lc__cursor *cursor);
+	void (*end)(struct lc__cursor *cursor);
+	lc_status (*pin)(struct lc__cursor *cursor, struct lc__pin **out);
+	lc_status (*go)(struct lc__cursor *cursor, uint64_t position);
+	lc_status (*find)(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
+	    uint64_t *before);
+	uint64_t (*units)(const struct lc__cursor *cursor, uint64_t record);
+	void (*willneed)(struct lc__cursor *cursor, uint64_t first, uint64_t n);
+	const unsigned char *(*place)(const struct lc__cursor *cursor,
+	    uint64_t record);
+	uint64_t (*stored)(const struct lc__cursor *cursor, uint64_t record);
+	lc_status (*read)(struct lc__cursor *cursor, uint64_t record,
+	    const char *const *fields, size_t n, const struct lc__row_span *rows,
+	    lc_tensor *tensors, lc_id *id);
+	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record,
+	    char ***names, size_t *n);
+	void (*forget)(struct lc__cursor *cursor);
+	void (*free)(struct lc__cursor *cursor);
+	lc_status (*name)(struct lc__cursor *cursor, uint64_t record, lc_id *id,
+	    lc_id *run);
+	uint64_t (*touched)(const struct lc__cursor *cursor);
+	lc_status (*extents)(struct lc__cursor *cursor, uint64_t record,
+	    const char *const *fields, size_t n, const struct lc__row_span *rows,
+	    struct lc__extents *out);
+	/** NULL: records are read whole. */
+	void (*ask)(struct lc__cursor *cursor, struct lc__extent extent);
+};
+
+struct lc__cursor {
+	const struct lc__cursor_kind *kind;
+	lc_source *source;         /* borrowed */
+	struct lc__layout *layout; /* held */
+	uint64_t hits, misses;     /* of directories */
+};
+
+/** What keeps bytes in place: its kind's own struct begins with this. */
+struct lc__pin {
+	void (*drop)(struct lc__pin *pin);
+	uint64_t bytes; /* of memory that it keeps, but for what is mapped */
+};
 
 #endif

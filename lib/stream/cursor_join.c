@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "stream/cursor_record.h"
+#include "stream/record_reader.h"
 #include "stream/source_join.h"
 
 /** Where each field of a reader goes. */

@@ -6,8 +6,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "store/live.h"
-#include "stream/cursor_hints.h"
-#include "stream/cursor_record.h"
+#include "stream/cursor.h"
+#include "stream/record_reader.h"
 #include "stream/source_module.h"
 
 /* Chunks that a cursor knows its way in: a power of two. */

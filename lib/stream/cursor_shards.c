@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "format/twh1_row.h"
-#include "stream/cursor_fields.h"
-#include "stream/cursor_hints.h"
-#include "stream/cursor_record.h"
+#include "stream/cursor.h"
+#include "stream/record_reader.h"
 #include "stream/source_shards.h"
 #include "warehouse/ahead.h"
 #include "value/tensor.h"

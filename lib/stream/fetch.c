@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/fetch.h"
+#include "stream/job.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "stream/fetch.h"
+#include "stream/job.h"
 #include "stream/source.h"
 #include "value/tensor.h"
 

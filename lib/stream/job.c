@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "stream/fetch.h"
 
 /* ---- making and freeing ---------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/layout_private.h"
+#include "stream/layout.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/reader_rule.h"
+#include "stream/job.h"
 
 #include <stdlib.h>
 #include <string.h>

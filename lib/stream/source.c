@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The public face of sources: what they stand on, going on, waiting. */
-#include "stream/source_private.h"
+#include "stream/source.h"
 
 #include <stdlib.h>
 #include <string.h>

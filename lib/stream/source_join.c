@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/hash128.h"
 #include "store/flush.h"
+#include "stream/cursor.h"
 
 /* ---- names of fields ---------------------------------------------------------- */
 

@@ -27,7 +27,7 @@
 
 #include "order/parts.h"
 #include "stream/selection.h"
-#include "stream/source_private.h"
+#include "stream/source.h"
 #include "store/cache.h"
 #include "store/lookup.h"
 

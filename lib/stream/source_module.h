@@ -4,8 +4,8 @@
 #define LC_STREAM_SOURCE_MODULE_H
 
 #include "store/cache.h"
-#include "stream/places.h"
-#include "stream/source_private.h"
+#include "stream/record_offsets.h"
+#include "stream/source.h"
 
 struct lc__module_source {
 	lc_source source;

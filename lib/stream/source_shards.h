@@ -3,7 +3,7 @@
 #ifndef LC_STREAM_SOURCE_SHARDS_H
 #define LC_STREAM_SOURCE_SHARDS_H
 
-#include "stream/source_private.h"
+#include "stream/source.h"
 #include "warehouse/warehouse.h"
 
 struct lc__shards_source {

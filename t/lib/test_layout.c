@@ -6,7 +6,7 @@
 
 #include "lmdbcache.h"
 #include "need.h"
-#include "stream/layout_private.h"
+#include "stream/layout.h"
 
 /* A layout with rows of these sizes; ids rise by two. */
 static struct lc__layout *

@@ -10,7 +10,7 @@
 #include "need.h"
 #include "sample.h"
 #include "store/cache.h"
-#include "stream/places.h"
+#include "stream/record_offsets.h"
 
 /* ---- worked out ------------------------------------------------------------------------ */
 

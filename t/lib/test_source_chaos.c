@@ -12,6 +12,7 @@
 #include "need.h"
 #include "sample.h"
 #include "stream/cursor.h"
+#include "stream/source.h"
 
 /* ---- what is read ------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What needs not be compared with its checksum again, and what does. */
 #include "run.h"
-#include "stream/verified.h"
+#include "stream/record_reader.h"
 
 static unsigned char page[2][LC__VERIFIED_MIN];
 static struct lc__verified verified;

@@ -5,6 +5,7 @@
 
 #include "lmdbcache.h"
 #include "stream/cursor.h"
+#include "stream/source.h"
 
 /** A cursor over what the source stands on. */
 struct lc__cursor *walk_cursor(lc_source *source);

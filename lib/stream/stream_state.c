@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/standing.h"
+#include "stream/stream.h"
 
 #include <stdlib.h>
 

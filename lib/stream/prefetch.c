@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "stream/fetch.h"
+#include "stream/job.h"
 
 /* ---- from the disk ---------------------------------------------------------------- */
 

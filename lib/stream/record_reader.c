@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "stream/cursor_record.h"
+#include "stream/record_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "codec/codec.h"
-#include "stream/cursor_fields.h"
+#include "stream/cursor.h"
 
 /* ---- decoded tensors ---------------------------------------------------------- */
 
@@ -400,6 +401,99 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 	return read_parts(reader, s, record, plan, rows, tensors);
 }
 
+/* ---- the names of fields -------------------------------------------------------------- */
+
+static void
+free_names(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* A walk over the nodes: the names so far and the path of the node. */
+struct naming {
+	const struct lc__schema *schema;
+	char **names;
+	size_t n;
+	struct lc__buf path; /* without a terminator */
+};
+
+static void
+append_name(struct lc__buf *path, const char *name)
+{
+	for (; *name != '\0'; name++) {
+		if (*name == '.' || *name == '\\')
+			lc__buf_append(path, "\\", 1);
+		lc__buf_append(path, name, 1);
+	}
+}
+
+static lc_status
+take_name(struct naming *naming)
+{
+	const struct lc__buf *path = &naming->path;
+	char *name = path->failed ? NULL : malloc(path->size + 2);
+
+	if (name == NULL)
+		return lc__no_memory("read");
+	if (path->size > 0)
+		memcpy(name, path->data, path->size);
+	name[path->size] = '\0';
+	/* The record itself. */
+	if (path->size == 0)
+		strcpy(name, ".");
+	naming->names[naming->n++] = name;
+	return LC_OK;
+}
+
+/* Children follow their parent, each with all of its own; nesting is limited, and so
+ * are the calls. */
+static lc_status
+name_node(struct naming *naming, uint32_t node)
+{
+	const struct lc__schema_node *of = &naming->schema->node[node];
+	const size_t size = naming->path.size;
+	uint32_t child = node + 1;
+
+	if (of->kind == LC_TENSOR)
+		return take_name(naming);
+	for (uint32_t i = 0; i < of->children;
+	    i++, child = naming->schema->node[child].end) {
+		if (lc__schema_tensors(naming->schema, child) == 0)
+			continue;
+		if (size > 0)
+			lc__buf_append(&naming->path, ".", 1);
+		if (of->kind == LC_MAP)
+			append_name(&naming->path, naming->schema->node[child].name);
+		else
+			lc__buf_printf(&naming->path, "%u", i);
+		return_if_error(name_node(naming, child));
+		naming->path.size = size;
+	}
+	return LC_OK;
+}
+
+static lc_status
+field_names(const struct lc__schema *schema, char ***names, size_t *n)
+{
+	struct naming naming = { .schema = schema };
+	lc_status status;
+
+	naming.names = calloc((size_t)schema->tensors + 1, sizeof(*naming.names));
+	if (naming.names == NULL)
+		return lc__no_memory("read");
+	status = name_node(&naming, 0);
+	lc__buf_free(&naming.path);
+	if (status != LC_OK) {
+		free_names(naming.names, naming.n);
+		return status;
+	}
+	*names = naming.names;
+	*n = naming.n;
+	return LC_OK;
+}
+
 lc_status
 lc__record_fields(const struct lc__record_reader *reader,
     struct lc__snapshot *s, const struct lc__record *record, char ***names,
@@ -411,7 +505,7 @@ lc__record_fields(const struct lc__record_reader *reader,
 		return damaged(s, record, "checksum mismatch");
 	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
 		return lc__error_prefix("key %s", key_of(record));
-	return lc__field_names(known->schema, names, n);
+	return field_names(known->schema, names, n);
 }
 
 void
