@@ -44,19 +44,19 @@ libcachex_la_SOURCES = \
 	bin/fill/protocol.c bin/fill/retry.c bin/fill/shard.c bin/fill/shell.c \
 	bin/fill/spawn.c bin/fill/stash.c bin/fill/stashed.c bin/fill/tally.c \
 	bin/fill/value_mpack.c \
-	bin/formats/archive.c bin/formats/archive_write.c bin/formats/base64.c \
-	bin/formats/incoming.c bin/formats/json_elements.c bin/formats/lmdb_in.c \
-	bin/formats/lmdb_out.c bin/formats/loaded.c bin/formats/mds.c \
-	bin/formats/mds_column.c bin/formats/mds_image.c bin/formats/mds_in.c \
-	bin/formats/mds_index.c bin/formats/mds_out.c bin/formats/mds_plan.c \
-	bin/formats/mds_set.c bin/formats/mds_shard.c bin/formats/mds_value.c \
-	bin/formats/names.c bin/formats/npy_file.c bin/formats/npy_out.c \
-	bin/formats/npz.c bin/formats/npz_in.c bin/formats/npz_out.c \
-	bin/formats/outfile.c bin/formats/outgoing.c bin/formats/outtree.c \
-	bin/formats/parts.c bin/formats/payload.c bin/formats/safetensors.c \
-	bin/formats/safetensors_decode.c bin/formats/safetensors_in.c \
-	bin/formats/safetensors_out.c bin/formats/shard_list.c bin/formats/spill.c \
-	bin/formats/tar_series.c bin/formats/value_json.c bin/formats/value_json_write.c \
+	bin/formats/archive.c bin/formats/base64.c bin/formats/incoming.c \
+	bin/formats/json_elements.c bin/formats/lmdb_in.c bin/formats/lmdb_out.c \
+	bin/formats/loaded.c bin/formats/mds.c bin/formats/mds_column.c \
+	bin/formats/mds_image.c bin/formats/mds_in.c bin/formats/mds_index.c \
+	bin/formats/mds_out.c bin/formats/mds_plan.c bin/formats/mds_set.c \
+	bin/formats/mds_shard.c bin/formats/mds_value.c bin/formats/names.c \
+	bin/formats/npy_file.c bin/formats/npy_out.c bin/formats/npz.c \
+	bin/formats/npz_in.c bin/formats/npz_out.c bin/formats/outfile.c \
+	bin/formats/outgoing.c bin/formats/outtree.c bin/formats/parts.c \
+	bin/formats/payload.c bin/formats/safetensors.c bin/formats/safetensors_decode.c \
+	bin/formats/safetensors_in.c bin/formats/safetensors_out.c \
+	bin/formats/shard_list.c bin/formats/spill.c bin/formats/tar_series.c \
+	bin/formats/value_json.c bin/formats/value_json_write.c \
 	bin/formats/webdataset_in.c bin/formats/webdataset_layout.c \
 	bin/formats/webdataset_member.c bin/formats/webdataset_name.c \
 	bin/formats/webdataset_out.c bin/formats/webdataset_sample.c \
@@ -64,9 +64,9 @@ libcachex_la_SOURCES = \
 	bin/image/convert.c bin/image/exif.c bin/image/filter.c bin/image/font.c \
 	bin/image/geometry.c bin/image/heat_map.c bin/image/image.c \
 	bin/image/image_jpeg.c bin/image/image_png.c bin/image/image_tiff.c \
-	bin/image/image_webp.c bin/image/png.c bin/image/probe.c bin/image/range.c \
-	bin/image/raster.c bin/image/resize.c bin/image/resize16.c bin/image/scratch.c \
-	bin/image/sheet.c bin/image/sums.c bin/image/sums_x86.c bin/image/tensor_image.c \
+	bin/image/image_webp.c bin/image/probe.c bin/image/range.c bin/image/raster.c \
+	bin/image/resize.c bin/image/resize16.c bin/image/scratch.c bin/image/sheet.c \
+	bin/image/sums.c bin/image/sums_x86.c bin/image/tensor_image.c \
 	bin/image/tensor_picture.c bin/image/ticks.c bin/image/transform.c \
 	bin/image/turn.c \
 	bin/labels/capture.c bin/labels/capture_json.c bin/labels/check.c \

@@ -15,9 +15,10 @@ libbase_la_SOURCES = \
 	lib/base/error.c lib/base/fd.c lib/base/fileio.c lib/base/hash.c \
 	lib/base/hash128.c lib/base/hash_long.c lib/base/idset.c lib/base/image_name.c \
 	lib/base/json_number.c lib/base/json_scan.c lib/base/json_string.c \
-	lib/base/json_write.c lib/base/lines.c lib/base/listdir.c lib/base/mpack.c \
-	lib/base/mpack_read.c lib/base/newfile.c lib/base/sha256.c lib/base/shortest.c \
-	lib/base/team.c lib/base/utf8.c lib/base/vectors.c lib/base/words.c
+	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
+	lib/base/mpack.c lib/base/mpack_read.c lib/base/newfile.c lib/base/sha256.c \
+	lib/base/shortest.c lib/base/team.c lib/base/utf8.c lib/base/vectors.c \
+	lib/base/words.c
 libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
 libbase_la_CFLAGS = $(AM_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
 libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)

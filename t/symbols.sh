@@ -20,4 +20,10 @@ is "each carries the version of its map" \
 	"$(nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@LMDBCACHE_0$/' | wc -l | tr -d ' ')" 0
 also "the library has a soname" sh -c \
 	'! command -v readelf >/dev/null || readelf -d "$1" | grep -q "SONAME.*liblmdbcache\.so\.[0-9]"' sh "$library"
+# What most commands do not need is loaded by those that do (lib/base/lazy.h).
+if command -v readelf >/dev/null && grep -q '^#define LAZY_LOADING' "$builddir/config.h"; then
+	is "neither the library nor the tool waits for libraries that it may not need" \
+		"$(readelf -d "$library" "$builddir/cachex" |
+			grep -E 'NEEDED.*lib(archive|crypto|expat|jpeg|png|sqlite|tiff|webp|stdc)')" ""
+fi
 finish

@@ -121,11 +121,11 @@ lc_status
 lc__rejected_write(const struct lc__samples *samples, const char *path,
     char sha256[65])
 {
-	struct list list = { .sha = lc__sha256_new() };
-	lc_status status = LC_OK;
+	struct list list = { .out = NULL };
+	lc_status status = lc__sha256_new(&list.sha);
 
-	if (list.sha == NULL)
-		status = lc__no_memory("build");
+	if (status != LC_OK)
+		status = lc__error_prefix("build");
 	if (status == LC_OK && path != NULL &&
 	    ((unlink(path) == -1 && errno != ENOENT) ||
 	        (list.out = lc__fopen(path, "wxe")) == NULL))

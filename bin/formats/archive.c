@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only reader through libarchive. */
+/* Archives through libarchive, read and written: the only file that includes it. */
+#include "config.h"
+
 #include "formats/archive.h"
 
 #include <errno.h>
@@ -15,7 +17,30 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/lazy.h"
 #include "formats/charset.h"
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(archive_entry_clear) X(archive_entry_filetype) X(archive_entry_free) \
+	X(archive_entry_hardlink) X(archive_entry_is_encrypted) X(archive_entry_new) \
+	X(archive_entry_new2) X(archive_entry_pathname) X(archive_entry_set_filetype) \
+	X(archive_entry_set_pathname) X(archive_entry_set_perm) X(archive_entry_set_size) \
+	X(archive_entry_size) X(archive_entry_size_is_set) X(archive_errno) \
+	X(archive_error_string) X(archive_filter_bytes) X(archive_read_data) \
+	X(archive_read_free) X(archive_read_header_position) X(archive_read_new) \
+	X(archive_read_next_header2) X(archive_read_open1) X(archive_read_open_memory) \
+	X(archive_read_set_callback_data) X(archive_read_set_read_callback) \
+	X(archive_read_set_seek_callback) X(archive_read_set_skip_callback) \
+	X(archive_read_support_filter_bzip2) X(archive_read_support_filter_gzip) \
+	X(archive_read_support_filter_xz) X(archive_read_support_filter_zstd) \
+	X(archive_read_support_format_raw) X(archive_read_support_format_tar) \
+	X(archive_read_support_format_zip_seekable) X(archive_set_error) \
+	X(archive_write_close) X(archive_write_data) X(archive_write_free) \
+	X(archive_write_header) X(archive_write_new) X(archive_write_open) \
+	X(archive_write_set_bytes_per_block) X(archive_write_set_format_pax_restricted) \
+	X(archive_write_set_format_zip) X(archive_write_set_options) \
+	X(archive_write_zip_set_compression_store)
+LC__LAZY(lib, "libarchive", LIBARCHIVE_FILE, CALLS)
 
 #define BLOCK ((size_t)1 << 20)  /* bytes read from a file at once */
 #define STEP ((size_t)1 << 20)   /* bytes made room for where the size is not known */
@@ -39,8 +64,8 @@ struct lc__archive {
 static lc_status
 failed(const struct lc__archive *archive)
 {
-	const char *text = archive_error_string(archive->archive);
-	const int sys = archive_errno(archive->archive);
+	const char *text = lib.archive_error_string(archive->archive);
+	const int sys = lib.archive_errno(archive->archive);
 
 	if (archive->sys != 0)
 		return lc__error_sys(archive->sys, "read");
@@ -65,7 +90,7 @@ read_block(struct archive *a, void *ctx, const void **out)
 	while (got == -1 && errno == EINTR);
 	if (got == -1) {
 		archive->sys = errno;
-		archive_set_error(a, errno, "read");
+		lib.archive_set_error(a, errno, "read");
 		return ARCHIVE_FATAL;
 	}
 	*out = archive->block;
@@ -80,7 +105,7 @@ seek_to(struct archive *a, void *ctx, la_int64_t offset, int whence)
 
 	if (at == -1) {
 		archive->sys = errno;
-		archive_set_error(a, errno, "seek");
+		lib.archive_set_error(a, errno, "seek");
 		return ARCHIVE_FATAL;
 	}
 	return at;
@@ -101,7 +126,7 @@ skip_over(struct archive *a, void *ctx, la_int64_t request)
 		request = end - at;
 	if (end == -1 || lseek(archive->fd, at + (off_t)request, SEEK_SET) == -1) {
 		archive->sys = errno;
-		archive_set_error(a, errno, "seek");
+		lib.archive_set_error(a, errno, "seek");
 		return ARCHIVE_FATAL;
 	}
 	return request;
@@ -117,12 +142,12 @@ open_archive(struct lc__archive *archive)
 		archive->sys = ENOMEM;
 		return false;
 	}
-	return archive_read_set_read_callback(a, read_block) == ARCHIVE_OK &&
-	    archive_read_set_skip_callback(a, skip_over) == ARCHIVE_OK &&
+	return lib.archive_read_set_read_callback(a, read_block) == ARCHIVE_OK &&
+	    lib.archive_read_set_skip_callback(a, skip_over) == ARCHIVE_OK &&
 	    (!archive->seekable ||
-	        archive_read_set_seek_callback(a, seek_to) == ARCHIVE_OK) &&
-	    archive_read_set_callback_data(a, archive) == ARCHIVE_OK &&
-	    archive_read_open1(a) == ARCHIVE_OK;
+	        lib.archive_read_set_seek_callback(a, seek_to) == ARCHIVE_OK) &&
+	    lib.archive_read_set_callback_data(a, archive) == ARCHIVE_OK &&
+	    lib.archive_read_open1(a) == ARCHIVE_OK;
 }
 
 /* ---- opening ------------------------------------------------------------------ */
@@ -142,17 +167,19 @@ is_empty_zip(const unsigned char *bytes, size_t size, uint64_t all)
 static lc_status
 make(enum lc__archive_kind kind, struct lc__archive **out)
 {
-	struct lc__archive *archive = calloc(1, sizeof(*archive));
+	struct lc__archive *archive;
 
+	return_if_error(lib_load());
+	archive = calloc(1, sizeof(*archive));
 	if (archive == NULL)
 		return lc__no_memory(NULL);
 	archive->fd = -1;
 	archive->kind = kind;
 	archive->charset = lc__charset_new();
-	archive->archive = archive_read_new();
+	archive->archive = lib.archive_read_new();
 	/* The entry that libarchive makes itself it uses even where it has no memory for it. */
 	if (archive->archive != NULL)
-		archive->entry = archive_entry_new2(archive->archive);
+		archive->entry = lib.archive_entry_new2(archive->archive);
 	if (archive->entry == NULL) {
 		lc__archive_close(archive);
 		return lc__no_memory(NULL);
@@ -168,14 +195,14 @@ support(const struct lc__archive *archive)
 	struct archive *a = archive->archive;
 
 	if (archive->kind == LC__ARCHIVE_ZIP)
-		return archive_read_support_format_zip_seekable(a) == ARCHIVE_OK;
-	archive_read_support_filter_gzip(a);
-	archive_read_support_filter_bzip2(a);
-	archive_read_support_filter_xz(a);
-	archive_read_support_filter_zstd(a);
+		return lib.archive_read_support_format_zip_seekable(a) == ARCHIVE_OK;
+	lib.archive_read_support_filter_gzip(a);
+	lib.archive_read_support_filter_bzip2(a);
+	lib.archive_read_support_filter_xz(a);
+	lib.archive_read_support_filter_zstd(a);
 	if (archive->kind == LC__ARCHIVE_RAW)
-		return archive_read_support_format_raw(a) == ARCHIVE_OK;
-	return archive_read_support_format_tar(a) == ARCHIVE_OK;
+		return lib.archive_read_support_format_raw(a) == ARCHIVE_OK;
+	return lib.archive_read_support_format_tar(a) == ARCHIVE_OK;
 }
 
 lc_status
@@ -190,7 +217,7 @@ lc__archive_open_bytes(enum lc__archive_kind kind, const void *bytes, size_t siz
 	archive->empty = kind == LC__ARCHIVE_ZIP && is_empty_zip(bytes, size, size);
 	old = lc__charset_enter(archive->charset);
 	if (!archive->empty && (!support(archive) ||
-	    archive_read_open_memory(archive->archive, bytes, size) != ARCHIVE_OK))
+	    lib.archive_read_open_memory(archive->archive, bytes, size) != ARCHIVE_OK))
 		status = failed(archive);
 	lc__charset_leave(old);
 	if (status == LC_OK)
@@ -264,8 +291,8 @@ lc__archive_close(struct lc__archive *archive)
 {
 	if (archive == NULL)
 		return;
-	archive_entry_free(archive->entry);
-	archive_read_free(archive->archive);
+	lib.archive_entry_free(archive->entry);
+	lib.archive_read_free(archive->archive);
 	lc__charset_free(archive->charset);
 	free(archive->block);
 	if (archive->fd != -1)
@@ -281,8 +308,8 @@ static lc_status
 at_end(const struct lc__archive *archive)
 {
 	if (archive->kind == LC__ARCHIVE_TAR &&
-	    archive_filter_bytes(archive->archive, 0) ==
-	    archive_read_header_position(archive->archive))
+	    lib.archive_filter_bytes(archive->archive, 0) ==
+	    lib.archive_read_header_position(archive->archive))
 		return lc__error(LC_CORRUPT, 0, "the end of the archive is missing");
 	return LC_END;
 }
@@ -291,18 +318,18 @@ static lc_status
 describe(struct lc__archive *archive, struct lc__archive_member *out)
 {
 	struct archive_entry *entry = archive->entry;
-	const char *name = archive_entry_pathname(entry);
+	const char *name = lib.archive_entry_pathname(entry);
 
 	if (name == NULL)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "the name of a member is not UTF-8");
-	archive->sized = archive_entry_size_is_set(entry);
-	archive->size = archive->sized ? (uint64_t)archive_entry_size(entry) : 0;
+	archive->sized = lib.archive_entry_size_is_set(entry);
+	archive->size = archive->sized ? (uint64_t)lib.archive_entry_size(entry) : 0;
 	*out = (struct lc__archive_member) {
 		.name = name,
-		.regular = archive_entry_filetype(entry) == AE_IFREG &&
-		    archive_entry_hardlink(entry) == NULL,
-		.encrypted = archive_entry_is_encrypted(entry),
+		.regular = lib.archive_entry_filetype(entry) == AE_IFREG &&
+		    lib.archive_entry_hardlink(entry) == NULL,
+		.encrypted = lib.archive_entry_is_encrypted(entry),
 		.sized = archive->sized,
 		.size = archive->size
 	};
@@ -318,7 +345,7 @@ lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
 	int step = ARCHIVE_EOF;
 
 	if (!archive->empty)
-		step = archive_read_next_header2(archive->archive, archive->entry);
+		step = lib.archive_read_next_header2(archive->archive, archive->entry);
 	if (step == ARCHIVE_EOF)
 		status = archive->empty ? LC_END : at_end(archive);
 	else if (step != ARCHIVE_OK && step != ARCHIVE_WARN)
@@ -339,7 +366,7 @@ lc__archive_read_some(struct lc__archive *archive, size_t size, struct lc__buf *
 	if (place == NULL)
 		return lc__no_memory(NULL);
 	old = lc__charset_enter(archive->charset);
-	got = archive_read_data(archive->archive, place, size);
+	got = lib.archive_read_data(archive->archive, place, size);
 	out->size -= got < 0 ? size : size - (size_t)got;
 	lc__charset_leave(old);
 	return got < 0 ? failed(archive) : LC_OK;
@@ -380,4 +407,148 @@ lc__archive_read(struct lc__archive *archive, uint64_t limit, struct lc__buf *ou
 	if (archive->sized && got < archive->size)
 		return lc__error(LC_CORRUPT, 0, "shorter than it says");
 	return LC_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------ */
+
+struct lc__archive_writer {
+	struct archive *archive;
+	struct archive_entry *entry; /* of all members, one after another */
+	mode_t mode;                 /* of members */
+	locale_t charset;            /* of names */
+	lc__archive_sink sink;
+	void *ctx;
+	lc_status status;            /* the sink's first failure, LC_CANCELLED once given up:
+	                                nothing is passed on any more */
+};
+
+/* What libarchive said, or the sink before it; errno was 0 before the call. */
+static lc_status
+result(const struct lc__archive_writer *writer, bool done)
+{
+	const char *text = lib.archive_error_string(writer->archive);
+
+	if (writer->status != LC_OK || done)
+		return writer->status;
+	/* It gives a reason for everything but, in places, a lack of memory. */
+	if (text == NULL || lib.archive_errno(writer->archive) == ENOMEM || errno == ENOMEM)
+		return lc__no_memory(NULL);
+	return lc__error(LC_IO, 0, "%s", text);
+}
+
+/* libarchive is never told of a failure: it would not free all that it has then. */
+static la_ssize_t
+pass_on(struct archive *archive, void *ctx, const void *data, size_t size)
+{
+	struct lc__archive_writer *writer = ctx;
+
+	(void)archive;
+	if (writer->status == LC_OK)
+		writer->status = writer->sink(writer->ctx, data, size);
+	return (la_ssize_t)size;
+}
+
+static bool
+is_set_up(struct lc__archive_writer *writer, enum lc__archive_kind kind)
+{
+	struct archive *a = writer->archive;
+
+	if (kind == LC__ARCHIVE_ZIP) {
+		if (lib.archive_write_set_format_zip(a) != ARCHIVE_OK ||
+		    lib.archive_write_zip_set_compression_store(a) != ARCHIVE_OK)
+			return false;
+	} else if (lib.archive_write_set_format_pax_restricted(a) != ARCHIVE_OK) {
+		return false;
+	}
+	/* Without blocks of its own it passes large data on where it lies. */
+	return lib.archive_write_set_options(a, "hdrcharset=UTF-8") == ARCHIVE_OK &&
+	    lib.archive_write_set_bytes_per_block(a, 0) == ARCHIVE_OK &&
+	    lib.archive_write_open(a, writer, NULL, pass_on, NULL) == ARCHIVE_OK;
+}
+
+lc_status
+lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
+    struct lc__archive_writer **out)
+{
+	struct lc__archive_writer *writer;
+	locale_t old;
+	lc_status status = LC_OK;
+
+	return_if_error(lib_load());
+	writer = calloc(1, sizeof(*writer));
+	if (writer == NULL)
+		return lc__no_memory(NULL);
+	writer->sink = sink;
+	writer->ctx = ctx;
+	/* Data sets in tar archives are not there to be changed. */
+	writer->mode = kind == LC__ARCHIVE_TAR ? 0444 : 0644;
+	writer->charset = lc__charset_new();
+	errno = 0;
+	writer->archive = lib.archive_write_new();
+	writer->entry = lib.archive_entry_new();
+	old = lc__charset_enter(writer->charset);
+	if (writer->archive == NULL || writer->entry == NULL)
+		status = lc__no_memory(NULL);
+	else
+		status = result(writer, is_set_up(writer, kind));
+	lc__charset_leave(old);
+	if (status == LC_OK)
+		*out = writer;
+	else
+		lc__archive_discard(writer);
+	return status;
+}
+
+lc_status
+lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t size)
+{
+	struct archive_entry *entry = lib.archive_entry_clear(writer->entry);
+	const locale_t old = lc__charset_enter(writer->charset);
+	lc_status status;
+
+	/* Without memory for the directory of a zip archive, archive_write_zip_header() of
+	 * libarchive 3.6.2 writes through NULL: it does not look at what cd_alloc() gives. */
+	errno = 0;
+	lib.archive_entry_set_pathname(entry, name);
+	lib.archive_entry_set_filetype(entry, AE_IFREG);
+	lib.archive_entry_set_perm(entry, writer->mode);
+	lib.archive_entry_set_size(entry, (la_int64_t)size);
+	status = result(writer, lib.archive_write_header(writer->archive, entry) ==
+	    ARCHIVE_OK);
+	lc__charset_leave(old);
+	return status;
+}
+
+lc_status
+lc__archive_append(struct lc__archive_writer *writer, const void *data, size_t size)
+{
+	errno = 0;
+	return result(writer, size == 0 || lib.archive_write_data(writer->archive, data,
+	    size) == (la_ssize_t)size);
+}
+
+lc_status
+lc__archive_finish(struct lc__archive_writer *writer)
+{
+	const locale_t old = lc__charset_enter(writer->charset);
+	const bool done = (errno = 0, lib.archive_write_close(writer->archive)) == ARCHIVE_OK;
+	const lc_status status = result(writer, done);
+
+	lc__charset_leave(old);
+	lc__archive_discard(writer);
+	return status;
+}
+
+void
+lc__archive_discard(struct lc__archive_writer *writer)
+{
+	if (writer == NULL)
+		return;
+	/* Freeing writes the end. */
+	if (writer->status == LC_OK)
+		writer->status = LC_CANCELLED;
+	lib.archive_write_free(writer->archive);
+	lib.archive_entry_free(writer->entry);
+	lc__charset_free(writer->charset);
+	free(writer);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Zip and tar archives, read member by member in bounded memory. Any threads may read
- * archives of their own. */
+/*
+ * Zip and tar archives, read member by member in bounded memory, and written front to back.
+ * Members that are written have no owner and no time: the same names and bytes make the
+ * same archive, whatever the hour, its zone and the locale. Any threads may read and write
+ * archives of their own. LC_IO where libarchive cannot be loaded.
+ */
 #ifndef CACHEX_FORMATS_ARCHIVE_H
 #define CACHEX_FORMATS_ARCHIVE_H
 
@@ -55,5 +59,29 @@ LC_CHECKED lc_status lc__archive_read_some(struct lc__archive *archive, size_t s
 
 /** NULL is harmless. */
 void lc__archive_close(struct lc__archive *archive);
+
+/* ---- writing ------------------------------------------------------------------ */
+
+struct lc__archive_writer;
+
+/** Where the bytes go. What it returns goes up to the caller. */
+typedef lc_status (*lc__archive_sink)(void *ctx, const void *data, size_t size);
+
+/** Begin. Members of a zip archive are stored as they are, with their checksums behind
+ *  them as nothing is written twice; zip64 where it is needed. A tar archive is ustar,
+ *  with pax records for names and sizes that need them. */
+LC_CHECKED lc_status lc__archive_create(enum lc__archive_kind kind,
+    lc__archive_sink sink, void *ctx, struct lc__archive_writer **out);
+
+/** Begin a member, of which exactly @p size bytes follow. */
+LC_CHECKED lc_status lc__archive_add(struct lc__archive_writer *writer,
+    const char *name, uint64_t size);
+LC_CHECKED lc_status lc__archive_append(struct lc__archive_writer *writer,
+    const void *data, size_t size);
+
+/** Write the end. Frees the writer, also on failure. */
+LC_CHECKED lc_status lc__archive_finish(struct lc__archive_writer *writer);
+/** Give up: nothing more is written. NULL is harmless. */
+void lc__archive_discard(struct lc__archive_writer *writer);
 
 #endif

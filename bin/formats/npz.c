@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "format/npy.h"
-#include "formats/archive_write.h"
+#include "formats/archive.h"
 #include "formats/parts.h"
 #include "value/part_path.h"
 

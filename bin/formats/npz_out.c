@@ -9,7 +9,7 @@
 #include "formats/names.h"
 #include "formats/npy_file.h"
 #include "formats/outfile.h"
-#include "formats/archive_write.h"
+#include "formats/archive.h"
 
 struct npz_out {
 	struct lc__flat_names names;

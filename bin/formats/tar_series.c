@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "formats/outtree.h"
 #include "formats/shard_list.h"
-#include "formats/archive_write.h"
+#include "formats/archive.h"
 
 #define SUFFIX ".tar"
 

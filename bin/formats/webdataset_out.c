@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "formats/tar_series.h"
 #include "formats/webdataset_layout.h"
-#include "formats/archive_write.h"
+#include "formats/archive.h"
 
 #define BLOCK 512
 

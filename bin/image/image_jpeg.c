@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* JPEG by libjpeg: the only module that includes <jpeglib.h>. */
+#include "config.h"
+
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/lazy.h"
 #include "image/exif.h"
 #include "image/sink.h"
 
@@ -19,6 +22,13 @@
 #define MAX_SCANS 500
 
 /* Everything that must outlive a longjmp, so no local variable does. */
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(jpeg_CreateDecompress) X(jpeg_calc_output_dimensions) \
+	X(jpeg_destroy_decompress) X(jpeg_finish_decompress) X(jpeg_mem_src) \
+	X(jpeg_read_header) X(jpeg_read_scanlines) X(jpeg_save_markers) \
+	X(jpeg_start_decompress) X(jpeg_std_error)
+LC__LAZY(lib, "libjpeg", LIBJPEG_FILE, CALLS)
+
 struct reader {
 	struct jpeg_error_mgr errors; /* first: libjpeg hands back this address */
 	struct jpeg_progress_mgr progress;
@@ -165,7 +175,7 @@ read_rows(struct reader *reader)
 		if (left > LC__BAND)
 			left = LC__BAND;
 		while (n < left)
-			n += jpeg_read_scanlines(info, rows + n, left - n);
+			n += lib.jpeg_read_scanlines(info, rows + n, left - n);
 		for (JDIMENSION i = 0; i < n && info->out_color_space == JCS_CMYK; i++)
 			convert_cmyk(rows[i], info->output_width,
 			    info->saw_Adobe_marker);
@@ -193,7 +203,7 @@ begin(struct reader *reader)
 		picture.shrink = sink->shrink(sink, &picture);
 	info->scale_num = 1;
 	info->scale_denom = picture.shrink;
-	jpeg_calc_output_dimensions(info);
+	lib.jpeg_calc_output_dimensions(info);
 	picture.width = info->output_width;
 	picture.height = info->output_height;
 	picture.channels = info->out_color_space == JCS_GRAYSCALE ? 1 : 3;
@@ -205,19 +215,19 @@ read_image(struct reader *reader, const void *bytes, size_t size)
 {
 	struct jpeg_decompress_struct *info = &reader->info;
 
-	jpeg_create_decompress(info);
+	lib.jpeg_CreateDecompress(info, JPEG_LIB_VERSION, sizeof(*info));
 	info->progress = &reader->progress;
-	jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
-	jpeg_mem_src(info, bytes, size);
-	jpeg_read_header(info, TRUE);
+	lib.jpeg_save_markers(info, JPEG_APP0 + 1, 0xffff);
+	lib.jpeg_mem_src(info, bytes, size);
+	lib.jpeg_read_header(info, TRUE);
 	reader->header_done = true;
 	return_if_error(begin(reader));
 	if (reader->sink->header_only)
 		return LC_OK;
-	jpeg_start_decompress(info);
+	lib.jpeg_start_decompress(info);
 	return_if_error(read_rows(reader));
 	/* Reads up to the end marker, and so finds one missing. */
-	jpeg_finish_decompress(info);
+	lib.jpeg_finish_decompress(info);
 	return LC_OK;
 }
 
@@ -232,18 +242,20 @@ read_or_escape(struct reader *reader, const void *bytes, size_t size)
 lc_status
 lc__image_read_jpeg(const void *bytes, size_t size, struct lc__sink *sink)
 {
-	struct reader *reader = calloc(1, sizeof(*reader));
+	struct reader *reader;
 	lc_status status;
 
+	return_if_error(lib_load());
+	reader = calloc(1, sizeof(*reader));
 	if (reader == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for a decoder");
 	reader->sink = sink;
-	reader->info.err = jpeg_std_error(&reader->errors);
+	reader->info.err = lib.jpeg_std_error(&reader->errors);
 	reader->errors.error_exit = on_error;
 	reader->errors.emit_message = on_message;
 	reader->progress.progress_monitor = on_progress;
 	status = read_or_escape(reader, bytes, size);
-	jpeg_destroy_decompress(&reader->info);
+	lib.jpeg_destroy_decompress(&reader->info);
 	free(reader);
 	return status;
 }

@@ -1,14 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PNG by libpng: the only module that includes <png.h>. */
+/* PNG by libpng, read and written: the only file that includes <png.h>. */
+#include "config.h"
+
 #include <endian.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <png.h>
 
 #include "base/error.h"
+#include "base/lazy.h"
+#include "image/canvas.h"
 #include "image/exif.h"
 #include "image/sink.h"
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(png_create_info_struct) X(png_create_read_struct_2) \
+	X(png_create_write_struct_2) X(png_destroy_read_struct) \
+	X(png_destroy_write_struct) X(png_error) X(png_get_bit_depth) X(png_get_channels) \
+	X(png_get_color_type) X(png_get_error_ptr) X(png_get_image_height) \
+	X(png_get_image_width) X(png_get_io_ptr) X(png_get_mem_ptr) X(png_get_rowbytes) \
+	X(png_get_valid) X(png_longjmp) X(png_read_end) X(png_read_info) X(png_read_row) \
+	X(png_read_update_info) X(png_set_IHDR) X(png_set_compression_level) \
+	X(png_set_crc_action) X(png_set_expand_gray_1_2_4_to_8) X(png_set_filter) \
+	X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn) \
+	X(png_set_palette_to_rgb) X(png_set_read_fn) X(png_set_strip_16) \
+	X(png_set_strip_alpha) X(png_set_swap) X(png_set_tRNS_to_alpha) \
+	X(png_set_user_limits) X(png_set_write_fn) X(png_write_end) X(png_write_info) \
+	X(png_write_row)
+LC__LAZY(lib, "libpng", LIBPNG_FILE, CALLS)
+
+/* ---- reading ------------------------------------------------------------------ */
 
 /* Everything that must outlive a longjmp, so no local variable does. */
 struct reader {
@@ -25,11 +48,11 @@ struct reader {
 static void
 on_error(png_structp png, png_const_charp text)
 {
-	struct reader *reader = png_get_error_ptr(png);
+	struct reader *reader = lib.png_get_error_ptr(png);
 
 	reader->status = lc__error(reader->no_memory ? LC_NO_MEMORY : LC_CORRUPT, 0,
 	    "PNG: %s", reader->no_memory ? "out of memory" : text);
-	png_longjmp(png, 1);
+	lib.png_longjmp(png, 1);
 }
 
 /* libpng warns of notes and profiles only; pixels it cannot read are errors. */
@@ -43,7 +66,7 @@ on_warning(png_structp png, png_const_charp text)
 static png_voidp
 on_malloc(png_structp png, png_alloc_size_t size)
 {
-	struct reader *reader = png_get_mem_ptr(png);
+	struct reader *reader = lib.png_get_mem_ptr(png);
 	void *memory = malloc(size);
 
 	reader->no_memory |= memory == NULL;
@@ -60,10 +83,10 @@ on_free(png_structp png, png_voidp memory)
 static void
 on_read(png_structp png, png_bytep data, size_t size)
 {
-	struct reader *reader = png_get_io_ptr(png);
+	struct reader *reader = lib.png_get_io_ptr(png);
 
 	if (size > reader->left)
-		png_error(png, "the file ends early");
+		lib.png_error(png, "the file ends early");
 	memcpy(data, reader->at, size);
 	reader->at += size;
 	reader->left -= size;
@@ -93,21 +116,21 @@ static void
 choose_transforms(struct reader *reader)
 {
 	const png_structp png = reader->png;
-	const int type = png_get_color_type(png, reader->info);
-	const bool key = png_get_valid(png, reader->info, PNG_INFO_tRNS) != 0;
+	const int type = lib.png_get_color_type(png, reader->info);
+	const bool key = lib.png_get_valid(png, reader->info, PNG_INFO_tRNS) != 0;
 
 	if (type == PNG_COLOR_TYPE_PALETTE)
-		png_set_palette_to_rgb(png);
+		lib.png_set_palette_to_rgb(png);
 	if (type == PNG_COLOR_TYPE_GRAY)
-		png_set_expand_gray_1_2_4_to_8(png);
+		lib.png_set_expand_gray_1_2_4_to_8(png);
 	if (!reader->sink->keep_deep)
-		png_set_strip_16(png);
+		lib.png_set_strip_16(png);
 	else if (htole16(1) == 1)
-		png_set_swap(png);
+		lib.png_set_swap(png);
 	if (!reader->sink->keep_alpha)
-		png_set_strip_alpha(png);
+		lib.png_set_strip_alpha(png);
 	else if (key)
-		png_set_tRNS_to_alpha(png);
+		lib.png_set_tRNS_to_alpha(png);
 }
 
 static lc_status
@@ -120,7 +143,7 @@ read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 	for (uint32_t y = 0; y < height; y += LC__BAND) {
 		const uint32_t left = height - y, n = left < LC__BAND ? left : LC__BAND;
 		for (uint32_t i = 0; i < n; i++)
-			png_read_row(reader->png, band + i * row_bytes, NULL);
+			lib.png_read_row(reader->png, band + i * row_bytes, NULL);
 		reader->sink->rows(reader->sink, y, n, band, row_bytes);
 	}
 	return LC_OK;
@@ -138,7 +161,7 @@ read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 	for (int pass = 0; pass < passes; pass++)
 		for (uint32_t y = 0; y < height; y++)
-			png_read_row(reader->png, reader->whole + y * row_bytes, NULL);
+			lib.png_read_row(reader->png, reader->whole + y * row_bytes, NULL);
 	for (uint32_t y = 0; y < height; y += LC__BAND)
 		reader->sink->rows(reader->sink, y,
 		    height - y < LC__BAND ? height - y : LC__BAND,
@@ -152,17 +175,17 @@ set_up(struct reader *reader)
 {
 	const png_structp png = reader->png;
 
-	png_set_read_fn(png, reader, on_read);
-	png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-	png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-	png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+	lib.png_set_read_fn(png, reader, on_read);
+	lib.png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+	lib.png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+	lib.png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
 }
 
 static lc_status
 read_rows(struct reader *reader, int passes)
 {
-	const uint32_t height = png_get_image_height(reader->png, reader->info);
-	const size_t row_bytes = png_get_rowbytes(reader->png, reader->info);
+	const uint32_t height = lib.png_get_image_height(reader->png, reader->info);
+	const size_t row_bytes = lib.png_get_rowbytes(reader->png, reader->info);
 
 	if (passes > 1)
 		return read_interlaced(reader, height, row_bytes, passes);
@@ -177,31 +200,31 @@ read_image(struct reader *reader, unsigned orientation)
 	int passes;
 
 	set_up(reader);
-	png_read_info(png, reader->info);
-	picture.width = picture.stored_width = png_get_image_width(png, reader->info);
+	lib.png_read_info(png, reader->info);
+	picture.width = picture.stored_width = lib.png_get_image_width(png, reader->info);
 	picture.height = picture.stored_height =
-	    png_get_image_height(png, reader->info);
-	picture.deep = png_get_bit_depth(png, reader->info) == 16;
+	    lib.png_get_image_height(png, reader->info);
+	picture.deep = lib.png_get_bit_depth(png, reader->info) == 16;
 	return_if_error(lc__sink_check(reader->sink, picture.width, picture.height));
 	/* For the channels that come out libpng would make room for a row: 6 GiB of
 	 * 2^31 pixels. */
 	if (reader->sink->header_only)
 		return reader->sink->begin(reader->sink, &picture);
 	choose_transforms(reader);
-	passes = png_set_interlace_handling(png);
-	png_read_update_info(png, reader->info);
-	picture.channels = png_get_channels(png, reader->info);
+	passes = lib.png_set_interlace_handling(png);
+	lib.png_read_update_info(png, reader->info);
+	picture.channels = lib.png_get_channels(png, reader->info);
 	return_if_error(reader->sink->begin(reader->sink, &picture));
 	return_if_error(read_rows(reader, passes));
 	/* Reads up to IEND, and so finds it missing. */
-	png_read_end(png, NULL);
+	lib.png_read_end(png, NULL);
 	return LC_OK;
 }
 
 static lc_status
 read_or_escape(struct reader *reader, unsigned orientation)
 {
-	if (setjmp(png_jmpbuf(reader->png)) != 0)
+	if (setjmp(*lib.png_set_longjmp_fn(reader->png, longjmp, sizeof(jmp_buf))) != 0)
 		return reader->status;
 	return read_image(reader, orientation);
 }
@@ -209,24 +232,124 @@ read_or_escape(struct reader *reader, unsigned orientation)
 lc_status
 lc__image_read_png(const void *bytes, size_t size, struct lc__sink *sink)
 {
-	struct reader *reader = calloc(1, sizeof(*reader));
-	lc_status status = LC_NO_MEMORY;
+	struct reader *reader;
+	lc_status status;
 
+	return_if_error(lib_load());
+	reader = calloc(1, sizeof(*reader));
 	if (reader == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for a decoder");
 	reader->at = bytes;
 	reader->left = size;
 	reader->sink = sink;
-	reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader,
+	reader->png = lib.png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader,
 	    on_error, on_warning, reader, on_malloc, on_free);
 	if (reader->png != NULL)
-		reader->info = png_create_info_struct(reader->png);
+		reader->info = lib.png_create_info_struct(reader->png);
 	if (reader->info != NULL)
 		status = read_or_escape(reader, find_orientation(bytes, size));
 	else
 		status = lc__error(LC_NO_MEMORY, 0, "out of memory for a decoder");
-	png_destroy_read_struct(&reader->png, &reader->info, NULL);
+	lib.png_destroy_read_struct(&reader->png, &reader->info, NULL);
 	free(reader->whole);
 	free(reader);
+	return status;
+}
+
+/* ---- writing ------------------------------------------------------------------ */
+
+/* One level and one filter for every row, so that the bytes depend on nothing else. */
+#define LEVEL 6
+#define FILTER PNG_FILTER_PAETH
+
+/* Everything that must outlive a longjmp, so no local variable does. */
+struct writer {
+	png_structp png;
+	png_infop info;
+	lc_status status; /* why libpng escaped */
+	bool no_memory;
+	struct lc__buf *out;
+};
+
+static void
+writer_on_error(png_structp png, png_const_charp text)
+{
+	struct writer *writer = lib.png_get_error_ptr(png);
+
+	if (writer->no_memory || writer->out->failed)
+		writer->status = lc__no_memory("PNG");
+	else
+		writer->status = lc__error(LC_IO, 0, "PNG: %s", text);
+	lib.png_longjmp(png, 1);
+}
+
+/* libpng and zlib have several words for a lack of memory. */
+static png_voidp
+writer_on_malloc(png_structp png, png_alloc_size_t size)
+{
+	struct writer *writer = lib.png_get_mem_ptr(png);
+	void *p = malloc(size);
+
+	writer->no_memory |= p == NULL;
+	return p;
+}
+
+static void
+on_write(png_structp png, png_bytep data, size_t size)
+{
+	struct writer *writer = lib.png_get_io_ptr(png);
+
+	if (lc__buf_append(writer->out, data, size) == NULL)
+		lib.png_error(png, "out of memory");
+}
+
+static void
+on_flush(png_structp png)
+{
+	(void)png;
+}
+
+static lc_status
+write_or_escape(struct writer *writer, const struct lc__canvas *canvas)
+{
+	const png_structp png = writer->png;
+
+	if (setjmp(*lib.png_set_longjmp_fn(png, longjmp, sizeof(jmp_buf))) != 0)
+		return writer->status;
+	lib.png_set_write_fn(png, writer, on_write, on_flush);
+	lib.png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+	lib.png_set_compression_level(png, LEVEL);
+	lib.png_set_filter(png, PNG_FILTER_TYPE_BASE, FILTER);
+	lib.png_set_IHDR(png, writer->info, canvas->width, canvas->height, 8,
+	    PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+	    PNG_FILTER_TYPE_DEFAULT);
+	lib.png_write_info(png, writer->info);
+	for (uint32_t y = 0; y < canvas->height; y++)
+		lib.png_write_row(png, canvas->pixels + (size_t)y * canvas->width * 3);
+	lib.png_write_end(png, writer->info);
+	return LC_OK;
+}
+
+lc_status
+lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out)
+{
+	struct writer *writer;
+	lc_status status;
+
+	return_if_error(lib_load());
+	writer = calloc(1, sizeof(*writer));
+	if (writer == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
+	writer->out = out;
+	writer->png = lib.png_create_write_struct_2(PNG_LIBPNG_VER_STRING, writer, writer_on_error,
+	    on_warning, writer, writer_on_malloc, on_free);
+	if (writer->png != NULL)
+		writer->info = lib.png_create_info_struct(writer->png);
+	if (writer->info != NULL)
+		status = write_or_escape(writer, canvas);
+	else
+		status = lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
+	lib.png_destroy_write_struct(&writer->png, &writer->info);
+	free(writer);
 	return status;
 }

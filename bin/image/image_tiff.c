@@ -15,7 +15,18 @@
 #include <tiffio.h>
 
 #include "base/bytes.h"
+#include "base/lazy.h"
 #include "image/image.h"
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(TIFFClientOpenExt) X(TIFFClose) X(TIFFComputeStrip) X(TIFFComputeTile) \
+	X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFIsCODECConfigured) X(TIFFIsTiled) \
+	X(TIFFOpenOptionsAlloc) X(TIFFOpenOptionsFree) \
+	X(TIFFOpenOptionsSetErrorHandlerExtR) X(TIFFOpenOptionsSetMaxSingleMemAlloc) \
+	X(TIFFOpenOptionsSetWarningHandlerExtR) X(TIFFReadEncodedStrip) \
+	X(TIFFReadEncodedTile) X(TIFFScanlineSize64) X(TIFFSetField) X(TIFFTileRowSize64) \
+	X(TIFFTileSize64) X(TIFFVStripSize64)
+LC__LAZY(lib, "libtiff", LIBTIFF_FILE, CALLS)
 
 /* What libtiff may take at a time: for its tables, which grow from the file's bytes, and
  * for pixels. */
@@ -163,14 +174,14 @@ read_colours(struct reader *reader)
 {
 	uint16_t compression, inks;
 
-	if (!TIFFGetField(reader->tiff, TIFFTAG_PHOTOMETRIC, &reader->photometric))
+	if (!lib.TIFFGetField(reader->tiff, TIFFTAG_PHOTOMETRIC, &reader->photometric))
 		return lc__error(LC_CORRUPT, 0, "TIFF: it does not say what its samples are");
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_COMPRESSION, &compression);
-	if (compression == COMPRESSION_OJPEG || !TIFFIsCODECConfigured(compression))
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_COMPRESSION, &compression);
+	if (compression == COMPRESSION_OJPEG || !lib.TIFFIsCODECConfigured(compression))
 		return unsupported("compression", compression);
 	/* JPEG's own colours are converted by its decoder. */
 	if (reader->photometric == PHOTOMETRIC_YCBCR && compression == COMPRESSION_JPEG) {
-		TIFFSetField(reader->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+		lib.TIFFSetField(reader->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 		reader->photometric = PHOTOMETRIC_RGB;
 	}
 	reader->colours = 3;
@@ -187,7 +198,7 @@ read_colours(struct reader *reader)
 		return LC_OK;
 	case PHOTOMETRIC_SEPARATED:
 		reader->inks = 4;
-		TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_INKSET, &inks);
+		lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_INKSET, &inks);
 		return inks == INKSET_CMYK ? LC_OK : unsupported("ink set", inks);
 	default:
 		return unsupported("photometric interpretation", reader->photometric);
@@ -202,7 +213,7 @@ read_alpha(struct reader *reader)
 
 	if (reader->samples == reader->inks)
 		return LC_OK;
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds);
 	if (reader->samples != reader->inks + 1 || count != 1 ||
 	    (kinds[0] != EXTRASAMPLE_ASSOCALPHA && kinds[0] != EXTRASAMPLE_UNASSALPHA) ||
 	    reader->photometric == PHOTOMETRIC_PALETTE)
@@ -219,10 +230,10 @@ read_samples(struct reader *reader)
 	uint16_t format, planes;
 	bool good;
 
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_BITSPERSAMPLE, &reader->bits);
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLESPERPIXEL, &reader->samples);
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLEFORMAT, &format);
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_PLANARCONFIG, &planes);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_BITSPERSAMPLE, &reader->bits);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLESPERPIXEL, &reader->samples);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLEFORMAT, &format);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_PLANARCONFIG, &planes);
 	if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
 		return unsupported("sample format", format);
 	return_if_error(read_colours(reader));
@@ -243,7 +254,7 @@ read_palette(struct reader *reader)
 
 	if (reader->photometric != PHOTOMETRIC_PALETTE)
 		return LC_OK;
-	if (!TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &tables[0], &tables[1], &tables[2]))
+	if (!lib.TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &tables[0], &tables[1], &tables[2]))
 		return lc__error(LC_CORRUPT, 0, "TIFF: its palette is missing");
 	for (int c = 0; c < 3; c++) {
 		reader->palette[c] = tables[c];
@@ -261,11 +272,11 @@ read_size(struct reader *reader)
 	uint32_t width = 0, height = 0, kind = 0;
 	uint16_t orientation, bits;
 
-	TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &width);
-	TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &height);
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ORIENTATION, &orientation);
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+	lib.TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &width);
+	lib.TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &height);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ORIENTATION, &orientation);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_BITSPERSAMPLE, &bits);
 	if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0)
 		return lc__error(LC_UNSUPPORTED, 0, "TIFF: its first page is a preview or a "
 		    "mask");
@@ -284,14 +295,14 @@ plan_strips(struct reader *reader)
 {
 	uint32_t rows = 0;
 
-	TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows);
 	if (rows == 0)
 		return lc__error(LC_CORRUPT, 0, "TIFF: strips of 0 rows");
 	reader->block_width = reader->picture.width;
 	reader->block_height = rows < reader->picture.height ? rows : reader->picture.height;
 	reader->columns = 1;
-	reader->block_size = TIFFVStripSize64(reader->tiff, reader->block_height);
-	reader->row_size = TIFFScanlineSize64(reader->tiff);
+	reader->block_size = lib.TIFFVStripSize64(reader->tiff, reader->block_height);
+	reader->row_size = lib.TIFFScanlineSize64(reader->tiff);
 	return LC_OK;
 }
 
@@ -301,8 +312,8 @@ plan_tiles(struct reader *reader)
 	uint32_t width = 0, height = 0;
 	uint64_t columns;
 
-	TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
-	TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
+	lib.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
+	lib.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
 	if (width == 0 || height == 0)
 		return lc__error(LC_CORRUPT, 0, "TIFF: tiles of %u x %u pixels", width, height);
 	columns = ((uint64_t)reader->picture.width + width - 1) / width;
@@ -314,8 +325,8 @@ plan_tiles(struct reader *reader)
 	reader->block_width = width;
 	reader->block_height = height;
 	reader->columns = (uint32_t)columns;
-	reader->block_size = TIFFTileSize64(reader->tiff);
-	reader->row_size = TIFFTileRowSize64(reader->tiff);
+	reader->block_size = lib.TIFFTileSize64(reader->tiff);
+	reader->row_size = lib.TIFFTileRowSize64(reader->tiff);
 	return LC_OK;
 }
 
@@ -326,7 +337,7 @@ plan_blocks(struct reader *reader)
 	const uint64_t samples = reader->separate ? 1 : reader->samples;
 	uint64_t least, size;
 
-	reader->tiled = TIFFIsTiled(reader->tiff);
+	reader->tiled = lib.TIFFIsTiled(reader->tiff);
 	return_if_error(reader->tiled ? plan_tiles(reader) : plan_strips(reader));
 	least = (reader->block_width * samples * reader->bits + 7) / 8;
 	if (reader->row_size != least ||
@@ -354,13 +365,13 @@ read_block(struct reader *reader, uint32_t y, uint32_t column, uint16_t sample)
 	tmsize_t want = (tmsize_t)reader->block_size, got;
 
 	if (reader->tiled) {
-		got = TIFFReadEncodedTile(reader->tiff, TIFFComputeTile(reader->tiff,
+		got = lib.TIFFReadEncodedTile(reader->tiff, lib.TIFFComputeTile(reader->tiff,
 		    column * reader->block_width, y, 0, sample), block, want);
 	} else {
 		if (left < reader->block_height)
 			want = (tmsize_t)(left * reader->row_size);
-		got = TIFFReadEncodedStrip(reader->tiff,
-		    TIFFComputeStrip(reader->tiff, y, sample), block, want);
+		got = lib.TIFFReadEncodedStrip(reader->tiff,
+		    lib.TIFFComputeStrip(reader->tiff, y, sample), block, want);
 	}
 	return got == want && !reader->failed ? LC_OK : failure(reader);
 }
@@ -530,22 +541,24 @@ most_memory(const struct reader *reader)
 static lc_status
 open_and_read(struct reader *reader)
 {
-	TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+	TIFFOpenOptions *options;
 	lc_status status;
 
+	return_if_error(lib_load());
+	options = lib.TIFFOpenOptionsAlloc();
 	if (options == NULL)
 		return lc__no_memory("TIFF");
-	TIFFOpenOptionsSetMaxSingleMemAlloc(options, most_memory(reader));
-	TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
-	TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);
+	lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, most_memory(reader));
+	lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
+	lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);
 	/* The first page is read; m: our own reading, without a map. */
-	reader->tiff = TIFFClientOpenExt("", "rm", (thandle_t)reader, on_read, on_write,
+	reader->tiff = lib.TIFFClientOpenExt("", "rm", (thandle_t)reader, on_read, on_write,
 	    on_seek, on_close, on_size, NULL, NULL, options);
-	TIFFOpenOptionsFree(options);
+	lib.TIFFOpenOptionsFree(options);
 	if (reader->tiff == NULL)
 		return failure(reader);
 	status = reader->failed ? failure(reader) : read_image(reader);
-	TIFFClose(reader->tiff);
+	lib.TIFFClose(reader->tiff);
 	return status;
 }
 

@@ -14,7 +14,12 @@
 #include <webp/decode.h>
 
 #include "base/bytes.h"
+#include "base/lazy.h"
 #include "image/exif.h"
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
+LC__LAZY(lib, "libwebp", LIBWEBP_FILE, CALLS)
 
 #define EXIF_FLAG 8 /* of the flags in VP8X: there is a chunk EXIF */
 
@@ -80,7 +85,7 @@ read_pixels(const void *bytes, size_t size, WebPDecoderConfig *config,
 	config->output.u.RGBA.rgba = pixels;
 	config->output.u.RGBA.stride = (int)stride;
 	config->output.u.RGBA.size = stride * picture->height;
-	code = WebPDecode(bytes, size, config);
+	code = lib.WebPDecode(bytes, size, config);
 	for (uint32_t y = 0; code == VP8_STATUS_OK && y < picture->height; y += LC__BAND)
 		sink->rows(sink, y, picture->height - y < LC__BAND ?
 		    picture->height - y : LC__BAND, pixels + y * stride, stride);
@@ -95,9 +100,11 @@ lc__image_read_webp(const void *bytes, size_t size, struct lc__sink *sink)
 	WebPDecoderConfig config;
 	VP8StatusCode code;
 
-	if (!WebPInitDecoderConfig(&config))
+	return_if_error(lib_load());
+	/* The functions of these names without "Internal" are in the header, with these calls. */
+	if (!lib.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION))
 		return lc__error(LC_UNSUPPORTED, 0, "WebP: libwebp is of another version");
-	code = WebPGetFeatures(bytes, size, &config.input);
+	code = lib.WebPGetFeaturesInternal(bytes, size, &config.input, WEBP_DECODER_ABI_VERSION);
 	if (code != VP8_STATUS_OK)
 		return failed(code);
 	if (config.input.has_animation)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
 #include "labels/xml.h"
 
 #include <limits.h>
@@ -10,10 +12,19 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/lazy.h"
 #include "labels/xml_node.h"
 
 /* Bytes that expat is given at once. */
 #define PIECE ((size_t)1 << 20)
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(XML_ErrorString) X(XML_GetCurrentColumnNumber) \
+	X(XML_GetCurrentLineNumber) X(XML_GetErrorCode) X(XML_Parse) X(XML_ParserCreate) \
+	X(XML_ParserFree) X(XML_SetCharacterDataHandler) X(XML_SetElementHandler) \
+	X(XML_SetEntityDeclHandler) X(XML_SetSkippedEntityHandler) X(XML_SetUserData) \
+	X(XML_StopParser)
+LC__LAZY(lib, "libexpat", LIBEXPAT_FILE, CALLS)
 
 /* What the handlers work on. */
 struct parsing {
@@ -32,16 +43,16 @@ stop(struct parsing *p, const char *why)
 {
 	if (p->xml->why[0] == '\0')
 		snprintf(p->xml->why, sizeof(p->xml->why), "%s (line %lu)", why,
-		    (unsigned long)XML_GetCurrentLineNumber(p->parser));
+		    (unsigned long)lib.XML_GetCurrentLineNumber(p->parser));
 	p->stopped = true;
-	XML_StopParser(p->parser, XML_FALSE);
+	lib.XML_StopParser(p->parser, XML_FALSE);
 }
 
 static void
 out_of_memory(struct parsing *p)
 {
 	p->failed = p->stopped = true;
-	XML_StopParser(p->parser, XML_FALSE);
+	lib.XML_StopParser(p->parser, XML_FALSE);
 }
 
 /* A string's offset in the document's text. */
@@ -168,36 +179,38 @@ feed(struct parsing *p, const char *bytes, size_t size)
 
 	do {
 		const size_t n = size < PIECE ? size : PIECE;
-		status = XML_Parse(p->parser, bytes, (int)n, n == size);
+		status = lib.XML_Parse(p->parser, bytes, (int)n, n == size);
 		bytes += n;
 		size -= n;
 	} while (status == XML_STATUS_OK && size > 0);
 	if (status == XML_STATUS_OK)
 		return;
-	if (XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
+	if (lib.XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
 		p->failed = true;
 	else if (p->xml->why[0] == '\0')
 		snprintf(p->xml->why, sizeof(p->xml->why),
 		    "not XML: %s (line %lu, column %lu)",
-		    XML_ErrorString(XML_GetErrorCode(p->parser)),
-		    (unsigned long)XML_GetCurrentLineNumber(p->parser),
-		    (unsigned long)XML_GetCurrentColumnNumber(p->parser) + 1);
+		    lib.XML_ErrorString(lib.XML_GetErrorCode(p->parser)),
+		    (unsigned long)lib.XML_GetCurrentLineNumber(p->parser),
+		    (unsigned long)lib.XML_GetCurrentColumnNumber(p->parser) + 1);
 }
 
 lc_status
 lc__xml_parse(struct lc__xml *xml, const void *bytes, size_t size)
 {
-	struct parsing p = { .xml = xml, .parser = XML_ParserCreate(NULL) };
+	struct parsing p = { .xml = xml };
 
+	return_if_error(lib_load());
+	p.parser = lib.XML_ParserCreate(NULL);
 	if (p.parser == NULL)
 		return lc__no_memory(NULL);
-	XML_SetUserData(p.parser, &p);
-	XML_SetElementHandler(p.parser, start_element, end_element);
-	XML_SetCharacterDataHandler(p.parser, character_data);
-	XML_SetEntityDeclHandler(p.parser, entity_declared);
-	XML_SetSkippedEntityHandler(p.parser, entity_skipped);
+	lib.XML_SetUserData(p.parser, &p);
+	lib.XML_SetElementHandler(p.parser, start_element, end_element);
+	lib.XML_SetCharacterDataHandler(p.parser, character_data);
+	lib.XML_SetEntityDeclHandler(p.parser, entity_declared);
+	lib.XML_SetSkippedEntityHandler(p.parser, entity_skipped);
 	feed(&p, size > 0 ? bytes : "", size);
-	XML_ParserFree(p.parser);
+	lib.XML_ParserFree(p.parser);
 	lc__buf_free(&p.text);
 	if (p.failed || xml->text.failed)
 		return lc__no_memory(NULL);

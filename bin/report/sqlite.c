@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
 #include "report/sqlite.h"
 
 #include <math.h>
@@ -7,10 +9,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/lazy.h"
 #include "base/utf8.h"
 #include "report/csv.h"
 #include "report/rejects.h"
 #include "report/sqlite_schema.h"
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(sqlite3_bind_blob) X(sqlite3_bind_double) X(sqlite3_bind_int64) \
+	X(sqlite3_bind_null) X(sqlite3_bind_text) X(sqlite3_clear_bindings) \
+	X(sqlite3_close) X(sqlite3_errcode) X(sqlite3_errmsg) X(sqlite3_exec) \
+	X(sqlite3_finalize) X(sqlite3_open_v2) X(sqlite3_prepare_v2) X(sqlite3_reset) \
+	X(sqlite3_step)
+LC__LAZY(lib, "libsqlite3", LIBSQLITE3_FILE, CALLS)
 
 struct lc__sqlite {
 	sqlite3 *db;
@@ -23,12 +34,12 @@ struct lc__sqlite {
 static lc_status
 failure(const struct lc__sqlite *db)
 {
-	const int code = sqlite3_errcode(db->db);
+	const int code = lib.sqlite3_errcode(db->db);
 	const lc_status status = code == SQLITE_FULL ? LC_NO_SPACE :
 	    code == SQLITE_NOMEM ? LC_NO_MEMORY : code == SQLITE_CONSTRAINT ?
 	    LC_CORRUPT : LC_IO;
 
-	return lc__error(status, 0, "%s: %s", db->path, sqlite3_errmsg(db->db));
+	return lc__error(status, 0, "%s: %s", db->path, lib.sqlite3_errmsg(db->db));
 }
 
 /* What binding could not do (no memory) fails here too. */
@@ -36,11 +47,11 @@ static lc_status
 put_row(struct lc__sqlite *db, enum lc__sqlite_insert which)
 {
 	sqlite3_stmt *insert = db->insert[which];
-	const int code = sqlite3_step(insert);
+	const int code = lib.sqlite3_step(insert);
 	const lc_status status = code == SQLITE_DONE ? LC_OK : failure(db);
 
-	(void)sqlite3_reset(insert);
-	(void)sqlite3_clear_bindings(insert);
+	(void)lib.sqlite3_reset(insert);
+	(void)lib.sqlite3_clear_bindings(insert);
 	return status;
 }
 
@@ -49,21 +60,21 @@ put_row(struct lc__sqlite *db, enum lc__sqlite_insert which)
 static int
 bind_count(sqlite3_stmt *insert, int at, uint64_t n)
 {
-	return sqlite3_bind_int64(insert, at, (sqlite3_int64)n);
+	return lib.sqlite3_bind_int64(insert, at, (sqlite3_int64)n);
 }
 
 static int
 bind_str(sqlite3_stmt *insert, int at, const char *text)
 {
-	return text ? sqlite3_bind_text(insert, at, text, -1, SQLITE_STATIC) :
-	    sqlite3_bind_null(insert, at);
+	return text ? lib.sqlite3_bind_text(insert, at, text, -1, SQLITE_STATIC) :
+	    lib.sqlite3_bind_null(insert, at);
 }
 
 static int
 bind_real(sqlite3_stmt *insert, int at, double value)
 {
-	return isfinite(value) ? sqlite3_bind_double(insert, at, value) :
-	    sqlite3_bind_null(insert, at);
+	return isfinite(value) ? lib.sqlite3_bind_double(insert, at, value) :
+	    lib.sqlite3_bind_null(insert, at);
 }
 
 /* Text if it is text; a blob with a NUL or what is not UTF-8. */
@@ -71,11 +82,11 @@ static int
 bind_id(sqlite3_stmt *insert, int at, lc_id id)
 {
 	if (id.size == 0)
-		return sqlite3_bind_null(insert, at);
+		return lib.sqlite3_bind_null(insert, at);
 	if (memchr(id.data, 0, id.size) != NULL || !lc__utf8_valid(id.data, id.size))
-		return sqlite3_bind_blob(insert, at, id.data, (int)id.size,
+		return lib.sqlite3_bind_blob(insert, at, id.data, (int)id.size,
 		    SQLITE_STATIC);
-	return sqlite3_bind_text(insert, at, id.data, (int)id.size, SQLITE_STATIC);
+	return lib.sqlite3_bind_text(insert, at, id.data, (int)id.size, SQLITE_STATIC);
 }
 
 static lc_status
@@ -92,9 +103,9 @@ put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 	for (uint32_t i = 0; i < seen->n; i++) {
 		const struct lc__box *box = &seen->boxes[i];
 		int code = bind_count(insert, 1, seen->sample);
-		code |= sqlite3_bind_int64(insert, 2, i);
+		code |= lib.sqlite3_bind_int64(insert, 2, i);
 		if (box->class_id != -1)
-			code |= sqlite3_bind_int64(insert, 3, box->class_id);
+			code |= lib.sqlite3_bind_int64(insert, 3, box->class_id);
 		code |= bind_real(insert, 4, box->x0);
 		code |= bind_real(insert, 5, box->y0);
 		code |= bind_real(insert, 6, box->x1);
@@ -257,7 +268,7 @@ put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bi
 	sqlite3_stmt *insert = db->insert[LC__INSERT_HISTOGRAMS];
 	int code = bind_str(insert, 1, histogram->name);
 
-	code |= sqlite3_bind_int64(insert, 2, bin);
+	code |= lib.sqlite3_bind_int64(insert, 2, bin);
 	if (bin >= 0)
 		code |= bind_real(insert, 3, lc__histogram_edge(histogram,
 		    (uint32_t)bin));
@@ -288,7 +299,7 @@ static lc_status
 put_class(struct lc__sqlite *db, int64_t id, uint64_t boxes, const char *name)
 {
 	sqlite3_stmt *insert = db->insert[LC__INSERT_CLASSES];
-	int code = sqlite3_bind_int64(insert, 1, id);
+	int code = lib.sqlite3_bind_int64(insert, 1, id);
 
 	code |= bind_count(insert, 2, boxes);
 	code |= bind_str(insert, 3, name);
@@ -353,10 +364,10 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 static lc_status
 prepare(struct lc__sqlite *db)
 {
-	if (sqlite3_exec(db->db, lc__sqlite_schema, NULL, NULL, NULL) != SQLITE_OK)
+	if (lib.sqlite3_exec(db->db, lc__sqlite_schema, NULL, NULL, NULL) != SQLITE_OK)
 		return failure(db);
 	for (int i = 0; i < LC__INSERTS; i++)
-		if (sqlite3_prepare_v2(db->db, lc__sqlite_inserts[i], -1, &db->insert[i],
+		if (lib.sqlite3_prepare_v2(db->db, lc__sqlite_inserts[i], -1, &db->insert[i],
 		    NULL) != SQLITE_OK)
 			return failure(db);
 	return LC_OK;
@@ -365,14 +376,16 @@ prepare(struct lc__sqlite *db)
 lc_status
 lc__sqlite_begin(const char *path, struct lc__sqlite **out)
 {
-	struct lc__sqlite *db = calloc(1, sizeof(*db));
+	struct lc__sqlite *db;
 	lc_status status;
 
+	return_if_error(lib_load());
+	db = calloc(1, sizeof(*db));
 	if (db == NULL || (db->path = strdup(path)) == NULL) {
 		free(db);
 		return lc__no_memory(NULL);
 	}
-	if (sqlite3_open_v2(path, &db->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+	if (lib.sqlite3_open_v2(path, &db->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
 		status = failure(db);
 	else
 		status = prepare(db);
@@ -400,7 +413,7 @@ lc__sqlite_end(struct lc__sqlite *db, const struct lc__facts *facts)
 	if (status == LC_OK)
 		status = put_all_rejected(db, facts->info->path);
 	if (status == LC_OK &&
-	    sqlite3_exec(db->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+	    lib.sqlite3_exec(db->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
 		status = failure(db);
 	lc__sqlite_discard(db);
 	return status;
@@ -412,8 +425,8 @@ lc__sqlite_discard(struct lc__sqlite *db)
 	if (db == NULL)
 		return;
 	for (int i = 0; i < LC__INSERTS; i++)
-		(void)sqlite3_finalize(db->insert[i]);
-	(void)sqlite3_close(db->db);
+		(void)lib.sqlite3_finalize(db->insert[i]);
+	(void)lib.sqlite3_close(db->db);
 	free(db->path);
 	free(db);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only user of libcrypto. */
+/* The only user of libcrypto, which is optional. */
+#include "config.h"
+
 #include "base/checksum.h"
 
 #include <pthread.h>
@@ -8,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_LIBCRYPTO
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#endif
 #include <xxhash.h>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/lazy.h"
 
 enum kind { CRYPTO, XXH_32, XXH_64, XXH3_64, XXH3_128 };
 
@@ -37,13 +42,23 @@ static const struct {
 struct lc__checksum {
 	size_t row;
 	union {
-		EVP_MD_CTX *crypto;
+		void *crypto; /* EVP_MD_CTX */
 		XXH32_state_t *xxh32;
 		XXH64_state_t *xxh64;
 		XXH3_state_t *xxh3;
 		void *any; /* NULL before it is made */
 	} state;
 };
+
+/* ---- libcrypto ---------------------------------------------------------------- */
+
+#ifdef HAVE_LIBCRYPTO
+
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(EVP_DigestFinal_ex) X(EVP_DigestInit_ex) X(EVP_DigestUpdate) \
+	X(EVP_MD_CTX_free) X(EVP_MD_CTX_new) X(EVP_MD_fetch) X(EVP_MD_free) \
+	X(OPENSSL_init_crypto) X(OSSL_LIB_CTX_new)
+LC__LAZY(lib, "libcrypto", LIBCRYPTO_FILE, CALLS)
 
 /*
  * libcrypto's own default context must not be used: where memory runs out while it is
@@ -62,52 +77,120 @@ crypto_context(void)
 
 	pthread_mutex_lock(&context_mutex);
 	if (context == NULL &&
-	    OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1)
-		context = OSSL_LIB_CTX_new();
+	    lib.OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1)
+		context = lib.OSSL_LIB_CTX_new();
 	found = context;
 	pthread_mutex_unlock(&context_mutex);
 	return found;
 }
 
-static bool
-begin_crypto(struct lc__checksum *sum)
+static lc_status
+crypto_begin(struct lc__checksum *sum)
 {
-	OSSL_LIB_CTX *from = crypto_context();
-	EVP_MD *type = from != NULL ?
-	    EVP_MD_fetch(from, rows[sum->row].crypto, NULL) : NULL;
+	OSSL_LIB_CTX *from;
+	EVP_MD *type = NULL;
 	bool good = false;
 
+	return_if_error(lib_load());
+	from = crypto_context();
+	if (from != NULL)
+		type = lib.EVP_MD_fetch(from, rows[sum->row].crypto, NULL);
 	if (type != NULL)
-		sum->state.crypto = EVP_MD_CTX_new();
+		sum->state.crypto = lib.EVP_MD_CTX_new();
 	if (sum->state.any != NULL)
-		good = EVP_DigestInit_ex(sum->state.crypto, type, NULL) == 1;
+		good = lib.EVP_DigestInit_ex(sum->state.crypto, type, NULL) == 1;
 	/* The digest keeps its type itself. */
-	EVP_MD_free(type);
-	return good;
+	lib.EVP_MD_free(type);
+	return good ? LC_OK : lc__no_memory(rows[sum->row].name);
 }
 
-/* False without memory, and if libcrypto refuses. */
-static bool
+static lc_status
+crypto_update(struct lc__checksum *sum, const void *data, size_t size)
+{
+	if (lib.EVP_DigestUpdate(sum->state.crypto, data, size) != 1)
+		return lc__error(LC_IO, 0, "%s: libcrypto failed", rows[sum->row].name);
+	return LC_OK;
+}
+
+static lc_status
+crypto_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+{
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	unsigned size = 0;
+
+	if (lib.EVP_DigestFinal_ex(sum->state.crypto, bytes, &size) != 1)
+		return lc__error(LC_IO, 0, "%s: libcrypto failed", rows[sum->row].name);
+	for (unsigned i = 0; i < size; i++)
+		sprintf(out + 2 * i, "%02x", bytes[i]);
+	return LC_OK;
+}
+
+static void
+crypto_free(struct lc__checksum *sum)
+{
+	if (sum->state.any != NULL)
+		lib.EVP_MD_CTX_free(sum->state.crypto);
+}
+
+#else
+
+static lc_status
+crypto_begin(struct lc__checksum *sum)
+{
+	return lc__error(LC_UNSUPPORTED, 0, "%s: built without libcrypto",
+	    rows[sum->row].name);
+}
+
+static lc_status
+crypto_update(struct lc__checksum *sum, const void *data, size_t size)
+{
+	(void)data, (void)size;
+	return crypto_begin(sum);
+}
+
+static lc_status
+crypto_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+{
+	(void)out;
+	return crypto_begin(sum);
+}
+
+static void
+crypto_free(struct lc__checksum *sum)
+{
+	(void)sum;
+}
+
+#endif
+
+/* ---- all checksums ------------------------------------------------------------ */
+
+static lc_status
 begin(struct lc__checksum *sum)
 {
+	bool begun;
+
 	switch (rows[sum->row].kind) {
 	case CRYPTO:
-		return begin_crypto(sum);
+		return crypto_begin(sum);
 	case XXH_32:
 		sum->state.xxh32 = XXH32_createState();
-		return sum->state.any != NULL &&
+		begun = sum->state.any != NULL &&
 		    XXH32_reset(sum->state.xxh32, 0) == XXH_OK;
+		break;
 	case XXH_64:
 		sum->state.xxh64 = XXH64_createState();
-		return sum->state.any != NULL &&
+		begun = sum->state.any != NULL &&
 		    XXH64_reset(sum->state.xxh64, 0) == XXH_OK;
+		break;
 	default:
 		sum->state.xxh3 = XXH3_createState();
-		return sum->state.any != NULL &&
+		begun = sum->state.any != NULL &&
 		    (rows[sum->row].kind == XXH3_64 ?
 		    XXH3_64bits_reset(sum->state.xxh3) :
 		    XXH3_128bits_reset(sum->state.xxh3)) == XXH_OK;
 	}
+	return begun ? LC_OK : lc__no_memory(rows[sum->row].name);
 }
 
 lc_status
@@ -115,23 +198,23 @@ lc__checksum_new(const char *name, struct lc__checksum **out)
 {
 	struct lc__checksum *sum;
 	size_t row = 0;
-	bool begun = false;
+	lc_status status;
 
 	while (row < ROWS && strcmp(rows[row].name, name) != 0)
 		row++;
 	if (row == ROWS)
 		return lc__error(LC_UNSUPPORTED, 0, "unknown checksum %s", name);
 	sum = calloc(1, sizeof(*sum));
-	if (sum != NULL) {
-		sum->row = row;
-		/* libcrypto opens files when it is first used. */
-		lc__fds_hold();
-		begun = begin(sum);
-		lc__fds_release();
-	}
-	if (!begun) {
-		lc__checksum_free(sum);
+	if (sum == NULL)
 		return lc__no_memory(name);
+	sum->row = row;
+	/* libcrypto opens files when it is first used. */
+	lc__fds_hold();
+	status = begin(sum);
+	lc__fds_release();
+	if (status != LC_OK) {
+		lc__checksum_free(sum);
+		return status;
 	}
 	*out = sum;
 	return LC_OK;
@@ -142,10 +225,7 @@ lc__checksum_update(struct lc__checksum *sum, const void *data, size_t size)
 {
 	switch (rows[sum->row].kind) {
 	case CRYPTO:
-		if (EVP_DigestUpdate(sum->state.crypto, data, size) != 1)
-			return lc__error(LC_IO, 0, "%s: libcrypto failed",
-			    rows[sum->row].name);
-		break;
+		return crypto_update(sum, data, size);
 	case XXH_32:
 		(void)XXH32_update(sum->state.xxh32, data, size);
 		break;
@@ -158,20 +238,6 @@ lc__checksum_update(struct lc__checksum *sum, const void *data, size_t size)
 	default:
 		(void)XXH3_128bits_update(sum->state.xxh3, data, size);
 	}
-	return LC_OK;
-}
-
-static lc_status
-crypto_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
-{
-	unsigned char bytes[EVP_MAX_MD_SIZE];
-	unsigned size = 0;
-
-	if (EVP_DigestFinal_ex(sum->state.crypto, bytes, &size) != 1)
-		return lc__error(LC_IO, 0, "%s: libcrypto failed",
-		    rows[sum->row].name);
-	for (unsigned i = 0; i < size; i++)
-		sprintf(out + 2 * i, "%02x", bytes[i]);
 	return LC_OK;
 }
 
@@ -209,7 +275,7 @@ lc__checksum_free(struct lc__checksum *sum)
 		return;
 	switch (rows[sum->row].kind) {
 	case CRYPTO:
-		EVP_MD_CTX_free(sum->state.crypto);
+		crypto_free(sum);
 		break;
 	case XXH_32:
 		(void)XXH32_freeState(sum->state.xxh32);

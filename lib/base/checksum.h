@@ -13,7 +13,8 @@
 
 struct lc__checksum;
 
-/** LC_UNSUPPORTED for a name that is not known; LC_NO_MEMORY. */
+/** LC_UNSUPPORTED for a name that is not known, and, but for those that begin with "xxh",
+ *  in a build without libcrypto; LC_IO where it cannot be loaded; LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__checksum_new(const char *name, struct lc__checksum **out);
 /** Both report a failure of libcrypto as LC_IO. */
 LC_CHECKED lc_status lc__checksum_update(struct lc__checksum *sum, const void *data,

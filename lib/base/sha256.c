@@ -6,13 +6,14 @@
 #include "base/checksum.h"
 #include "base/error.h"
 
-struct lc__sha256 *
-lc__sha256_new(void)
+lc_status
+lc__sha256_new(struct lc__sha256 **out)
 {
 	struct lc__checksum *sum;
 
-	return lc__checksum_new("sha256", &sum) == LC_OK ?
-	    (struct lc__sha256 *)sum : NULL;
+	return_if_error(lc__checksum_new("sha256", &sum));
+	*out = (struct lc__sha256 *)sum;
+	return LC_OK;
 }
 
 lc_status
@@ -40,11 +41,10 @@ lc__sha256_free(struct lc__sha256 *sha)
 lc_status
 lc__sha256_of(const void *data, size_t size, char out[65])
 {
-	struct lc__sha256 *sha = lc__sha256_new();
+	struct lc__sha256 *sha;
 	lc_status status;
 
-	if (sha == NULL)
-		return lc__no_memory("sha256");
+	return_if_error(lc__sha256_new(&sha));
 	status = lc__sha256_update(sha, data, size);
 	if (status == LC_OK)
 		status = lc__sha256_hex(sha, out);

@@ -9,8 +9,9 @@
 
 struct lc__sha256;
 
-/** A new digest, NULL without memory. */
-struct lc__sha256 *lc__sha256_new(void);
+/** Begin a digest. LC_UNSUPPORTED in a build without libcrypto, LC_IO
+ *  where it cannot be loaded, LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__sha256_new(struct lc__sha256 **out);
 /** Both report a failure of libcrypto as LC_IO. */
 LC_CHECKED lc_status lc__sha256_update(struct lc__sha256 *sha, const void *data,
     size_t size);

@@ -28,11 +28,11 @@
 static lc_status
 digest_of(const char *rest, size_t size, char out[65])
 {
-	struct lc__sha256 *sha = lc__sha256_new();
+	struct lc__sha256 *sha;
 	lc_status status;
 
-	if (sha == NULL)
-		return lc__no_memory("manifest");
+	if (lc__sha256_new(&sha) != LC_OK)
+		return lc__error_prefix("manifest");
 	status = lc__sha256_update(sha, FIRST_LINE, strlen(FIRST_LINE));
 	if (status == LC_OK)
 		status = lc__sha256_update(sha, rest, size);

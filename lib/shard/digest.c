@@ -16,13 +16,10 @@
 lc_status
 lc__digest_begin(struct lc__digest *digest, bool no_sha256)
 {
-	if (no_sha256)
-		digest->xxh3 = lc__hash128_new();
-	else
-		digest->sha256 = lc__sha256_new();
-	if (digest->xxh3 == NULL && digest->sha256 == NULL)
-		return lc__no_memory(NULL);
-	return LC_OK;
+	if (!no_sha256)
+		return lc__sha256_new(&digest->sha256);
+	digest->xxh3 = lc__hash128_new();
+	return digest->xxh3 != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 lc_status

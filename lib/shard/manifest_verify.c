@@ -158,9 +158,8 @@ check_version(struct check *c)
 
 	if (m->manifest_version == 0)
 		return LC_OK;
-	sha = lc__sha256_new();
-	if (sha == NULL)
-		return lc__no_memory(c->dir.path);
+	if (lc__sha256_new(&sha) != LC_OK)
+		return lc__error_prefix("%s", c->dir.path);
 	status = lc__sha256_update(sha, m->version_recipe,
 	    strlen(m->version_recipe));
 	if (status == LC_OK)

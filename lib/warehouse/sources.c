@@ -131,11 +131,11 @@ hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
 lc_status
 lc__sources_fingerprint(const struct lc__sources *sources, char out[65])
 {
-	struct lc__sha256 *sha = lc__sha256_new();
+	struct lc__sha256 *sha;
 	lc_status status;
 
-	if (sha == NULL)
-		return lc__no_memory("sources");
+	if (lc__sha256_new(&sha) != LC_OK)
+		return lc__error_prefix("sources");
 	status = hash_files(sources, sha);
 	if (status == LC_OK)
 		status = lc__sha256_hex(sha, out);

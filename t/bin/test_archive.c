@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/fileio.h"
-#include "formats/archive_write.h"
+#include "formats/archive.h"
 #include "need.h"
 #include "sample.h"
 

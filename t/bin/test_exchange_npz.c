@@ -15,7 +15,7 @@
 #include "formats/names.h"
 #include "formats/outfile.h"
 #include "formats/outtree.h"
-#include "formats/archive_write.h"
+#include "formats/archive.h"
 #include "format/npy.h"
 #include "need.h"
 #include "sample.h"

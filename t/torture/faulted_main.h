@@ -30,7 +30,7 @@ main(void)
 
 	here = realpath(here != NULL ? here : ".", NULL);
 	need(here != NULL);
-	snprintf(path, sizeof(path), "%s/t", here);
+	snprintf(path, sizeof(path), "%s/t/support", here);
 	setenv("T", path, 1);
 	/* A slice is always the same one: there are some 100,000 faults, and `make check`
 	 * must say what a change does, not what nobody has met before. */
