@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/usage.h"
 #include "ui/command.h"
-#include "ui/settings.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"
-#include "cmd/usage.h"
+#include "ui/settings.h"
 
 /* A command line on its way: operands are gathered at the front of argv. */
 struct line {

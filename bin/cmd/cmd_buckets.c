@@ -11,14 +11,14 @@
 #include "base/array.h"
 #include "cmd/imagesizes.h"
 #include "lmdbcache.h"
-#include "ui/command.h"
 #include "ui/columns.h"
+#include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/size.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "ui/size.h"
 
 struct table_row {
 	uint64_t images;

@@ -14,10 +14,10 @@
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/metrics.h"
-#include "ui/size.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "ui/size.h"
 #include "ui/trace.h"
 
 /* ---- limits on bad frames, from options and from the environment ------------------- */

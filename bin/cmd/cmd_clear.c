@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ui/report.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/module.h"
+#include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 

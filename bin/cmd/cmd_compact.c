@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "ui/module.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"

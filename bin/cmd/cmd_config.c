@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "ui/command.h"
-#include "ui/settings.h"
 #include "ui/json.h"
 #include "ui/report.h"
+#include "ui/settings.h"
 
 static struct opt options[] = { { .kind = OPT_END } };
 

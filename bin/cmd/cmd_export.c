@@ -6,8 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "cmd/export_formats.h"
-#include "cmd/export_shards.h"
+#include "cmd/export.h"
 #include "formats/outfile.h"
 #include "formats/outgoing.h"
 #include "ui/command.h"

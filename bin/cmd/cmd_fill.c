@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ui/command.h"
-#include "cmd/filltold.h"
 #include "cmd/fill_ids.h"
+#include "cmd/filltold.h"
+#include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
 #include "ui/pattern.h"

@@ -3,13 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ui/command.h"
-#include "format/npy.h"
 #include "cmd/import_containers.h"
 #include "cmd/import_files.h"
+#include "format/npy.h"
+#include "ui/command.h"
+#include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/input.h"
 #include "ui/module.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"

@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ui/module.h"
 #include "ui/command.h"
 #include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/jsonline.h"
+#include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "ui/command.h"
 #include "cmd/copying.h"
+#include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
 #include "ui/report.h"

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "cmd/migrating.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
-#include "cmd/migrating.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"

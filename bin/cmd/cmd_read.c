@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "cmd/reading.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
-#include "cmd/reading.h"
 #include "ui/report.h"
 #include "ui/size.h"
 

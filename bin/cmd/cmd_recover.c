@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "ui/command.h"
-#include "ui/report.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
+#include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 

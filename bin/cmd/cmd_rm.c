@@ -2,11 +2,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "ui/report.h"
 #include "base/error.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/module.h"
+#include "ui/report.h"
 #include "ui/settings.h"
 
 static int force;

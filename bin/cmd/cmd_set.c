@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
+#include "cmd/moduleset.h"
 #include "ui/command.h"
 #include "ui/module.h"
-#include "cmd/moduleset.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ui/command.h"
 #include "ui/columns.h"
+#include "ui/command.h"
+#include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/input.h"
 #include "ui/opt.h"
 #include "ui/output.h"
 #include "ui/progress.h"

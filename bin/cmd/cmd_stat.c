@@ -5,16 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/moduleset.h"
+#include "cmd/schemas.h"
+#include "cmd/stat_values.h"
 #include "ui/command.h"
-#include "ui/size.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
-#include "cmd/moduleset.h"
 #include "ui/report.h"
-#include "cmd/schemas.h"
 #include "ui/settings.h"
-#include "cmd/stat_values.h"
+#include "ui/size.h"
 
 static int values;
 static const char *field;

@@ -2,11 +2,11 @@
 #include <stdio.h>
 
 #include "ui/command.h"
-#include "ui/report.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
+#include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 

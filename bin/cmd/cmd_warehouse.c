@@ -16,12 +16,12 @@
 #include "cmd/warehouse.h"
 #include "shard/outdir.h"
 #include "ui/columns.h"
-#include "ui/size.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "ui/size.h"
 #include "warehouse/place.h"
 #include "warehouse/warehouse.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An export into a format of another system. */
-#include "cmd/export_formats.h"
+#include "cmd/export.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "cmd/export_join.h"
 #include "formats/outfile.h"
 #include "formats/outgoing.h"
 #include "lmdbcache.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/export_join.h"
+#include "cmd/export.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "ui/report.h"
 #include "store/reading.h"
 #include "stream/source_join.h"
+#include "ui/report.h"
 
 struct export_join {
 	const struct streaming_source *opened;

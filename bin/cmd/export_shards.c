@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/export_shards.h"
+#include "cmd/export.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ui/entries.h"
 #include "format/manifest.h"
+#include "ui/entries.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/progress.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ui/json.h"
 #include "lmdbcache.h"
+#include "ui/json.h"
 
 /** What `cachex set` changes. */
 struct moduleset {

@@ -3,8 +3,8 @@
 #ifndef CACHEX_CMD_PLAN_H
 #define CACHEX_CMD_PLAN_H
 
-#include "stream/cursor.h"
 #include "cmd/streaming.h"
+#include "stream/cursor.h"
 
 /** Every chunk of all sources, numbered on from one source to the next. */
 struct plan_chunks {

@@ -5,12 +5,12 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "order/split.h"
 #include "cmd/plan.h"
-#include "ui/progress.h"
+#include "order/split.h"
 #include "stream/cursor.h"
 #include "stream/requests.h"
 #include "stream/source.h"
+#include "ui/progress.h"
 
 /* A stream that is longer than what is looked at is looked at in so many places. */
 #define PLACES 4

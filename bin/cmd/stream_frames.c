@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "base/mpack.h"
-#include "ui/report.h"
 #include "cmd/streamout.h"
+#include "ui/report.h"
 
 #define MAGIC "CXF1"
 #define ALIGN 64

@@ -13,13 +13,13 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "cmd/streamout.h"
 #include "format/npy.h"
-#include "ui/json.h"
 #include "ui/input.h"
+#include "ui/json.h"
 #include "ui/output.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "cmd/streamout.h"
 
 #define LONGEST 240 /* of a file's name; a temporary file has some more */
 

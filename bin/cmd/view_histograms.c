@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "cmd/view.h"
 #include "image/font.h"
 #include "image/look.h"
 #include "image/ticks.h"
-#include "ui/progress.h"
-#include "ui/report.h"
 #include "report/chart.h"
 #include "report/observation.h"
-#include "cmd/view.h"
+#include "ui/progress.h"
+#include "ui/report.h"
 
 #define CHART_WIDTH 560
 #define CHART_HEIGHT 300

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/view.h"
 #include "image/heat_map.h"
 #include "image/look.h"
 #include "image/sheet.h"
 #include "image/tensor_image.h"
 #include "image/ticks.h"
+#include "report/observation.h"
 #include "ui/progress.h"
 #include "ui/report.h"
-#include "report/observation.h"
 #include "value/tensor.h"
-#include "cmd/view.h"
 
 #define WIDE 1600      /* pixels of a sheet whose columns are chosen */
 #define KEY 12         /* digits that begin the cache_ids of a warehouse */

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "image/tensor_picture.h"
+#include "cmd/view.h"
 #include "format/npy.h"
+#include "image/tensor_picture.h"
 #include "ui/input.h"
 #include "ui/module.h"
 #include "ui/report.h"
-#include "cmd/view.h"
 
 static void
 write_facts(struct json *json, const lc_tensor *tensor,

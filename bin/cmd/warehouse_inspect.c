@@ -10,10 +10,10 @@
 #include "cmd/warehouse.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
-#include "ui/size.h"
 #include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "ui/size.h"
 #include "warehouse/admission.h"
 
 /* ---- the sources ------------------------------------------------------------------- */

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ui/report.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "build/lock.h"
 #include "build/tree.h"
-#include "ui/interrupt.h"
-#include "ui/json.h"
-#include "ui/settings.h"
-#include "shard/outdir.h"
-#include "ui/size.h"
 #include "cmd/versions.h"
 #include "cmd/warehouse.h"
+#include "shard/outdir.h"
+#include "ui/interrupt.h"
+#include "ui/json.h"
+#include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 
 static uint64_t keep = OPT_UNSET;
 static int force;

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/newfile.h"
-#include "ui/json.h"
 #include "lmdbcache.h"
+#include "ui/json.h"
 #include "ui/report.h"
 #include "ui/resultjson.h"
 
