@@ -29,9 +29,9 @@ libcachex_la_SOURCES = \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
 	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/fill_ids.c \
 	bin/cmd/filltold.c bin/cmd/imagesizes.c bin/cmd/import_containers.c \
-	bin/cmd/import_files.c bin/cmd/migrating.c bin/cmd/moduleset.c \
-	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c bin/cmd/samples.c \
-	bin/cmd/setdir.c bin/cmd/sources.c bin/cmd/stat_values.c bin/cmd/stream_frames.c \
+	bin/cmd/import_files.c bin/cmd/import_sources.c bin/cmd/migrating.c \
+	bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c \
+	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stat_values.c bin/cmd/stream_frames.c \
 	bin/cmd/stream_list.c bin/cmd/stream_npy.c bin/cmd/streaming.c \
 	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
 	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \

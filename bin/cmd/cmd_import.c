@@ -3,8 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/import_containers.h"
-#include "cmd/import_files.h"
+#include "cmd/import.h"
 #include "format/npy.h"
 #include "ui/command.h"
 #include "ui/input.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An import's counts, and its files and directories of many records each. */
-#include "cmd/import_containers.h"
+#include "cmd/import.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/idset.h"
 #include "base/json_write.h"
-#include "cmd/sources.h"
 #include "formats/incoming.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of an import that are files of one tensor each. */
-#include "cmd/import_files.h"
+#include "cmd/import.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,8 +9,6 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "cmd/import_containers.h"
-#include "cmd/sources.h"
 #include "formats/incoming.h"
 #include "formats/payload.h"
 #include "ui/report.h"

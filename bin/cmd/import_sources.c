@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/sources.h"
+#include "cmd/import.h"
 
 #include <errno.h>
 #include <stdlib.h>
