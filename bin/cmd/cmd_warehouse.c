@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex warehouse: its subcommands, its versions, and list and use. */
-#include "cmd/versions.h"
+#include "cmd/warehouse.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "cmd/warehouse.h"
 #include "shard/outdir.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "cmd/warehouse_sources.h"
+#include "cmd/warehouse.h"
 #include "lmdbcache.h"
 #include "store/cache.h"
 #include "ui/module.h"

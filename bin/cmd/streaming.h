@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cmd/warehouse_sources.h"
+#include "cmd/warehouse.h"
 #include "lmdbcache.h"
 #include "ui/opt.h"
 

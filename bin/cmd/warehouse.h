@@ -1,11 +1,62 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of the subcommands of `cachex warehouse`, each in its bin/warehouse_WORD.c. */
+/* The subcommands of cachex warehouse, and what they share. */
 #ifndef CACHEX_CMD_WAREHOUSE_H
 #define CACHEX_CMD_WAREHOUSE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
 #include "ui/command.h"
+
+/* ---- The rows of the subcommands of `cachex warehouse`, each in its bin/warehouse_WORD.c - */
 
 extern const struct command warehouse_inspect, warehouse_verify, warehouse_list,
     warehouse_compare, warehouse_use, warehouse_prune, warehouse_report;
+
+/* ---- The versions in a warehouse --------------------------------------------------- */
+
+struct version {
+	char *name;      /* "v20261121-0123456789ab", malloc'ed */
+	bool current;    /* `current` points to it */
+	bool finished;   /* it has a manifest, which could be read; without one, and not
+	                    damaged, it is what a removal that was stopped has left */
+	bool damaged;    /* it has one, which could not */
+	char key[65];    /* the version key, as far as that is one */
+	uint64_t samples, shards, bytes; /* bytes of the shards */
+	uint64_t created_at_ms;
+};
+
+struct versions {
+	struct version *all; /* by time, oldest first; unfinished ones last */
+	size_t n;
+};
+
+/** List them. Reports; an exit status, EXIT_NO if one is damaged or lacks a shard whose
+ *  size its manifest does not have. @p out can be freed in any case. */
+int versions_read(const char *warehouse, struct versions *out);
+
+void versions_free(struct versions *versions);
+
+/* ---- How the sources of a warehouse stand, for the subcommands that say so --------- */
+
+/** The words of an option, in the order of lc_warehouse_sources. */
+#define WAREHOUSE_SOURCES "stat|content|ignore"
+
+struct warehouse_sources {
+	bool listed;     /* the warehouse has a list of them */
+	bool seen;       /* they were compared */
+	lc_status found; /* LC_OK, LC_STALE, or why they could not be compared */
+	char text[1000]; /* of a failure */
+};
+
+/**
+ * Compare them as @p options says; each difference goes to its progress.
+ * @return another status than LC_OK if something but the sources is wrong, or it
+ * was stopped.
+ */
+LC_CHECKED lc_status warehouse_sources_look(lc_warehouse *warehouse,
+    const lc_warehouse_options *options, struct warehouse_sources *out);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex warehouse inspect, and how the sources are, which verify asks too. */
-#include "cmd/warehouse_sources.h"
+#include "cmd/warehouse.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/warehouse.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
 #include "ui/json.h"

@@ -9,7 +9,6 @@
 #include "base/fileio.h"
 #include "build/lock.h"
 #include "build/tree.h"
-#include "cmd/versions.h"
 #include "cmd/warehouse.h"
 #include "shard/outdir.h"
 #include "ui/interrupt.h"

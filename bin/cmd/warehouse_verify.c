@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "cmd/warehouse.h"
-#include "cmd/warehouse_sources.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
 #include "ui/interrupt.h"
