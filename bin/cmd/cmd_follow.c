@@ -6,7 +6,7 @@
 
 #include "base/json_write.h"
 #include "base/utf8.h"
-#include "cmd/reading.h"
+#include "cmd/read.h"
 #include "formats/base64.h"
 #include "lmdbcache.h"
 #include "ui/columns.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "cmd/reading.h"
+#include "cmd/read.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"

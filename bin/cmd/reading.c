@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading a stream from batch to batch and writing it out: what read and follow do. */
-#include "cmd/reading.h"
+#include "cmd/read.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "cmd/streamout.h"
 #include "lmdbcache.h"
 #include "order/token.h"
 #include "ui/interrupt.h"

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mpack.h"
-#include "cmd/streamout.h"
+#include "cmd/read.h"
 #include "ui/report.h"
 
 #define MAGIC "CXF1"

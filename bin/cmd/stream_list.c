@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "cmd/streamout.h"
+#include "cmd/read.h"
 #include "ui/columns.h"
 #include "ui/json.h"
 #include "ui/settings.h"

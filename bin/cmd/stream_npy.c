@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "cmd/streamout.h"
+#include "cmd/read.h"
 #include "format/npy.h"
 #include "ui/input.h"
 #include "ui/json.h"

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading a stream from batch to batch and writing it out: what read and follow do. */
+#ifndef CACHEX_CMD_READ_H
+#define CACHEX_CMD_READ_H
+
+#include <stdbool.h>
+
+#include "cmd/streaming.h"
+#include "lmdbcache.h"
+
+/* ---- What is written of batches, each form in its bin/stream_FORM.c ---------------- */
+
+struct streamout {
+	const struct readopts *opts;
+	const struct streaming *streaming; /* the names of sources */
+	lc_stream *stream;
+	lc_stream_info info;  /* of it, when it was opened */
+	bool windows;         /* examples are windows, */
+	uint64_t window;      /* of so many units */
+	bool resumed;         /* files of batches may stand there already */
+	int widths[4];        /* of the columns of a list */
+};
+
+/** The batch on standard output, or in files; an exit status, reported. */
+typedef int streamout_batch(struct streamout *out, const lc_batch *batch);
+
+streamout_batch stream_list, stream_ids, stream_sum, stream_frames, stream_npy;
+
+/** Before the first batch of a list, when out->info is known. */
+void stream_list_begin(struct streamout *out);
+
+/** All batches are out. Frames tell the reader so; an exit status. */
+int stream_frames_end(void);
+
+/* ---- Reading a stream from batch to batch and writing it out: what read and follow do - */
+
+struct reading {
+	const char *source;            /* its name, for messages */
+	const struct readopts *opts;
+	const struct streamopts *order;
+	uint32_t reader, readers;      /* r of R */
+	lc_split split;
+	bool follow;                   /* the source may grow */
+	uint64_t first, last;          /* batches; UINT64_MAX: from where the token is, all */
+	uint64_t count;                /* batches at most */
+	/** Tells how far the source is, whenever nothing is left to read; may be
+	 *  NULL. */
+	void (*idle)(struct streaming *streaming);
+};
+
+/** Read from the opened sources what is asked for; reports; an exit status. */
+int reading_run(const struct reading *reading, struct streaming *streaming);
+
+#endif
