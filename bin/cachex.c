@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/usage.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"

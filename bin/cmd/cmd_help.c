@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex help, and what -h, --help and --version print. */
-#include "cmd/usage.h"
+#include "ui/command.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "image/image.h"
 #include "lmdbcache.h"
-#include "ui/command.h"
 #include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"

@@ -5,6 +5,8 @@
 
 #include "ui/opt.h"
 
+/* ---- A command of the tool: its row holds all that the rest of the tool knows ------ */
+
 struct command {
 	const char *name;      /* "put"; of a subcommand "shard verify" */
 	const char *operands;  /* "MODULE CACHE_ID [FILE]" */
@@ -52,5 +54,19 @@ const struct command *command_in(const struct command *const *list,
 int command_unknown(const char *name);
 /** The same for a word that is no subcommand. */
 int command_unknown_word(const struct command *command, const char *word);
+
+/* ---- The help texts, written from the commands' rows; with --json, one object. All return EXIT_DONE - */
+
+/** The tool: its commands and global options. */
+int usage_overview(void);
+
+/** -h: synopsis and options. */
+int usage_short(const struct command *command);
+
+/** --help: everything. */
+int usage_full(const struct command *command);
+
+/** --version. */
+int usage_version(void);
 
 #endif
