@@ -17,25 +17,25 @@ libcachex_la_SOURCES = \
 	bin/build/recipe.c bin/build/rejected.c bin/build/ring.c bin/build/sample.c \
 	bin/build/samples.c bin/build/samples_source.c bin/build/scan.c bin/build/space.c \
 	bin/build/store.c bin/build/tree.c \
-	bin/cmd/build_report.c bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c \
-	bin/cmd/cmd_build.c bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c \
-	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \
-	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
-	bin/cmd/cmd_get.c bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c \
-	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c \
-	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
-	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
-	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
-	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
-	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/fill_ids.c \
-	bin/cmd/filltold.c bin/cmd/imagesizes.c bin/cmd/import_containers.c \
-	bin/cmd/import_files.c bin/cmd/import_sources.c bin/cmd/migrating.c \
-	bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/reading.c \
-	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stat_values.c bin/cmd/stream_frames.c \
-	bin/cmd/stream_list.c bin/cmd/stream_npy.c bin/cmd/streaming.c \
-	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
-	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
-	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
+	bin/cmd/buckets_sizes.c bin/cmd/build_report.c bin/cmd/cmd_backup.c \
+	bin/cmd/cmd_buckets.c bin/cmd/cmd_build.c bin/cmd/cmd_clear.c \
+	bin/cmd/cmd_compact.c bin/cmd/cmd_complete.c bin/cmd/cmd_config.c \
+	bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c bin/cmd/cmd_dump.c bin/cmd/cmd_export.c \
+	bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c bin/cmd/cmd_get.c bin/cmd/cmd_has.c \
+	bin/cmd/cmd_help.c bin/cmd/cmd_import.c bin/cmd/cmd_load.c bin/cmd/cmd_ls.c \
+	bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c bin/cmd/cmd_put.c \
+	bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c \
+	bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c \
+	bin/cmd/cmd_verify.c bin/cmd/cmd_view.c bin/cmd/cmd_warehouse.c \
+	bin/cmd/commands.c bin/cmd/export_formats.c bin/cmd/export_join.c \
+	bin/cmd/export_shards.c bin/cmd/fill_ids.c bin/cmd/filltold.c \
+	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/import_sources.c \
+	bin/cmd/migrating.c bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c \
+	bin/cmd/reading.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stat_values.c \
+	bin/cmd/stream_frames.c bin/cmd/stream_list.c bin/cmd/stream_npy.c \
+	bin/cmd/streaming.c bin/cmd/view_histograms.c bin/cmd/view_sheet.c \
+	bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c \
+	bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/afloat.c bin/fill/answer.c bin/fill/asking.c bin/fill/child.c \
 	bin/fill/child_start.c bin/fill/cursor.c bin/fill/done.c bin/fill/ending.c \
 	bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c bin/fill/fingerprint.c \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "cmd/imagesizes.h"
+#include "cmd/buckets_sizes.h"
 #include "lmdbcache.h"
 #include "ui/columns.h"
 #include "ui/command.h"
@@ -266,7 +266,7 @@ struct size {
 	uint32_t width, height;
 };
 
-struct run {
+struct bucket_job {
 	struct table table;
 	lc_bucket buckets[LC_BUCKETS_MAX];
 	uint64_t pixels;        /* of what is learned */
@@ -297,20 +297,20 @@ read_area(uint64_t *pixels)
 }
 
 static int
-choose_buckets(struct run *run)
+choose_buckets(struct bucket_job *job)
 {
 	char spelling[80];
 	size_t n = 0;
 
 	if (list_of_buckets == NULL || strcmp(list_of_buckets, "default") == 0) {
 		const lc_bucket *all = lc_buckets_default(&n);
-		memcpy(run->buckets, all, n * sizeof(*all));
-	} else if (!picture_sizes(list_of_buckets, run->buckets, LC_BUCKETS_MAX, &n)) {
+		memcpy(job->buckets, all, n * sizeof(*all));
+	} else if (!picture_sizes(list_of_buckets, job->buckets, LC_BUCKETS_MAX, &n)) {
 		return report_usage("%s: '%s' is no list of sizes", opt_spelling(options,
 		    &list_of_buckets, cmd_buckets.name, spelling, sizeof(spelling)),
 		    list_of_buckets);
 	}
-	table_init(&run->table, run->buckets, n);
+	table_init(&job->table, job->buckets, n);
 	return EXIT_DONE;
 }
 
@@ -334,11 +334,11 @@ check_options(int argc)
 /* ---- one image ---------------------------------------------------------------- */
 
 static void
-warn_of_ratio(struct run *run, const char *name, uint32_t width, uint32_t height)
+warn_of_ratio(struct bucket_job *job, const char *name, uint32_t width, uint32_t height)
 {
 	if (is_usual_ratio(width, height))
 		return;
-	if (++run->warned > MOST_WARNINGS && !settings.verbose)
+	if (++job->warned > MOST_WARNINGS && !settings.verbose)
 		return;
 	progress_clear();
 	report_note("%s: %ux%u: a ratio of %.3g is outside 0.4 to 2.5", name, width,
@@ -371,13 +371,13 @@ print_image_json(const char *name, uint32_t width, uint32_t height, const lc_buc
 static int
 count_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 {
-	struct run *run = ctx;
-	const lc_bucket *bucket = table_add(&run->table, width, height);
+	struct bucket_job *job = ctx;
+	const lc_bucket *bucket = table_add(&job->table, width, height);
 
-	warn_of_ratio(run, name, width, height);
+	warn_of_ratio(job, name, width, height);
 	if (!assign)
 		return EXIT_DONE;
-	if (run->on_terminal)
+	if (job->on_terminal)
 		progress_clear();
 	if (settings.json)
 		print_image_json(name, width, height, bucket);
@@ -389,19 +389,19 @@ count_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 static int
 keep_image(void *ctx, const char *name, uint32_t width, uint32_t height)
 {
-	struct run *run = ctx;
+	struct bucket_job *job = ctx;
 
-	warn_of_ratio(run, name, width, height);
-	if (lc__array_reserve(&run->seen, &run->room, run->n + 1, NULL) != LC_OK)
+	warn_of_ratio(job, name, width, height);
+	if (lc__array_reserve(&job->seen, &job->room, job->n + 1, NULL) != LC_OK)
 		return report_no_memory();
-	run->seen[run->n++] = (struct size){ width, height };
+	job->seen[job->n++] = (struct size){ width, height };
 	return EXIT_DONE;
 }
 
 /* ---- all of them -------------------------------------------------------------- */
 
 static int
-read_images(struct imagesizes *sizes, int argc, char **argv)
+read_images(struct image_sizes *sizes, int argc, char **argv)
 {
 	int status = EXIT_DONE;
 
@@ -409,60 +409,60 @@ read_images(struct imagesizes *sizes, int argc, char **argv)
 	/* There is nothing to unwind, and input may be waited for. */
 	interrupt_defer(false);
 	for (int i = 0; i < argc && status == EXIT_DONE; i++)
-		status = imagesizes_operand(sizes, argv[i]);
+		status = image_sizes_operand(sizes, argv[i]);
 	if (status == EXIT_DONE && files_from != NULL)
-		status = imagesizes_list(sizes, files_from);
+		status = image_sizes_list(sizes, files_from);
 	progress_end();
 	return status;
 }
 
 static int
-learn(struct run *run)
+learn(struct bucket_job *job)
 {
 	double *ratios;
 	lc_status status;
 	size_t n = 0;
 
-	if (run->n == 0)
+	if (job->n == 0)
 		return report_error(EXIT_DATA, "there are no images to learn from");
-	ratios = calloc(run->n, sizeof(*ratios));
+	ratios = calloc(job->n, sizeof(*ratios));
 	if (ratios == NULL)
 		return report_no_memory();
-	for (size_t i = 0; i < run->n; i++)
-		ratios[i] = (double)run->seen[i].width / run->seen[i].height;
-	status = lc_buckets_learn(ratios, run->n, (size_t)analyze, run->pixels,
-	    quantum != OPT_UNSET ? (uint32_t)quantum : 64, run->buckets, &n);
+	for (size_t i = 0; i < job->n; i++)
+		ratios[i] = (double)job->seen[i].width / job->seen[i].height;
+	status = lc_buckets_learn(ratios, job->n, (size_t)analyze, job->pixels,
+	    quantum != OPT_UNSET ? (uint32_t)quantum : 64, job->buckets, &n);
 	free(ratios);
 	if (status != LC_OK)
 		return report_status(status);
 	if (n < analyze)
 		report_note("%zu instead of %llu: others would be the same", n,
 		    (unsigned long long)analyze);
-	table_init(&run->table, run->buckets, n);
-	run->table.learned = true;
-	for (size_t i = 0; i < run->n; i++)
-		table_add(&run->table, run->seen[i].width, run->seen[i].height);
+	table_init(&job->table, job->buckets, n);
+	job->table.learned = true;
+	for (size_t i = 0; i < job->n; i++)
+		table_add(&job->table, job->seen[i].width, job->seen[i].height);
 	return EXIT_DONE;
 }
 
 static int
-run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
+run_all(struct bucket_job *job, struct image_sizes *sizes, int argc, char **argv)
 {
 	int status = read_images(sizes, argc, argv);
 
-	if (run->warned > MOST_WARNINGS && !settings.verbose)
+	if (job->warned > MOST_WARNINGS && !settings.verbose)
 		report_note("and %llu more outside 0.4 to 2.5",
-		    (unsigned long long)(run->warned - MOST_WARNINGS));
+		    (unsigned long long)(job->warned - MOST_WARNINGS));
 	if (status == EXIT_DONE)
 		status = report_ignored(&sizes->ignored, sizes->good == 0);
 	if (status == EXIT_DONE && analyze != OPT_UNSET)
-		status = learn(run);
+		status = learn(job);
 	if (status != EXIT_DONE)
 		return status;
-	run->table.bad = sizes->bad;
-	run->table.unreadable = sizes->unreadable;
+	job->table.bad = sizes->bad;
+	job->table.unreadable = sizes->unreadable;
 	if (!assign)
-		print_table(&run->table);
+		print_table(&job->table);
 	if (sizes->unreadable > 0)
 		return EXIT_SYSTEM;
 	return sizes->bad > 0 ? EXIT_DATA : EXIT_DONE;
@@ -471,23 +471,23 @@ run_all(struct run *run, struct imagesizes *sizes, int argc, char **argv)
 static int
 run(int argc, char **argv)
 {
-	struct run run = { .on_terminal = isatty(STDOUT_FILENO) };
-	struct imagesizes sizes = {
+	struct bucket_job job = { .on_terminal = isatty(STDOUT_FILENO) };
+	struct image_sizes sizes = {
 		.fields = { width_field, height_field, name_field },
 		.ignore_orientation = ignore_orientation, .null = null,
 		.keep_going = keep_going,
-		.fn = analyze != OPT_UNSET ? keep_image : count_image, .ctx = &run
+		.fn = analyze != OPT_UNSET ? keep_image : count_image, .ctx = &job
 	};
 	int status = check_options(argc);
 
 	if (status == EXIT_DONE)
-		status = read_area(&run.pixels);
+		status = read_area(&job.pixels);
 	if (status == EXIT_DONE)
-		status = choose_buckets(&run);
+		status = choose_buckets(&job);
 	if (status == EXIT_DONE)
-		status = run_all(&run, &sizes, argc, argv);
-	imagesizes_free(&sizes);
-	free(run.seen);
+		status = run_all(&job, &sizes, argc, argv);
+	image_sizes_free(&sizes);
+	free(job.seen);
 	return status;
 }
 

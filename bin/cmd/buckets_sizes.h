@@ -4,8 +4,8 @@
  * headers are read, and directories of them; from JSON lines; or as they are given.
  * Memory does not grow with their number.
  */
-#ifndef CACHEX_CMD_IMAGESIZES_H
-#define CACHEX_CMD_IMAGESIZES_H
+#ifndef CACHEX_CMD_BUCKETS_SIZES_H
+#define CACHEX_CMD_BUCKETS_SIZES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,15 +15,15 @@
 #include "ui/jsonsize.h"
 
 /** Told of each image; returns an exit status, and anything but EXIT_DONE ends it. */
-typedef int imagesizes_fn(void *ctx, const char *name, uint32_t width,
+typedef int image_size_fn(void *ctx, const char *name, uint32_t width,
     uint32_t height);
 
 /** Zeros but for what the caller sets. */
-struct imagesizes {
+struct image_sizes {
 	struct jsonsize_fields fields;  /* set by the caller */
 	bool ignore_orientation, null;  /* and lists end their items with a NUL byte */
 	bool keep_going;                /* after files that the system refuses */
-	imagesizes_fn *fn;
+	image_size_fn *fn;
 	void *ctx;
 	uint64_t good, bad; /* images; files and lines that are none, which are reported */
 	uint64_t unreadable; /* files that the system did not let be read */
@@ -37,11 +37,11 @@ struct imagesizes {
  * or "-" for the items of standard input. Reports; an exit status, EXIT_DONE also with
  * bad files.
  */
-int imagesizes_operand(struct imagesizes *sizes, const char *operand);
+int image_sizes_operand(struct image_sizes *sizes, const char *operand);
 
 /** Each line of a file ("-": standard input): such an operand, or a JSON object. */
-int imagesizes_list(struct imagesizes *sizes, const char *path);
+int image_sizes_list(struct image_sizes *sizes, const char *path);
 
-void imagesizes_free(struct imagesizes *sizes);
+void image_sizes_free(struct image_sizes *sizes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/imagesizes.h"
+#include "cmd/buckets_sizes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define BEGINNING 512
 
 static int
-tell(struct imagesizes *sizes, const char *name, uint32_t width, uint32_t height)
+tell(struct image_sizes *sizes, const char *name, uint32_t width, uint32_t height)
 {
 	sizes->good++;
 	progress_rate("images", sizes->good);
@@ -37,7 +37,7 @@ tell(struct imagesizes *sizes, const char *name, uint32_t width, uint32_t height
 
 /* One that is reported and left out, as far as others can go on. */
 static int
-pass_over(struct imagesizes *sizes)
+pass_over(struct image_sizes *sizes)
 {
 	const lc_status status = lc_last_error()->status;
 	const bool refused = status == LC_IO || status == LC_PERMISSION;
@@ -88,7 +88,7 @@ struct lines {
 
 /* The next one that is not empty, without its end; its size, or -1. */
 static ssize_t
-next_line(struct imagesizes *sizes, struct lines *lines, char separator)
+next_line(struct image_sizes *sizes, struct lines *lines, char separator)
 {
 	ssize_t size;
 
@@ -127,7 +127,7 @@ end_lines(struct lines *lines, int status)
 }
 
 static int
-tell_object(struct imagesizes *sizes, const struct lines *lines, size_t size)
+tell_object(struct image_sizes *sizes, const struct lines *lines, size_t size)
 {
 	char place[4200];
 	struct jsonsize got;
@@ -146,7 +146,7 @@ tell_object(struct imagesizes *sizes, const struct lines *lines, size_t size)
 
 /* Takes the file over. */
 static int
-read_objects(struct imagesizes *sizes, FILE *file, const char *path)
+read_objects(struct image_sizes *sizes, FILE *file, const char *path)
 {
 	struct lines lines = { .file = file, .path = path };
 	int status = EXIT_DONE;
@@ -160,7 +160,7 @@ read_objects(struct imagesizes *sizes, FILE *file, const char *path)
 /* ---- files -------------------------------------------------------------------- */
 
 static int
-tell_image(struct imagesizes *sizes, const struct lc__infile *file)
+tell_image(struct image_sizes *sizes, const struct lc__infile *file)
 {
 	struct lc__header header = { .ignore_orientation = sizes->ignore_orientation };
 	const lc_status status = lc__header_read(file, &sizes->head, &header);
@@ -173,7 +173,7 @@ tell_image(struct imagesizes *sizes, const struct lc__infile *file)
 
 /* A stream of its own over the file's descriptor, which is closed by its owner. */
 static int
-open_objects(struct imagesizes *sizes, const struct lc__infile *file)
+open_objects(struct image_sizes *sizes, const struct lc__infile *file)
 {
 	const int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	FILE *stream = fd != -1 && lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
@@ -189,7 +189,7 @@ open_objects(struct imagesizes *sizes, const struct lc__infile *file)
 
 /* What it is, its first bytes tell. */
 static int
-read_open_file(struct imagesizes *sizes, const struct lc__infile *file)
+read_open_file(struct image_sizes *sizes, const struct lc__infile *file)
 {
 	char text[BEGINNING + 1];
 	const char *start;
@@ -209,7 +209,7 @@ read_open_file(struct imagesizes *sizes, const struct lc__infile *file)
 }
 
 static int
-read_file(struct imagesizes *sizes, const char *path)
+read_file(struct image_sizes *sizes, const char *path)
 {
 	struct lc__infile file;
 	const enum lc__infile_fate fate = lc__infile_open(&file, AT_FDCWD, path,
@@ -232,7 +232,7 @@ read_file(struct imagesizes *sizes, const char *path)
 /* ---- directories -------------------------------------------------------------- */
 
 struct walk {
-	struct imagesizes *sizes;
+	struct image_sizes *sizes;
 	const char *root;
 	int status; /* an exit status, if it ended before the end */
 };
@@ -262,7 +262,7 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 }
 
 static int
-read_directory(struct imagesizes *sizes, const char *path)
+read_directory(struct image_sizes *sizes, const char *path)
 {
 	struct walk walk = { .sizes = sizes, .root = path };
 	const lc_status status = lc__tree_walk(path, visit, &walk);
@@ -275,7 +275,7 @@ read_directory(struct imagesizes *sizes, const char *path)
 /* ---- everything --------------------------------------------------------------- */
 
 static int
-read_item(struct imagesizes *sizes, const char *item)
+read_item(struct image_sizes *sizes, const char *item)
 {
 	uint32_t width, height;
 	struct stat st;
@@ -288,14 +288,14 @@ read_item(struct imagesizes *sizes, const char *item)
 }
 
 int
-imagesizes_operand(struct imagesizes *sizes, const char *operand)
+image_sizes_operand(struct image_sizes *sizes, const char *operand)
 {
-	return strcmp(operand, "-") == 0 ? imagesizes_list(sizes, operand) :
+	return strcmp(operand, "-") == 0 ? image_sizes_list(sizes, operand) :
 	    read_item(sizes, operand);
 }
 
 int
-imagesizes_list(struct imagesizes *sizes, const char *path)
+image_sizes_list(struct image_sizes *sizes, const char *path)
 {
 	const char separator = sizes->null ? '\0' : '\n';
 	struct lines lines = { .path = input_name(path) };
@@ -314,7 +314,7 @@ imagesizes_list(struct imagesizes *sizes, const char *path)
 }
 
 void
-imagesizes_free(struct imagesizes *sizes)
+image_sizes_free(struct image_sizes *sizes)
 {
 	lc__buf_free(&sizes->head);
 	lc__buf_free(&sizes->name);
