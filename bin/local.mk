@@ -28,7 +28,7 @@ libcachex_la_SOURCES = \
 	bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c \
 	bin/cmd/cmd_verify.c bin/cmd/cmd_view.c bin/cmd/cmd_warehouse.c \
 	bin/cmd/commands.c bin/cmd/export_formats.c bin/cmd/export_join.c \
-	bin/cmd/export_shards.c bin/cmd/fill_ids.c bin/cmd/filltold.c \
+	bin/cmd/export_shards.c bin/cmd/fill_ids.c bin/cmd/fill_report.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/import_sources.c \
 	bin/cmd/migrating.c bin/cmd/moduleset.c bin/cmd/plan_chunks.c bin/cmd/plan_cost.c \
 	bin/cmd/reading.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stat_values.c \

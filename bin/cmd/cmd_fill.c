@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "cmd/fill_ids.h"
-#include "cmd/filltold.h"
+#include "cmd/fill_report.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
@@ -118,7 +118,7 @@ producers_of(const char *module)
 		.ahead = (unsigned)ahead, .retries = (unsigned)retries,
 		.give_up = (unsigned)give_up, .timeout_ms = timeout * 1000,
 		.start_timeout_ms = start_timeout * 1000, .frame_max = frame_max,
-		.isolate = isolate, .line = filltold_line
+		.isolate = isolate, .line = fill_report_line
 	};
 }
 
@@ -149,8 +149,8 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 	const struct lc__fill fill = {
 		.cache = cache, .producers = &producers,
 		.demands = demands_of(expect), .next = next_id,
-		.back = filltold_back, .over = filltold_over,
-		.idle = filltold_idle, .ctx = &list, .batch = batch,
+		.back = fill_report_batch, .over = fill_report_item,
+		.idle = fill_report_progress, .ctx = &list, .batch = batch,
 		.batch_bytes = batch_bytes, .failures = failures,
 		.dry_run = dry_run
 	};
@@ -162,9 +162,9 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 	if (dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
 	progress_begin("fill");
-	filltold_begin(module, failures_path, idlist_count(&list), options);
+	fill_report_begin(module, failures_path, idlist_count(&list), options);
 	status = lc__fill_run(&fill, &filled);
-	code = filltold_end(status, &filled, dry_run);
+	code = fill_report_end(status, &filled, dry_run);
 	idlist_close(&list);
 	return code;
 }
@@ -190,9 +190,9 @@ fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect
 		.demands = demands_of(expect), .shards = shards, .n = n,
 		.batch = batch, .batch_bytes = batch_bytes, .chunk = chunk,
 		.skip_failed = skip_failed, .dry_run = dry_run,
-		.name = named ? name_line : NULL, .back = filltold_back,
-		.failed = filltold_failed, .stopped = filltold_stopped,
-		.idle = filltold_inputs_idle, .failures = failures
+		.name = named ? name_line : NULL, .back = fill_report_batch,
+		.failed = fill_report_failed, .stopped = fill_report_stopped,
+		.idle = fill_report_inputs_progress, .failures = failures
 	};
 	struct lc__inputs_filled filled;
 	lc_status status;
@@ -200,9 +200,9 @@ fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect
 	if (dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
 	progress_begin("fill");
-	filltold_begin(module, failures_path, 0, options);
+	fill_report_begin(module, failures_path, 0, options);
 	status = lc__inputs_run(&fill, &filled);
-	return filltold_inputs_end(status, &filled, dry_run);
+	return fill_report_inputs_end(status, &filled, dry_run);
 }
 
 static enum lc__shard_kind

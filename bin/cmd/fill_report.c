@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/filltold.h"
+#include "cmd/fill_report.h"
 
 #include <stdio.h>
 
@@ -20,18 +20,18 @@ static struct {
 	uint64_t total;         /* items, 0: not known */
 	uint64_t over;          /* of them */
 	uint64_t named, unnamed; /* failed items */
-} told;
+} report;
 
 /* ---- meanwhile ---------------------------------------------------------------- */
 
 void
-filltold_begin(const char *module, const char *failures, uint64_t total,
+fill_report_begin(const char *module, const char *failures, uint64_t total,
     const struct opt *options)
 {
 	struct json json;
 
-	told.failures = failures;
-	told.total = total;
+	report.failures = failures;
+	report.total = total;
 	if (!trace_is_on())
 		return;
 	json = trace_event("begin");
@@ -43,7 +43,7 @@ filltold_begin(const char *module, const char *failures, uint64_t total,
 }
 
 void
-filltold_line(void *ctx, unsigned child, const char *line)
+fill_report_line(void *ctx, unsigned child, const char *line)
 {
 	(void)ctx;
 	if (settings.verbose)
@@ -51,7 +51,7 @@ filltold_line(void *ctx, unsigned child, const char *line)
 }
 
 void
-filltold_back(void *ctx, const struct lc__items *batch)
+fill_report_batch(void *ctx, const struct lc__items *batch)
 {
 	uint64_t failed = 0;
 	unsigned attempts = 0;
@@ -73,7 +73,7 @@ filltold_back(void *ctx, const struct lc__items *batch)
 }
 
 void
-filltold_failed(void *ctx, const struct lc__item *item)
+fill_report_failed(void *ctx, const struct lc__item *item)
 {
 	const char *why = item->why != NULL ? item->why : "failed";
 	struct json json;
@@ -86,16 +86,16 @@ filltold_failed(void *ctx, const struct lc__item *item)
 		jw_count(&json, "attempts", item->attempts);
 		trace_event_end(&json);
 	}
-	if (told.named >= NAMED) {
-		told.unnamed++;
+	if (report.named >= NAMED) {
+		report.unnamed++;
 		return;
 	}
-	told.named++;
+	report.named++;
 	report_note("%s: %s", lc__quote_id(item->id.data, item->id.size), why);
 }
 
 void
-filltold_stopped(void *ctx, const char *name, const char *why)
+fill_report_stopped(void *ctx, const char *name, const char *why)
 {
 	struct json json;
 
@@ -110,11 +110,11 @@ filltold_stopped(void *ctx, const char *name, const char *why)
 }
 
 lc_status
-filltold_over(void *ctx, const struct lc__item *item)
+fill_report_item(void *ctx, const struct lc__item *item)
 {
-	told.over++;
+	report.over++;
 	if (item->outcome == LC__ITEM_FAILED)
-		filltold_failed(ctx, item);
+		fill_report_failed(ctx, item);
 	return LC_OK;
 }
 
@@ -167,14 +167,14 @@ put_inputs(struct json *json, const struct lc__inputs_filled *filled)
 /* ---- progress --------------------------------------------------------------------- */
 
 static lc_status
-step(uint64_t done, uint64_t total)
+show_progress(uint64_t done, uint64_t total)
 {
 	return progress_step(NULL, done, total) == 0 ? LC_OK :
 	    lc__error(LC_CANCELLED, 0, "stopped");
 }
 
 lc_status
-filltold_idle(void *ctx, const struct lc__filled *so_far)
+fill_report_progress(void *ctx, const struct lc__filled *so_far)
 {
 	struct json json;
 
@@ -184,13 +184,13 @@ filltold_idle(void *ctx, const struct lc__filled *so_far)
 		put_filled(&json, so_far);
 		trace_event_end(&json);
 	}
-	progress_items(told.over, told.total);
+	progress_items(report.over, report.total);
 	progress_rate("records", so_far->stored);
-	return step(so_far->bytes, 0);
+	return show_progress(so_far->bytes, 0);
 }
 
 lc_status
-filltold_inputs_idle(void *ctx, const struct lc__inputs_filled *so_far)
+fill_report_inputs_progress(void *ctx, const struct lc__inputs_filled *so_far)
 {
 	struct json json;
 
@@ -201,7 +201,7 @@ filltold_inputs_idle(void *ctx, const struct lc__inputs_filled *so_far)
 		trace_event_end(&json);
 	}
 	progress_rate("records", so_far->stored);
-	return step(so_far->shard_done - so_far->shard_before,
+	return show_progress(so_far->shard_done - so_far->shard_before,
 	    so_far->shard_bytes - so_far->shard_before);
 }
 
@@ -219,7 +219,7 @@ print_rate(uint64_t bytes, uint64_t records, double seconds)
 }
 
 static void
-show(const struct lc__filled *filled, double seconds, bool dry_run)
+show_filled(const struct lc__filled *filled, double seconds, bool dry_run)
 {
 	const unsigned long long stored = filled->stored, there = filled->there,
 	    wrong = filled->wrong, failed = filled->failed;
@@ -289,18 +289,18 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds, bool dry_run
 /* ---- the end ------------------------------------------------------------------------ */
 
 static void
-tell_unnamed(void)
+report_unnamed(void)
 {
-	if (told.unnamed > 0 && told.failures != NULL)
+	if (report.unnamed > 0 && report.failures != NULL)
 		report_note("and %llu more: see %s",
-		    (unsigned long long)told.unnamed, told.failures);
-	else if (told.unnamed > 0)
-		report_note("and %llu more", (unsigned long long)told.unnamed);
+		    (unsigned long long)report.unnamed, report.failures);
+	else if (report.unnamed > 0)
+		report_note("and %llu more", (unsigned long long)report.unnamed);
 }
 
 /* What stopped it all. A shard that is another one by now is bad input. */
 static int
-tell_failure(lc_status status)
+report_failure(lc_status status)
 {
 	return status == LC_STALE ? report_library(EXIT_DATA) : report_status(status);
 }
@@ -315,7 +315,7 @@ begin_end(struct json *json, lc_status status, const lc_error *error)
 }
 
 int
-filltold_end(lc_status status, const struct lc__filled *filled, bool dry_run)
+fill_report_end(lc_status status, const struct lc__filled *filled, bool dry_run)
 {
 	const lc_error error = *lc_last_error();
 	const double seconds = progress_end();
@@ -326,15 +326,15 @@ filltold_end(lc_status status, const struct lc__filled *filled, bool dry_run)
 		put_filled(&json, filled);
 		trace_event_end(&json);
 	}
-	tell_unnamed();
-	show(filled, seconds, dry_run);
+	report_unnamed();
+	show_filled(filled, seconds, dry_run);
 	if (status != LC_OK)
-		return tell_failure(lc__error_raise(&error));
+		return report_failure(lc__error_raise(&error));
 	return filled->failed > 0 ? EXIT_NO : EXIT_DONE;
 }
 
 int
-filltold_inputs_end(lc_status status, const struct lc__inputs_filled *filled,
+fill_report_inputs_end(lc_status status, const struct lc__inputs_filled *filled,
     bool dry_run)
 {
 	const lc_error error = *lc_last_error();
@@ -346,10 +346,10 @@ filltold_inputs_end(lc_status status, const struct lc__inputs_filled *filled,
 		put_inputs(&json, filled);
 		trace_event_end(&json);
 	}
-	tell_unnamed();
+	report_unnamed();
 	show_inputs(filled, seconds, dry_run);
 	if (status != LC_OK)
-		return tell_failure(lc__error_raise(&error));
+		return report_failure(lc__error_raise(&error));
 	if (filled->unread > 0 || (dry_run && filled->bad > 0))
 		return EXIT_DATA;
 	return filled->failed + filled->bad + filled->stopped > 0 ? EXIT_NO :
