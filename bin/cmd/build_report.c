@@ -20,24 +20,24 @@
 
 /* "  frames      1234" */
 static void
-line(const char *name, uint64_t count)
+print_count(const char *name, uint64_t count)
 {
 	printf("  %-18s%12llu", name, (unsigned long long)count);
 }
 
 static void
-count_line(const char *name, uint64_t count)
+print_count_line(const char *name, uint64_t count)
 {
-	line(name, count);
+	print_count(name, count);
 	putchar('\n');
 }
 
 /* A count that is only worth a line if there is any. */
 static void
-some_line(const char *name, uint64_t count)
+print_some(const char *name, uint64_t count)
 {
 	if (count > 0)
-		count_line(name, count);
+		print_count_line(name, count);
 }
 
 static void
@@ -46,30 +46,30 @@ print_frames(const struct lc__ingest_result *result)
 	const struct lc__ingest_state *state = &result->state;
 	char name[40];
 
-	count_line("frames", state->frames);
-	line("samples", state->samples);
+	print_count_line("frames", state->frames);
+	print_count("samples", state->samples);
 	if (state->reused > 0)
 		printf("  (%llu frames as they were stored before)",
 		    (unsigned long long)state->reused);
 	putchar('\n');
-	some_line("  16 bits made 8", state->reduced);
+	print_some("  16 bits made 8", state->reduced);
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
 		snprintf(name, sizeof(name), "  %s",
 		    lc__reject_name((enum lc__reject)i));
-		some_line(name, state->rejected[i]);
+		print_some(name, state->rejected[i]);
 	}
-	some_line("gone since then", result->forgotten);
+	print_some("gone since then", result->forgotten);
 }
 
 static void
 print_boxes(const struct lc__summary *summary)
 {
-	count_line("boxes", summary->boxes);
-	some_line("  cut at the edge", summary->clipped);
-	some_line("  dropped", summary->dropped);
-	some_line("  of other classes", summary->filtered);
+	print_count_line("boxes", summary->boxes);
+	print_some("  cut at the edge", summary->clipped);
+	print_some("  dropped", summary->dropped);
+	print_some("  of other classes", summary->filtered);
 	if (summary->overflow_boxes > 0) {
-		line("  above the limit", summary->overflow_boxes);
+		print_count("  above the limit", summary->overflow_boxes);
 		printf("  (in %llu samples)\n",
 		    (unsigned long long)summary->overflow_samples);
 	}
@@ -80,7 +80,7 @@ print_shards(const struct lc__ingest_result *result)
 {
 	char size[SIZE_TEXT];
 
-	line("shards", result->shards);
+	print_count("shards", result->shards);
 	printf("  %s", size_human((double)result->bytes, size, sizeof(size)));
 	if (result->shards_reused > 0)
 		printf(" (%llu as they were)",
@@ -158,7 +158,7 @@ print_table(const struct lc__ingest_result *result, bool dry_run)
 /* ---- what is told meanwhile -------------------------------------------------------- */
 
 static struct {
-	uint64_t told, untold;  /* frames that are no samples */
+	uint64_t named, unnamed;  /* frames that are no samples */
 	enum lc__phase phase;   /* of the last step */
 } watch;
 
@@ -189,20 +189,20 @@ rejected(void *ctx, const struct lc__frame *frame, enum lc__reject reason,
 	trace_rejected(frame, name, detail);
 	if (reason == LC__REJECT_NO_LABELS)
 		return;
-	if (watch.told >= NAMED) {
-		watch.untold++;
+	if (watch.named >= NAMED) {
+		watch.unnamed++;
 		return;
 	}
-	watch.told++;
+	watch.named++;
 	report_note("%s: %s", name, detail);
 }
 
 static void
-warn(void *ctx, const char *line)
+warn(void *ctx, const char *print_count)
 {
 	(void)ctx;
-	trace_warning(line);
-	report_note("warning: %s", line);
+	trace_warning(print_count);
+	report_note("warning: %s", print_count);
 }
 
 const struct lc__ingest_watch build_watch = { NULL, step, rejected, warn };
@@ -238,22 +238,22 @@ show_text(const struct lc__ingest *in, const struct lc__ingest_result *result)
 }
 
 static void
-tell_untold(const struct lc__ingest_result *result)
+report_unnamed(const struct lc__ingest_result *result)
 {
-	if (watch.untold == 0)
+	if (watch.unnamed == 0)
 		return;
 	if (result->version_dir != NULL)
 		report_note("and %llu more: see %s/rejected.jsonl",
-		    (unsigned long long)watch.untold, result->version_dir);
+		    (unsigned long long)watch.unnamed, result->version_dir);
 	else if (result->rejected_list != NULL)
 		report_note("and %llu more: see %s",
-		    (unsigned long long)watch.untold, result->rejected_list);
+		    (unsigned long long)watch.unnamed, result->rejected_list);
 	else
-		report_note("and %llu more", (unsigned long long)watch.untold);
+		report_note("and %llu more", (unsigned long long)watch.unnamed);
 }
 
 static int
-tell_failure(lc_status status)
+report_failure(lc_status status)
 {
 	if (status == LC_FAILED) {
 		return report_library(EXIT_NO);
@@ -263,15 +263,15 @@ tell_failure(lc_status status)
 
 /* Counts are shown also where a limit is exceeded: they say why. */
 int
-build_told(lc_status status, const struct lc__ingest *in,
+build_report(lc_status status, const struct lc__ingest *in,
     const struct lc__ingest_result *result)
 {
 	const bool counted = status == LC_OK || status == LC_FAILED;
 
-	tell_untold(result);
+	report_unnamed(result);
 	if (settings.json && counted)
 		show_json(in, result, lc_status_name(status));
 	else if (!settings.quiet && status == LC_OK)
 		show_text(in, result);
-	return status == LC_OK ? EXIT_DONE : tell_failure(status);
+	return status == LC_OK ? EXIT_DONE : report_failure(status);
 }

@@ -14,7 +14,7 @@ extern const struct lc__ingest_watch build_watch;
 
 /** Show what lc__ingest_run() came to; lc_last_error() is its own. Reports; an exit
  *  status. */
-int build_told(lc_status status, const struct lc__ingest *in,
+int build_report(lc_status status, const struct lc__ingest *in,
     const struct lc__ingest_result *result);
 
 #endif

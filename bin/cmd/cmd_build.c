@@ -451,7 +451,7 @@ build(const struct lc__ingest *in)
 	error = *lc_last_error();
 	progress_end();
 	trace_end(&result, lc_status_name(done), done == LC_OK ? NULL : error.text);
-	status = build_told(done, in, &result);
+	status = build_report(done, in, &result);
 	status = report_worse(status, metrics_end(&result, done == LC_OK));
 	lc__ingest_result_free(&result);
 	return status;
