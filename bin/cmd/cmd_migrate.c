@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "cmd/migrating.h"
+#include "cmd/migrate_report.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"
@@ -231,7 +231,7 @@ producer_line(void *ctx, unsigned child, const char *text)
 	if (!settings.verbose)
 		return;
 	snprintf(line, sizeof(line), "producer %u: %s", child, text);
-	migrating_warn(NULL, line);
+	migrate_report_warning(NULL, line);
 }
 
 static struct lc__stage2
@@ -248,9 +248,9 @@ make_how(const char *file)
 			.frame_max = (uint64_t)1 << 30, .isolate = true,
 			.line = producer_line
 		},
-		.bad = migrating_bad, .warn = migrating_warn,
-		.finding = migrating_finding, .step = migrating_step,
-		.filling = migrating_filling
+		.bad = migrate_report_bad, .warn = migrate_report_warning,
+		.finding = migrate_report_finding, .step = migrate_report_progress,
+		.filling = migrate_report_filling
 	};
 }
 
@@ -268,10 +268,10 @@ run_verify(const struct lc__stage2 *how)
 	struct lc__stage2_verified verified;
 	const lc_status status = lc__stage2_verify(how, &verified);
 
-	migrating_end();
+	migrate_report_end();
 	if (status != LC_OK)
 		return stopped(status);
-	migrating_show_verified(&verified);
+	migrate_report_verified(&verified);
 	return verified.findings > 0 ? EXIT_NO : EXIT_DONE;
 }
 
@@ -282,11 +282,11 @@ run_migrate(const struct lc__stage2 *how)
 	lc_status status = lc__stage2_run(how, &done);
 	int result = EXIT_DONE;
 
-	migrating_end();
+	migrate_report_end();
 	if (status != LC_OK)
 		result = stopped(status);
 	if (status == LC_OK || status == LC_CANCELLED || status == LC_FAILED)
-		migrating_show(&done);
+		migrate_report_done(&done);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (done.filled[p].failed > 0)
 			result = report_worse(result, EXIT_NO);
@@ -307,7 +307,7 @@ run_repair(struct lc__stage2 *how)
 	for (int p = 0; p < LC__PASSES && !how->named; p++)
 		how->pass[p] = true;
 	interrupt_resume(INTERRUPT_AGAIN);
-	migrating_begin(how, "verify");
+	migrate_report_begin(how, "verify");
 	return report_worse(result, run_verify(how));
 }
 
@@ -317,10 +317,10 @@ run_rollback(const struct lc__stage2 *how)
 	struct lc__stage2_rolled rolled;
 	const lc_status status = lc__stage2_rollback(how, &rolled);
 
-	migrating_end();
+	migrate_report_end();
 	if (status != LC_OK)
 		return stopped(status);
-	migrating_show_rolled(&rolled);
+	migrate_report_rolled(&rolled);
 	return rolled.without > 0 || rolled.kept > 0 ? EXIT_NO : EXIT_DONE;
 }
 
@@ -355,7 +355,7 @@ run_stage2(int argc, char **argv)
 		return EXIT_USAGE;
 	if (verify || rollback || dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
-	migrating_begin(&how, verify ? "verify" : rollback ? "rollback" : NULL);
+	migrate_report_begin(&how, verify ? "verify" : rollback ? "rollback" : NULL);
 	if (verify)
 		return run_verify(&how);
 	if (repair)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/migrating.h"
+#include "cmd/migrate_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static struct {
 	uint64_t before;       /* records of interrupted runs */
 	bool begun;            /* before is known */
 	uint64_t bad, findings; /* so many were listed, or would have been */
-} line;
+} report;
 
 static uint64_t
 total_of(const struct lc__stage2_counts *counts)
@@ -34,29 +34,29 @@ total_of(const struct lc__stage2_counts *counts)
 /* ---- the line of progress ---------------------------------------------------------- */
 
 void
-migrating_begin(const struct lc__stage2 *how, const char *what)
+migrate_report_begin(const struct lc__stage2 *how, const char *what)
 {
-	line.how = how;
-	line.what = what;
-	line.bad = line.findings = 0;
-	line.terminal = isatty(STDERR_FILENO);
-	line.start = lc__clock_ns();
-	line.next = line.start + SECOND;
+	report.how = how;
+	report.what = what;
+	report.bad = report.findings = 0;
+	report.terminal = isatty(STDERR_FILENO);
+	report.start = lc__clock_ns();
+	report.next = report.start + SECOND;
 	interrupt_defer(true);
 }
 
 static void
-clear(void)
+clear_progress(void)
 {
-	if (line.shown)
+	if (report.shown)
 		fputs("\r\033[K", stderr);
-	line.shown = false;
+	report.shown = false;
 }
 
 void
-migrating_end(void)
+migrate_report_end(void)
 {
-	clear();
+	clear_progress();
 	interrupt_defer(false);
 }
 
@@ -67,17 +67,17 @@ is_due(void)
 	const uint64_t now = lc__clock_ns();
 
 	if (settings.quiet || settings.progress == 0 ||
-	    (settings.progress != 1 && !line.terminal) || now < line.next)
+	    (settings.progress != 1 && !report.terminal) || now < report.next)
 		return false;
-	line.next = now + (line.terminal ? SECOND / 8 : 5 * SECOND);
+	report.next = now + (report.terminal ? SECOND / 8 : 5 * SECOND);
 	return true;
 }
 
 static void
 print_counts(FILE *out, const struct lc__stage2_counts *counts)
 {
-	const uint64_t total = total_of(counts), now = total - line.before;
-	const double seconds = (double)(lc__clock_ns() - line.start) / (double)SECOND;
+	const uint64_t total = total_of(counts), now = total - report.before;
+	const double seconds = (double)(lc__clock_ns() - report.start) / (double)SECOND;
 
 	fprintf(out, "progress: %" PRIu64 " migrated, %" PRIu64 " enriched, %" PRIu64
 	    " extracted, %" PRIu64 " skipped (total: %" PRIu64 ") rate=%.1f/s",
@@ -91,29 +91,29 @@ print_bytes(uint64_t done, uint64_t total)
 {
 	char now[SIZE_TEXT], all[SIZE_TEXT];
 
-	fprintf(stderr, "%s: %s of %s", line.what, size_human((double)done, now,
+	fprintf(stderr, "%s: %s of %s", report.what, size_human((double)done, now,
 	    sizeof(now)), size_human((double)total, all, sizeof(all)));
 }
 
 static void
 end_line(void)
 {
-	line.shown = line.terminal;
-	if (!line.terminal)
+	report.shown = report.terminal;
+	if (!report.terminal)
 		fputc('\n', stderr);
 }
 
 int
-migrating_step(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
+migrate_report_progress(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
     uint64_t total)
 {
 	(void)ctx;
-	if (!line.begun)
-		line.before = total_of(counts);
-	line.begun = true;
+	if (!report.begun)
+		report.before = total_of(counts);
+	report.begun = true;
 	if (is_due()) {
-		clear();
-		if (line.what != NULL)
+		clear_progress();
+		if (report.what != NULL)
 			print_bytes(done, total);
 		else
 			print_counts(stderr, counts);
@@ -123,13 +123,13 @@ migrating_step(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
 }
 
 int
-migrating_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far)
+migrate_report_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far)
 {
 	(void)ctx;
 	if (is_due()) {
-		clear();
+		clear_progress();
 		fprintf(stderr, "%s: %" PRIu64 " stored, %" PRIu64 " there, %" PRIu64
-		    " failed", line.how->module[pass], so_far->stored, so_far->there,
+		    " failed", report.how->module[pass], so_far->stored, so_far->there,
 		    so_far->failed);
 		end_line();
 	}
@@ -139,22 +139,22 @@ migrating_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled 
 /* ---- lines and records that something is wrong with --------------------------------- */
 
 void
-migrating_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
+migrate_report_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 {
 	struct json json = { stdout, false };
 
 	(void)ctx;
-	clear();
-	line.bad++;
-	if (!settings.json && line.bad > LISTED)
+	clear_progress();
+	report.bad++;
+	if (!settings.json && report.bad > LISTED)
 		return;
 	if (!settings.json) {
-		report_error(EXIT_DATA, "%s:%" PRIu64 ":%" PRIu64 ": %s", line.how->file, number,
+		report_error(EXIT_DATA, "%s:%" PRIu64 ":%" PRIu64 ": %s", report.how->file, number,
 		    column, why);
 		return;
 	}
 	jw_open(&json, NULL, '{');
-	jw_text(&json, "file", line.how->file);
+	jw_text(&json, "file", report.how->file);
 	jw_count(&json, "line", number);
 	jw_count(&json, "column", column);
 	jw_text(&json, "bad", why);
@@ -173,30 +173,30 @@ show_more(uint64_t listed, const char *noun)
 }
 
 void
-migrating_warn(void *ctx, const char *text)
+migrate_report_warning(void *ctx, const char *text)
 {
 	(void)ctx;
-	clear();
+	clear_progress();
 	report_note("%s", text);
 }
 
 void
-migrating_finding(void *ctx, uint64_t number, const char *id, const char *what)
+migrate_report_finding(void *ctx, uint64_t number, const char *id, const char *what)
 {
 	struct json json = { stdout, false };
 
 	(void)ctx;
-	clear();
-	line.findings++;
-	if (!settings.json && line.findings > LISTED)
+	clear_progress();
+	report.findings++;
+	if (!settings.json && report.findings > LISTED)
 		return;
 	if (!settings.json) {
-		printf("%s:%" PRIu64 ": %s%s%s\n", line.how->file, number, id,
+		printf("%s:%" PRIu64 ": %s%s%s\n", report.how->file, number, id,
 		    *id != '\0' ? ": " : "", what);
 		return;
 	}
 	jw_open(&json, NULL, '{');
-	jw_text(&json, "file", line.how->file);
+	jw_text(&json, "file", report.how->file);
 	jw_count(&json, "line", number);
 	jw_text(&json, "image_id", id);
 	jw_text(&json, "finding", what);
@@ -208,7 +208,7 @@ migrating_finding(void *ctx, uint64_t number, const char *id, const char *what)
 static bool
 has_encoder(int pass)
 {
-	return line.how->pass[pass] && line.how->encoder[pass] != NULL;
+	return report.how->pass[pass] && report.how->encoder[pass] != NULL;
 }
 
 static void
@@ -218,19 +218,19 @@ show_encoders(const struct lc__stage2_done *done)
 
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
 		const struct lc__filled *f = &done->filled[p];
-		if (has_encoder(p) && !line.how->dry_run)
+		if (has_encoder(p) && !report.how->dry_run)
 			printf("%s: %" PRIu64 " stored, %" PRIu64 " of them again, %" PRIu64
-			    " there, %" PRIu64 " failed\n", line.how->module[p], f->stored,
+			    " there, %" PRIu64 " failed\n", report.how->module[p], f->stored,
 			    f->wrong, f->there, f->failed);
 	}
-	if (!line.how->dry_run)
+	if (!report.how->dry_run)
 		return;
 	printf("about %" PRIu64 " records need %s", done->needs.records,
 	    size_human((double)done->needs.lines, text, sizeof(text)));
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (done->needs.modules[p] > 0)
 			printf(", %s for %s", size_human((double)done->needs.modules[p], text,
-			    sizeof(text)), line.how->module[p]);
+			    sizeof(text)), report.how->module[p]);
 	putchar('\n');
 }
 
@@ -251,12 +251,12 @@ show_text(const struct lc__stage2_done *done)
 
 	print_counts(stdout, counts);
 	putchar('\n');
-	show_count(counts->bad, "bad line", line.bad > LISTED ?
+	show_count(counts->bad, "bad line", report.bad > LISTED ?
 	    "unchanged, the first ten of them listed; --json lists all" : "unchanged");
 	show_count(counts->left, "line", "left to later runs, as --limit is reached");
 	show_count(done->restored, "tensor", "restored from the original lines");
 	show_count(counts->newer, "record", "of a newer version, unchanged");
-	show_count(counts->foreign, "record", line.how->force ?
+	show_count(counts->foreign, "record", report.how->force ?
 	    "with an image_id that was not of their image_path, replaced" :
 	    "with an image_id that is not of their image_path, unchanged");
 	show_count(counts->shared, "record", "with a longer image_id, as simpler ones are "
@@ -273,10 +273,10 @@ json_encoders(struct json *json, const struct lc__stage2_done *done)
 	jw_open(json, "encoders", '{');
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
 		const struct lc__filled *f = &done->filled[p];
-		if (!has_encoder(p) || line.how->dry_run)
+		if (!has_encoder(p) || report.how->dry_run)
 			continue;
 		jw_open(json, lc__stage2_passes[p], '{');
-		jw_text(json, "module", line.how->module[p]);
+		jw_text(json, "module", report.how->module[p]);
 		jw_count(json, "stored", f->stored);
 		jw_count(json, "again", f->wrong);
 		jw_count(json, "there", f->there);
@@ -307,7 +307,7 @@ show_json(const struct lc__stage2_done *done)
 	struct json json = { stdout, false };
 
 	jw_open(&json, NULL, '{');
-	jw_text(&json, "file", line.how->file);
+	jw_text(&json, "file", report.how->file);
 	jw_count(&json, "migrated_new", counts->migrated);
 	jw_count(&json, "enriched", counts->enriched);
 	jw_count(&json, "extracted", counts->extracted);
@@ -331,9 +331,9 @@ show_json(const struct lc__stage2_done *done)
 }
 
 void
-migrating_show(const struct lc__stage2_done *done)
+migrate_report_done(const struct lc__stage2_done *done)
 {
-	clear();
+	clear_progress();
 	if (settings.json)
 		show_json(done);
 	else if (!settings.quiet)
@@ -341,26 +341,26 @@ migrating_show(const struct lc__stage2_done *done)
 }
 
 void
-migrating_show_verified(const struct lc__stage2_verified *v)
+migrate_report_verified(const struct lc__stage2_verified *v)
 {
 	struct json json = { stdout, false };
 	char text[SIZE_TEXT];
 
-	clear();
-	show_more(line.findings, "finding");
+	clear_progress();
+	show_more(report.findings, "finding");
 	if (!settings.json) {
-		printf("%s: %s", line.how->file, count_human(v->records, "record", text,
+		printf("%s: %s", report.how->file, count_human(v->records, "record", text,
 		    sizeof(text)));
 		for (int p = 0; p < LC__PASS_MODULES; p++)
 			if (v->asked[p])
 				printf(", %" PRIu64 " good in %s", v->tensors[p],
-				    line.how->module[p]);
+				    report.how->module[p]);
 		printf("; %s", count_human(v->bad, "bad line", text, sizeof(text)));
 		printf(", %s\n", count_human(v->findings, "finding", text, sizeof(text)));
 		return;
 	}
 	jw_open(&json, NULL, '{');
-	jw_text(&json, "file", line.how->file);
+	jw_text(&json, "file", report.how->file);
 	jw_count(&json, "records", v->records);
 	jw_count(&json, "bad", v->bad);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
@@ -372,17 +372,17 @@ migrating_show_verified(const struct lc__stage2_verified *v)
 }
 
 void
-migrating_show_rolled(const struct lc__stage2_rolled *r)
+migrate_report_rolled(const struct lc__stage2_rolled *r)
 {
 	struct json json = { stdout, false };
 	char text[SIZE_TEXT];
 
-	clear();
-	show_more(line.findings, "finding");
+	clear_progress();
+	show_more(report.findings, "finding");
 	if (settings.quiet && !settings.json)
 		return;
 	if (!settings.json) {
-		printf("%s: %s rolled back", line.how->file, count_human(r->back, "line", text,
+		printf("%s: %s rolled back", report.how->file, count_human(r->back, "line", text,
 		    sizeof(text)));
 		printf(", %" PRIu64 " without an array, %" PRIu64 " left as they are, %" PRIu64
 		    " not of version 2\n", r->without, r->kept, r->other);
@@ -391,7 +391,7 @@ migrating_show_rolled(const struct lc__stage2_rolled *r)
 		return;
 	}
 	jw_open(&json, NULL, '{');
-	jw_text(&json, "file", line.how->file);
+	jw_text(&json, "file", report.how->file);
 	jw_count(&json, "rolled_back", r->back);
 	jw_count(&json, "without_array", r->without);
 	jw_count(&json, "kept", r->kept);
