@@ -30,7 +30,7 @@ libcachex_la_SOURCES = \
 	bin/cmd/commands.c bin/cmd/export_formats.c bin/cmd/export_join.c \
 	bin/cmd/export_shards.c bin/cmd/fill_ids.c bin/cmd/fill_report.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/import_sources.c \
-	bin/cmd/migrate_report.c bin/cmd/moduleset.c bin/cmd/plan_chunks.c \
+	bin/cmd/migrate_report.c bin/cmd/module_settings.c bin/cmd/plan_chunks.c \
 	bin/cmd/plan_cost.c bin/cmd/reading.c bin/cmd/samples.c bin/cmd/setdir.c \
 	bin/cmd/stat_values.c bin/cmd/stream_frames.c bin/cmd/stream_list.c \
 	bin/cmd/stream_npy.c bin/cmd/streaming.c bin/cmd/view_histograms.c \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cmd/moduleset.h"
+#include "cmd/module_settings.h"
 #include "ui/command.h"
 #include "ui/module.h"
 #include "ui/report.h"
@@ -269,12 +269,12 @@ offer_settings(const char *typed)
 	char word[80];
 
 	puts("words");
-	for (size_t i = 0; moduleset_name(i) != NULL; i++) {
-		if (moduleset_words(i) != NULL) {
-			offer_words_of(moduleset_name(i), moduleset_words(i), typed);
+	for (size_t i = 0; module_setting_name(i) != NULL; i++) {
+		if (module_setting_words(i) != NULL) {
+			offer_words_of(module_setting_name(i), module_setting_words(i), typed);
 			continue;
 		}
-		snprintf(word, sizeof(word), "%s=", moduleset_name(i));
+		snprintf(word, sizeof(word), "%s=", module_setting_name(i));
 		offer(word, "", typed);
 	}
 	return EXIT_DONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "cmd/moduleset.h"
+#include "cmd/module_settings.h"
 #include "ui/command.h"
 #include "ui/module.h"
 #include "ui/report.h"
@@ -19,32 +19,32 @@ static struct opt options[] = {
 };
 
 static void
-show(const char *module, const struct moduleset *is)
+show(const char *module, const struct module_settings *is)
 {
 	struct json json = { stdout, false };
-	char text[MODULESET_TEXT];
+	char text[MODULE_SETTING_TEXT];
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
 		jw_text(&json, "module", module);
-		moduleset_json(is, &json);
+		module_settings_json(is, &json);
 		jw_end_line(&json);
 		return;
 	}
-	for (size_t i = 0; moduleset_name(i) != NULL; i++)
-		printf("%s=%s\n", moduleset_name(i), moduleset_value(is, i, text,
+	for (size_t i = 0; module_setting_name(i) != NULL; i++)
+		printf("%s=%s\n", module_setting_name(i), module_setting_value(is, i, text,
 		    sizeof(text)));
 }
 
 /* All of them are read before any is changed. */
 static int
-change(const char *module, lc_cache *cache, struct moduleset *is, int argc, char **argv)
+change(const char *module, lc_cache *cache, struct module_settings *is, int argc, char **argv)
 {
 	char why[OPT_TEXT_ROOM];
 	lc_status status;
 
 	for (int i = 0; i < argc; i++)
-		if (!moduleset_assign(is, argv[i], why, sizeof(why)))
+		if (!module_setting_assign(is, argv[i], why, sizeof(why)))
 			return report_usage("%s", why);
 	if (dry_run || argc == 0)
 		return EXIT_DONE;
@@ -57,8 +57,8 @@ change(const char *module, lc_cache *cache, struct moduleset *is, int argc, char
 static int
 set(lc_cache *cache, int argc, char **argv)
 {
-	struct moduleset is;
-	int status = moduleset_read(argv[0], cache, &is);
+	struct module_settings is;
+	int status = module_settings_read(argv[0], cache, &is);
 
 	if (status == EXIT_DONE)
 		status = change(argv[0], cache, &is, argc - 1, argv + 1);
@@ -71,11 +71,11 @@ set(lc_cache *cache, int argc, char **argv)
 static int
 check_words(int argc, char **argv)
 {
-	struct moduleset none = { .is.struct_size = sizeof(none.is) };
+	struct module_settings none = { .is.struct_size = sizeof(none.is) };
 	char why[OPT_TEXT_ROOM];
 
 	for (int i = 1; i < argc; i++)
-		if (!moduleset_assign(&none, argv[i], why, sizeof(why)))
+		if (!module_setting_assign(&none, argv[i], why, sizeof(why)))
 			return report_usage("%s", why);
 	return EXIT_DONE;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/moduleset.h"
+#include "cmd/module_settings.h"
 #include "cmd/schemas.h"
 #include "cmd/stat_values.h"
 #include "ui/command.h"
@@ -150,12 +150,12 @@ show_fill(const lc_fill *fill, struct json *json)
 }
 
 static void
-show_settings(const struct moduleset *is)
+show_settings(const struct module_settings *is)
 {
-	char text[MODULESET_TEXT];
+	char text[MODULE_SETTING_TEXT];
 
-	for (size_t i = 0; moduleset_name(i) != NULL; i++)
-		printf("  %-16s %12s\n", moduleset_name(i), moduleset_value(is, i,
+	for (size_t i = 0; module_setting_name(i) != NULL; i++)
+		printf("  %-16s %12s\n", module_setting_name(i), module_setting_value(is, i,
 		    text, sizeof(text)));
 }
 
@@ -163,7 +163,7 @@ show_settings(const struct moduleset *is)
 struct facts {
 	lc_stats stats;
 	lc_counters counters;
-	struct moduleset set;
+	struct module_settings set;
 	lc_fill fill;
 };
 
@@ -182,7 +182,7 @@ show_json(const char *module, lc_cache *cache, const struct facts *facts,
 	show_counters(&facts->counters, &json);
 	show_fill(&facts->fill, &json);
 	jw_open(&json, "settings", '{');
-	moduleset_json(&facts->set, &json);
+	module_settings_json(&facts->set, &json);
 	jw_close(&json, '}');
 	status = schemas_json(cache, &json, "structures");
 	jw_end_line(&json);
@@ -228,7 +228,7 @@ show_module(const char *module)
 	if (read == LC_OK)
 		read = lc_fill_get(cache, &facts.fill);
 	if (read == LC_OK)
-		status = moduleset_read(module, cache, &facts.set);
+		status = module_settings_read(module, cache, &facts.set);
 	if (read == LC_OK && status == EXIT_DONE)
 		read = show(module, cache, &facts);
 	if (read != LC_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/moduleset.h"
+#include "cmd/module_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct opt rows[] = {
 };
 
 static void
-take(const struct moduleset *set)
+to_rows(const struct module_settings *set)
 {
 	const lc_settings *is = &set->is;
 
@@ -51,7 +51,7 @@ take(const struct moduleset *set)
 }
 
 static void
-give(struct moduleset *set)
+from_rows(struct module_settings *set)
 {
 	lc_settings *is = &set->is;
 	char field[sizeof(is->length_field)] = "";
@@ -69,11 +69,11 @@ give(struct moduleset *set)
 }
 
 int
-moduleset_read(const char *module, lc_cache *cache, struct moduleset *out)
+module_settings_read(const char *module, lc_cache *cache, struct module_settings *out)
 {
 	lc_status status;
 
-	*out = (struct moduleset){ .is.struct_size = sizeof(out->is) };
+	*out = (struct module_settings){ .is.struct_size = sizeof(out->is) };
 	status = lc_settings_get(cache, &out->is);
 	if (status == LC_OK)
 		status = lc_share_get(settings.root, module, &out->share);
@@ -81,21 +81,21 @@ moduleset_read(const char *module, lc_cache *cache, struct moduleset *out)
 }
 
 const char *
-moduleset_name(size_t i)
+module_setting_name(size_t i)
 {
 	return rows[i].name;
 }
 
 const char *
-moduleset_words(size_t i)
+module_setting_words(size_t i)
 {
 	return rows[i].value;
 }
 
 char *
-moduleset_value(const struct moduleset *set, size_t i, char *out, size_t room)
+module_setting_value(const struct module_settings *set, size_t i, char *out, size_t room)
 {
-	take(set);
+	to_rows(set);
 	return opt_render(&rows[i], out, room);
 }
 
@@ -115,7 +115,7 @@ explain_unknown(const char *name, char *why, size_t room)
 }
 
 bool
-moduleset_assign(struct moduleset *set, const char *text, char *why, size_t room)
+module_setting_assign(struct module_settings *set, const char *text, char *why, size_t room)
 {
 	const size_t size = strcspn(text, "=");
 	char name[32], reason[OPT_TEXT_ROOM];
@@ -132,7 +132,7 @@ moduleset_assign(struct moduleset *set, const char *text, char *why, size_t room
 		explain_unknown(name, why, room);
 		return false;
 	}
-	take(set);
+	to_rows(set);
 	if (!opt_assign(row, FROM_OPTION, text + size + 1, reason, sizeof(reason))) {
 		snprintf(why, room, "%s: %s", name, reason);
 		return false;
@@ -142,24 +142,24 @@ moduleset_assign(struct moduleset *set, const char *text, char *why, size_t room
 		    LC_LENGTH_FIELD_MAX);
 		return false;
 	}
-	give(set);
+	from_rows(set);
 	set->share_named |= row->target == &current.share;
 	return true;
 }
 
 void
-moduleset_json(const struct moduleset *set, struct json *json)
+module_settings_json(const struct module_settings *set, struct json *json)
 {
 	const lc_settings *is = &set->is;
-	char text[MODULESET_TEXT];
+	char text[MODULE_SETTING_TEXT];
 
-	jw_text(json, "codec", moduleset_value(set, 0, text, sizeof(text)));
+	jw_text(json, "codec", module_setting_value(set, 0, text, sizeof(text)));
 	jw_key(json, "level");
 	fprintf(json->out, "%d", is->level);
-	jw_text(json, "policy", moduleset_value(set, 2, text, sizeof(text)));
+	jw_text(json, "policy", module_setting_value(set, 2, text, sizeof(text)));
 	jw_count(json, "max_bytes", is->max_bytes);
-	jw_text(json, "evict", moduleset_value(set, 4, text, sizeof(text)));
+	jw_text(json, "evict", module_setting_value(set, 4, text, sizeof(text)));
 	if (is->length_field[0] != '\0')
 		jw_text(json, "length", is->length_field);
-	jw_text(json, "share", moduleset_value(set, 6, text, sizeof(text)));
+	jw_text(json, "share", module_setting_value(set, 6, text, sizeof(text)));
 }
