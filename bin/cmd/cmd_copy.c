@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex copy, and what cachex merge shares with it. */
-#include "cmd/copying.h"
+#include "cmd/copy.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static const char *prefix;
 static int conflict = LC_FAIL;
 static int dry_run;
 
-struct opt copying_options[] = {
+struct opt copy_options[] = {
 	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
 	    .help = "SRC is a module there, not under --root" },
 	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
@@ -40,10 +40,10 @@ struct opt copying_options[] = {
 	{ .kind = OPT_END }
 };
 
-struct copying
-copying_asked(const char *verb)
+struct copy_job
+copy_job_of_options(const char *verb)
 {
-	return (struct copying){
+	return (struct copy_job){
 		.verb = verb,
 		.from_root = from_root ? from_root : settings.root,
 		.to_root = to_root ? to_root : settings.root,
@@ -92,62 +92,62 @@ count_all(lc_cache *from, const lc_copy_options *how, lc_copy_result *result)
 }
 
 static int
-copy(struct copying *copying, lc_cache *from, lc_cache *to)
+copy(struct copy_job *copy_job, lc_cache *from, lc_cache *to)
 {
 	lc_copy_options how;
 	lc_copy_result result = { 0 };
 	lc_status status;
 
 	lc_copy_options_init(&how);
-	how.conflict = copying->conflict;
-	how.prefix = copying->prefix;
-	how.prefix_size = copying->prefix ? strlen(copying->prefix) : 0;
-	how.dry_run = copying->dry_run;
+	how.conflict = copy_job->conflict;
+	how.prefix = copy_job->prefix;
+	how.prefix_size = copy_job->prefix ? strlen(copy_job->prefix) : 0;
+	how.dry_run = copy_job->dry_run;
 	how.progress.step = progress_step;
 	how.progress.damage = show_damage;
-	if (copying->dry_run)
+	if (copy_job->dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
-	else if (copying->conflict == LC_KEEP || copying->conflict == LC_SAME)
+	else if (copy_job->conflict == LC_KEEP || copy_job->conflict == LC_SAME)
 		interrupt_resume("what it copied stays; the same command goes on");
-	else if (copying->conflict == LC_REPLACE)
+	else if (copy_job->conflict == LC_REPLACE)
 		interrupt_resume("what it copied stays; the same command begins again");
-	progress_begin(copying->verb);
+	progress_begin(copy_job->verb);
 	status = to ? lc_copy(from, to, &how, &result) :
 	    count_all(from, &how, &result);
 	progress_end();
-	add_result(&copying->total, &result);
+	add_result(&copy_job->total, &result);
 	/* Each damaged record has had its line. */
 	if (status == LC_CORRUPT && result.damaged > 0)
 		return EXIT_DATA;
-	copying->stopped = status != LC_OK;
+	copy_job->stopped = status != LC_OK;
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 int
-copying_add(struct copying *copying, const char *from, lc_cache *to)
+copy_job_add(struct copy_job *copy_job, const char *from, lc_cache *to)
 {
 	lc_cache *cache;
-	const int status = module_open_in(copying->from_root, from, LC_RDONLY,
+	const int status = module_open_in(copy_job->from_root, from, LC_RDONLY,
 	    &cache);
 
-	copying->stopped = status != EXIT_DONE;
-	return status == EXIT_DONE ? module_close(cache, copy(copying, cache, to)) :
+	copy_job->stopped = status != EXIT_DONE;
+	return status == EXIT_DONE ? module_close(cache, copy(copy_job, cache, to)) :
 	    status;
 }
 
 int
-copying_open(const struct copying *copying, const char *to, lc_cache **out)
+copy_job_open_target(const struct copy_job *copy_job, const char *to, lc_cache **out)
 {
-	if (!copying->dry_run)
-		return module_open_in(copying->to_root, to,
+	if (!copy_job->dry_run)
+		return module_open_in(copy_job->to_root, to,
 		    module_makes ? LC_CREATE : 0, out);
-	return module_open_if_there_in(copying->to_root, to, out);
+	return module_open_if_there_in(copy_job->to_root, to, out);
 }
 
 static void
-show_json(const struct copying *copying, const char *to)
+show_json(const struct copy_job *copy_job, const char *to)
 {
-	const lc_copy_result *total = &copying->total;
+	const lc_copy_result *total = &copy_job->total;
 	struct json json = { stdout, false };
 
 	jw_open(&json, NULL, '{');
@@ -162,20 +162,20 @@ show_json(const struct copying *copying, const char *to)
 
 /* "all: 3 records copied, 1 replaced, 0 kept; 2.00 KiB" */
 void
-copying_show(const struct copying *copying, const char *to)
+copy_job_show(const struct copy_job *copy_job, const char *to)
 {
-	const lc_copy_result *total = &copying->total;
+	const lc_copy_result *total = &copy_job->total;
 	char records[SIZE_TEXT], bytes[SIZE_TEXT];
 
 	if (settings.json) {
-		show_json(copying, to);
+		show_json(copy_job, to);
 		return;
 	}
 	if (settings.quiet)
 		return;
 	printf("%s: %s %s, %llu replaced, %llu kept; %s", to,
 	    count_human(total->copied, "record", records, sizeof(records)),
-	    copying->dry_run ? "to be copied" : "copied",
+	    copy_job->dry_run ? "to be copied" : "copied",
 	    (unsigned long long)total->replaced, (unsigned long long)total->kept,
 	    size_human((double)total->bytes, bytes, sizeof(bytes)));
 	if (total->damaged > 0)
@@ -189,22 +189,22 @@ copying_show(const struct copying *copying, const char *to)
 static int
 run_copy(int argc, char **argv)
 {
-	struct copying copying = copying_asked("copy");
+	struct copy_job copy_job = copy_job_of_options("copy");
 	lc_cache *to;
 	int status;
 
 	(void)argc;
 	if (strcmp(argv[0], argv[1]) == 0 &&
-	    strcmp(copying.from_root, copying.to_root) == 0)
+	    strcmp(copy_job.from_root, copy_job.to_root) == 0)
 		return report_usage("%s is both source and target", argv[0]);
-	status = module_must_exist(copying.from_root, argv[0]);
+	status = module_must_exist(copy_job.from_root, argv[0]);
 	if (status == EXIT_DONE)
-		status = copying_open(&copying, argv[1], &to);
+		status = copy_job_open_target(&copy_job, argv[1], &to);
 	if (status != EXIT_DONE)
 		return status;
-	status = module_close(to, copying_add(&copying, argv[0], to));
-	if (status == EXIT_DONE || (status == EXIT_DATA && !copying.stopped))
-		copying_show(&copying, argv[1]);
+	status = module_close(to, copy_job_add(&copy_job, argv[0], to));
+	if (status == EXIT_DONE || (status == EXIT_DATA && !copy_job.stopped))
+		copy_job_show(&copy_job, argv[1]);
 	return status;
 }
 
@@ -225,6 +225,6 @@ const struct command cmd_copy = {
 	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = 2,
-	.options = copying_options,
+	.options = copy_options,
 	.run = run_copy
 };

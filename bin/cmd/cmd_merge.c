@@ -1,55 +1,55 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "cmd/copying.h"
+#include "cmd/copy.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
 #include "ui/report.h"
 
 static int
-check_sources(const struct copying *copying, int n, char **sources,
+check_sources(const struct copy_job *copy_job, int n, char **sources,
     const char *to)
 {
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < n && status == EXIT_DONE; i++) {
 		if (strcmp(sources[i], to) == 0 &&
-		    strcmp(copying->from_root, copying->to_root) == 0)
+		    strcmp(copy_job->from_root, copy_job->to_root) == 0)
 			return report_usage("%s is both source and target", to);
-		status = module_must_exist(copying->from_root, sources[i]);
+		status = module_must_exist(copy_job->from_root, sources[i]);
 	}
 	return status;
 }
 
 /* One after the other; damage in one does not keep the others out. */
 static int
-add_sources(struct copying *copying, int n, char **sources, lc_cache *to)
+add_sources(struct copy_job *copy_job, int n, char **sources, lc_cache *to)
 {
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < n && (status == EXIT_DONE ||
-	    (status == EXIT_DATA && !copying->stopped)); i++)
+	    (status == EXIT_DATA && !copy_job->stopped)); i++)
 		status = report_worse(status, interrupt_pending() ? interrupt_status() :
-		    copying_add(copying, sources[i], to));
+		    copy_job_add(copy_job, sources[i], to));
 	return status;
 }
 
 static int
 run(int argc, char **argv)
 {
-	struct copying copying = copying_asked("merge");
+	struct copy_job copy_job = copy_job_of_options("merge");
 	const char *target = argv[argc - 1];
 	lc_cache *to;
-	int status = check_sources(&copying, argc - 1, argv, target);
+	int status = check_sources(&copy_job, argc - 1, argv, target);
 
 	if (status == EXIT_DONE)
-		status = copying_open(&copying, target, &to);
+		status = copy_job_open_target(&copy_job, target, &to);
 	if (status != EXIT_DONE)
 		return status;
-	status = module_close(to, add_sources(&copying, argc - 1, argv, to));
-	if (status == EXIT_DONE || (status == EXIT_DATA && !copying.stopped))
-		copying_show(&copying, target);
+	status = module_close(to, add_sources(&copy_job, argc - 1, argv, to));
+	if (status == EXIT_DONE || (status == EXIT_DATA && !copy_job.stopped))
+		copy_job_show(&copy_job, target);
 	return status;
 }
 
@@ -69,6 +69,6 @@ const struct command cmd_merge = {
 	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = -1,
-	.options = copying_options,
+	.options = copy_options,
 	.run = run
 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copying records between modules: what copy and merge share. */
-#ifndef CACHEX_CMD_COPYING_H
-#define CACHEX_CMD_COPYING_H
+#ifndef CACHEX_CMD_COPY_H
+#define CACHEX_CMD_COPY_H
 
 #include "lmdbcache.h"
 #include "ui/opt.h"
 
 /** The options of both, ended by OPT_END. */
-extern struct opt copying_options[];
+extern struct opt copy_options[];
 
 /** How to copy, and what it came to. */
-struct copying {
+struct copy_job {
 	const char *verb;     /* "copy", for messages and progress */
 	const char *from_root, *to_root; /* where the modules are */
 	const char *prefix;   /* of the cache_ids, NULL for all */
@@ -21,15 +21,15 @@ struct copying {
 };
 
 /** What the options ask for. */
-struct copying copying_asked(const char *verb);
+struct copy_job copy_job_of_options(const char *verb);
 
 /** Copy one module into an open one, NULL if a dry run has no target; reports. */
-int copying_add(struct copying *copying, const char *from, lc_cache *to);
+int copy_job_add(struct copy_job *copy_job, const char *from, lc_cache *to);
 
 /** Open the target, made if it is missing; a dry run makes none: NULL; reports. */
-int copying_open(const struct copying *copying, const char *to, lc_cache **out);
+int copy_job_open_target(const struct copy_job *copy_job, const char *to, lc_cache **out);
 
 /** Say what it came to. */
-void copying_show(const struct copying *copying, const char *to);
+void copy_job_show(const struct copy_job *copy_job, const char *to);
 
 #endif
