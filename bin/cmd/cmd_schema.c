@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex schema, and the same rows for cachex stat. */
-#include "cmd/schemas.h"
+#include "cmd/schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>

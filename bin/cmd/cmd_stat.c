@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/module_settings.h"
-#include "cmd/schemas.h"
+#include "cmd/schema.h"
 #include "cmd/stat_values.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"

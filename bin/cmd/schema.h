@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a module stores under each structure: rows of stat and schema. */
-#ifndef CACHEX_CMD_SCHEMAS_H
-#define CACHEX_CMD_SCHEMAS_H
+#ifndef CACHEX_CMD_SCHEMA_H
+#define CACHEX_CMD_SCHEMA_H
 
 #include "lmdbcache.h"
 #include "ui/json.h"
