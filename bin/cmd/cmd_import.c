@@ -100,7 +100,7 @@ thread_count(void)
 }
 
 static void
-show_tally(const struct importing *import, double seconds)
+show_tally(const struct import *import, double seconds)
 {
 	struct json json = { stdout, false };
 	char bytes[SIZE_TEXT], rate[SIZE_TEXT], unreadable[40], ignored[40];
@@ -233,7 +233,7 @@ tell_reduced(void)
 }
 
 static int
-import_all(struct importing *import, const struct operands *operands)
+import_all(struct import *import, const struct operands *operands)
 {
 	int status;
 	double seconds;
@@ -245,9 +245,9 @@ import_all(struct importing *import, const struct operands *operands)
 	progress_phase(NULL, "files");
 	import->all = operands->containers.count == 0 ? operands->sources.count : 0;
 	status = import_files(import, &operands->sources, thread_count());
-	if (importing_goes_on(import, status) && operands->containers.count > 0)
+	if (import_goes_on(import, status) && operands->containers.count > 0)
 		progress_phase(NULL, "records");
-	if (importing_goes_on(import, status))
+	if (import_goes_on(import, status))
 		status = report_worse(status, import_containers(import,
 		    &operands->containers, &operands->sources));
 	if (import->unreadable > 0)
@@ -302,7 +302,7 @@ check_options(int operands)
 static int
 run(int argc, char **argv)
 {
-	struct importing import = { .module = argv[0],
+	struct import import = { .module = argv[0],
 	    .strict = strict, .keep_going = keep_going, .dry_run = dry_run,
 	    .skip_keys = &skip_keys };
 	struct operands operands = { 0 };

@@ -51,7 +51,7 @@ void sources_free(struct sources *sources);
 
 /* ---- The part of an import that are files and directories of many records each ----- */
 
-struct importing {
+struct import {
 	const char *module;
 	struct lc__incoming_how how;
 	bool strict;              /* stop at the first bad file or record */
@@ -71,13 +71,13 @@ struct importing {
 };
 
 /** Is it stored already, and to be passed over? */
-bool importing_passes(const struct importing *import, lc_id id);
+bool import_passes(const struct import *import, lc_id id);
 
 /**
  * Store a value, for messages that of the file @p path. Reports; an exit status:
  * EXIT_DATA is one bad record, after which the import may go on.
  */
-int importing_store(struct importing *import, const char *path, lc_id id,
+int import_store(struct import *import, const char *path, lc_id id,
     const lc_value *value);
 
 /**
@@ -85,13 +85,13 @@ int importing_store(struct importing *import, const char *path, lc_id id,
  * for bad data, EXIT_SYSTEM for what the system refused; where the import keeps going,
  * EXIT_DATA for that too, if it concerns one file.
  */
-int importing_bad(struct importing *import, lc_status status);
+int import_bad(struct import *import, lc_status status);
 
 /** May the import go on after this exit status? */
-bool importing_goes_on(const struct importing *import, int status);
+bool import_goes_on(const struct import *import, int status);
 
 /** Count a record that has gone by; an exit status, of an interrupt if not EXIT_DONE. */
-int importing_step(struct importing *import);
+int import_step(struct import *import);
 
 struct container {
 	const char *path; /* borrowed */
@@ -111,7 +111,7 @@ void containers_free(struct containers *containers);
 
 /** Store their records; @p sources are the files of the same import, whose cache_ids
  *  are taken. An exit status. */
-int import_containers(struct importing *import, const struct containers *containers,
+int import_containers(struct import *import, const struct containers *containers,
     const struct sources *sources);
 
 /* ---- The part of an import that are files of one tensor each ----------------------- */
@@ -119,10 +119,10 @@ int import_containers(struct importing *import, const struct containers *contain
 struct decode;
 
 /** Take out those that are stored already, if the import passes over them. */
-void import_drop_files(struct importing *import, struct sources *sources);
+void import_drop_files(struct import *import, struct sources *sources);
 
 /** Store them; an exit status. */
-int import_files(struct importing *import, const struct sources *sources,
+int import_files(struct import *import, const struct sources *sources,
     unsigned threads);
 
 #endif

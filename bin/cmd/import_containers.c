@@ -22,7 +22,7 @@
 /* ---- storing and counting ---------------------------------------------------------- */
 
 bool
-importing_passes(const struct importing *import, lc_id id)
+import_passes(const struct import *import, lc_id id)
 {
 	return import->there != NULL &&
 	    lc_contains(import->there, id.data, id.size) == LC_OK;
@@ -30,7 +30,7 @@ importing_passes(const struct importing *import, lc_id id)
 
 /* The module is made only when the first good record arrives. */
 static int
-put_record(struct importing *import, lc_id id, const lc_value *value)
+put_record(struct import *import, lc_id id, const lc_value *value)
 {
 	lc_status stored;
 	int status = EXIT_DONE;
@@ -75,7 +75,7 @@ say(const char *path, lc_id id, const lc_value *value)
 }
 
 int
-importing_store(struct importing *import, const char *path, lc_id id,
+import_store(struct import *import, const char *path, lc_id id,
     const lc_value *value)
 {
 	const int status = put_record(import, id, value);
@@ -100,7 +100,7 @@ is_of_one_file(lc_status status, int sys)
 }
 
 int
-importing_bad(struct importing *import, lc_status status)
+import_bad(struct import *import, lc_status status)
 {
 	const int sys = lc_last_error()->sys;
 	const int code = status == LC_NO_FILE ? report_library(EXIT_DATA) :
@@ -117,13 +117,13 @@ importing_bad(struct importing *import, lc_status status)
 }
 
 bool
-importing_goes_on(const struct importing *import, int status)
+import_goes_on(const struct import *import, int status)
 {
 	return status == EXIT_DONE || (status == EXIT_DATA && !import->strict);
 }
 
 int
-importing_step(struct importing *import)
+import_step(struct import *import)
 {
 	import->done++;
 	if (import->all > 0)
@@ -207,7 +207,7 @@ check_id(const char *path, lc_id id)
 
 /* Of two records of one cache_id the first that is good is stored. */
 static int
-store_record(struct importing *import, struct taken *taken, size_t number, void *file,
+store_record(struct import *import, struct taken *taken, size_t number, void *file,
     lc_id id)
 {
 	const struct container *container = &taken->containers->items[number];
@@ -218,14 +218,14 @@ store_record(struct importing *import, struct taken *taken, size_t number, void 
 	if (status == LC_OK)
 		status = take(taken, id, number);
 	result = status == LC_OK ?
-	    importing_store(import, container->path, id, loaded.value) :
-	    importing_bad(import, status);
+	    import_store(import, container->path, id, loaded.value) :
+	    import_bad(import, status);
 	lc__loaded_free(&loaded);
 	return result;
 }
 
 static bool
-is_left_out(const struct importing *import, lc_id id)
+is_left_out(const struct import *import, lc_id id)
 {
 	for (size_t i = 0; i < import->skip_keys->count; i++)
 		if (strlen(import->skip_keys->items[i]) == id.size &&
@@ -235,7 +235,7 @@ is_left_out(const struct importing *import, lc_id id)
 }
 
 static int
-take_record(struct importing *import, struct taken *taken, size_t number, void *file,
+take_record(struct import *import, struct taken *taken, size_t number, void *file,
     lc_id id)
 {
 	lc_status status;
@@ -245,18 +245,18 @@ take_record(struct importing *import, struct taken *taken, size_t number, void *
 		return EXIT_DONE;
 	}
 	status = check_id(taken->containers->items[number].path, id);
-	if (status == LC_OK && !importing_passes(import, id))
+	if (status == LC_OK && !import_passes(import, id))
 		return store_record(import, taken, number, file, id);
 	if (status == LC_OK)
 		status = take(taken, id, number);
 	if (status != LC_OK)
-		return importing_bad(import, status);
+		return import_bad(import, status);
 	import->skipped++;
 	return EXIT_DONE;
 }
 
 static int
-take_records(struct importing *import, struct taken *taken, size_t number, void *file)
+take_records(struct import *import, struct taken *taken, size_t number, void *file)
 {
 	const struct lc__incoming_format *format =
 	    taken->containers->items[number].format;
@@ -267,11 +267,11 @@ take_records(struct importing *import, struct taken *taken, size_t number, void 
 	while ((step = format->next(file, &id)) != LC_END) {
 		int status = step == LC_OK ?
 		    take_record(import, taken, number, file, id) :
-		    importing_bad(import, step);
+		    import_bad(import, step);
 		worst = report_worse(worst, status);
-		if (!importing_goes_on(import, status))
+		if (!import_goes_on(import, status))
 			return worst;
-		status = importing_step(import);
+		status = import_step(import);
 		if (status != EXIT_DONE)
 			return status;
 	}
@@ -280,7 +280,7 @@ take_records(struct importing *import, struct taken *taken, size_t number, void 
 
 /* "PATH":{"name":"text"} */
 static void
-keep_metadata(struct importing *import, const char *path, lc_id members)
+keep_metadata(struct import *import, const char *path, lc_id members)
 {
 	struct lc__buf *out = &import->metadata;
 	char *quoted = NULL;
@@ -301,7 +301,7 @@ keep_metadata(struct importing *import, const char *path, lc_id members)
 
 /* It does not go into the module, whose records may come from many files. */
 static void
-tell_metadata(struct importing *import, const struct container *container,
+tell_metadata(struct import *import, const struct container *container,
     const void *file)
 {
 	const lc_id members = container->format->metadata == NULL ? (lc_id){ NULL, 0 } :
@@ -317,7 +317,7 @@ tell_metadata(struct importing *import, const struct container *container,
 }
 
 static int
-take_container(struct importing *import, struct taken *taken, size_t number)
+take_container(struct import *import, struct taken *taken, size_t number)
 {
 	const struct container *container = &taken->containers->items[number];
 	const struct lc__incoming_format *format = container->format;
@@ -326,7 +326,7 @@ take_container(struct importing *import, struct taken *taken, size_t number)
 	int status;
 
 	if (opened != LC_OK)
-		return importing_bad(import, opened);
+		return import_bad(import, opened);
 	tell_metadata(import, container, file);
 	import->all = taken->containers->count == 1 && taken->sources->count == 0 &&
 	    format->count != NULL ? format->count(file) : 0;
@@ -336,7 +336,7 @@ take_container(struct importing *import, struct taken *taken, size_t number)
 }
 
 int
-import_containers(struct importing *import, const struct containers *containers,
+import_containers(struct import *import, const struct containers *containers,
     const struct sources *sources)
 {
 	struct taken taken = { .containers = containers, .sources = sources };
@@ -349,7 +349,7 @@ import_containers(struct importing *import, const struct containers *containers,
 	if (status != LC_OK)
 		worst = report_status(status);
 	for (size_t i = 0; i < containers->count &&
-	    importing_goes_on(import, worst); i++)
+	    import_goes_on(import, worst); i++)
 		worst = report_worse(worst, take_container(import, &taken, i));
 	lc__idset_free(&taken.seen);
 	return worst;

@@ -195,18 +195,18 @@ decode_end(struct decode *decode)
 static bool
 is_stored(void *ctx, const struct source *source)
 {
-	return importing_passes(ctx, (lc_id) { source->id, source->id_size });
+	return import_passes(ctx, (lc_id) { source->id, source->id_size });
 }
 
 void
-import_drop_files(struct importing *import, struct sources *sources)
+import_drop_files(struct import *import, struct sources *sources)
 {
 	if (import->there != NULL)
 		import->skipped += sources_drop(sources, is_stored, import);
 }
 
 static int
-take_next(struct importing *import, struct decode *decode,
+take_next(struct import *import, struct decode *decode,
     const struct source *source)
 {
 	struct lc__loaded loaded;
@@ -214,15 +214,15 @@ take_next(struct importing *import, struct decode *decode,
 	int result;
 
 	if (status != LC_OK)
-		return importing_bad(import, status);
-	result = importing_store(import, source->path,
+		return import_bad(import, status);
+	result = import_store(import, source->path,
 	    (lc_id) { source->id, source->id_size }, loaded.value);
 	lc__loaded_free(&loaded);
 	return result;
 }
 
 static int
-take_all(struct importing *import, const struct sources *sources,
+take_all(struct import *import, const struct sources *sources,
     struct decode *decode)
 {
 	int worst = EXIT_DONE;
@@ -230,9 +230,9 @@ take_all(struct importing *import, const struct sources *sources,
 	for (size_t i = 0; i < sources->count; i++) {
 		int status = take_next(import, decode, &sources->items[i]);
 		worst = report_worse(worst, status);
-		if (!importing_goes_on(import, status))
+		if (!import_goes_on(import, status))
 			break;
-		status = importing_step(import);
+		status = import_step(import);
 		if (status != EXIT_DONE)
 			return status;
 	}
@@ -240,7 +240,7 @@ take_all(struct importing *import, const struct sources *sources,
 }
 
 int
-import_files(struct importing *import, const struct sources *sources,
+import_files(struct import *import, const struct sources *sources,
     unsigned threads)
 {
 	struct decode *decode;
