@@ -233,7 +233,7 @@ no_module(void)
 static int
 follow(struct streaming *streaming)
 {
-	const struct reading reading = {
+	const struct read_job job = {
 		.source = told.module, .opts = &opts, .order = &order,
 		.readers = 1, .follow = true, .first = UINT64_MAX,
 		.last = UINT64_MAX, .count = UINT64_MAX, .idle = idle
@@ -244,7 +244,7 @@ follow(struct streaming *streaming)
 		return no_module();
 	if (status_only)
 		return stream_inputs_show(streaming->sources[0].cache, told.module);
-	status = reading_run(&reading, streaming);
+	status = read_run(&job, streaming);
 	if (status <= EXIT_NO)
 		tell(streaming->sources[0].cache);
 	return status;

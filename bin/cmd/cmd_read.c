@@ -40,7 +40,7 @@ static struct opt options[] = {
 
 /* "1/4": the second of four. */
 static int
-read_share(struct reading *out)
+read_share(struct read_job *out)
 {
 	char first[24] = "";
 	const char *slash = strchr(reader, '/');
@@ -61,7 +61,7 @@ read_share(struct reading *out)
 
 /* "3-7", "3-", "5": some, all from one on, so many. */
 static int
-read_batches(struct reading *out)
+read_batches(struct read_job *out)
 {
 	char first[24] = "";
 	const char *dash = strchr(batches, '-');
@@ -89,7 +89,7 @@ read_batches(struct reading *out)
 static int
 run(int argc, char **argv)
 {
-	struct reading reading = {
+	struct read_job job = {
 		.source = argv[0], .opts = &opts, .order = &order,
 		.readers = 1, .split = (lc_split)share, .follow = follow,
 		.first = UINT64_MAX, .last = UINT64_MAX, .count = UINT64_MAX
@@ -99,18 +99,18 @@ run(int argc, char **argv)
 
 	(void)argc;
 	if (reader != NULL)
-		status = read_share(&reading);
+		status = read_share(&job);
 	if (opts.token_file != NULL)
 		interrupt_resume("the token file has what was read; the same command goes on");
 	else if (opts.npy != NULL && !opts.force)
 		interrupt_resume("with -f the same command begins again");
 	if (status == EXIT_DONE && batches != NULL)
-		status = read_batches(&reading);
+		status = read_batches(&job);
 	if (status == EXIT_DONE)
 		status = streaming_open(&streaming, argv[0], &order, opts.verify);
 	if (status != EXIT_DONE)
 		return status;
-	status = reading_run(&reading, &streaming);
+	status = read_run(&job, &streaming);
 	return streaming_close(&streaming, status);
 }
 

@@ -10,7 +10,7 @@
 
 /* ---- What is written of batches, each form in its bin/stream_FORM.c ---------------- */
 
-struct streamout {
+struct read_output {
 	const struct readopts *opts;
 	const struct streaming *streaming; /* the names of sources */
 	lc_stream *stream;
@@ -22,19 +22,19 @@ struct streamout {
 };
 
 /** The batch on standard output, or in files; an exit status, reported. */
-typedef int streamout_batch(struct streamout *out, const lc_batch *batch);
+typedef int read_output_fn(struct read_output *out, const lc_batch *batch);
 
-streamout_batch stream_list, stream_ids, stream_sum, stream_frames, stream_npy;
+read_output_fn read_list, read_ids, read_sum, read_frames, read_npy_files;
 
 /** Before the first batch of a list, when out->info is known. */
-void stream_list_begin(struct streamout *out);
+void read_list_begin(struct read_output *out);
 
 /** All batches are out. Frames tell the reader so; an exit status. */
-int stream_frames_end(void);
+int read_frames_end(void);
 
 /* ---- Reading a stream from batch to batch and writing it out: what read and follow do - */
 
-struct reading {
+struct read_job {
 	const char *source;            /* its name, for messages */
 	const struct readopts *opts;
 	const struct streamopts *order;
@@ -49,6 +49,6 @@ struct reading {
 };
 
 /** Read from the opened sources what is asked for; reports; an exit status. */
-int reading_run(const struct reading *reading, struct streaming *streaming);
+int read_run(const struct read_job *job, struct streaming *streaming);
 
 #endif

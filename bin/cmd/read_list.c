@@ -18,7 +18,7 @@ digits(uint64_t n)
 
 /* Columns as wide as the last batch and the last example, where those are known. */
 void
-stream_list_begin(struct streamout *out)
+read_list_begin(struct read_output *out)
 {
 	const lc_stream_info *info = &out->info;
 
@@ -32,7 +32,7 @@ stream_list_begin(struct streamout *out)
 
 /* Other columns are as wide as their widest so far. */
 static void
-number(struct streamout *out, int column, uint64_t n)
+number(struct read_output *out, int column, uint64_t n)
 {
 	const int width = printf("%*llu", out->widths[column], (unsigned long long)n);
 
@@ -42,13 +42,13 @@ number(struct streamout *out, int column, uint64_t n)
 }
 
 static const char *
-source_name(const struct streamout *out, const lc_batch *batch, size_t row)
+source_name(const struct read_output *out, const lc_batch *batch, size_t row)
 {
 	return out->streaming->sources[batch->sources[row]].name;
 }
 
 static void
-show_text(struct streamout *out, const lc_batch *batch, size_t row)
+show_text(struct read_output *out, const lc_batch *batch, size_t row)
 {
 	number(out, 0, batch->number);
 	number(out, 1, batch->examples[row]);
@@ -62,7 +62,7 @@ show_text(struct streamout *out, const lc_batch *batch, size_t row)
 }
 
 static void
-show_json(const struct streamout *out, const lc_batch *batch, size_t row)
+show_json(const struct read_output *out, const lc_batch *batch, size_t row)
 {
 	struct json json = { stdout, false };
 
@@ -80,7 +80,7 @@ show_json(const struct streamout *out, const lc_batch *batch, size_t row)
 }
 
 int
-stream_list(struct streamout *out, const lc_batch *batch)
+read_list(struct read_output *out, const lc_batch *batch)
 {
 	for (size_t row = 0; row < batch->rows; row++)
 		if (batch->mask[row] && settings.json)
@@ -91,7 +91,7 @@ stream_list(struct streamout *out, const lc_batch *batch)
 }
 
 int
-stream_ids(struct streamout *out, const lc_batch *batch)
+read_ids(struct read_output *out, const lc_batch *batch)
 {
 	for (size_t row = 0; row < batch->rows; row++)
 		if (batch->mask[row])
@@ -160,7 +160,7 @@ hash_example(const lc_batch *batch, size_t row)
 }
 
 int
-stream_sum(struct streamout *out, const lc_batch *batch)
+read_sum(struct read_output *out, const lc_batch *batch)
 {
 	struct json json = { stdout, false };
 	uint64_t sum = 0;

@@ -183,7 +183,7 @@ put_map(const struct frame *frame)
 }
 
 int
-stream_frames(struct streamout *out, const lc_batch *batch)
+read_frames(struct read_output *out, const lc_batch *batch)
 {
 	const uint64_t window = out->windows ? out->window : 0;
 	unsigned char token[LC_TOKEN_SIZE];
@@ -205,7 +205,7 @@ stream_frames(struct streamout *out, const lc_batch *batch)
 }
 
 int
-stream_frames_end(void)
+read_frames_end(void)
 {
 	struct frame frame = { 0 };
 	int status;

@@ -242,14 +242,14 @@ stream_stats_show(const lc_reader *reader, uint64_t ns)
 #define SLICE_MS 100
 
 /* A run on its way. */
-struct run_of_batches {
-	const struct reading *is;
+struct read_run {
+	const struct read_job *job;
 	struct streaming *streaming;
 	lc_stream *stream;
 	lc_reader *reader;
 	struct tokenfile token;
-	struct streamout out;
-	streamout_batch *write;
+	struct read_output out;
+	read_output_fn *write;
 	uint64_t next, end;      /* batches: the one to come, the first not to be read */
 	uint64_t begin;          /* the first one */
 	uint64_t examples, bytes; /* delivered */
@@ -269,21 +269,21 @@ pause_slice(void)
 
 /* Is it worth to wait on? Tells how far the source is. */
 static bool
-may_wait(const struct run_of_batches *r, lc_status status, uint64_t since)
+may_wait(const struct read_run *r, lc_status status, uint64_t since)
 {
-	const uint64_t seconds = r->is->opts->timeout;
+	const uint64_t seconds = r->job->opts->timeout;
 
-	if (status != LC_TIMEOUT && !(status == LC_ABANDONED && r->is->opts->wait))
+	if (status != LC_TIMEOUT && !(status == LC_ABANDONED && r->job->opts->wait))
 		return false;
-	if (r->is->idle != NULL)
-		r->is->idle(r->streaming);
+	if (r->job->idle != NULL)
+		r->job->idle(r->streaming);
 	return seconds == OPT_UNSET ||
 	    (lc__clock_ns() - since) / 1000000000 < seconds;
 }
 
 /* The next batch, waiting in slices so that a signal is noticed. */
 static lc_status
-next_batch(const struct run_of_batches *r, const lc_batch **out)
+next_batch(const struct read_run *r, const lc_batch **out)
 {
 	const uint64_t since = lc__clock_ns();
 	lc_status status;
@@ -302,7 +302,7 @@ next_batch(const struct run_of_batches *r, const lc_batch **out)
 /* ---- one batch after another -------------------------------------------------------- */
 
 static void
-show_progress(const struct run_of_batches *r)
+show_progress(const struct read_run *r)
 {
 	const uint64_t all = r->end != UINT64_MAX ? r->end - r->begin : 0;
 
@@ -312,7 +312,7 @@ show_progress(const struct run_of_batches *r)
 }
 
 static int
-deliver(struct run_of_batches *r, const lc_batch *batch)
+deliver(struct read_run *r, const lc_batch *batch)
 {
 	int status;
 
@@ -333,11 +333,11 @@ deliver(struct run_of_batches *r, const lc_batch *batch)
 /* A batch that cannot be read is left out where that was asked for; then the status
  * goes into *worst, and reading goes on. */
 static int
-leave_out(struct run_of_batches *r, lc_status failed, int *worst)
+leave_out(struct read_run *r, lc_status failed, int *worst)
 {
 	const int status = report_status(failed);
 
-	if (!r->is->opts->keep_going || failed != LC_CORRUPT)
+	if (!r->job->opts->keep_going || failed != LC_CORRUPT)
 		return status;
 	*worst = report_worse(*worst, status);
 	r->next++;
@@ -348,7 +348,7 @@ leave_out(struct run_of_batches *r, lc_status failed, int *worst)
 
 /* Nothing more comes, for this reason. */
 static int
-conclude(struct run_of_batches *r, lc_status status)
+conclude(struct read_run *r, lc_status status)
 {
 	switch (status) {
 	case LC_END:
@@ -357,18 +357,18 @@ conclude(struct run_of_batches *r, lc_status status)
 	case LC_CANCELLED:
 		return interrupt_status();
 	case LC_TIMEOUT:
-		return report_error(EXIT_NO, "%s: nothing new in %llu s", r->is->source,
-		    (unsigned long long)r->is->opts->timeout);
+		return report_error(EXIT_NO, "%s: nothing new in %llu s", r->job->source,
+		    (unsigned long long)r->job->opts->timeout);
 	case LC_ABANDONED:
 		return report_error(EXIT_NO, "%s: its inputs are not finished, and nobody "
-		    "writes them; --wait waits for a writer", r->is->source);
+		    "writes them; --wait waits for a writer", r->job->source);
 	default:
 		return -1;
 	}
 }
 
 static int
-read_batches(struct run_of_batches *r)
+read_batches(struct read_run *r)
 {
 	int status = EXIT_DONE, step;
 	const lc_batch *batch;
@@ -396,19 +396,19 @@ read_batches(struct run_of_batches *r)
 /* ---- before and after ----------------------------------------------------------------- */
 
 static int
-open_stream(struct run_of_batches *r)
+open_stream(struct read_run *r)
 {
 	lc_stream_options how;
-	int status = streamopts_fill(r->is->order, &how);
+	int status = streamopts_fill(r->job->order, &how);
 	lc_status opened;
 
 	if (status != EXIT_DONE)
 		return status;
-	how.follow = r->is->follow;
+	how.follow = r->job->follow;
 	how.token = r->token.loaded ? r->token.bytes : NULL;
 	opened = streaming_start(r->streaming, &how, &r->stream);
 	if (opened != LC_OK && r->token.loaded)
-		return tokenfile_refused(&r->token, opened, r->is->source);
+		return tokenfile_refused(&r->token, opened, r->job->source);
 	if (opened != LC_OK)
 		return report_argument(opened);
 	r->out.info.struct_size = sizeof(r->out.info);
@@ -417,16 +417,16 @@ open_stream(struct run_of_batches *r)
 }
 
 static int
-open_reader(struct run_of_batches *r, enum read_form form)
+open_reader(struct read_run *r, enum read_form form)
 {
 	lc_reader_options how;
 	lc_status opened;
 
-	readopts_fill(r->is->opts, form, &how);
-	how.reader = r->is->reader;
-	how.readers = r->is->readers;
-	how.split = r->is->split;
-	how.timeout_ms = r->is->opts->timeout == 0 ? 0 : SLICE_MS;
+	readopts_fill(r->job->opts, form, &how);
+	how.reader = r->job->reader;
+	how.readers = r->job->readers;
+	how.split = r->job->split;
+	how.timeout_ms = r->job->opts->timeout == 0 ? 0 : SLICE_MS;
 	opened = lc_reader_open(r->stream, &how, &r->reader);
 	if (opened == LC_OK && r->next != r->out.info.first_batch)
 		opened = lc_reader_seek(r->reader, r->next);
@@ -435,28 +435,28 @@ open_reader(struct run_of_batches *r, enum read_form form)
 
 /* Which batches: from the token or from --batches. */
 static int
-find_range(struct run_of_batches *r)
+find_range(struct read_run *r)
 {
 	const uint64_t all = r->out.info.batches;
-	const uint64_t first = r->is->first;
+	const uint64_t first = r->job->first;
 
 	r->next = first == UINT64_MAX ? r->out.info.first_batch : first;
-	r->end = r->is->last == UINT64_MAX ? UINT64_MAX : r->is->last + 1;
-	if (r->is->count < UINT64_MAX - r->next && r->next + r->is->count < r->end)
-		r->end = r->next + r->is->count;
+	r->end = r->job->last == UINT64_MAX ? UINT64_MAX : r->job->last + 1;
+	if (r->job->count < UINT64_MAX - r->next && r->next + r->job->count < r->end)
+		r->end = r->next + r->job->count;
 	if (r->end > all)
 		r->end = all;
 	r->begin = r->next;
 	if (first != UINT64_MAX && first >= all)
 		return report_error(EXIT_NO, "there is no batch %llu: %s has %llu of them",
-		    (unsigned long long)first, r->is->source,
+		    (unsigned long long)first, r->job->source,
 		    (unsigned long long)all);
 	return EXIT_DONE;
 }
 
 /* What the token says, in words. */
 static bool
-tell_of_token(const struct run_of_batches *r)
+tell_of_token(const struct read_run *r)
 {
 	if (!r->token.loaded)
 		return true;
@@ -472,20 +472,20 @@ tell_of_token(const struct run_of_batches *r)
 }
 
 static int
-set_up(struct run_of_batches *r)
+set_up(struct read_run *r)
 {
-	static streamout_batch *const forms[] = { [READ_LIST] = stream_list,
-		[READ_IDS] = stream_ids, [READ_SUM] = stream_sum,
-		[READ_FRAMES] = stream_frames, [READ_NPY] = stream_npy };
+	static read_output_fn *const forms[] = { [READ_LIST] = read_list,
+		[READ_IDS] = read_ids, [READ_SUM] = read_sum,
+		[READ_FRAMES] = read_frames, [READ_NPY] = read_npy_files };
 	enum read_form form;
-	int status = readopts_form(r->is->opts, &form);
+	int status = readopts_form(r->job->opts, &form);
 
 	if (status != EXIT_DONE)
 		return status;
 	r->write = forms[form];
 	if (r->token.path != NULL)
 		status = tokenfile_check(&r->token);
-	if (r->token.path != NULL && status == EXIT_DONE && !r->is->opts->restart)
+	if (r->token.path != NULL && status == EXIT_DONE && !r->job->opts->restart)
 		status = tokenfile_load(&r->token);
 	if (status == EXIT_DONE)
 		status = open_stream(r);
@@ -493,14 +493,14 @@ set_up(struct run_of_batches *r)
 		status = find_range(r);
 	if (status != EXIT_DONE || !tell_of_token(r))
 		return status;
-	stream_list_begin(&r->out);
-	if (form == READ_NPY && lc__make_dirs(r->is->opts->npy) != LC_OK)
+	read_list_begin(&r->out);
+	if (form == READ_NPY && lc__make_dirs(r->job->opts->npy) != LC_OK)
 		return report_status(LC_IO);
 	return open_reader(r, form);
 }
 
 static int
-read_all(struct run_of_batches *r)
+read_all(struct read_run *r)
 {
 	const uint64_t begun = lc__clock_ns();
 	int status;
@@ -508,26 +508,26 @@ read_all(struct run_of_batches *r)
 	progress_begin("read");
 	r->on_terminal = isatty(STDOUT_FILENO);
 	status = read_batches(r);
-	if (r->write == stream_frames && r->ended && status == EXIT_DONE)
-		status = report_worse(stream_frames_end(), report_finish(EXIT_DONE));
+	if (r->write == read_frames && r->ended && status == EXIT_DONE)
+		status = report_worse(read_frames_end(), report_finish(EXIT_DONE));
 	status = report_worse(status, tokenfile_finish(&r->token, r->stream,
 	    r->next));
 	progress_end();
-	if (r->is->opts->stats)
+	if (r->job->opts->stats)
 		status = report_worse(status, stream_stats_show(r->reader,
 		    lc__clock_ns() - begun));
 	return status;
 }
 
 int
-reading_run(const struct reading *reading, struct streaming *streaming)
+read_run(const struct read_job *job, struct streaming *streaming)
 {
-	const struct streamopts *order = reading->order;
-	struct run_of_batches r = {
-		.is = reading, .streaming = streaming,
-		.token = { .path = reading->opts->token_file,
-		    .every = reading->opts->token_every },
-		.out = { .opts = reading->opts, .streaming = streaming,
+	const struct streamopts *order = job->order;
+	struct read_run r = {
+		.job = job, .streaming = streaming,
+		.token = { .path = job->opts->token_file,
+		    .every = job->opts->token_every },
+		.out = { .opts = job->opts, .streaming = streaming,
 		    .windows = order->window > 0, .window = order->window }
 	};
 	int status;
@@ -537,8 +537,8 @@ reading_run(const struct reading *reading, struct streaming *streaming)
 	r.out.stream = r.stream;
 	if (r.reader != NULL && status == EXIT_DONE)
 		status = read_all(&r);
-	else if (status == EXIT_DONE && r.write == stream_frames)
-		status = report_worse(stream_frames_end(), report_finish(EXIT_DONE));
+	else if (status == EXIT_DONE && r.write == read_frames)
+		status = report_worse(read_frames_end(), report_finish(EXIT_DONE));
 	lc_reader_close(r.reader);
 	lc_stream_close(r.stream);
 	return status;

@@ -53,7 +53,7 @@ end_name(struct lc__buf *name)
 /* ---- one file ------------------------------------------------------------------------ */
 
 static int
-write_tensor(const struct streamout *out, const char *path, const lc_tensor *tensor)
+write_tensor(const struct read_output *out, const char *path, const lc_tensor *tensor)
 {
 	struct output file;
 	int status;
@@ -69,7 +69,7 @@ write_tensor(const struct streamout *out, const char *path, const lc_tensor *ten
 }
 
 static int
-write_array(const struct streamout *out, struct lc__buf *name, lc_dtype dtype,
+write_array(const struct read_output *out, struct lc__buf *name, lc_dtype dtype,
     uint32_t ndim, const uint64_t *shape, const void *data)
 {
 	lc_tensor tensor;
@@ -86,7 +86,7 @@ write_array(const struct streamout *out, struct lc__buf *name, lc_dtype dtype,
 
 /* DIR/batch-00000000.mask.npy and its like. */
 static int
-write_beside(const struct streamout *out, const lc_batch *batch, const char *what,
+write_beside(const struct read_output *out, const lc_batch *batch, const char *what,
     lc_dtype dtype, uint32_t ndim, const uint64_t *shape, const void *data)
 {
 	struct lc__buf name = { 0 };
@@ -98,7 +98,7 @@ write_beside(const struct streamout *out, const lc_batch *batch, const char *wha
 
 /* The mask where there is padding, and of windows what a trainer asks for. */
 static int
-write_rows(const struct streamout *out, const lc_batch *batch)
+write_rows(const struct read_output *out, const lc_batch *batch)
 {
 	const uint64_t shape[2] = { batch->rows, out->window };
 	int status = EXIT_DONE;
@@ -119,7 +119,7 @@ write_rows(const struct streamout *out, const lc_batch *batch)
 }
 
 static int
-write_field(const struct streamout *out, const lc_batch *batch, size_t i)
+write_field(const struct read_output *out, const lc_batch *batch, size_t i)
 {
 	const lc_batch_field *field = &batch->fields[i];
 	const uint64_t places = batch->rows + 1;
@@ -147,7 +147,7 @@ write_field(const struct streamout *out, const lc_batch *batch, size_t i)
 }
 
 static int
-make_dir(const struct streamout *out, const lc_batch *batch)
+make_dir(const struct read_output *out, const lc_batch *batch)
 {
 	struct lc__buf name = { 0 };
 	lc_status made;
@@ -161,7 +161,7 @@ make_dir(const struct streamout *out, const lc_batch *batch)
 }
 
 static int
-show(const struct streamout *out, const lc_batch *batch)
+show(const struct read_output *out, const lc_batch *batch)
 {
 	struct json json = { stdout, false };
 	struct lc__buf name = { 0 };
@@ -190,7 +190,7 @@ show(const struct streamout *out, const lc_batch *batch)
 
 /* Before anything is written. */
 static int
-check_dtypes(const struct streamout *out, const lc_batch *batch)
+check_dtypes(const struct read_output *out, const lc_batch *batch)
 {
 	struct lc__buf header = { 0 };
 	const uint64_t one = 1;
@@ -215,7 +215,7 @@ check_dtypes(const struct streamout *out, const lc_batch *batch)
 
 /* The fields last: where they are, the rest is. */
 int
-stream_npy(struct streamout *out, const lc_batch *batch)
+read_npy_files(struct read_output *out, const lc_batch *batch)
 {
 	int status = check_dtypes(out, batch);
 
