@@ -33,7 +33,7 @@ libcachex_la_SOURCES = \
 	bin/cmd/migrate_report.c bin/cmd/module_settings.c bin/cmd/plan_chunks.c \
 	bin/cmd/plan_cost.c bin/cmd/read_frames.c bin/cmd/read_list.c bin/cmd/read_npy.c \
 	bin/cmd/read_run.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stat_values.c \
-	bin/cmd/streaming.c bin/cmd/view_histograms.c bin/cmd/view_sheet.c \
+	bin/cmd/stream_sources.c bin/cmd/view_histograms.c bin/cmd/view_sheet.c \
 	bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c \
 	bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/afloat.c bin/fill/answer.c bin/fill/asking.c bin/fill/child.c \

@@ -342,7 +342,7 @@ export(lc_cache *cache, char **argv, int chosen)
 static int
 export_joined(char **argv, int chosen)
 {
-	struct streaming_source source = { .name = strdup(argv[0]) };
+	struct stream_source source = { .name = strdup(argv[0]) };
 	struct export_choice choice;
 	lc_source_options how;
 	int status;
@@ -356,14 +356,14 @@ export_joined(char **argv, int chosen)
 	}
 	lc_source_options_init(&how);
 	fill_choice(chosen, &choice);
-	status = streaming_open_join(&source, &how, (lc_missing)missing);
+	status = stream_source_open_join(&source, &how, (lc_missing)missing);
 	if (status == EXIT_DONE)
 		status = export_join_new(&source, (lc_missing)missing,
 		    &choice.join);
 	if (status == EXIT_DONE)
 		status = export_records(source.cache, argv[1], &choice);
 	export_join_free(choice.join);
-	return streaming_close_source(&source, status);
+	return stream_source_close(&source, status);
 }
 
 static int
@@ -376,7 +376,7 @@ run_export(int argc, char **argv)
 	(void)argc;
 	if (status == EXIT_DONE)
 		status = check_fits(chosen);
-	if (status == EXIT_DONE && streaming_is_join(argv[0]))
+	if (status == EXIT_DONE && stream_name_is_join(argv[0]))
 		return export_joined(argv, chosen);
 	if (status == EXIT_DONE)
 		status = module_open(argv[0], &cache);

@@ -183,17 +183,17 @@ stream_inputs_show(lc_cache *cache, const char *module)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static struct streamopts order = STREAMOPTS_DEFAULT(1);
+static struct stream_order order = STREAM_ORDER_DEFAULT(1);
 /* Handing over single examples would cost threads more than reading them. */
-static struct readopts opts = READOPTS_DEFAULT(0);
+static struct read_options opts = READ_OPTIONS_DEFAULT(0);
 static int status_only;
 
 static struct opt options[] = {
 	{ "", "status", OPT_FLAG, &status_only,
 	    .help = "say how far the inputs are, and end" },
-	STREAMOPTS_ORDER(order),
-	READOPTS_FORM(opts),
-	READOPTS_READER(opts),
+	STREAM_ORDER_OPTIONS(order),
+	READ_FORM_OPTIONS(opts),
+	READ_READER_OPTIONS(opts),
 	{ .kind = OPT_END }
 };
 
@@ -219,9 +219,9 @@ tell(lc_cache *cache)
 }
 
 static void
-idle(struct streaming *streaming)
+idle(struct stream_sources *sources)
 {
-	tell(streaming->sources[0].cache);
+	tell(sources->all[0].cache);
 }
 
 static int
@@ -231,7 +231,7 @@ no_module(void)
 }
 
 static int
-follow(struct streaming *streaming)
+follow(struct stream_sources *sources)
 {
 	const struct read_job job = {
 		.source = told.module, .opts = &opts, .order = &order,
@@ -240,30 +240,30 @@ follow(struct streaming *streaming)
 	};
 	int status;
 
-	if (streaming->sources[0].cache == NULL)
+	if (sources->all[0].cache == NULL)
 		return no_module();
 	if (status_only)
-		return stream_inputs_show(streaming->sources[0].cache, told.module);
-	status = read_run(&job, streaming);
+		return stream_inputs_show(sources->all[0].cache, told.module);
+	status = read_run(&job, sources);
 	if (status <= EXIT_NO)
-		tell(streaming->sources[0].cache);
+		tell(sources->all[0].cache);
 	return status;
 }
 
 static int
 run_follow(int argc, char **argv)
 {
-	struct streaming streaming;
+	struct stream_sources sources;
 	int status;
 
 	(void)argc;
 	told.module = argv[0];
-	if (streaming_is_path(argv[0]) || streaming_is_join(argv[0]))
+	if (stream_name_is_path(argv[0]) || stream_name_is_join(argv[0]))
 		return no_module();
-	status = streaming_open(&streaming, argv[0], &order, opts.verify);
+	status = stream_sources_open(&sources, argv[0], &order, opts.verify);
 	if (status != EXIT_DONE)
 		return status;
-	return streaming_close(&streaming, follow(&streaming));
+	return stream_sources_close(&sources, follow(&sources));
 }
 
 const struct command cmd_follow = {

@@ -160,7 +160,7 @@ plan_table_one(const struct plan *plan, const struct plan_order *order,
 		show_json(plan, order, disk);
 		return;
 	}
-	printf("%s: order %s\n", plan->streaming->sources[0].name,
+	printf("%s: order %s\n", plan->sources->all[0].name,
 	    order_name(order, text));
 	printf("  batches looked at    %llu, with %s\n",
 	    (unsigned long long)cost->batches, count_human(cost->examples,
@@ -212,7 +212,7 @@ plan_table_row(const struct plan *plan, const struct plan_order *order,
 /* More examples are not looked at unless --over asks for them. */
 #define MOST_EXAMPLES (1u << 22)
 
-static struct streamopts order = STREAMOPTS_DEFAULT(256);
+static struct stream_order order = STREAM_ORDER_DEFAULT(256);
 static uint64_t readers = 1;
 static int share;
 static const char *show;
@@ -252,9 +252,9 @@ static struct opt options[] = {
 	    "the first record unless said otherwise, of windows the length field" },
 	{ "", "verify", OPT_FLAG, &verify,
 	    .help = "count what is read without comparing checksums" },
-	STREAMOPTS_ORDER(order),
-	STREAMOPTS_MIX(order),
-	STREAMOPTS_WAREHOUSE(order),
+	STREAM_ORDER_OPTIONS(order),
+	STREAM_MIX_OPTIONS(order),
+	STREAM_WAREHOUSE_OPTIONS(order),
 	{ .kind = OPT_END }
 };
 
@@ -299,16 +299,16 @@ read_show(uint64_t *first, uint64_t *last)
 /* ---- one order ---------------------------------------------------------------------------- */
 
 static int
-open_stream(const struct streaming *streaming, const struct streamopts *opts,
+open_stream(const struct stream_sources *sources, const struct stream_order *opts,
     lc_stream **out)
 {
 	lc_stream_options how;
-	const int status = streamopts_fill(opts, &how);
+	const int status = stream_order_fill(opts, &how);
 	lc_status opened;
 
 	if (status != EXIT_DONE)
 		return status;
-	opened = streaming_start(streaming, &how, out);
+	opened = stream_sources_start(sources, &how, out);
 	return opened == LC_OK ? EXIT_DONE : report_argument(opened);
 }
 
@@ -322,7 +322,7 @@ show_batches(const struct plan *plan)
 	int status = read_show(&first, &last);
 
 	if (status == EXIT_DONE)
-		status = open_stream(plan->streaming, &order, &stream);
+		status = open_stream(plan->sources, &order, &stream);
 	if (status != EXIT_DONE)
 		return status;
 	got = lc_stream_info_get(stream, &info);
@@ -341,7 +341,7 @@ show_batches(const struct plan *plan)
 
 /* Batches of a time over the data, also of an order that never ends. */
 static double
-epoch_batches(const struct plan *plan, const struct streamopts *opts)
+epoch_batches(const struct plan *plan, const struct stream_order *opts)
 {
 	const uint64_t stride = opts->window == 0 ? 1 : opts->stride ? opts->stride :
 	    opts->window;
@@ -352,7 +352,7 @@ epoch_batches(const struct plan *plan, const struct streamopts *opts)
 
 /* What is looked at: of an order that never ends one epoch at most. */
 static uint64_t
-bound(const struct plan *plan, const struct streamopts *opts,
+bound(const struct plan *plan, const struct stream_order *opts,
     const lc_stream_info *info)
 {
 	const double epoch = epoch_batches(plan, opts) + 1;
@@ -362,14 +362,14 @@ bound(const struct plan *plan, const struct streamopts *opts,
 }
 
 static int
-find_cost(const struct plan *plan, const struct streamopts *opts,
+find_cost(const struct plan *plan, const struct stream_order *opts,
     struct plan_cost *out)
 {
 	lc_stream_info info = { .struct_size = sizeof(info) };
 	struct plan bounded = *plan;
 	lc_status status;
 	lc_stream *stream;
-	const int opened = open_stream(plan->streaming, opts, &stream);
+	const int opened = open_stream(plan->sources, opts, &stream);
 
 	memset(out, 0, sizeof(*out));
 	if (opened != EXIT_DONE)
@@ -380,13 +380,13 @@ find_cost(const struct plan *plan, const struct streamopts *opts,
 	if (status == LC_OK)
 		status = plan_cost(&bounded, stream, info.batches, out);
 	progress_end();
-	out->epoch_batches = plan->streaming->n > 1 ? 0 : epoch_batches(plan, opts);
+	out->epoch_batches = plan->sources->n > 1 ? 0 : epoch_batches(plan, opts);
 	lc_stream_close(stream);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 static struct plan_order
-name_of(const struct streamopts *opts, const struct plan_cost *cost)
+name_of(const struct stream_order *opts, const struct plan_cost *cost)
 {
 	return (struct plan_order){ opts->idealised ? "R*" :
 	    lc_shuffle_name((lc_shuffle)opts->shuffle), opts->idealised, cost };
@@ -413,11 +413,11 @@ compare_orders(const struct plan *plan, const struct plan_disk *disk)
 {
 	static const lc_shuffle shuffles[] = { LC_SHUFFLE_NONE, LC_SHUFFLE_BLOCK,
 		LC_SHUFFLE_ERA, LC_SHUFFLE_FULL, LC_SHUFFLE_NONE };
-	const size_t n = plan->streaming->n > 1 ? 4 : 5;
+	const size_t n = plan->sources->n > 1 ? 4 : 5;
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < n && status == EXIT_DONE; i++) {
-		struct streamopts each = order;
+		struct stream_order each = order;
 		struct plan_cost cost;
 		struct plan_order named;
 		each.shuffle = (int)shuffles[i];
@@ -436,13 +436,13 @@ compare_orders(const struct plan *plan, const struct plan_disk *disk)
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int
-plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
+plan_sources(const struct stream_sources *sources, const struct plan_disk *disk)
 {
 	static const char *const none[] = { NULL };
 	const uint64_t most = MOST_EXAMPLES / order.batch;
 	struct plan_chunks chunks;
 	const struct plan plan = {
-		.streaming = streaming, .chunks = &chunks,
+		.sources = sources, .chunks = &chunks,
 		.readers = (uint32_t)readers, .split = (lc_split)share,
 		.windows = order.window > 0, .batch = order.batch,
 		.fields = ids ? none : fields.items, .n_fields = fields.count,
@@ -450,7 +450,7 @@ plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
 		.over = over != OPT_UNSET ? over : most < 8 ? 8 : most < 1000 ? most :
 		    1000
 	};
-	const lc_status loaded = plan_chunks_load(streaming, &chunks);
+	const lc_status loaded = plan_chunks_load(sources, &chunks);
 	int status;
 
 	if (loaded != LC_OK)
@@ -468,7 +468,7 @@ plan_sources(const struct streaming *streaming, const struct plan_disk *disk)
 static int
 run_plan(int argc, char **argv)
 {
-	struct streaming streaming;
+	struct stream_sources sources;
 	struct plan_disk disk;
 	int status = read_disk(&disk);
 
@@ -477,13 +477,13 @@ run_plan(int argc, char **argv)
 		return report_usage("--ids reads no tensors, --field reads some");
 	if (show != NULL && compare)
 		return report_usage("--show is of one order, --compare of several");
-	if (streaming_is_join(argv[0]))
+	if (stream_name_is_join(argv[0]))
 		return report_usage("%s: a join; plan its modules one by one", argv[0]);
 	if (status == EXIT_DONE)
-		status = streaming_open(&streaming, argv[0], &order, verify);
+		status = stream_sources_open(&sources, argv[0], &order, verify);
 	if (status != EXIT_DONE)
 		return status;
-	return streaming_close(&streaming, plan_sources(&streaming, &disk));
+	return stream_sources_close(&sources, plan_sources(&sources, &disk));
 }
 
 const struct command cmd_plan = {

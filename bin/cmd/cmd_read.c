@@ -7,8 +7,8 @@
 #include "ui/report.h"
 #include "ui/size.h"
 
-static struct streamopts order = STREAMOPTS_DEFAULT(256);
-static struct readopts opts = READOPTS_DEFAULT(2);
+static struct stream_order order = STREAM_ORDER_DEFAULT(256);
+static struct read_options opts = READ_OPTIONS_DEFAULT(2);
 static const char *reader;
 static int share;
 static const char *batches;
@@ -20,21 +20,21 @@ static struct opt options[] = {
 	    "otherwise" },
 	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
-	STREAMOPTS_ORDER(order),
-	STREAMOPTS_JOIN(order),
-	STREAMOPTS_PART(order),
-	STREAMOPTS_MIX(order),
-	STREAMOPTS_WAREHOUSE(order),
+	STREAM_ORDER_OPTIONS(order),
+	STREAM_JOIN_OPTIONS(order),
+	STREAM_PART_OPTIONS(order),
+	STREAM_MIX_OPTIONS(order),
+	STREAM_WAREHOUSE_OPTIONS(order),
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
 	    .help = "only these batches, counted from 0, or so many at most" },
-	READOPTS_FORM(opts),
+	READ_FORM_OPTIONS(opts),
 	{ "", "npy", OPT_DIR, &opts.npy, .value = "DIR",
 	    .help = "write each batch to .npy files there" },
 	{ "", "bits", OPT_FLAG, &opts.bits,
 	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "", "follow", OPT_FLAG, &follow,
 	    .help = "go on while SOURCE grows, until it is final" },
-	READOPTS_READER(opts),
+	READ_READER_OPTIONS(opts),
 	{ .kind = OPT_END }
 };
 
@@ -94,7 +94,7 @@ run(int argc, char **argv)
 		.readers = 1, .split = (lc_split)share, .follow = follow,
 		.first = UINT64_MAX, .last = UINT64_MAX, .count = UINT64_MAX
 	};
-	struct streaming streaming;
+	struct stream_sources sources;
 	int status = EXIT_DONE;
 
 	(void)argc;
@@ -107,11 +107,11 @@ run(int argc, char **argv)
 	if (status == EXIT_DONE && batches != NULL)
 		status = read_batches(&job);
 	if (status == EXIT_DONE)
-		status = streaming_open(&streaming, argv[0], &order, opts.verify);
+		status = stream_sources_open(&sources, argv[0], &order, opts.verify);
 	if (status != EXIT_DONE)
 		return status;
-	status = read_run(&job, &streaming);
-	return streaming_close(&streaming, status);
+	status = read_run(&job, &sources);
+	return stream_sources_close(&sources, status);
 }
 
 const struct command cmd_read = {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/streaming.h"
+#include "cmd/stream_sources.h"
 #include "formats/outgoing.h"
 #include "lmdbcache.h"
 
@@ -25,10 +25,10 @@ int export_shards(lc_cache *cache, const char *module, const char *dir,
 struct export_join;
 
 /**
- * Of a join that streaming_open_join() has opened, which must outlive it.
+ * Of a join that stream_source_open_join() has opened, which must outlive it.
  * Reports; an exit status.
  */
-int export_join_new(const struct streaming_source *source, lc_missing missing,
+int export_join_new(const struct stream_source *source, lc_missing missing,
     struct export_join **out);
 /** NULL is harmless. */
 void export_join_free(struct export_join *join);

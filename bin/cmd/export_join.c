@@ -10,7 +10,7 @@
 #include "ui/report.h"
 
 struct export_join {
-	const struct streaming_source *opened;
+	const struct stream_source *opened;
 	struct lc__join_source *source;
 	bool drop;                    /* leave out what lacks a partner */
 	char *text;                   /* the names, cut apart */
@@ -19,7 +19,7 @@ struct export_join {
 };
 
 int
-export_join_new(const struct streaming_source *source, lc_missing missing,
+export_join_new(const struct stream_source *source, lc_missing missing,
     struct export_join **out)
 {
 	const size_t n = source->n_partners;

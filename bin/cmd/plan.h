@@ -3,7 +3,7 @@
 #ifndef CACHEX_CMD_PLAN_H
 #define CACHEX_CMD_PLAN_H
 
-#include "cmd/streaming.h"
+#include "cmd/stream_sources.h"
 #include "stream/cursor.h"
 
 /** Every chunk of all sources, numbered on from one source to the next. */
@@ -21,13 +21,13 @@ struct plan_chunks {
 
 /** Learn them from the ledgers; a shard's are alike. They stay as they were until
  *  plan_chunks_free(): a snapshot of each module is held. */
-LC_CHECKED lc_status plan_chunks_load(const struct streaming *streaming,
+LC_CHECKED lc_status plan_chunks_load(const struct stream_sources *sources,
     struct plan_chunks *out);
 void plan_chunks_free(struct plan_chunks *chunks);
 
 /** Who reads, and what is asked. */
 struct plan {
-	const struct streaming *streaming;
+	const struct stream_sources *sources;
 	const struct plan_chunks *chunks;
 	uint32_t readers;
 	lc_split split;

@@ -136,7 +136,7 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 }
 
 static lc_status
-take_source(struct plan_chunks *out, const struct streaming_source *s)
+take_source(struct plan_chunks *out, const struct stream_source *s)
 {
 	struct lc__layout *layout;
 	struct ledger ledger = { 0 };
@@ -161,17 +161,17 @@ take_source(struct plan_chunks *out, const struct streaming_source *s)
 }
 
 lc_status
-plan_chunks_load(const struct streaming *streaming, struct plan_chunks *out)
+plan_chunks_load(const struct stream_sources *sources, struct plan_chunks *out)
 {
 	*out = (struct plan_chunks){
-		.first = calloc(streaming->n, sizeof(*out->first)),
-		.cursors = calloc(streaming->n, sizeof(struct lc__cursor *))
+		.first = calloc(sources->n, sizeof(*out->first)),
+		.cursors = calloc(sources->n, sizeof(struct lc__cursor *))
 	};
 	if (out->first == NULL || out->cursors == NULL)
 		return lc__no_memory(NULL);
-	for (size_t i = 0; i < streaming->n; i++) {
+	for (size_t i = 0; i < sources->n; i++) {
 		out->first[i] = out->n;
-		return_if_error(take_source(out, &streaming->sources[i]));
+		return_if_error(take_source(out, &sources->all[i]));
 	}
 	return LC_OK;
 }
@@ -219,7 +219,7 @@ show_text(const struct plan *plan, const struct place *at, const lc_piece *piece
 	    (unsigned long long)at->example, (unsigned long long)piece->epoch,
 	    (unsigned long long)piece->chunk, (unsigned long long)piece->chunk_id,
 	    (unsigned long long)piece->first, (unsigned long long)piece->units,
-	    plan->streaming->sources[piece->source].name);
+	    plan->sources->all[piece->source].name);
 }
 
 static void
@@ -238,7 +238,7 @@ show_json(const struct plan *plan, const struct place *at,
 		const lc_piece *piece = &pieces->items[i];
 		jw_open(&json, NULL, '{');
 		jw_text(&json, "source",
-		    plan->streaming->sources[piece->source].name);
+		    plan->sources->all[piece->source].name);
 		jw_count(&json, "epoch", piece->epoch);
 		jw_count(&json, "chunk", piece->chunk);
 		jw_count(&json, "chunk_id", piece->chunk_id);

@@ -340,7 +340,7 @@ find_names(struct work *w)
 {
 	const struct plan *plan = w->plan;
 	const char *length_field =
-	    lc__source_length_field(plan->streaming->sources[0].source);
+	    lc__source_length_field(plan->sources->all[0].source);
 
 	if (plan->fields != NULL)
 		return take_names(w, plan->fields, plan->n_fields);

@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
-#include "cmd/streaming.h"
+#include "cmd/stream_sources.h"
 #include "lmdbcache.h"
 
 /* ---- What is written of batches, each form in its bin/stream_FORM.c ---------------- */
 
 struct read_output {
-	const struct readopts *opts;
-	const struct streaming *streaming; /* the names of sources */
+	const struct read_options *opts;
+	const struct stream_sources *sources; /* the names of sources */
 	lc_stream *stream;
 	lc_stream_info info;  /* of it, when it was opened */
 	bool windows;         /* examples are windows, */
@@ -36,8 +36,8 @@ int read_frames_end(void);
 
 struct read_job {
 	const char *source;            /* its name, for messages */
-	const struct readopts *opts;
-	const struct streamopts *order;
+	const struct read_options *opts;
+	const struct stream_order *order;
 	uint32_t reader, readers;      /* r of R */
 	lc_split split;
 	bool follow;                   /* the source may grow */
@@ -45,10 +45,10 @@ struct read_job {
 	uint64_t count;                /* batches at most */
 	/** Tells how far the source is, whenever nothing is left to read; may be
 	 *  NULL. */
-	void (*idle)(struct streaming *streaming);
+	void (*idle)(struct stream_sources *sources);
 };
 
 /** Read from the opened sources what is asked for; reports; an exit status. */
-int read_run(const struct read_job *job, struct streaming *streaming);
+int read_run(const struct read_job *job, struct stream_sources *sources);
 
 #endif

@@ -44,7 +44,7 @@ number(struct read_output *out, int column, uint64_t n)
 static const char *
 source_name(const struct read_output *out, const lc_batch *batch, size_t row)
 {
-	return out->streaming->sources[batch->sources[row]].name;
+	return out->sources->all[batch->sources[row]].name;
 }
 
 static void
@@ -55,7 +55,7 @@ show_text(struct read_output *out, const lc_batch *batch, size_t row)
 	number(out, 2, batch->epochs[row]);
 	if (out->windows)
 		number(out, 3, batch->lengths[row]);
-	if (out->streaming->n > 1)
+	if (out->sources->n > 1)
 		printf("%s  ", source_name(out, batch, row));
 	ident_print(stdout, batch->ids[row]);
 	putchar('\n');
@@ -71,7 +71,7 @@ show_json(const struct read_output *out, const lc_batch *batch, size_t row)
 	jw_count(&json, "row", row);
 	jw_count(&json, "example", batch->examples[row]);
 	jw_count(&json, "epoch", batch->epochs[row]);
-	if (out->streaming->n > 1)
+	if (out->sources->n > 1)
 		jw_text(&json, "source", source_name(out, batch, row));
 	if (out->windows)
 		jw_count(&json, "length", batch->lengths[row]);

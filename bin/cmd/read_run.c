@@ -244,7 +244,7 @@ stream_stats_show(const lc_reader *reader, uint64_t ns)
 /* A run on its way. */
 struct read_run {
 	const struct read_job *job;
-	struct streaming *streaming;
+	struct stream_sources *sources;
 	lc_stream *stream;
 	lc_reader *reader;
 	struct tokenfile token;
@@ -276,7 +276,7 @@ may_wait(const struct read_run *r, lc_status status, uint64_t since)
 	if (status != LC_TIMEOUT && !(status == LC_ABANDONED && r->job->opts->wait))
 		return false;
 	if (r->job->idle != NULL)
-		r->job->idle(r->streaming);
+		r->job->idle(r->sources);
 	return seconds == OPT_UNSET ||
 	    (lc__clock_ns() - since) / 1000000000 < seconds;
 }
@@ -399,14 +399,14 @@ static int
 open_stream(struct read_run *r)
 {
 	lc_stream_options how;
-	int status = streamopts_fill(r->job->order, &how);
+	int status = stream_order_fill(r->job->order, &how);
 	lc_status opened;
 
 	if (status != EXIT_DONE)
 		return status;
 	how.follow = r->job->follow;
 	how.token = r->token.loaded ? r->token.bytes : NULL;
-	opened = streaming_start(r->streaming, &how, &r->stream);
+	opened = stream_sources_start(r->sources, &how, &r->stream);
 	if (opened != LC_OK && r->token.loaded)
 		return tokenfile_refused(&r->token, opened, r->job->source);
 	if (opened != LC_OK)
@@ -422,7 +422,7 @@ open_reader(struct read_run *r, enum read_form form)
 	lc_reader_options how;
 	lc_status opened;
 
-	readopts_fill(r->job->opts, form, &how);
+	read_options_fill(r->job->opts, form, &how);
 	how.reader = r->job->reader;
 	how.readers = r->job->readers;
 	how.split = r->job->split;
@@ -478,7 +478,7 @@ set_up(struct read_run *r)
 		[READ_IDS] = read_ids, [READ_SUM] = read_sum,
 		[READ_FRAMES] = read_frames, [READ_NPY] = read_npy_files };
 	enum read_form form;
-	int status = readopts_form(r->job->opts, &form);
+	int status = read_options_form(r->job->opts, &form);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -520,14 +520,14 @@ read_all(struct read_run *r)
 }
 
 int
-read_run(const struct read_job *job, struct streaming *streaming)
+read_run(const struct read_job *job, struct stream_sources *sources)
 {
-	const struct streamopts *order = job->order;
+	const struct stream_order *order = job->order;
 	struct read_run r = {
-		.job = job, .streaming = streaming,
+		.job = job, .sources = sources,
 		.token = { .path = job->opts->token_file,
 		    .every = job->opts->token_every },
-		.out = { .opts = job->opts, .streaming = streaming,
+		.out = { .opts = job->opts, .sources = sources,
 		    .windows = order->window > 0, .window = order->window }
 	};
 	int status;

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/shortest.h"
 #include "cmd/samples.h"
-#include "cmd/streaming.h"
+#include "cmd/stream_sources.h"
 #include "shard/workers.h"
 #include "ui/json.h"
 #include "ui/module.h"
@@ -450,7 +450,7 @@ open_operand(struct work *w)
 {
 	int status = EXIT_DONE;
 
-	if (!streaming_is_path(w->name)) {
+	if (!stream_name_is_path(w->name)) {
 		status = module_open_if_there(w->name, &w->cache);
 		if (status != EXIT_DONE || w->cache != NULL)
 			return status;

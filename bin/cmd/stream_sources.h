@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The sources that a command line names, and a stream over them. */
-#ifndef CACHEX_CMD_STREAMING_H
-#define CACHEX_CMD_STREAMING_H
+#ifndef CACHEX_CMD_STREAM_SOURCES_H
+#define CACHEX_CMD_STREAM_SOURCES_H
 
 #include <stdbool.h>
 
@@ -9,7 +9,7 @@
 #include "lmdbcache.h"
 #include "ui/opt.h"
 
-struct streamopts {
+struct stream_order {
 	uint64_t batch;         /* examples a batch, over all readers */
 	uint64_t window, stride; /* units; 0 window: records; 0 stride: the window */
 	int drop_short;         /* leave out a last window that is not full */
@@ -34,11 +34,11 @@ struct streamopts {
 };
 
 /** What they are where nobody has decided, @p b examples a batch. */
-#define STREAMOPTS_DEFAULT(b) { .batch = (b), .block = 256, .spread = 16, \
+#define STREAM_ORDER_DEFAULT(b) { .batch = (b), .block = 256, .spread = 16, \
 	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024 }
 
 /** The order of one source, rows of a table whose values go to @p o. */
-#define STREAMOPTS_ORDER(o) \
+#define STREAM_ORDER_OPTIONS(o) \
 	{ "b", "batch", OPT_COUNT, &(o).batch, .value = "N", .least = 1, \
 	    .help = "examples a batch, over all readers" }, \
 	{ "w", "window", OPT_COUNT, &(o).window, .value = "S", \
@@ -74,13 +74,13 @@ struct streamopts {
 	    .help = "examples in all; 0 for no limit" }
 
 /** Several modules as one. */
-#define STREAMOPTS_JOIN(o) \
+#define STREAM_JOIN_OPTIONS(o) \
 	{ "", "missing", OPT_CHOICE, &(o).missing, .value = "refuse|drop", \
 	    .help = "what becomes of records that lack a partner in a join: an error, or " \
 	    "they are left out and counted" }
 
 /** One part of a split. */
-#define STREAMOPTS_PART(o) \
+#define STREAM_PART_OPTIONS(o) \
 	{ "", "part", OPT_TEXT, &(o).part, .value = "NAME", \
 	    .help = "only this part of the split" }, \
 	{ "", "split", OPT_TEXT, &(o).split, .value = "NAME=SHARE,...", \
@@ -92,7 +92,7 @@ struct streamopts {
 	    .help = "of the hash" }
 
 /** Mixtures of several sources. */
-#define STREAMOPTS_MIX(o) \
+#define STREAM_MIX_OPTIONS(o) \
 	{ "", "mix", OPT_LIST, &(o).mix, .value = "SOURCE[=WEIGHT]", \
 	    .help = "mix this source in, by weight; given again, one more" }, \
 	{ "", "weight", OPT_COUNT, &(o).weight, .value = "N", .least = 1, \
@@ -101,7 +101,7 @@ struct streamopts {
 	    .least = 1, .help = "examples in which the shares of a mixture are exact" }
 
 /** Which warehouses are read. */
-#define STREAMOPTS_WAREHOUSE(o) \
+#define STREAM_WAREHOUSE_OPTIONS(o) \
 	{ "", "sources", OPT_CHOICE, &(o).sources, .value = WAREHOUSE_SOURCES, \
 	    .help = "of a warehouse: compare sizes and times of what it was made of, or " \
 	    "read it all, or do not look at it" }, \
@@ -114,7 +114,7 @@ struct streamopts {
  * Fill @p out with the order that is asked for; weights and follow are the caller's.
  * Reports; an exit status.
  */
-int streamopts_fill(const struct streamopts *opts, lc_stream_options *out);
+int stream_order_fill(const struct stream_order *opts, lc_stream_options *out);
 
 /** What is written of a batch. */
 enum read_form {
@@ -125,7 +125,7 @@ enum read_form {
 	READ_NPY     /* the tensors, to files */
 };
 
-struct readopts {
+struct read_options {
 	int ids, null;          /* cache_ids only: a line each, NUL-ended */
 	int sum, frames;
 	const char *npy;        /* directory, or NULL */
@@ -145,11 +145,11 @@ struct readopts {
 };
 
 /** What they are where nobody has decided, @p j threads. */
-#define READOPTS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
+#define READ_OPTIONS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
 	.verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
 
 /** What is written, rows of a table whose values go to @p o. */
-#define READOPTS_FORM(o) \
+#define READ_FORM_OPTIONS(o) \
 	{ "1", "ids", OPT_FLAG, &(o).ids, \
 	    .help = "cache_ids only, one a line" }, \
 	{ "z", "null", OPT_FLAG, &(o).null, \
@@ -161,7 +161,7 @@ struct readopts {
 	    .help = "the tensors as a stream of frames, not to a terminal" }
 
 /** How it is read, and where to go on. */
-#define READOPTS_READER(o) \
+#define READ_READER_OPTIONS(o) \
 	{ "", "field", OPT_LIST, &(o).fields, .value = "PATH", \
 	    .help = "read this tensor; given again, one more; all of the first record " \
 	    "unless said otherwise, of windows the length field" }, \
@@ -193,15 +193,15 @@ struct readopts {
 	    .help = "replace files of batches; frames also to a terminal" }
 
 /** Which form was asked for; reports those that exclude one another; an exit status. */
-int readopts_form(const struct readopts *opts, enum read_form *out);
+int read_options_form(const struct read_options *opts, enum read_form *out);
 
 /** Fill @p out but for reader and readers. Cache_ids are listed without reading a
  *  tensor. */
-void readopts_fill(const struct readopts *opts, enum read_form form,
+void read_options_fill(const struct read_options *opts, enum read_form form,
     lc_reader_options *out);
 
 /** One source. */
-struct streaming_source {
+struct stream_source {
 	char *name;       /* as it was given */
 	lc_cache *cache;  /* NULL for shards; of a join, the first module's */
 	lc_cache **partners; /* of a join: the handles of the others */
@@ -209,39 +209,39 @@ struct streaming_source {
 	lc_source *source;
 };
 
-struct streaming {
+struct stream_sources {
 	size_t n;
-	struct streaming_source *sources;
+	struct stream_source *all;
 	uint64_t *weights;    /* of them */
 };
 
 /** Is it a path outright, and no name of a module? */
-bool streaming_is_path(const char *name);
+bool stream_name_is_path(const char *name);
 
 /** Is it several modules, "a+b", and no file of that name? */
-bool streaming_is_join(const char *name);
+bool stream_name_is_join(const char *name);
 
 /** Open the modules of a join, s->name, as s->source. Says how many records are left
  *  out; reports; an exit status. To be closed also if it fails. */
-int streaming_open_join(struct streaming_source *s, const lc_source_options *how,
+int stream_source_open_join(struct stream_source *s, const lc_source_options *how,
     lc_missing missing);
 
 /** Close it, its modules, and free its name; the worse exit status. */
-int streaming_close_source(struct streaming_source *s, int status);
+int stream_source_close(struct stream_source *s, int status);
 
 /**
  * Open the first source and those that --mix names. A name with a slash is a path,
  * of shards or of a directory of them; others are modules, and paths where there is
  * no such module; "a+b+c" is a join of modules. Reports; an exit status.
  */
-int streaming_open(struct streaming *out, const char *first,
-    const struct streamopts *opts, bool verify);
+int stream_sources_open(struct stream_sources *out, const char *first,
+    const struct stream_order *opts, bool verify);
 
 /** A stream over them. */
-LC_CHECKED lc_status streaming_start(const struct streaming *streaming,
+LC_CHECKED lc_status stream_sources_start(const struct stream_sources *sources,
     lc_stream_options *how, lc_stream **out);
 
 /** Close; the worse exit status. */
-int streaming_close(struct streaming *streaming, int status);
+int stream_sources_close(struct stream_sources *sources, int status);
 
 #endif

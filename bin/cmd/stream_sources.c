@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a command line says is streamed: the sources, their order, and what is written. */
-#include "cmd/streaming.h"
+#include "cmd/stream_sources.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 
 /* Of a mixture and of R* streams there is no end to count. */
 static int
-read_epochs(const struct streamopts *opts, uint64_t *out)
+read_epochs(const struct stream_order *opts, uint64_t *out)
 {
 	const bool endless = opts->mix.count > 0 || opts->idealised > 0;
 
@@ -46,7 +46,7 @@ read_epochs(const struct streamopts *opts, uint64_t *out)
 }
 
 int
-streamopts_fill(const struct streamopts *opts, lc_stream_options *out)
+stream_order_fill(const struct stream_order *opts, lc_stream_options *out)
 {
 	lc_stream_options_init(out);
 	out->batch = opts->batch;
@@ -68,7 +68,7 @@ streamopts_fill(const struct streamopts *opts, lc_stream_options *out)
 /* ---- the options of reading and writing -------------------------------------------- */
 
 int
-readopts_form(const struct readopts *opts, enum read_form *out)
+read_options_form(const struct read_options *opts, enum read_form *out)
 {
 	const bool ids = opts->ids || opts->null;
 
@@ -88,7 +88,7 @@ readopts_form(const struct readopts *opts, enum read_form *out)
 }
 
 void
-readopts_fill(const struct readopts *opts, enum read_form form,
+read_options_fill(const struct read_options *opts, enum read_form form,
     lc_reader_options *out)
 {
 	static const char *const none[] = { NULL };
@@ -107,7 +107,7 @@ readopts_fill(const struct readopts *opts, enum read_form form,
 /* ---- one source ----------------------------------------------------------------- */
 
 bool
-streaming_is_path(const char *name)
+stream_name_is_path(const char *name)
 {
 	return strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
 	    strcmp(name, "..") == 0;
@@ -115,11 +115,11 @@ streaming_is_path(const char *name)
 
 /* What the name means: a module that is there, or else a path; reports. */
 static int
-look_up(struct streaming_source *s)
+look_up(struct stream_source *s)
 {
 	int status;
 
-	if (streaming_is_path(s->name))
+	if (stream_name_is_path(s->name))
 		return EXIT_DONE;
 	if (lc__check_module_id(s->name) == LC_OK) {
 		status = module_open_if_there(s->name, &s->cache);
@@ -136,7 +136,7 @@ look_up(struct streaming_source *s)
 
 /* A warehouse that is refused may be read all the same: say how. */
 static int
-open_shards(struct streaming_source *s, const lc_source_options *how)
+open_shards(struct stream_source *s, const lc_source_options *how)
 {
 	const lc_error *error = lc_last_error();
 	lc_status opened;
@@ -158,15 +158,15 @@ open_shards(struct streaming_source *s, const lc_source_options *how)
 /* ---- modules joined by cache_id ---------------------------------------------------- */
 
 bool
-streaming_is_join(const char *name)
+stream_name_is_join(const char *name)
 {
-	return !streaming_is_path(name) && strchr(name, '+') != NULL &&
+	return !stream_name_is_path(name) && strchr(name, '+') != NULL &&
 	    access(name, F_OK) != 0;
 }
 
 /* Open the modules of "a+b+c": the first one is the source's own. */
 static int
-open_modules(struct streaming_source *s, char *names, lc_join *modules, size_t n)
+open_modules(struct stream_source *s, char *names, lc_join *modules, size_t n)
 {
 	char *rest = names;
 
@@ -186,7 +186,7 @@ open_modules(struct streaming_source *s, char *names, lc_join *modules, size_t n
 
 /* What is left out is said once, before the first batch. */
 static int
-tell_dropped(const struct streaming_source *s, const lc_join *modules)
+tell_dropped(const struct stream_source *s, const lc_join *modules)
 {
 	lc_source_info info = { .struct_size = sizeof(info) };
 	struct lc__buf text = { 0 };
@@ -219,7 +219,7 @@ report_missing(void)
 }
 
 int
-streaming_open_join(struct streaming_source *s, const lc_source_options *how,
+stream_source_open_join(struct stream_source *s, const lc_source_options *how,
     lc_missing missing)
 {
 	char *names = strdup(s->name);
@@ -255,14 +255,14 @@ streaming_open_join(struct streaming_source *s, const lc_source_options *how,
 /* ---- any source -------------------------------------------------------------------- */
 
 static int
-open_source(struct streaming_source *s, const lc_source_options *how,
+open_source(struct stream_source *s, const lc_source_options *how,
     lc_missing missing)
 {
 	lc_status opened;
 	int status;
 
-	if (streaming_is_join(s->name))
-		return streaming_open_join(s, how, missing);
+	if (stream_name_is_join(s->name))
+		return stream_source_open_join(s, how, missing);
 	status = look_up(s);
 	if (status != EXIT_DONE)
 		return status;
@@ -276,7 +276,7 @@ open_source(struct streaming_source *s, const lc_source_options *how,
 
 /* "faces=3": what stands behind the last = is a weight if it is a number. */
 static int
-read_mix(const char *text, struct streaming_source *s, uint64_t *weight)
+read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 {
 	const char *sign = strrchr(text, '=');
 
@@ -291,28 +291,28 @@ read_mix(const char *text, struct streaming_source *s, uint64_t *weight)
 }
 
 static int
-read_names(struct streaming *out, const char *first, const struct streamopts *opts)
+read_names(struct stream_sources *out, const char *first, const struct stream_order *opts)
 {
 	int status = EXIT_DONE;
 
 	out->n = opts->mix.count + 1;
-	out->sources = calloc(out->n, sizeof(*out->sources));
+	out->all = calloc(out->n, sizeof(*out->all));
 	out->weights = calloc(out->n, sizeof(*out->weights));
-	if (out->sources == NULL || out->weights == NULL)
+	if (out->all == NULL || out->weights == NULL)
 		return report_errno("memory");
 	out->weights[0] = opts->weight;
-	out->sources[0].name = strdup(first);
-	if (out->sources[0].name == NULL)
+	out->all[0].name = strdup(first);
+	if (out->all[0].name == NULL)
 		return report_errno("memory");
 	for (size_t i = 1; i < out->n && status == EXIT_DONE; i++)
-		status = read_mix(opts->mix.items[i - 1], &out->sources[i],
+		status = read_mix(opts->mix.items[i - 1], &out->all[i],
 		    &out->weights[i]);
 	return status;
 }
 
 int
-streaming_open(struct streaming *out, const char *first,
-    const struct streamopts *opts, bool verify)
+stream_sources_open(struct stream_sources *out, const char *first,
+    const struct stream_order *opts, bool verify)
 {
 	lc_source_options how;
 	int status;
@@ -334,32 +334,32 @@ streaming_open(struct streaming *out, const char *first,
 		    "says how readers share a batch");
 	status = read_names(out, first, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
-		status = open_source(&out->sources[i], &how,
+		status = open_source(&out->all[i], &how,
 		    (lc_missing)opts->missing);
 	if (status != EXIT_DONE)
-		return streaming_close(out, status);
+		return stream_sources_close(out, status);
 	return EXIT_DONE;
 }
 
 lc_status
-streaming_start(const struct streaming *streaming, lc_stream_options *how,
+stream_sources_start(const struct stream_sources *sources, lc_stream_options *how,
     lc_stream **out)
 {
-	lc_source **sources = calloc(streaming->n, sizeof(lc_source *));
+	lc_source **handles = calloc(sources->n, sizeof(lc_source *));
 	lc_status status;
 
-	if (sources == NULL)
+	if (handles == NULL)
 		return lc__no_memory(NULL);
-	for (size_t i = 0; i < streaming->n; i++)
-		sources[i] = streaming->sources[i].source;
-	how->weights = streaming->n > 1 ? streaming->weights : NULL;
-	status = lc_stream_open(sources, streaming->n, how, out);
-	free(sources);
+	for (size_t i = 0; i < sources->n; i++)
+		handles[i] = sources->all[i].source;
+	how->weights = sources->n > 1 ? sources->weights : NULL;
+	status = lc_stream_open(handles, sources->n, how, out);
+	free(handles);
 	return status;
 }
 
 int
-streaming_close_source(struct streaming_source *s, int status)
+stream_source_close(struct stream_source *s, int status)
 {
 	lc_source_close(s->source);
 	if (s->cache != NULL)
@@ -372,12 +372,12 @@ streaming_close_source(struct streaming_source *s, int status)
 }
 
 int
-streaming_close(struct streaming *streaming, int status)
+stream_sources_close(struct stream_sources *sources, int status)
 {
-	for (size_t i = 0; streaming->sources != NULL && i < streaming->n; i++)
-		status = streaming_close_source(&streaming->sources[i], status);
-	free(streaming->sources);
-	free(streaming->weights);
-	memset(streaming, 0, sizeof(*streaming));
+	for (size_t i = 0; sources->all != NULL && i < sources->n; i++)
+		status = stream_source_close(&sources->all[i], status);
+	free(sources->all);
+	free(sources->weights);
+	memset(sources, 0, sizeof(*sources));
 	return status;
 }
