@@ -33,7 +33,7 @@ show_json(const char *module, const char *root)
 }
 
 static int
-run(int argc, char **argv)
+run_backup(int argc, char **argv)
 {
 	const char *module = argv[0], *root = argv[1];
 	lc_status copied = LC_OK;
@@ -71,5 +71,5 @@ const struct command cmd_backup = {
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run
+	.run = run_backup
 };

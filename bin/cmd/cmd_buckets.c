@@ -469,7 +469,7 @@ run_all(struct bucket_job *job, struct image_sizes *sizes, int argc, char **argv
 }
 
 static int
-run(int argc, char **argv)
+run_buckets(int argc, char **argv)
 {
 	struct bucket_job job = { .on_terminal = isatty(STDOUT_FILENO) };
 	struct image_sizes sizes = {
@@ -518,5 +518,5 @@ const struct command cmd_buckets = {
 	.least = 0,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_buckets
 };

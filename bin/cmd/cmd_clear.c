@@ -57,7 +57,7 @@ clear(lc_cache *cache, const char *module)
 }
 
 static int
-run(int argc, char **argv)
+run_clear(int argc, char **argv)
 {
 	lc_cache *cache;
 	const int status = dry_run ? module_open(argv[0], &cache) :
@@ -85,5 +85,5 @@ const struct command cmd_clear = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run
+	.run = run_clear
 };

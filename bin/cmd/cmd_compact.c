@@ -127,7 +127,7 @@ compact(const char *module, lc_compact_result *result)
 }
 
 static int
-run(int argc, char **argv)
+run_compact(int argc, char **argv)
 {
 	lc_compact_result result = { 0 };
 	struct sizes file = { 0, 0 };
@@ -175,5 +175,5 @@ const struct command cmd_compact = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run
+	.run = run_compact
 };

@@ -315,7 +315,7 @@ offer_operand(const struct written *written, const char *typed)
 }
 
 static int
-run(int argc, char **argv)
+run_complete(int argc, char **argv)
 {
 	struct written written = { .options = true };
 	const char *typed = argv[argc - 1];
@@ -348,5 +348,5 @@ const struct command cmd_complete = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_complete
 };

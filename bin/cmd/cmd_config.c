@@ -55,7 +55,7 @@ show_table(const struct opt *table, const char *command)
 
 /* The other commands' variables have not been read: they do not concern it. */
 static int
-run(int argc, char **argv)
+run_config(int argc, char **argv)
 {
 	const struct command *c;
 	char why[OPT_TEXT_ROOM];
@@ -90,5 +90,5 @@ const struct command cmd_config = {
 	.least = 0,
 	.most = 0,
 	.options = options,
-	.run = run
+	.run = run_config
 };

@@ -47,7 +47,7 @@ drop(const char *module)
 }
 
 static int
-run(int argc, char **argv)
+run_drop(int argc, char **argv)
 {
 	int status = EXIT_DONE;
 
@@ -71,5 +71,5 @@ const struct command cmd_drop = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_drop
 };

@@ -87,7 +87,7 @@ dump_cache(lc_cache *cache, struct output *out)
 }
 
 static int
-run(int argc, char **argv)
+run_dump(int argc, char **argv)
 {
 	struct output out;
 	lc_cache *cache;
@@ -122,5 +122,5 @@ const struct command cmd_dump = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run
+	.run = run_dump
 };

@@ -394,7 +394,7 @@ fill_list(const char *module, const struct lc__expect *expect,
 }
 
 static int
-run(int argc, char **argv)
+run_fill(int argc, char **argv)
 {
 	struct lc__expect *expect = calloc(expects.count + 1, sizeof(*expect));
 	struct list list = { 0 };
@@ -446,5 +446,5 @@ const struct command cmd_fill = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_fill
 };

@@ -53,7 +53,7 @@ look_up(lc_cache *cache, const struct list *ids)
 }
 
 static int
-run(int argc, char **argv)
+run_has(int argc, char **argv)
 {
 	struct list ids = { 0 };
 	bool list = from_stdin;
@@ -84,5 +84,5 @@ const struct command cmd_has = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_has
 };

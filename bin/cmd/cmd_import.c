@@ -300,7 +300,7 @@ check_options(int operands)
 }
 
 static int
-run(int argc, char **argv)
+run_import(int argc, char **argv)
 {
 	struct import import = { .module = argv[0],
 	    .strict = strict, .keep_going = keep_going, .dry_run = dry_run,
@@ -364,5 +364,5 @@ const struct command cmd_import = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_import
 };

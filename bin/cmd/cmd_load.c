@@ -208,7 +208,7 @@ show_json(const struct loading *loading)
 }
 
 static int
-run(int argc, char **argv)
+run_load(int argc, char **argv)
 {
 	const char *path = argc > 1 ? argv[1] : "-";
 	const bool from_stdin = strcmp(path, "-") == 0;
@@ -258,5 +258,5 @@ const struct command cmd_load = {
 	.least = 1,
 	.most = 2,
 	.options = options,
-	.run = run
+	.run = run_load
 };

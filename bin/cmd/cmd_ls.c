@@ -248,7 +248,7 @@ list_records(const char *module, const char *prefix)
 }
 
 static int
-run(int argc, char **argv)
+run_ls(int argc, char **argv)
 {
 	if (argc == 0)
 		return list_modules();
@@ -277,5 +277,5 @@ const struct command cmd_ls = {
 	.least = 0,
 	.most = 2,
 	.options = options,
-	.run = run
+	.run = run_ls
 };

@@ -36,7 +36,7 @@ add_sources(struct copy_job *copy_job, int n, char **sources, lc_cache *to)
 }
 
 static int
-run(int argc, char **argv)
+run_merge(int argc, char **argv)
 {
 	struct copy_job copy_job = copy_job_of_options("merge");
 	const char *target = argv[argc - 1];
@@ -70,5 +70,5 @@ const struct command cmd_merge = {
 	.least = 2,
 	.most = -1,
 	.options = copy_options,
-	.run = run
+	.run = run_merge
 };

@@ -263,7 +263,7 @@ stopped(lc_status status)
 }
 
 static int
-run_verify(const struct lc__stage2 *how)
+verify_stage2(const struct lc__stage2 *how)
 {
 	struct lc__stage2_verified verified;
 	const lc_status status = lc__stage2_verify(how, &verified);
@@ -276,7 +276,7 @@ run_verify(const struct lc__stage2 *how)
 }
 
 static int
-run_migrate(const struct lc__stage2 *how)
+migrate_stage2_file(const struct lc__stage2 *how)
 {
 	struct lc__stage2_done done;
 	lc_status status = lc__stage2_run(how, &done);
@@ -298,9 +298,9 @@ run_migrate(const struct lc__stage2 *how)
 
 /* What is left afterwards is told by a verification. */
 static int
-run_repair(struct lc__stage2 *how)
+repair_stage2(struct lc__stage2 *how)
 {
-	const int result = run_migrate(how);
+	const int result = migrate_stage2_file(how);
 
 	if (result != EXIT_DONE && result != EXIT_NO && result != EXIT_DATA)
 		return result;
@@ -308,11 +308,11 @@ run_repair(struct lc__stage2 *how)
 		how->pass[p] = true;
 	interrupt_resume(INTERRUPT_AGAIN);
 	migrate_report_begin(how, "verify");
-	return report_worse(result, run_verify(how));
+	return report_worse(result, verify_stage2(how));
 }
 
 static int
-run_rollback(const struct lc__stage2 *how)
+rollback_stage2(const struct lc__stage2 *how)
 {
 	struct lc__stage2_rolled rolled;
 	const lc_status status = lc__stage2_rollback(how, &rolled);
@@ -342,7 +342,7 @@ take_modes(void)
 }
 
 static int
-run_stage2(int argc, char **argv)
+run_migrate_stage2(int argc, char **argv)
 {
 	uint64_t dims[LC_MAX_NDIM];
 	struct lc__stage2 how = make_how(argv[0]);
@@ -357,10 +357,10 @@ run_stage2(int argc, char **argv)
 		interrupt_resume(INTERRUPT_AGAIN);
 	migrate_report_begin(&how, verify ? "verify" : rollback ? "rollback" : NULL);
 	if (verify)
-		return run_verify(&how);
+		return verify_stage2(&how);
 	if (repair)
-		return run_repair(&how);
-	return rollback ? run_rollback(&how) : run_migrate(&how);
+		return repair_stage2(&how);
+	return rollback ? rollback_stage2(&how) : migrate_stage2_file(&how);
 }
 
 static const struct command migrate_stage2 = {
@@ -388,7 +388,7 @@ static const struct command migrate_stage2 = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_stage2
+	.run = run_migrate_stage2
 };
 
 static struct opt no_options[] = { { .kind = OPT_END } };

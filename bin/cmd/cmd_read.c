@@ -87,7 +87,7 @@ read_batches(struct read_job *out)
 }
 
 static int
-run(int argc, char **argv)
+run_read(int argc, char **argv)
 {
 	struct read_job job = {
 		.source = argv[0], .opts = &opts, .order = &order,
@@ -141,5 +141,5 @@ const struct command cmd_read = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run
+	.run = run_read
 };

@@ -76,7 +76,7 @@ show_text(const char *module, const lc_recover_result *result)
 }
 
 static int
-run_recover(const char *module)
+recover_module(const char *module)
 {
 	lc_progress progress = { .step = progress_step, .damage = show_line,
 		.ctx = (void *)(uintptr_t)module, .phase = progress_phase };
@@ -177,7 +177,7 @@ source_path(const char *name)
 }
 
 static int
-run_salvage(const char *from, const char *to)
+salvage_module(const char *from, const char *to)
 {
 	lc_salvage_options how;
 	lc_salvage_result result = { 0 };
@@ -206,14 +206,14 @@ run_salvage(const char *from, const char *to)
 }
 
 static int
-run(int argc, char **argv)
+run_recover(int argc, char **argv)
 {
 	if (!salvage && stale)
 		return report_usage("--stale needs --salvage");
 	if (!salvage)
-		return argc == 1 ? run_recover(argv[0]) :
+		return argc == 1 ? recover_module(argv[0]) :
 		    report_usage("too many operands: %s", argv[1]);
-	return argc == 2 ? run_salvage(argv[0], argv[1]) :
+	return argc == 2 ? salvage_module(argv[0], argv[1]) :
 	    report_usage("--salvage needs the name of a new module");
 }
 
@@ -245,5 +245,5 @@ const struct command cmd_recover = {
 	.least = 1,
 	.most = 2,
 	.options = options,
-	.run = run
+	.run = run_recover
 };

@@ -8,7 +8,7 @@
 static struct opt options[] = { { .kind = OPT_END } };
 
 static int
-run(int argc, char **argv)
+run_rename(int argc, char **argv)
 {
 	const lc_status renamed = lc_rename(settings.root, argv[0], argv[1]);
 	struct json json = { stdout, false };
@@ -44,5 +44,5 @@ const struct command cmd_rename = {
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run
+	.run = run_rename
 };

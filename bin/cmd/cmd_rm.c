@@ -92,7 +92,7 @@ forget_all(lc_cache *cache, const char *module, const struct list *ids,
 }
 
 static int
-run(int argc, char **argv)
+run_rm(int argc, char **argv)
 {
 	struct list ids = { 0 };
 	struct tally tally = { 0, 0 };
@@ -131,5 +131,5 @@ const struct command cmd_rm = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_rm
 };

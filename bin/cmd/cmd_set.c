@@ -81,7 +81,7 @@ check_words(int argc, char **argv)
 }
 
 static int
-run(int argc, char **argv)
+run_set(int argc, char **argv)
 {
 	lc_cache *cache;
 	int status = check_words(argc, argv);
@@ -123,5 +123,5 @@ const struct command cmd_set = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_set
 };

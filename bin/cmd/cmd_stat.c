@@ -259,7 +259,7 @@ take_axis(struct stat_values *how)
 }
 
 static int
-run_values(int argc, char **argv)
+show_values(int argc, char **argv)
 {
 	const long online = sysconf(_SC_NPROCESSORS_ONLN);
 	struct stat_values how = {
@@ -283,13 +283,13 @@ run_values(int argc, char **argv)
 }
 
 static int
-run(int argc, char **argv)
+run_stat(int argc, char **argv)
 {
 	struct list modules = { 0 };
 	int status;
 
 	if (values)
-		return run_values(argc, argv);
+		return show_values(argc, argv);
 	if (field != NULL || axis != NULL || threads > 0)
 		return report_usage("--field, --axis and --threads belong to --values");
 	status = module_list(&modules, argc, argv);
@@ -320,5 +320,5 @@ const struct command cmd_stat = {
 	.least = 0,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_stat
 };

@@ -80,7 +80,7 @@ verify_module(const char *module)
 }
 
 static int
-run(int argc, char **argv)
+run_verify(int argc, char **argv)
 {
 	struct list modules = { 0 };
 	int status = module_list(&modules, argc, argv);
@@ -110,5 +110,5 @@ const struct command cmd_verify = {
 	.least = 0,
 	.most = -1,
 	.options = options,
-	.run = run
+	.run = run_verify
 };

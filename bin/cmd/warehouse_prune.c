@@ -157,7 +157,7 @@ remove_chosen(const char *warehouse, const struct version **chosen, size_t n)
 }
 
 static int
-run(int argc, char **argv)
+run_warehouse_prune(int argc, char **argv)
 {
 	struct versions versions;
 	const struct version **chosen;
@@ -197,5 +197,5 @@ const struct command warehouse_prune = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run
+	.run = run_warehouse_prune
 };
