@@ -56,7 +56,7 @@ libcore_la_SOURCES = \
 	lib/shard/build.c lib/shard/compare.c lib/shard/digest.c lib/shard/export.c \
 	lib/shard/manifest_verify.c lib/shard/origin.c lib/shard/outdir.c \
 	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \
-	lib/shard/state.c lib/shard/workers.c lib/shard/writer.c \
+	lib/shard/state.c lib/shard/writer.c \
 	lib/store/admit.c lib/store/batch.c lib/store/block.c lib/store/cache.c \
 	lib/store/change.c lib/store/chunk.c lib/store/claims.c lib/store/commit.c \
 	lib/store/compute.c lib/store/configure.c lib/store/counters.c \

@@ -6,22 +6,22 @@
 #include "build/made.h"
 
 struct lc__crew {
-	struct lc__making making; /* its ring is this one's */
-	void (*work)(struct lc__maker *maker, struct lc__made *made);
+	struct lc__making making; /* its team is this one's */
+	/** What a thread does with made->number; a failure ends the walk at that frame. */
+	lc_status (*work)(struct lc__maker *maker, struct lc__made *made);
 	unsigned threads;         /* wanted */
 	uint64_t slot_bytes;      /* that a frame's result may take */
 
-	/** The walk's own thread is told of each frame in order, and asked from time
-	 *  to time while it waits. Another status than LC_OK ends the walk. */
+	/** The walk's own thread calls take() for each frame in order, and idle() from
+	 *  time to time while it waits. Another status than LC_OK ends the walk. */
 	lc_status (*take)(void *ctx, struct lc__made *made);
 	lc_status (*idle)(void *ctx);
 	void *ctx;
 
-	struct lc__ring ring;     /* from here on the walk's own */
-	struct lc__made *slots;
-	struct lc__maker *makers;
-	pthread_t *ids;
-	unsigned started;
+	struct lc__team team;     /* from here on the walk's own */
+	struct lc__made *slots;   /* as many as the team's window */
+	struct lc__maker *makers; /* one a thread */
+	unsigned n_makers;
 };
 
 /** Walk over all frames of the dataset. @return LC_OK, or what ended it first. */

@@ -60,12 +60,13 @@ run(struct lc__maker *maker, struct lc__made *made)
 	return status;
 }
 
-void
+lc_status
 lc__learn_probe(struct lc__maker *maker, struct lc__made *made)
 {
-	if (run(maker, made) != LC_OK)
-		made->error = *lc_last_error();
+	const lc_status status = run(maker, made);
+
 	maker->file.size = 0;
+	return status;
 }
 
 lc_status

@@ -6,7 +6,7 @@
 #include "build/made.h"
 
 /** For lc__crew.work: leave the upright size in made->sample, or 0 x 0. */
-void lc__learn_probe(struct lc__maker *maker, struct lc__made *made);
+LC_CHECKED lc_status lc__learn_probe(struct lc__maker *maker, struct lc__made *made);
 
 /** The shapes that were seen. */
 struct lc__shapes {

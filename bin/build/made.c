@@ -117,12 +117,13 @@ run(struct lc__maker *maker, struct lc__made *made)
 	return LC_OK;
 }
 
-void
+lc_status
 lc__made_run(struct lc__maker *maker, struct lc__made *made)
 {
-	if (run(maker, made) != LC_OK)
-		made->error = *lc_last_error();
+	const lc_status status = run(maker, made);
+
 	lc__maker_let_go(maker);
+	return status;
 }
 
 void

@@ -6,9 +6,9 @@
 #ifndef CACHEX_BUILD_MADE_H
 #define CACHEX_BUILD_MADE_H
 
+#include "base/team.h"
 #include "build/infile.h"
 #include "build/ingest.h"
-#include "build/ring.h"
 #include "build/store.h"
 #include "labels/dataset.h"
 
@@ -23,7 +23,7 @@ struct lc__making {
 	int root;                 /* the dataset's directory */
 	bool rehash;              /* sizes and times are not trusted */
 	bool keep_going;          /* a file that the system refuses does not end it */
-	struct lc__ring *ring;    /* grants memory for files */
+	struct lc__team *team;    /* grants memory for files */
 };
 
 /** A thread's own. */
@@ -31,7 +31,7 @@ struct lc__maker {
 	const struct lc__making *making;
 	struct lc__workspace *workspace;
 	struct lc__buf file;      /* the file that is being read */
-	uint64_t held;            /* bytes of it that the ring granted */
+	uint64_t held;            /* bytes of it that the team granted */
 };
 
 /** What the module has of a frame. */
@@ -46,14 +46,13 @@ struct lc__kept {
 /** What became of a frame. Zero it before its first use; its memory is used again
  *  for another frame. */
 struct lc__made {
-	uint64_t number;          /* of the frame, and of the ring's job */
+	uint64_t number;          /* of the frame, and of the team's job */
 	struct lc__sample sample;
 	bool reused;              /* `sample` is what the module has */
 	bool put;                 /* it is to be stored */
 	bool touched;             /* `kept.seen` is */
 	uint64_t ns[LC__PHASES];
 	uint64_t bytes_read;
-	lc_error error;           /* what stops the build, status LC_OK if nothing does */
 
 	struct lc__buf key;       /* its cache_id, ended by a NUL */
 	struct lc__kept kept;     /* of `reused`: what `sample` borrows */
@@ -83,8 +82,8 @@ LC_CHECKED lc_status lc__kept_find(struct lc__maker *maker,
 LC_CHECKED lc_status lc__kept_image(struct lc__maker *maker,
     struct lc__made *made, const char *path, bool *same);
 
-/** Make frame made->number. What stops the build is in made->error. */
-void lc__made_run(struct lc__maker *maker, struct lc__made *made);
+/** Make frame made->number. A failure stops the build. */
+LC_CHECKED lc_status lc__made_run(struct lc__maker *maker, struct lc__made *made);
 /** Forget the frame, keep the memory. */
 void lc__made_clear(struct lc__made *made);
 void lc__made_free(struct lc__made *made);

@@ -32,16 +32,16 @@ lc__maker_let_go(struct lc__maker *maker)
 		lc__buf_free(&maker->file);
 	maker->file.size = 0;
 	if (maker->held > 0)
-		lc__ring_release(maker->making->ring, maker->held);
+		lc__team_release(maker->making->team, maker->held);
 	maker->held = 0;
 }
 
-/* A stopped ring is no failure of its own. */
+/* A team that stops grants no memory: what stopped it is reported, not this. */
 static lc_status
 hold(struct lc__maker *maker, const struct lc__made *made, uint64_t bytes)
 {
 	if (bytes > 0 &&
-	    !lc__ring_hold(maker->making->ring, made->number, bytes))
+	    !lc__team_hold(maker->making->team, made->number, bytes))
 		return lc__error(LC_CANCELLED, 0, "build: cancelled");
 	maker->held += bytes;
 	return LC_OK;

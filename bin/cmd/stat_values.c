@@ -16,9 +16,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/shortest.h"
+#include "base/team.h"
 #include "cmd/samples.h"
 #include "cmd/stream_sources.h"
-#include "shard/workers.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
@@ -175,12 +175,13 @@ read_record(struct work *w, struct record *r)
 
 /* A record that is damaged, or not of the right form, does not stop the others. */
 static lc_status
-job(struct lc__workers *workers, uint64_t i)
+job(struct lc__team *team, unsigned thread, uint64_t i)
 {
-	struct work *w = workers->ctx;
+	struct work *w = team->ctx;
 	struct record *r = &w->records[i];
 	const lc_status status = w->cache != NULL ? read_record(w, r) : read_sample(w, i, r);
 
+	(void)thread;
 	if (status == LC_OK)
 		return LC_OK;
 	if (status != LC_UNSUPPORTED && status != LC_CORRUPT && status != LC_NOT_MODULE)
@@ -243,8 +244,9 @@ tell(struct work *w, const struct record *r, uint64_t number)
 static lc_status
 do_round(struct work *w, size_t n)
 {
-	struct lc__workers workers = { .job = job, .ctx = w, .jobs = n };
-	lc_status status = lc__workers_run(&workers, w->how->threads);
+	struct lc__team team = { .work = job, .ctx = w, .jobs = n,
+		.threads = w->how->threads };
+	lc_status status = lc__team_run(&team);
 
 	for (size_t i = 0; i < n && status == LC_OK; i++) {
 		const struct record *r = &w->records[i];

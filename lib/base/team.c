@@ -103,9 +103,10 @@ init_condition(pthread_cond_t *condition)
 	pthread_condattr_destroy(&attributes);
 }
 
-/* Start n threads, numbered from @p first, or as many of them as can be. */
+/* Start n threads, numbered from @p first, or as many of them as can be: *sys is 0, or the
+ * errno of why no other one was started. */
 static lc_status
-start_threads(struct lc__team *team, unsigned n, unsigned first)
+start_threads(struct lc__team *team, unsigned n, unsigned first, int *sys)
 {
 	team->started = calloc((size_t)n + 1, sizeof(*team->started));
 	if (team->started == NULL)
@@ -114,12 +115,14 @@ start_threads(struct lc__team *team, unsigned n, unsigned first)
 	init_condition(&team->room);
 	init_condition(&team->result);
 	init_condition(&team->memory);
+	*sys = 0;
 	while (team->n_started < n) {
 		struct lc__team_thread *thread = &team->started[team->n_started];
 
 		*thread = (struct lc__team_thread){ .team = team,
 		    .number = first + team->n_started };
-		if (pthread_create(&thread->id, NULL, run_thread, thread) != 0)
+		*sys = pthread_create(&thread->id, NULL, run_thread, thread);
+		if (*sys != 0)
 			break;
 		team->n_started++;
 	}
@@ -141,7 +144,8 @@ lc_status
 lc__team_run(struct lc__team *team)
 {
 	const unsigned threads = useful_threads(team);
-	lc_status status = start_threads(team, threads > 1 ? threads - 1 : 0, 1);
+	int sys;
+	lc_status status = start_threads(team, threads > 1 ? threads - 1 : 0, 1, &sys);
 
 	if (status == LC_OK) {
 		do_jobs(team, 0);
@@ -162,15 +166,16 @@ lc_status
 lc__team_start(struct lc__team *team)
 {
 	const unsigned threads = useful_threads(team);
+	int sys;
 
 	if (team->window == 0)
 		team->window = 1;
 	team->results = calloc(team->window, sizeof(*team->results));
 	if (team->results == NULL)
 		return lc__no_memory(NULL);
-	return_if_error(start_threads(team, threads, 0));
+	return_if_error(start_threads(team, threads, 0, &sys));
 	if (team->n_started == 0 && threads > 0)
-		return lc__error(LC_NO_MEMORY, 0, "no thread can be started");
+		return lc__error(LC_NO_MEMORY, sys, "no thread can be started");
 	return LC_OK;
 }
 

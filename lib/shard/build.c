@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/sha256.h"
+#include "base/team.h"
 #include "shard/building.h"
 #include "shard/digest.h"
 #include "shard/reader.h"
-#include "shard/workers.h"
 
 /* ---- what is to be --------------------------------------------------------- */
 
@@ -104,9 +104,9 @@ forget_all(struct lc__building *b)
 /* ---- one shard ------------------------------------------------------------- */
 
 static lc_status
-step(void *workers, uint64_t bytes)
+step(void *team, uint64_t bytes)
 {
-	return lc__workers_step(workers, bytes);
+	return lc__team_step(team, bytes);
 }
 
 static void
@@ -118,9 +118,9 @@ set_digest(struct lc__building *b, uint64_t i, const struct lc__digest_text *tex
 
 /* Compare a file with what an earlier run noted of it. */
 static lc_status
-recheck(struct lc__workers *workers, uint64_t i, const char *path, bool *whole)
+recheck(struct lc__team *team, uint64_t i, const char *path, bool *whole)
 {
-	const struct lc__building *b = workers->ctx;
+	const struct lc__building *b = team->ctx;
 	const struct lc__manifest_shard *noted = &b->manifest.shards[i];
 	struct lc__digest_text text;
 	lc_status status;
@@ -128,35 +128,35 @@ recheck(struct lc__workers *workers, uint64_t i, const char *path, bool *whole)
 	*whole = false;
 	if (!b->kept[i])
 		return LC_OK;
-	status = lc__file_digest(path, b->build->no_sha256, workers, &text);
+	status = lc__file_digest(path, b->build->no_sha256, team, &text);
 	*whole = status == LC_OK && strcmp(text.sha256, noted->sha256) == 0 &&
 	    strcmp(text.xxh3, noted->xxh3) == 0;
 	if (!*whole)
-		lc__workers_again(workers, noted->bytes);
+		lc__team_again(team, noted->bytes);
 	return status == LC_NO_FILE ? LC_OK : status;
 }
 
 static lc_status
-write_shard(struct lc__workers *workers, uint64_t i, const char *path,
+write_shard(struct lc__team *team, uint64_t i, const char *path,
     struct lc__digest_text *out)
 {
-	const struct lc__building *b = workers->ctx;
+	const struct lc__building *b = team->ctx;
 	const struct lc__plan_shard *planned = &b->plan.shards[i];
 	const struct lc__shard_job job = { .path = path, .info = planned->info,
 		.first = planned->first, .row_bytes = planned->row_bytes,
 		.source = planned->series->source,
 		.no_sha256 = b->build->no_sha256, .step = step,
-		.step_ctx = workers };
+		.step_ctx = team };
 
 	return lc__shard_write(&job, out);
 }
 
 /* Take a shard of the older build. */
 static lc_status
-take_shard(struct lc__workers *workers, uint64_t i, const char *path,
+take_shard(struct lc__team *team, uint64_t i, const char *path,
     struct lc__digest_text *out, bool *taken)
 {
-	const struct lc__building *b = workers->ctx;
+	const struct lc__building *b = team->ctx;
 	const struct lc__manifest_shard *there = lc__reuse_find(&b->older,
 	    &b->manifest.shards[i], b->build->no_sha256);
 
@@ -164,7 +164,7 @@ take_shard(struct lc__workers *workers, uint64_t i, const char *path,
 	if (there == NULL)
 		return LC_OK;
 	return_if_error(lc__reuse_take(&b->older, there, &b->plan.shards[i].info,
-	    path, workers, taken));
+	    path, team, taken));
 	memset(out, 0, sizeof(*out));
 	strcpy(b->build->no_sha256 ? out->xxh3 : out->sha256,
 	    b->build->no_sha256 ? there->xxh3 : there->sha256);
@@ -172,16 +172,16 @@ take_shard(struct lc__workers *workers, uint64_t i, const char *path,
 }
 
 static lc_status
-take_or_write(struct lc__workers *workers, uint64_t i, const char *path)
+take_or_write(struct lc__team *team, uint64_t i, const char *path)
 {
-	struct lc__building *b = workers->ctx;
+	struct lc__building *b = team->ctx;
 	struct lc__digest_text text;
 	bool taken;
 	lc_status status = LC_OK;
 
-	return_if_error(take_shard(workers, i, path, &text, &taken));
+	return_if_error(take_shard(team, i, path, &text, &taken));
 	if (!taken)
-		return_if_error(write_shard(workers, i, path, &text));
+		return_if_error(write_shard(team, i, path, &text));
 	pthread_mutex_lock(&b->lock);
 	set_digest(b, i, &text);
 	b->reused += taken;
@@ -193,33 +193,34 @@ take_or_write(struct lc__workers *workers, uint64_t i, const char *path)
 }
 
 static lc_status
-keep_or_make(struct lc__workers *workers, uint64_t i, const char *path)
+keep_or_make(struct lc__team *team, uint64_t i, const char *path)
 {
 	static const struct lc__digest_text none = { "", "" };
-	struct lc__building *b = workers->ctx;
+	struct lc__building *b = team->ctx;
 	bool whole;
 
-	return_if_error(recheck(workers, i, path, &whole));
+	return_if_error(recheck(team, i, path, &whole));
 	pthread_mutex_lock(&b->lock);
 	if (whole)
 		b->reused++;
 	else
 		set_digest(b, i, &none);
 	pthread_mutex_unlock(&b->lock);
-	return whole ? LC_OK : take_or_write(workers, i, path);
+	return whole ? LC_OK : take_or_write(team, i, path);
 }
 
 static lc_status
-do_shard(struct lc__workers *workers, uint64_t i)
+do_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
-	const struct lc__building *b = workers->ctx;
+	const struct lc__building *b = team->ctx;
 	char *path = lc__path_join(b->dir.path,
 	    b->manifest.shards[i].relative_path);
 	lc_status status;
 
+	(void)thread;
 	if (path == NULL)
 		return lc__no_memory("export");
-	status = keep_or_make(workers, i, path);
+	status = keep_or_make(team, i, path);
 	free(path);
 	return status;
 }
@@ -318,15 +319,15 @@ finish(struct lc__building *b)
 static lc_status
 write_all(struct lc__building *b)
 {
-	struct lc__workers workers = { .job = do_shard, .ctx = b,
-		.jobs = b->plan.n, .total = b->plan.bytes,
-		.progress = b->build->progress };
+	struct lc__team team = { .work = do_shard, .ctx = b,
+		.jobs = b->plan.n, .threads = b->build->threads,
+		.total = b->plan.bytes, .progress = b->build->progress };
 
 	if (b->build->reuse != NULL)
 		return_if_error(lc__reuse_open(b->build->reuse, &b->older));
 	return_if_error(lc__outdir_lock(b->build->dir, &b->dir));
 	return_if_error(lc__build_prepare(b));
-	if (lc__workers_run(&workers, b->build->threads) != LC_OK)
+	if (lc__team_run(&team) != LC_OK)
 		return lc_last_error()->status == LC_CANCELLED ?
 		    lc__error(LC_CANCELLED, 0, "%s: export cancelled", b->dir.path) :
 		    lc_last_error()->status;

@@ -50,7 +50,7 @@ lc__digest_free(struct lc__digest *digest)
 }
 
 static lc_status
-read_all(int fd, const char *path, struct lc__workers *workers,
+read_all(int fd, const char *path, struct lc__team *team,
     struct lc__digest *digest, unsigned char *buf)
 {
 	size_t got;
@@ -58,13 +58,13 @@ read_all(int fd, const char *path, struct lc__workers *workers,
 	do {
 		return_if_error(lc__read_full(fd, buf, BUFFER, &got, path));
 		return_if_error(lc__digest_update(digest, buf, got));
-		return_if_error(lc__workers_step(workers, got));
+		return_if_error(lc__team_step(team, got));
 	} while (got == BUFFER);
 	return LC_OK;
 }
 
 lc_status
-lc__file_digest(const char *path, bool no_sha256, struct lc__workers *workers,
+lc__file_digest(const char *path, bool no_sha256, struct lc__team *team,
     struct lc__digest_text *out)
 {
 	struct lc__digest digest = { NULL, NULL };
@@ -78,7 +78,7 @@ lc__file_digest(const char *path, bool no_sha256, struct lc__workers *workers,
 	    (fd = lc__open(path, O_RDONLY | O_NONBLOCK)) == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	if (status == LC_OK)
-		status = read_all(fd, path, workers, &digest, buf);
+		status = read_all(fd, path, team, &digest, buf);
 	if (status == LC_OK)
 		status = lc__digest_end(&digest, out);
 	if (fd != -1)

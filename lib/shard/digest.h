@@ -7,7 +7,7 @@
 
 #include "base/hash128.h"
 #include "base/sha256.h"
-#include "shard/workers.h"
+#include "base/team.h"
 
 /** A checksum on its way: SHA-256, or XXH3 where that is left out. */
 struct lc__digest {
@@ -32,6 +32,6 @@ void lc__digest_free(struct lc__digest *digest);
 
 /** That of a file, counting its bytes as steps of the work. */
 LC_CHECKED lc_status lc__file_digest(const char *path, bool no_sha256,
-    struct lc__workers *workers, struct lc__digest_text *out);
+    struct lc__team *team, struct lc__digest_text *out);
 
 #endif

@@ -19,7 +19,7 @@ struct check {
 	struct lc__outdir dir;
 	struct lc__manifest manifest;
 	const lc_progress *progress;
-	lc_error first; /* the first damage; the workers' lock guards it */
+	lc_error first; /* the first damage; the team' lock guards it */
 };
 
 /* Keep and report the current error, alone among all callbacks. */
@@ -50,7 +50,7 @@ check_header(const char *path, const struct lc__manifest_shard *said)
 
 /* Turns the bytes so far of one shard into steps of the work. */
 struct steps {
-	struct lc__workers *workers;
+	struct lc__team *team;
 	uint64_t counted;
 };
 
@@ -62,14 +62,14 @@ count_steps(void *ctx, uint64_t done, uint64_t total)
 
 	(void)total;
 	steps->counted = done;
-	return lc__workers_step(steps->workers, more) != LC_OK;
+	return lc__team_step(steps->team, more) != LC_OK;
 }
 
 /* For a shard that the manifest has no checksum of. */
 static lc_status
-check_blocks(struct lc__workers *workers, const char *path)
+check_blocks(struct lc__team *team, const char *path)
 {
-	struct steps steps = { workers, 0 };
+	struct steps steps = { team, 0 };
 	const lc_progress progress = { .step = count_steps, .ctx = &steps };
 	uint64_t size;
 	lc_shard *shard;
@@ -83,19 +83,19 @@ check_blocks(struct lc__workers *workers, const char *path)
 		return lc__error(LC_CORRUPT, 0, "%s: neither the manifest nor the "
 		    "shard has checksums of it", path);
 	return_if_error(status);
-	return lc__workers_step(workers, size - steps.counted);
+	return lc__team_step(team, size - steps.counted);
 }
 
 static lc_status
-check_digest(struct lc__workers *workers, const char *path,
+check_digest(struct lc__team *team, const char *path,
     const struct lc__manifest_shard *said)
 {
 	const bool no_sha256 = said->sha256[0] == '\0';
 	struct lc__digest_text has;
 
 	if (no_sha256 && said->xxh3[0] == '\0')
-		return check_blocks(workers, path);
-	return_if_error(lc__file_digest(path, no_sha256, workers, &has));
+		return check_blocks(team, path);
+	return_if_error(lc__file_digest(path, no_sha256, team, &has));
 	if (strcmp(no_sha256 ? has.xxh3 : has.sha256,
 	    no_sha256 ? said->xxh3 : said->sha256) != 0)
 		return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest",
@@ -105,25 +105,26 @@ check_digest(struct lc__workers *workers, const char *path,
 
 /* Failures of the system and a wish to stop end it; all else is damage. */
 static lc_status
-check_shard(struct lc__workers *workers, uint64_t i)
+check_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
-	struct check *c = workers->ctx;
+	struct check *c = team->ctx;
 	const struct lc__manifest_shard *said = &c->manifest.shards[i];
 	char *path = lc__path_join(c->dir.path, said->relative_path);
 	lc_status status;
 
+	(void)thread;
 	if (path == NULL)
 		return lc__no_memory(c->dir.path);
 	status = check_header(path, said);
 	if (status == LC_OK)
-		status = check_digest(workers, path, said);
+		status = check_digest(team, path, said);
 	free(path);
 	if (status == LC_OK || status == LC_CANCELLED || status == LC_IO ||
 	    status == LC_NO_SPACE || status == LC_NO_MEMORY || status == LC_PERMISSION)
 		return status;
-	pthread_mutex_lock(&workers->lock);
+	pthread_mutex_lock(&team->lock);
 	note_damage(c);
-	pthread_mutex_unlock(&workers->lock);
+	pthread_mutex_unlock(&team->lock);
 	return LC_OK;
 }
 
@@ -206,16 +207,16 @@ check_strangers(struct check *c)
 static lc_status
 check_all(struct check *c)
 {
-	struct lc__workers workers = { .job = check_shard, .ctx = c,
-		.progress = c->progress };
+	struct lc__team team = { .work = check_shard, .ctx = c,
+		.threads = THREADS, .progress = c->progress };
 
 	return_if_error(read_manifest(c));
 	return_if_error(check_version(c));
 	return_if_error(check_strangers(c));
-	workers.jobs = c->manifest.n;
+	team.jobs = c->manifest.n;
 	for (size_t i = 0; i < c->manifest.n; i++)
-		workers.total += c->manifest.shards[i].bytes;
-	return_if_error(lc__workers_run(&workers, THREADS));
+		team.total += c->manifest.shards[i].bytes;
+	return_if_error(lc__team_run(&team));
 	return c->first.status == LC_OK ? LC_OK : lc__error_raise(&c->first);
 }
 

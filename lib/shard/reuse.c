@@ -102,7 +102,7 @@ cannot_link(int sys)
 
 static lc_status
 copy_bytes(int from, int to, const char *path, unsigned char *buf,
-    struct lc__workers *workers, struct lc__digest *digest)
+    struct lc__team *team, struct lc__digest *digest)
 {
 	size_t got;
 
@@ -110,7 +110,7 @@ copy_bytes(int from, int to, const char *path, unsigned char *buf,
 		return_if_error(lc__read_full(from, buf, BUFFER, &got, path));
 		return_if_error(lc__digest_update(digest, buf, got));
 		return_if_error(lc__write_full(to, buf, got, path));
-		return_if_error(lc__workers_step(workers, got));
+		return_if_error(lc__team_step(team, got));
 	} while (got == BUFFER);
 	if (fdatasync(to) == -1)
 		return lc__error_sys(errno, "%s: fdatasync", path);
@@ -120,7 +120,7 @@ copy_bytes(int from, int to, const char *path, unsigned char *buf,
 static lc_status
 copy_file(int from, int to, const char *path,
     const struct lc__manifest_shard *shard, bool no_sha256,
-    struct lc__workers *workers, bool *same)
+    struct lc__team *team, bool *same)
 {
 	struct lc__digest digest = { NULL, NULL };
 	struct lc__digest_text text;
@@ -130,7 +130,7 @@ copy_file(int from, int to, const char *path,
 	if (buf == NULL && status == LC_OK)
 		status = lc__no_memory(path);
 	if (status == LC_OK)
-		status = copy_bytes(from, to, path, buf, workers, &digest);
+		status = copy_bytes(from, to, path, buf, team, &digest);
 	if (status == LC_OK)
 		status = lc__digest_end(&digest, &text);
 	if (status == LC_OK)
@@ -144,7 +144,7 @@ copy_file(int from, int to, const char *path,
 /* By a temporary file, as a shard is written. */
 static lc_status
 copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
-    struct lc__workers *workers, bool *taken)
+    struct lc__team *team, bool *taken)
 {
 	char *tmp;
 	int to;
@@ -158,7 +158,7 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 		status = lc__error_sys(errno, "%s: create", tmp);
 	else
 		status = copy_file(from, to, tmp, shard, shard->sha256[0] == '\0',
-		    workers, taken);
+		    team, taken);
 	if (to != -1)
 		close(to);
 	if (status == LC_OK && *taken && rename(tmp, path) == -1)
@@ -187,7 +187,7 @@ sync_file(const char *path)
  * the older build meanwhile. */
 static lc_status
 check_link(const char *path, const lc_shard_info *info,
-    struct lc__workers *workers, bool *taken)
+    struct lc__team *team, bool *taken)
 {
 	*taken = looks_whole(path, info);
 	if (!*taken && unlink(path) == -1)
@@ -195,19 +195,19 @@ check_link(const char *path, const lc_shard_info *info,
 	if (!*taken)
 		return LC_OK;
 	return_if_error(sync_file(path));
-	return lc__workers_step(workers, info->file_size);
+	return lc__team_step(team, info->file_size);
 }
 
 static lc_status
 link_or_copy(const char *from, const struct lc__manifest_shard *shard,
-    const lc_shard_info *info, const char *path, struct lc__workers *workers,
+    const lc_shard_info *info, const char *path, struct lc__team *team,
     bool *taken)
 {
 	lc_status status = LC_OK;
 	int fd;
 
 	if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
-		return check_link(path, info, workers, taken);
+		return check_link(path, info, team, taken);
 	if (errno == ENOENT || errno == ELOOP)
 		return LC_OK;
 	if (!cannot_link(errno))
@@ -216,7 +216,7 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 	if (fd == -1 || !looks_whole(from, info))
 		*taken = false;
 	else
-		status = copy_shard(fd, shard, path, workers, taken);
+		status = copy_shard(fd, shard, path, team, taken);
 	if (fd != -1)
 		close(fd);
 	return status;
@@ -225,7 +225,7 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 lc_status
 lc__reuse_take(const struct lc__reuse *older,
     const struct lc__manifest_shard *shard, const lc_shard_info *info,
-    const char *path, struct lc__workers *workers, bool *taken)
+    const char *path, struct lc__team *team, bool *taken)
 {
 	char *from = lc__path_join(older->dir, shard->relative_path);
 	lc_status status;
@@ -237,7 +237,7 @@ lc__reuse_take(const struct lc__reuse *older,
 	if (unlink(path) == -1 && errno != ENOENT)
 		status = lc__error_sys(errno, "%s: remove", path);
 	else
-		status = link_or_copy(from, shard, info, path, workers, taken);
+		status = link_or_copy(from, shard, info, path, team, taken);
 	free(from);
 	return status;
 }

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/team.h"
 #include "format/manifest.h"
-#include "shard/workers.h"
 
 /** The older build. Zeros are one without shards. */
 struct lc__reuse {
@@ -35,6 +35,6 @@ bool lc__reuse_links(const struct lc__reuse *older, const char *dir);
  */
 LC_CHECKED lc_status lc__reuse_take(const struct lc__reuse *older,
     const struct lc__manifest_shard *shard, const lc_shard_info *info,
-    const char *path, struct lc__workers *workers, bool *taken);
+    const char *path, struct lc__team *team, bool *taken);
 
 #endif

@@ -41,25 +41,25 @@ compare(const char *path, const struct lc__manifest_shard *said,
 
 lc_status
 lc__digest_file(const char *path, const struct lc__manifest_shard *said,
-    struct lc__workers *workers)
+    struct lc__team *team)
 {
 	struct lc__digest_text has;
 
 	return_if_error(check_known(path, said));
-	return_if_error(lc__file_digest(path, said->sha256[0] == '\0', workers,
+	return_if_error(lc__file_digest(path, said->sha256[0] == '\0', team,
 	    &has));
 	return compare(path, said, &has);
 }
 
 static lc_status
 update(struct lc__digest *digest, const unsigned char *bytes, uint64_t size,
-    struct lc__workers *workers)
+    struct lc__team *team)
 {
 	while (size > 0) {
 		const uint64_t n = size < PIECE ? size : PIECE;
 
 		return_if_error(lc__digest_update(digest, bytes, (size_t)n));
-		return_if_error(lc__workers_step(workers, n));
+		return_if_error(lc__team_step(team, n));
 		bytes += n;
 		size -= n;
 	}
@@ -68,7 +68,7 @@ update(struct lc__digest *digest, const unsigned char *bytes, uint64_t size,
 
 lc_status
 lc__digest_memory(const char *path, const void *bytes, uint64_t size,
-    const struct lc__manifest_shard *said, struct lc__workers *workers)
+    const struct lc__manifest_shard *said, struct lc__team *team)
 {
 	struct lc__digest digest = { 0 };
 	struct lc__digest_text has;
@@ -77,7 +77,7 @@ lc__digest_memory(const char *path, const void *bytes, uint64_t size,
 	return_if_error(check_known(path, said));
 	status = lc__digest_begin(&digest, said->sha256[0] == '\0');
 	if (status == LC_OK)
-		status = update(&digest, bytes, size, workers);
+		status = update(&digest, bytes, size, team);
 	if (status == LC_OK)
 		status = lc__digest_end(&digest, &has);
 	lc__digest_free(&digest);

@@ -152,7 +152,7 @@ lc__load_sections(int fd, const char *path, uint64_t size,
 /* ---- everything ------------------------------------------------------------ */
 
 static lc_status
-read_pieces(const struct filling *f, struct lc__workers *workers)
+read_pieces(const struct filling *f, struct lc__team *team)
 {
 	for (uint64_t from = 0; from < f->size; from += PIECE) {
 		const uint64_t left = f->size - from;
@@ -160,14 +160,14 @@ read_pieces(const struct filling *f, struct lc__workers *workers)
 
 		return_if_error(lc__load_range(f->fd, f->path, from, n,
 		    f->memory + from));
-		return_if_error(lc__workers_step(workers, n));
+		return_if_error(lc__team_step(team, n));
 	}
 	return LC_OK;
 }
 
 lc_status
 lc__load_all(int fd, const char *path, uint64_t size,
-    struct lc__workers *workers, unsigned char **memory)
+    struct lc__team *team, unsigned char **memory)
 {
 	struct filling f = { fd, path, NULL, size };
 	lc_status status;
@@ -176,7 +176,7 @@ lc__load_all(int fd, const char *path, uint64_t size,
 	    &f.memory));
 	(void)madvise(f.memory, (size_t)size, MADV_HUGEPAGE);
 	(void)posix_fadvise(fd, 0, (off_t)size, POSIX_FADV_SEQUENTIAL);
-	status = read_pieces(&f, workers);
+	status = read_pieces(&f, team);
 	/* Nobody is to write what checksums have been compared with. */
 	if (status == LC_OK && mprotect(f.memory, (size_t)size, PROT_READ) == -1)
 		status = lc__error_sys(errno, "%s: mprotect", path);

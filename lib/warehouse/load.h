@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/team.h"
 #include "lmdbcache.h"
-#include "shard/workers.h"
 #include "warehouse/files.h"
 
 /**
@@ -19,7 +19,7 @@ LC_CHECKED lc_status lc__load_sections(int fd, const char *path, uint64_t size,
 
 /** All bytes, in huge pages where the system has them. Counts steps of the work. */
 LC_CHECKED lc_status lc__load_all(int fd, const char *path, uint64_t size,
-    struct lc__workers *workers, unsigned char **memory);
+    struct lc__team *team, unsigned char **memory);
 
 /** Give the memory of @p size bytes back. */
 void lc__load_free(unsigned char *memory, uint64_t size);

@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/team.h"
 #include "format/twh1_sample.h"
 #include "shard/compare.h"
 #include "shard/reader.h"
-#include "shard/workers.h"
 #include "warehouse/digests.h"
 #include "warehouse/load.h"
 
@@ -103,14 +103,15 @@ judge(struct lc__wshard *shard, lc_status status)
 }
 
 static lc_status
-attach_job(struct lc__workers *workers, uint64_t i)
+attach_job(struct lc__team *team, unsigned thread, uint64_t i)
 {
-	const struct opening *o = workers->ctx;
+	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
 	const struct lc__manifest_shard *said = &o->manifest->shards[i];
 	const uint64_t start = lc__clock_ns();
 	lc_status status;
 
+	(void)thread;
 	shard->path = lc__path_join(o->dir, said->relative_path);
 	if (shard->path == NULL)
 		return lc__no_memory(o->dir);
@@ -135,7 +136,7 @@ needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
  * must be as many blocks as are remembered. */
 static lc_status
 load(struct lc__shardset *set, struct lc__wshard *shard,
-    const struct lc__manifest_shard *said, struct lc__workers *workers)
+    const struct lc__manifest_shard *said, struct lc__team *team)
 {
 	unsigned char *memory = NULL;
 	const uint64_t blocks = shard->twh1.blocks;
@@ -148,7 +149,7 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 		status = lc__error(LC_CORRUPT, 0, "%s: changes while it is read",
 		    shard->path);
 	else
-		status = lc__load_all(fd, shard->path, file.size, workers, &memory);
+		status = lc__load_all(fd, shard->path, file.size, team, &memory);
 	close(fd);
 	return_if_error(status);
 	lc__load_free(shard->memory, shard->memory_size);
@@ -164,16 +165,16 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 
 static lc_status
 digest(struct lc__shardset *set, struct lc__wshard *shard,
-    const struct lc__manifest_shard *said, struct lc__workers *workers)
+    const struct lc__manifest_shard *said, struct lc__team *team)
 {
 	const uint64_t start = lc__clock_ns();
 	lc_status status;
 
 	if (set->mode == LC_WAREHOUSE_MEMORY)
 		status = lc__digest_memory(shard->path, shard->memory,
-		    shard->memory_size, said, workers);
+		    shard->memory_size, said, team);
 	else
-		status = lc__digest_file(shard->path, said, workers);
+		status = lc__digest_file(shard->path, said, team);
 	lc__cost_add(&set->cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
 	lc__cost_add(&set->cost, LC__COST_BYTES_VERIFIED,
 	    shard->twh1.info.file_size);
@@ -185,27 +186,27 @@ digest(struct lc__shardset *set, struct lc__wshard *shard,
 
 static lc_status
 read_shard(const struct opening *o, struct lc__wshard *shard,
-    const struct lc__manifest_shard *said, struct lc__workers *workers)
+    const struct lc__manifest_shard *said, struct lc__team *team)
 {
 	if (o->set->mode == LC_WAREHOUSE_MEMORY)
-		return_if_error(load(o->set, shard, said, workers));
+		return_if_error(load(o->set, shard, said, team));
 	if (needs_digest(o->set, shard, said))
-		return_if_error(digest(o->set, shard, said, workers));
+		return_if_error(digest(o->set, shard, said, team));
 	return LC_OK;
 }
 
 static lc_status
-read_job(struct lc__workers *workers, uint64_t i)
+read_job(struct lc__team *team, unsigned thread, uint64_t i)
 {
-	const struct opening *o = workers->ctx;
+	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
 	const uint64_t start = lc__clock_ns();
 	lc_status status;
 
+	(void)thread;
 	if (shard->error != NULL)
 		return LC_OK;
-	status = judge(shard, read_shard(o, shard, &o->manifest->shards[i],
-	    workers));
+	status = judge(shard, read_shard(o, shard, &o->manifest->shards[i], team));
 	shard->open_ns += lc__clock_ns() - start;
 	return status;
 }
@@ -231,15 +232,16 @@ bytes_to_read(const struct opening *o)
 /* ---- all of them ------------------------------------------------------------ */
 
 static lc_status
-run(struct opening *o, lc_status (*job)(struct lc__workers *, uint64_t),
+run(struct opening *o, lc_status (*job)(struct lc__team *, unsigned, uint64_t),
     uint64_t total, const lc_progress *progress)
 {
 	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	struct lc__workers workers = { .job = job, .ctx = o, .jobs = o->set->n,
+	struct lc__team team = { .work = job, .ctx = o, .jobs = o->set->n,
+		.threads = processors < 1 ? 1 :
+		    processors > MAX_THREADS ? MAX_THREADS : (unsigned)processors,
 		.total = total, .progress = progress };
 
-	return lc__workers_run(&workers, processors < 1 ? 1 :
-	    processors > MAX_THREADS ? MAX_THREADS : (unsigned)processors);
+	return lc__team_run(&team);
 }
 
 /* Name what is damaged, in the manifest's order; the first is the error. */

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,109 +14,12 @@
 #include "build/boxes.h"
 #include "build/counting.h"
 #include "build/infile.h"
-#include "build/ring.h"
 #include "build/sample.h"
 #include "build/tree.h"
 #include "need.h"
 #include "outdir_files.h"
 
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))
-
-/* ---- the ring ------------------------------------------------------------------ */
-
-#define JOBS 2000u
-#define SLOTS 7u
-#define WORKERS 4
-#define BUDGET 100u
-
-static struct lc__ring ring;
-static uint64_t slots[SLOTS];
-static atomic_uint_fast64_t held;
-
-/* Each job holds memory that fits the budget only if not all do at once. */
-static void *
-work(void *arg)
-{
-	uint64_t job, state = (uint64_t)(uintptr_t)arg;
-
-	while (lc__ring_start(&ring, &job)) {
-		const uint64_t bytes = run_random(&state) % 60 + (job % 50 == 0) * 500;
-		need(slots[job % SLOTS] == job);
-		if (!lc__ring_hold(&ring, job, bytes))
-			break;
-		/* One more than fits is only granted to the oldest. */
-		need(atomic_fetch_add(&held, bytes) + bytes <= BUDGET + 560);
-		slots[job % SLOTS] = job * job;
-		atomic_fetch_sub(&held, bytes);
-		lc__ring_release(&ring, bytes);
-		lc__ring_finish(&ring, job);
-	}
-	return NULL;
-}
-
-static void
-feed_all(uint64_t jobs)
-{
-	uint64_t job;
-
-	while (lc__ring_room(&ring, &job) && job < jobs) {
-		slots[job % SLOTS] = job;
-		lc__ring_feed(&ring);
-	}
-}
-
-START_TEST(ring_keeps_the_order)
-{
-	pthread_t ids[WORKERS];
-	uint64_t taken = 0, job;
-
-	assert_ok(lc__ring_init(&ring, SLOTS, BUDGET));
-	for (uintptr_t i = 0; i < WORKERS; i++)
-		need(pthread_create(&ids[i], NULL, work, (void *)(i + 1)) == 0);
-	while (taken < JOBS) {
-		feed_all(JOBS);
-		if (!lc__ring_wait(&ring, 1000, &job))
-			continue;
-		ck_assert_uint_eq(job, taken);
-		ck_assert_uint_eq(slots[job % SLOTS], job * job);
-		lc__ring_take(&ring);
-		taken++;
-	}
-	ck_assert(!lc__ring_wait(&ring, 0, &job));
-	lc__ring_stop(&ring);
-	for (int i = 0; i < WORKERS; i++)
-		pthread_join(ids[i], NULL);
-	ck_assert_uint_eq(ring.held, 0);
-	lc__ring_free(&ring);
-}
-END_TEST
-
-static void *
-want_much(void *arg)
-{
-	(void)arg;
-	need(!lc__ring_hold(&ring, 1, BUDGET));
-	return NULL;
-}
-
-START_TEST(ring_stops_who_waits)
-{
-	pthread_t id;
-	uint64_t job;
-
-	assert_ok(lc__ring_init(&ring, SLOTS, BUDGET));
-	feed_all(2);
-	ck_assert(lc__ring_start(&ring, &job));
-	ck_assert(lc__ring_hold(&ring, job, 2 * BUDGET));
-	ck_assert(lc__ring_start(&ring, &job));
-	ck_assert_uint_eq(job, 1);
-	need(pthread_create(&id, NULL, want_much, NULL) == 0);
-	lc__ring_stop(&ring);
-	pthread_join(id, NULL);
-	ck_assert(!lc__ring_start(&ring, &job));
-	lc__ring_free(&ring);
-}
-END_TEST
 
 /* ---- the record of a sample ------------------------------------------------------ */
 
@@ -486,8 +388,6 @@ suite(void)
 	Suite *s = suite_create("ingest_parts");
 	TCase *tc = tcase_create("parts");
 
-	tcase_add_test(tc, ring_keeps_the_order);
-	tcase_add_test(tc, ring_stops_who_waits);
 	tcase_add_test(tc, sample_to_value_and_back);
 	tcase_add_test(tc, reject_to_value_and_back);
 	tcase_add_test(tc, damaged_values_are_refused);

@@ -185,7 +185,8 @@ START_TEST(results_come_in_order)
 	atomic_store(&startable, sizes[_i].startable);
 	if (sizes[_i].startable == 0) {
 		assert_status(lc__team_start(&team), LC_NO_MEMORY);
-		ck_assert_str_eq(lc_last_error()->text, "no thread can be started");
+		ck_assert_str_eq(lc_last_error()->text, "no thread can be started: "
+		    "Resource temporarily unavailable");
 		lc__team_end(&team);
 		return;
 	}
