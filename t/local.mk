@@ -76,7 +76,8 @@ test_scripts = \
 	t/bin/tool_exchange.sh t/bin/tool_export.sh t/bin/tool_fill.sh \
 	t/bin/tool_follow.sh t/bin/tool_full.sh t/bin/tool_images.sh t/bin/tool_import.sh \
 	t/bin/tool_join.sh t/bin/tool_json.sh t/bin/tool_life.sh t/bin/tool_links.sh \
-	t/bin/tool_list.sh t/bin/tool_lmdb.sh t/bin/tool_mark.sh t/bin/tool_mds.sh \
+	t/bin/tool_list.sh t/bin/tool_lmdb.sh t/bin/tool_losing.sh t/bin/tool_mark.sh \
+	t/bin/tool_mds.sh \
 	t/bin/tool_migrate.sh t/bin/tool_moments.sh t/bin/tool_numbers.sh \
 	t/bin/tool_options.sh t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh \
 	t/bin/tool_refused.sh t/bin/tool_report.sh t/bin/tool_safetensors.sh \
@@ -164,11 +165,14 @@ wrap_io = -Wl,--wrap=access -Wl,--wrap=close -Wl,--wrap=fallocate -Wl,--wrap=fch
 	-Wl,--wrap=unlink -Wl,--wrap=unlinkat -Wl,--wrap=write
 
 # Preloaded: -rpath makes libtool build a shared object of what is not installed.
-check_LTLIBRARIES += interrupting.la record_io.la refusing.la
+check_LTLIBRARIES += interrupting.la losing.la record_io.la refusing.la
 preloaded = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 interrupting_la_SOURCES = t/support/interrupting.c
 interrupting_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 interrupting_la_LDFLAGS = $(preloaded)
+losing_la_SOURCES = t/support/losing.c
+losing_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+losing_la_LDFLAGS = $(preloaded)
 record_io_la_SOURCES = t/support/record_io.c
 record_io_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 record_io_la_LDFLAGS = $(preloaded)

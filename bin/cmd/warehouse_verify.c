@@ -185,20 +185,22 @@ show_finding(void *ctx, const char *line)
 	}
 }
 
-/* What a step of the check came to: damage is a finding, all else ends it. */
+/* Is it a fault of the warehouse? Without memory or permission nobody knows. */
+static bool
+is_fault(lc_status status)
+{
+	return status != LC_OK && status != LC_NO_MEMORY && status != LC_PERMISSION &&
+	    status != LC_IO && status != LC_CANCELLED;
+}
+
+/* What a step of the check came to: a fault is a finding, any other failure ends it. */
 static lc_status
 find(struct check *c, lc_status status)
 {
-	switch (status) {
-	case LC_OK:
-	case LC_NO_MEMORY:
-	case LC_IO:
-	case LC_CANCELLED:
+	if (!is_fault(status))
 		return status;
-	default:
-		show_finding(c, lc_last_error()->text);
-		return LC_OK;
-	}
+	show_finding(c, lc_last_error()->text);
+	return LC_OK;
 }
 
 /* The same for steps that have told of their findings. */
@@ -228,22 +230,20 @@ check_open_shard(struct check *c, const lc_shard *shard, const char *path)
 	return check_boxes(shard, path, &quiet, &c->boxes);
 }
 
-/* One that cannot be opened has been told of with the checksums of all. */
+/* With @p damaged the shards' checksums had findings, and this shard may be one of them. */
 static lc_status
-check_shard(struct check *c, const struct lc__manifest_shard *said)
+check_shard(struct check *c, const struct lc__manifest_shard *said, bool damaged)
 {
 	char *path = lc__path_join(c->warehouse->dir, said->relative_path);
 	lc_shard *shard;
-	lc_status status;
+	lc_status status = path != NULL ? lc_shard_open(path, &shard) : lc__no_memory(NULL);
 
-	if (path == NULL) {
-		status = lc__no_memory(NULL);
-	} else if (lc_shard_open(path, &shard) != LC_OK) {
-		c->counted = false;
-		status = LC_OK;
-	} else {
+	if (status == LC_OK) {
 		status = check_open_shard(c, shard, path);
 		lc_shard_close(shard);
+	} else {
+		c->counted = false;
+		status = damaged && is_fault(status) ? LC_OK : find(c, status);
 	}
 	free(path);
 	return status;
@@ -253,14 +253,14 @@ static lc_status
 check_shards(struct check *c)
 {
 	const struct lc__manifest *m = &c->warehouse->manifest;
-	lc_status status = found(lc_manifest_verify(c->warehouse->dir,
-	    &c->progress));
+	lc_status status = found(lc_manifest_verify(c->warehouse->dir, &c->progress));
+	const bool damaged = c->findings > 0;
 
 	c->counted = true;
 	for (size_t i = 0; i < m->n && status == LC_OK; i++) {
 		if (interrupt_pending())
 			return LC_CANCELLED;
-		status = check_shard(c, &m->shards[i]);
+		status = check_shard(c, &m->shards[i], damaged);
 	}
 	return status;
 }
@@ -391,6 +391,7 @@ check_sources(struct check *c)
 	c->refusing = seen.found != LC_CORRUPT;
 	if (status == LC_OK && seen.found != LC_OK && seen.found != LC_STALE)
 		show_finding(c, seen.text);
+	c->refusing = false;
 	if (status == LC_OK)
 		status = find(c, lc__admit_texts(c->warehouse, &how));
 	if (status == LC_OK && !seen.seen && seen.found == LC_OK &&

@@ -47,7 +47,28 @@ at_sample(const struct mds_in *in)
 
 /* ---- opening ------------------------------------------------------------------- */
 
-/* index.json itself stands for its directory. */
+/* Is there a first shard, as it is or compressed? */
+static lc_status
+has_shard(const char *dir, bool *has)
+{
+	static const char *const names[] = { "shard.00000.mds", "shard.00000.mds.zstd",
+		"shard.00000.mds.gz", "shard.00000.mds.bz2" };
+	struct stat st;
+
+	*has = false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !*has; i++) {
+		char *path = lc__path_join(dir, names[i]);
+
+		if (path == NULL)
+			return lc__no_memory(dir);
+		*has = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+		free(path);
+	}
+	return LC_OK;
+}
+
+/* index.json itself stands for its directory. A directory that has shards and no index is
+ * MDS's too: to open it fails, and the error names the index. */
 static lc_status
 is_mds(const char *path, const void *first, size_t size, bool *is)
 {
@@ -71,6 +92,8 @@ is_mds(const char *path, const void *first, size_t size, bool *is)
 		*is = !S_ISDIR(st.st_mode);
 	else if (status == LC_OK && errno != ENOENT && errno != ENOTDIR)
 		status = lc__error_sys(errno, "%s: stat", index);
+	else if (status == LC_OK)
+		status = has_shard(path, is);
 	free(index);
 	return status;
 }

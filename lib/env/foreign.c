@@ -46,6 +46,17 @@ lc__foreign_is(const void *first, size_t size)
 	    lc__native32(bytes + META_MAGIC - 4) == PAGE_MAGIC;
 }
 
+static bool
+has_lock(const char *dir)
+{
+	char *path = lc__path_join(dir, "lock.mdb");
+	struct stat st;
+	const bool has = path != NULL && stat(path, &st) == 0;
+
+	free(path);
+	return has;
+}
+
 lc_status
 lc__foreign_is_dir(const char *path, bool *out)
 {
@@ -66,6 +77,7 @@ lc__foreign_is_dir(const char *path, bool *out)
 			status = lc__error_sys(errno, "%s: open", data);
 		else
 			status = lc__no_lost_link(data);
+		*out = status == LC_OK && has_lock(path);
 	} else if (fstat(fd, &st) == -1) {
 		status = lc__error_sys(errno, "%s: stat", data);
 	} else if (S_ISREG(st.st_mode)) {

@@ -25,7 +25,8 @@ struct lc__foreign_entry {
 
 /** Do these bytes begin a data file of LMDB, on whatever machine? */
 bool lc__foreign_is(const void *first, size_t size);
-/** Does a directory hold one? Fails where the system does not let it be read. */
+/** Does a directory hold one, or only its lock file? Then lc__foreign_open() says that the
+ *  data file is missing. Fails where the system does not let it be read. */
 LC_CHECKED lc_status lc__foreign_is_dir(const char *path, bool *out);
 
 /**
