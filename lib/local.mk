@@ -29,11 +29,10 @@ noinst_LTLIBRARIES += libcore.la
 libcore_la_SOURCES = \
 	lib/codec/auto.c lib/codec/blocks.c lib/codec/codec.c lib/codec/shuffle.c \
 	lib/codec/table.c lib/codec/u8pack.c \
-	lib/env/attach.c lib/env/copy.c lib/env/dirlock.c lib/env/env.c lib/env/foreign.c \
-	lib/env/foreign_write.c lib/env/idle.c lib/env/lockfile.c lib/env/mend.c \
-	lib/env/mend_module.c lib/env/open.c lib/env/remove.c lib/env/replace.c \
-	lib/env/rows.c lib/env/share.c lib/env/shrink.c lib/env/table.c lib/env/txn.c \
-	lib/env/unfinished.c \
+	lib/env/attach.c lib/env/copy.c lib/env/datafile.c lib/env/env.c \
+	lib/env/foreign.c lib/env/locks.c lib/env/map.c lib/env/mend.c lib/env/module.c \
+	lib/env/open.c lib/env/remove.c lib/env/rows.c lib/env/share.c lib/env/table.c \
+	lib/env/txn.c \
 	lib/format/digits.c lib/format/json_parse.c lib/format/manifest.c \
 	lib/format/members.c lib/format/npy.c lib/format/npy_data.c lib/format/summary.c \
 	lib/format/thresholds.c lib/format/twh1.c lib/format/twh1_row.c \

@@ -12,7 +12,6 @@
 #include "base/fileio.h"
 #include "base/newfile.h"
 #include "env/foreign.h"
-#include "env/foreign_write.h"
 #include "formats/npy_file.h"
 #include "formats/outtree.h"
 

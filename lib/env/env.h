@@ -75,6 +75,16 @@ struct stat;
  */
 LC_CHECKED lc_status lc__env_check_idle(const char *dir, const struct stat *data);
 
+/**
+ * Remove the directory @p dir with its files. It vanishes at once: first it gets a name
+ * that no module has. @return LC_OK; LC_NO_FILE; LC_BUSY if a process has the module
+ * open; LC_NOT_MODULE if it is not a module or holds directories; LC_PERMISSION, LC_IO.
+ */
+LC_CHECKED lc_status lc__env_remove(const char *dir);
+/** Give the directory another name in the same root; durable on LC_OK. As
+ *  lc__env_remove(), and LC_EXISTS if the name is taken. */
+LC_CHECKED lc_status lc__env_rename(const char *dir, const char *to);
+
 const char *lc__env_dir(const struct lc__env *env);
 const struct lc__module_row *lc__env_module(const struct lc__env *env);
 /** The directory from the root, for files beside data.mdb. */
@@ -110,8 +120,8 @@ void lc__env_unlock(struct lc__env *env);
 LC_CHECKED lc_status lc__env_enter(struct lc__env *env);
 /** With the lock held: count one out. */
 void lc__env_leave(struct lc__env *env);
-/** With the lock held: a pinned snapshot stands (+1) or is gone (-1). Pinned ones
- * forbid moving the map. */
+/** With the lock held: one pinned snapshot more (+1) or less (-1). They forbid moving the
+ *  map. */
 void lc__env_count_pins(struct lc__env *env, int change);
 
 /** Start a read transaction that was counted in; counted out if it fails. */
@@ -156,14 +166,14 @@ LC_CHECKED lc_status lc__txn_put_meta(struct lc__txn *txn, const char *name,
     const void *data, size_t size);
 /** Delete a row, if there is one. */
 LC_CHECKED lc_status lc__txn_delete_meta(struct lc__txn *txn, const char *name);
-/** Number @p n of the rows of meta by name, from 0; LC_END behind the last. */
+/** Number @p n of the rows of meta by name, from 0; LC_END after the last. */
 LC_CHECKED lc_status lc__txn_nth_meta(struct lc__txn *txn, uint64_t n,
     struct lc__slice *name, struct lc__slice *row);
 /** Give a row another name; the row that has that name, if there is one, gets this
  *  one's. With @p to NULL delete it. */
 LC_CHECKED lc_status lc__txn_rename_meta(struct lc__txn *txn,
     const struct lc__slice *from, const char *to);
-/** The first row with a key >= @p key; LC_END behind the last. */
+/** The first row with a key >= @p key; LC_END after the last. */
 LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table,
     uint64_t key, uint64_t *found, struct lc__slice *out);
 /** The first row with a key > @p key, which may be the largest there is. */

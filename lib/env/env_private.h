@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "env/env.h"
+#include "pages/pages.h"
 
 struct lc__env {
 	struct lc__env *next; /* in the registry */
@@ -26,7 +27,7 @@ struct lc__env {
 	uint32_t page_size;
 	struct lc__module_row module;
 
-	pthread_mutex_t turn_lock;  /* held while waiting for write_lock: whoever waits is next */
+	pthread_mutex_t turn_lock;  /* held while waiting for write_lock: the holder is next */
 	pthread_mutex_t write_lock; /* one write transaction, or one move of the map */
 	uint64_t readers_checked_ns;   /* when dead readers were looked for; with write_lock */
 	uint64_t readers_checked_page; /* last page of the file then; with write_lock */
@@ -69,24 +70,49 @@ lc_status lc__env_error(const struct lc__env *env, int rc, const char *what);
 LC_CHECKED lc_status lc__env_open_alone(const char *dir,
     const lc_options *options, struct lc__env **out);
 
+/** Give @p fd, which is @p path, the owner and the mode of another file. Without the
+ *  right to change the owner it stays. */
+LC_CHECKED lc_status lc__copy_owner(const struct stat *of, int fd, const char *path);
+
 /** Does this process have the environment in this data file open? */
 bool lc__env_is_open(const struct stat *data);
+/** The same with the lock of the registry held. */
+bool lc__env_is_open_locked(const struct stat *data);
+
+/**
+ * With the lock of the registry held: look at data.mdb before LMDB maps it, and make it if
+ * the options say so. On overlayfs opening the file for writing copies it up, and a map of
+ * the lower file would miss later commits. A file that was not finished is emptied.
+ * @param st         the file
+ * @param read_only  whether LMDB can only read it
+ * @return LC_OK; LC_NOT_MODULE for what LMDB must not open; LC_BUSY; LC_NO_FILE, LC_IO …
+ */
+LC_CHECKED lc_status lc__datafile_prepare_locked(const char *dir,
+    const lc_options *options, struct stat *st, bool *read_only);
+/** With the lock of the registry held, and that of the directory exclusively: remove data
+ *  and lock file if the data holds nothing and nobody uses it. */
+void lc__datafile_remove_unfinished_locked(const char *data, const char *lock);
 
 /** Open env->mdb on env->dir, check that it is a module; unless @p first_rows is NULL
  *  make it if it is empty. */
 LC_CHECKED lc_status lc__env_attach(struct lc__env *env,
     lc__first_rows *first_rows);
 
-/** In a write transaction, mend the module row or write another one; *mended says
- *  which. */
-LC_CHECKED lc_status lc__env_mend_module_row(struct lc__txn *txn,
-    enum lc__mended *mended);
-/** Put a module row with a new uuid. */
-LC_CHECKED lc_status lc__env_put_module_row(struct lc__txn *txn);
+/** Names, flags and key sizes of the tables. */
+extern const struct lc__pages_table lc__env_tables[LC__TABLES];
 
 /** Open a table in a transaction. @return LMDB's code. */
 int lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
     MDB_dbi *out);
+/** Open all tables into env->tables; if one does not open, *failed gets its name.
+ *  @return LMDB's code. */
+int lc__env_open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags,
+    const char **failed);
+
+/** Check the pages and the module row of an environment that LMDB has open, and open its
+ *  tables. Unless @p first_rows is NULL make an empty environment a module. */
+LC_CHECKED lc_status lc__env_open_module(struct lc__env *env,
+    lc__first_rows *first_rows);
 
 /** Close env->mdb, or abandon it if it belongs to the parent process. */
 void lc__env_detach(struct lc__env *env);
@@ -94,16 +120,6 @@ void lc__env_detach(struct lc__env *env);
 /** Wait until no transaction of this process is active, then call @p move. */
 LC_CHECKED lc_status lc__env_move(struct lc__env *env,
     lc_status (*move)(struct lc__env *env));
-
-/** Wait until no other process opens the environment in the data file @p fd, and keep
- *  others from it: LMDB may lock lock.mdb alone only with this lock. */
-void lc__env_lock_opening(int fd);
-void lc__env_unlock_opening(int fd);
-
-/** Is the data file @p fd one whose making was cut off? It holds nothing then. */
-bool lc__env_is_unfinished(int fd);
-/** Empty it, unless another process is making it. Not while this process has it open. */
-LC_CHECKED lc_status lc__env_empty_unfinished(int fd, const char *dir);
 
 /** Take over the size that another process gave the map. */
 LC_CHECKED lc_status lc__env_adopt(struct lc__env *env);

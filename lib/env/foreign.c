@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "env/env_private.h"
-#include "env/lockfile.h"
+#include "env/locks.h"
 #include "pages/page_layout.h"
 #include "pages/pages.h"
 
@@ -23,7 +23,7 @@ struct lc__foreign {
 	char *path;     /* as given, for messages */
 	char *place;    /* what LMDB opens: a directory, or a data file */
 	bool file;      /* it is a data file */
-	bool locked;    /* the lock file tells writers of this reader */
+	bool locked;    /* writers see this reader in the lock file */
 	struct lc__pages_meta meta; /* of the snapshot that was checked */
 	MDB_env *mdb;
 	MDB_txn *txn;
@@ -127,8 +127,8 @@ find_place(struct lc__foreign *f, const char *path)
 
 /* ---- opening -------------------------------------------------------------------- */
 
-/* Can writers be told of a reader, and without leaving a new file there? Where the
- * lock file lacks space that the disk has not, it is read without. */
+/* Is there a lock file in which writers see a reader? None is made. A lock file that lacks
+ * space which the disk does not have is not used. */
 static bool
 has_lock_file(const struct lc__foreign *f)
 {
@@ -383,4 +383,158 @@ lc__foreign_next(struct lc__foreign *f, struct lc__foreign_entry *out)
 	out->value = (struct lc__slice){ value.mv_data, value.mv_size };
 	out->table = names_table(f, &key, &value);
 	return LC_OK;
+}
+
+/* ---- writing -------------------------------------------------------------------- */
+
+#define MAP ((uint64_t)1 << 30)  /* the first map */
+#define BATCH ((uint64_t)64 << 20) /* bytes of values in a transaction */
+#define PAGES 12                 /* that a put changes in the tree, at most */
+#define MAX_VALUE ((uint64_t)1 << 31)
+
+struct lc__foreign_writer {
+	char *path;      /* for messages */
+	MDB_env *mdb;
+	MDB_txn *txn;    /* NULL between two */
+	MDB_dbi table;
+	uint64_t page;   /* its size */
+	uint64_t map;    /* bytes mapped */
+	uint64_t room;   /* in the map that the transaction may use */
+	uint64_t used;   /* of it, at most */
+	uint64_t batch;  /* bytes of values in the transaction */
+};
+
+static lc_status
+write_failed(const struct lc__foreign_writer *w, int rc, const char *what)
+{
+	return lc__mdb_error(w->path, rc, what);
+}
+
+static lc_status
+commit(struct lc__foreign_writer *w)
+{
+	MDB_txn *txn = w->txn;
+	int rc;
+
+	w->txn = NULL;
+	rc = txn == NULL ? 0 : mdb_txn_commit(txn);
+	return rc == 0 ? LC_OK : write_failed(w, rc, "commit");
+}
+
+/* Begin with room for so many bytes. The map grows between transactions, before LMDB
+ * finds it full, after which a transaction can only be begun anew. */
+static lc_status
+begin_write(struct lc__foreign_writer *w, uint64_t need)
+{
+	MDB_envinfo info;
+	uint64_t size;
+	int rc = mdb_env_info(w->mdb, &info);
+
+	if (rc != 0)
+		return write_failed(w, rc, "look at");
+	size = ((uint64_t)info.me_last_pgno + 1) * w->page;
+	if (size + need > w->map) {
+		w->map = (2 * (size + need) + MAP - 1) / MAP * MAP;
+		rc = mdb_env_set_mapsize(w->mdb, (size_t)w->map);
+	}
+	if (rc == 0)
+		rc = mdb_txn_begin(w->mdb, NULL, 0, &w->txn);
+	if (rc == 0)
+		rc = mdb_dbi_open(w->txn, NULL, 0, &w->table);
+	if (rc != 0)
+		return write_failed(w, rc, "begin to write");
+	w->room = w->map - size;
+	w->used = w->batch = 0;
+	return LC_OK;
+}
+
+static lc_status
+open_file(struct lc__foreign_writer *w, const char *file)
+{
+	MDB_stat stat;
+	int rc = mdb_env_create(&w->mdb);
+
+	if (rc != 0)
+		return write_failed(w, rc, "open");
+	w->map = MAP;
+	mdb_env_set_mapsize(w->mdb, (size_t)w->map);
+	lc__fds_hold();
+	rc = mdb_env_open(w->mdb, file, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC |
+	    MDB_NOTLS, 0666);
+	lc__fds_release();
+	if (rc == 0)
+		rc = mdb_env_stat(w->mdb, &stat);
+	if (rc != 0)
+		return write_failed(w, rc, "open");
+	w->page = stat.ms_psize;
+	return begin_write(w, (uint64_t)PAGES * w->page);
+}
+
+lc_status
+lc__foreign_create(const char *file, const char *path, struct lc__foreign_writer **out)
+{
+	struct lc__foreign_writer *w = calloc(1, sizeof(*w));
+	lc_status status = LC_OK;
+
+	if (w != NULL)
+		w->path = strdup(path);
+	if (w == NULL || w->path == NULL)
+		status = lc__no_memory(path);
+	if (status == LC_OK)
+		status = open_file(w, file);
+	if (status == LC_OK)
+		*out = w;
+	else
+		lc__foreign_discard(w);
+	return status;
+}
+
+lc_status
+lc__foreign_put(struct lc__foreign_writer *w, lc_id key, lc_id head, lc_id body)
+{
+	MDB_val name = { key.size, (void *)(uintptr_t)key.data };
+	MDB_val value = { head.size + body.size, NULL };
+	uint64_t need;
+	int rc;
+
+	if (body.size >= MAX_VALUE || value.mv_size >= MAX_VALUE)
+		return lc__error(LC_UNSUPPORTED, 0, "%zu bytes, of which LMDB takes less "
+		    "than 2 GiB in a value", body.size);
+	need = value.mv_size + (uint64_t)PAGES * w->page;
+	if (w->used + need > w->room || w->batch >= BATCH) {
+		return_if_error(commit(w));
+		return_if_error(begin_write(w, need));
+	}
+	w->used += need;
+	w->batch += value.mv_size;
+	rc = mdb_put(w->txn, w->table, &name, &value, MDB_NOOVERWRITE | MDB_RESERVE);
+	if (rc != 0)
+		return write_failed(w, rc, "write");
+	if (head.size > 0)
+		memcpy(value.mv_data, head.data, head.size);
+	if (body.size > 0)
+		memcpy((char *)value.mv_data + head.size, body.data, body.size);
+	return LC_OK;
+}
+
+lc_status
+lc__foreign_finish(struct lc__foreign_writer *w)
+{
+	const lc_status status = commit(w);
+
+	lc__foreign_discard(w);
+	return status;
+}
+
+void
+lc__foreign_discard(struct lc__foreign_writer *w)
+{
+	if (w == NULL)
+		return;
+	if (w->txn != NULL)
+		mdb_txn_abort(w->txn);
+	if (w->mdb != NULL)
+		mdb_env_close(w->mdb);
+	free(w->path);
+	free(w);
 }

@@ -16,7 +16,7 @@
 
 struct lc__foreign;
 
-/** What stands under a key; borrowed until the next step. */
+/** A key and its value; borrowed until the next step. */
 struct lc__foreign_entry {
 	lc_id key;
 	struct lc__slice value;
@@ -32,7 +32,7 @@ LC_CHECKED lc_status lc__foreign_is_dir(const char *path, bool *out);
 /**
  * Open a directory that holds data.mdb, or a data file. All pages that lead to
  * values are checked before LMDB sees them.
- * @return LC_OK; LC_NOT_MODULE if it is no environment of this kind of machine;
+ * @return LC_OK; LC_NOT_MODULE if it is not an environment of this kind of machine;
  * LC_VERSION; LC_CORRUPT; LC_UNSUPPORTED for several values a key or keys in
  * another order; LC_INVALID for a module of this library; LC_BUSY while it is
  * written without a rest; as open(2).
@@ -42,7 +42,7 @@ LC_CHECKED lc_status lc__foreign_open(const char *path, struct lc__foreign **out
 /** Keys of the main table. */
 uint64_t lc__foreign_count(const struct lc__foreign *foreign);
 
-/** Step to the next key. LC_END behind the last; LC_CHANGED as below. */
+/** Step to the next key. LC_END after the last; LC_CHANGED as below. */
 LC_CHECKED lc_status lc__foreign_next(struct lc__foreign *foreign,
     struct lc__foreign_entry *out);
 
@@ -52,5 +52,30 @@ LC_CHECKED lc_status lc__foreign_check(const struct lc__foreign *foreign);
 
 /** NULL is harmless. */
 void lc__foreign_close(struct lc__foreign *foreign);
+
+/* ---- writing ------------------------------------------------------------------- */
+
+/*
+ * A data file for other software: the main table only, one value a key. Nobody else sees
+ * the file before it is finished, so it needs no lock file. Nothing is on disk before the
+ * caller syncs the file.
+ */
+
+struct lc__foreign_writer;
+
+/** The longest key. */
+#define LC__FOREIGN_KEY_MAX 511
+
+/** Begin in an empty file. @p path is that for messages. LC_NO_MEMORY, LC_IO … */
+LC_CHECKED lc_status lc__foreign_create(const char *file, const char *path,
+    struct lc__foreign_writer **out);
+/** Add a key that is not there yet, of 1 to LC__FOREIGN_KEY_MAX bytes; its value is
+ *  @p head and then @p body. LC_NO_SPACE, LC_UNSUPPORTED for a value of 2 GiB and more. */
+LC_CHECKED lc_status lc__foreign_put(struct lc__foreign_writer *writer, lc_id key,
+    lc_id head, lc_id body);
+/** Write what is left. Frees the writer, also on failure. */
+LC_CHECKED lc_status lc__foreign_finish(struct lc__foreign_writer *writer);
+/** Give up. NULL is harmless. */
+void lc__foreign_discard(struct lc__foreign_writer *writer);
 
 #endif

@@ -12,9 +12,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "env/dirlock.h"
 #include "env/env_private.h"
-#include "env/replace.h"
+#include "env/locks.h"
 
 #define COPY_STEP ((size_t)1 << 20)
 
@@ -144,13 +143,13 @@ lock_all(struct lc__mend *m, const char *dir)
 {
 	struct stat st;
 
-	return_if_error(lc__dir_lock(dir, true, &m->dir_fd));
+	return_if_error(lc__lock_directory(dir, true, &m->dir_fd));
 	if (stat(m->data, &st) == -1)
 		return lc__error_sys(errno, "%s: open", m->data);
 	if (lc__env_is_open(&st))
 		return lc__error(LC_BUSY, 0, "%s: this process has the module open",
 		    dir);
-	return lc__env_lock_others_out(dir, dir, &m->lock_fd);
+	return lc__lock_others_out(dir, dir, &m->lock_fd);
 }
 
 lc_status
@@ -192,7 +191,7 @@ lc__mend_end(struct lc__mend *m)
 		remove_copy(m);
 	if (m->lock_fd != -1)
 		close(m->lock_fd);
-	lc__dir_unlock(m->dir_fd);
+	lc__unlock_directory(m->dir_fd);
 	free(m->dir);
 	free(m->data);
 	free(m->part);
@@ -211,7 +210,7 @@ finish_copy(const struct lc__mend *m)
 
 	if (fd == -1)
 		return lc__error_sys(errno, "%s: open", m->copy);
-	status = lc__env_copy_owner(&m->old, fd, m->copy);
+	status = lc__copy_owner(&m->old, fd, m->copy);
 	if (status == LC_OK && fsync(fd) == -1)
 		status = lc__error_sys(errno, "%s: fsync", m->copy);
 	if (close(fd) == -1 && status == LC_OK)
@@ -235,7 +234,7 @@ copy_old(const struct lc__mend *m, const char *name)
 	else
 		status = copy_bytes(m, from, to, NULL);
 	if (status == LC_OK)
-		status = lc__env_copy_owner(&m->old, to, name);
+		status = lc__copy_owner(&m->old, to, name);
 	if (status == LC_OK && fsync(to) == -1)
 		status = lc__error_sys(errno, "%s: fsync", name);
 	if (to != -1 && close(to) == -1 && status == LC_OK)

@@ -2,7 +2,6 @@
 /* Opening environments: the registry of those open, forks, file systems. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +13,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "env/dirlock.h"
 #include "env/env_private.h"
-#include "env/lockfile.h"
-#include "env/share.h"
-#include "pages/pages.h"
+#include "env/locks.h"
 
 /* The environments open in this process. LMDB's lock file breaks if one is
  * opened twice or if its descriptor is closed, so there is one of each. */
@@ -83,6 +79,12 @@ find_open(const struct stat *st)
 }
 
 bool
+lc__env_is_open_locked(const struct stat *data)
+{
+	return find_open(data) != NULL;
+}
+
+bool
 lc__env_is_open(const struct stat *data)
 {
 	bool open;
@@ -91,76 +93,6 @@ lc__env_is_open(const struct stat *data)
 	open = find_open(data) != NULL;
 	pthread_mutex_unlock(&registry_lock);
 	return open;
-}
-
-/* What cannot be read was never made, or is damaged. */
-static lc_status
-check_header(int fd, const char *path, const char *dir, bool create,
-    const struct stat *st)
-{
-	struct lc__pages_meta meta;
-	const lc_status status = lc__pages_check_header(fd, path, &meta);
-
-	if (status == LC_NOT_FOUND)
-		return create ? LC_OK : lc__error(LC_NOT_MODULE, 0,
-		    "%s: an empty file, not a module", path);
-	if ((status != LC_NOT_MODULE && status != LC_CORRUPT) ||
-	    find_open(st) != NULL || !lc__env_is_unfinished(fd))
-		return status;
-	return create ? lc__env_empty_unfinished(fd, dir) :
-	    lc__error(LC_NOT_MODULE, 0, "%s: the making of the module was cut off",
-	    path);
-}
-
-/*
- * Touch data.mdb before anyone maps it: on overlayfs, opening it for writing
- * copies it up, and a map of the lower file would miss later commits.
- */
-static lc_status
-touch_data(const char *dir, const lc_options *options, struct stat *st,
-    bool *read_only)
-{
-	const bool want_write = !(options->flags & LC_RDONLY);
-	const bool create = want_write && (options->flags & LC_CREATE);
-	char *path = lc__path_join(dir, "data.mdb");
-	lc_status status;
-	int fd;
-
-	if (path == NULL)
-		return lc__no_memory(dir);
-	*read_only = false;
-	fd = lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-	if (fd == -1 && errno == ENOENT && create) {
-		/* Where its lock file has no room, no data.mdb is left. */
-		status = lc__lockfile_prepare_in(dir, dir);
-		if (status != LC_OK) {
-			free(path);
-			return status;
-		}
-		fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
-		if (fd != -1)
-			lc__share_new_path(path, fd);
-	}
-	if (fd == -1 && !want_write && (errno == EACCES || errno == EROFS ||
-	    errno == EPERM)) {
-		*read_only = true;
-		fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	}
-	if (fd == -1 && errno == ELOOP)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
-		    "followed", path);
-	else if (fd == -1 && (errno == EISDIR || errno == ENXIO))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
-	else if (fd == -1 || fstat(fd, st) == -1)
-		status = lc__error_sys(errno, "%s: open", path);
-	else if (!S_ISREG(st->st_mode))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
-	else
-		status = check_header(fd, path, dir, create, st);
-	if (fd != -1)
-		close(fd);
-	free(path);
-	return status;
 }
 
 static void
@@ -258,7 +190,7 @@ open_locked(const char *dir, const struct how *how, struct lc__env **out)
 	struct stat st;
 	bool read_only = false;
 
-	return_if_error(touch_data(dir, how->options, &st, &read_only));
+	return_if_error(lc__datafile_prepare_locked(dir, how->options, &st, &read_only));
 	env = find_open(&st);
 	if (env != NULL)
 		return share_env(env, read_only, out);
@@ -292,7 +224,8 @@ check_filesystem(const char *dir)
 	return LC_OK;
 }
 
-/* What may be there before data.mdb is, or be left of a module that is gone. */
+/* Names that a directory without data.mdb may hold: of a module that is being made, or was
+ * removed. */
 static bool
 is_ours(const char *name)
 {
@@ -307,7 +240,7 @@ is_ours(const char *name)
 	return false;
 }
 
-/* Files of modules aside, is the directory empty? */
+/* LC_NOT_MODULE if the directory holds anything but files of modules. */
 static lc_status
 check_only_ours(const char *dir)
 {
@@ -328,7 +261,7 @@ check_only_ours(const char *dir)
 	return status;
 }
 
-/* What an opening makes. */
+/* What opening a module makes. */
 struct making {
 	bool dir, data; /* was not there before */
 };
@@ -358,52 +291,8 @@ prepare_directory(const char *dir, const lc_options *options, struct making *mak
 	return found == 0 ? LC_OK : check_only_ours(dir);
 }
 
-/* Does nobody have LMDB's lock file open, nor does it exist? */
-static bool
-is_unused(const char *lock_path)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-	const int fd = lc__lockfile_open(lock_path);
-	bool unused;
-
-	if (fd == -1)
-		return errno == ENOENT;
-	unused = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
-	close(fd);
-	return unused;
-}
-
-static bool
-has_no_commit(int fd, const char *data)
-{
-	struct lc__pages_meta meta;
-
-	return lc__pages_check_header(fd, data, &meta) == LC_OK && meta.txnid == 0;
-}
-
-/* With the registry's lock and the directory's, alone: remove data that holds nothing
- * and nobody uses. */
-static void
-remove_unfinished(const char *data, const char *lock)
-{
-	const int fd = lc__open(data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	bool nothing = fd == -1 && errno == ENOENT;
-	struct stat st;
-
-	if (fd != -1) {
-		nothing = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		    find_open(&st) == NULL && (st.st_size == 0 ||
-		    lc__env_is_unfinished(fd) || has_no_commit(fd, data));
-		close(fd);
-	}
-	if (nothing && is_unused(lock)) {
-		(void)unlink(data);
-		(void)unlink(lock);
-	}
-}
-
-/* Take away what was made of a module that could not be made, as on a full disk. The
- * error stays the one that there was. */
+/* Remove what was made of a module that could not be finished, as on a full disk. The last
+ * error stays. */
 static void
 take_away(const char *dir, const struct making *making)
 {
@@ -412,13 +301,13 @@ take_away(const char *dir, const struct making *making)
 	char *lock = lc__path_join(dir, "lock.mdb");
 	int fd = -1;
 
-	if (data != NULL && lock != NULL && lc__dir_lock(dir, true, &fd) == LC_OK) {
+	if (data != NULL && lock != NULL && lc__lock_directory(dir, true, &fd) == LC_OK) {
 		pthread_mutex_lock(&registry_lock);
-		remove_unfinished(data, lock);
+		lc__datafile_remove_unfinished_locked(data, lock);
 		if (making->dir)
 			(void)rmdir(dir);
 		pthread_mutex_unlock(&registry_lock);
-		lc__dir_unlock(fd);
+		lc__unlock_directory(fd);
 	}
 	free(data);
 	free(lock);
@@ -434,17 +323,17 @@ open_how(const char *dir, const struct how *how, struct lc__env **out)
 
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, how->options, &making));
-	return_if_error(lc__dir_lock(dir, false, &lock));
-	/* Whoever drops a module may have been between the two. */
+	return_if_error(lc__lock_directory(dir, false, &lock));
+	/* Another process may have dropped the module between the two. */
 	for (int i = 0; i < 100 && lock == -1 && creates(how) &&
 	    access(dir, F_OK) == -1 && errno == ENOENT; i++) {
 		return_if_error(prepare_directory(dir, how->options, &making));
-		return_if_error(lc__dir_lock(dir, false, &lock));
+		return_if_error(lc__lock_directory(dir, false, &lock));
 	}
 	pthread_mutex_lock(&registry_lock);
 	status = open_locked(dir, how, out);
 	pthread_mutex_unlock(&registry_lock);
-	lc__dir_unlock(lock);
+	lc__unlock_directory(lock);
 	if (status != LC_OK && making.data)
 		take_away(dir, &making);
 	return status;
@@ -482,7 +371,7 @@ lc__env_open_alone(const char *dir, const lc_options *options,
 	return_if_error(prepare_directory(dir, options, &making));
 	pthread_mutex_lock(&registry_lock);
 	status = open_locked(dir, &how, out);
-	/* Whoever has it open besides may use it at any time. */
+	/* Another handle of this process may use it at any time. */
 	if (status == LC_OK && (*out)->refs > 1) {
 		(*out)->refs--;
 		*out = NULL;

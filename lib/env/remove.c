@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whoever opens a module holds the lock of its directory shared for that moment, and
- * LMDB holds a lock on lock.mdb for as long as it has it open. So whoever has the
- * directory's lock alone, and then finds lock.mdb free, knows that nobody has the module
- * open and that nobody can open it before the lock goes. An opener that waited for that
- * lock finds that its name leads elsewhere, and begins anew: see lc__dir_lock().
+ * Removing and renaming the directory of a module that nobody has open.
+ *
+ * A process that has the directory's lock exclusively, and then finds lock.mdb not locked,
+ * knows that nobody has the module open and that nobody can open it before the lock is
+ * released (env/locks.h). An opener that waited for the lock finds that the name leads to
+ * another directory, and begins again: see lc__lock_directory().
  */
-#include "env/remove.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +20,8 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
-#include "env/dirlock.h"
 #include "env/env.h"
+#include "env/locks.h"
 
 /* Files alone: a directory in it was not made by the engine. */
 static lc_status
@@ -60,7 +59,7 @@ take_alone(const char *dir, int *lock)
 		return lc__error_sys(errno, "%s: open", dir);
 	if (!S_ISDIR(st.st_mode))
 		return lc__error(LC_NOT_MODULE, 0, "%s: not a directory", dir);
-	return_if_error(lc__dir_lock(dir, true, lock));
+	return_if_error(lc__lock_directory(dir, true, lock));
 	path = lc__path_join(dir, "data.mdb");
 	if (path == NULL)
 		status = lc__no_memory(dir);
@@ -83,7 +82,7 @@ take_alone(const char *dir, int *lock)
 	free(path);
 	if (status == LC_OK)
 		return LC_OK;
-	lc__dir_unlock(*lock);
+	lc__unlock_directory(*lock);
 	return status;
 }
 
@@ -108,7 +107,8 @@ remove_files(const char *dir)
 	return status;
 }
 
-/* ".NAME.dropped.XXXXXX" beside it: names with a dot in front are no modules. */
+/* Rename the directory to ".NAME.dropped.XXXXXX": names that begin with a dot are not names
+ * of modules. */
 static lc_status
 hide(const char *dir, char **hidden)
 {
@@ -140,7 +140,7 @@ lc__env_remove(const char *dir)
 		status = hide(dir, &hidden);
 	if (status == LC_OK)
 		status = remove_files(hidden);
-	lc__dir_unlock(lock);
+	lc__unlock_directory(lock);
 	free(hidden);
 	return status;
 }
@@ -158,6 +158,6 @@ lc__env_rename(const char *dir, const char *to)
 		status = lc__error(LC_EXISTS, 0, "%s: exists", to);
 	else
 		status = lc__error_sys(errno, "%s: rename", dir);
-	lc__dir_unlock(lock);
+	lc__unlock_directory(lock);
 	return status;
 }

@@ -17,7 +17,7 @@
 
 #define LOCK "lock.mdb"
 
-/* By lc_share. Of files: lock.mdb is written by all who read. */
+/* By lc_share. lock.mdb is written by all readers. */
 static const mode_t dir_modes[] = { 0700, 02770, 02775 };
 static const mode_t file_modes[] = { 0600, 0660, 0664 };
 static const mode_t lock_modes[] = { 0600, 0660, 0666 };
@@ -114,7 +114,7 @@ change_dir(int fd, const char *path, lc_share share)
 
 	if (fchmod(fd, dir_modes[share]) == -1)
 		return lc__error_sys(errno, "%s: chmod", path);
-	/* The bit is left out, without an error, for who is not of the group. */
+	/* For a user who is not in the group the system drops the bit without an error. */
 	if (fstat(fd, &st) == 0 && share != LC_SHARE_OWNER && !has(&st, S_ISGID))
 		return lc__error(LC_PERMISSION, 0, "%s: its group is none of this user's; "
 		    "change it first (chgrp -R)", path);

@@ -3,7 +3,7 @@
  * Who besides its owner may use a module: the modes of its directory and files say so, and
  * nothing else does. Readers write lock.mdb. The directory of a shared module is writable
  * by its group and has the set-group-ID bit, which gives new files the group; their modes
- * are set when they are made, as the umask of whoever makes them may be any.
+ * are set when they are made, whatever the umask of the process is.
  */
 #ifndef LC_ENV_SHARE_H
 #define LC_ENV_SHARE_H
@@ -13,7 +13,7 @@
 /** Who may use the module in @p dir. LC_NO_FILE … */
 LC_CHECKED lc_status lc__share_read(const char *dir, lc_share *out);
 /** Change that: the directory, data.mdb and the other files of the module. LC_PERMISSION
- *  for who is not the owner, or not of the group. */
+ *  for a user who is not the owner, or not in the group. */
 LC_CHECKED lc_status lc__share_write(const char *dir, lc_share share);
 
 /** Give a directory that was made for a copy of a module the modes of the module's, as far

@@ -1,11 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of the tables, and what LMDB tells of them. */
+/* The tables of a module, and their rows. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "env/env_private.h"
-#include "pages/pages.h"
+
+/* ---- tables --------------------------------------------------------------- */
+
+const struct lc__pages_table lc__env_tables[LC__TABLES] = {
+	[LC__META] = { "meta", 0, 0 },
+	[LC__SCHEMA] = { "schema", MDB_INTEGERKEY, 4 },
+	[LC__CHUNK] = { "chunk", MDB_INTEGERKEY, 8 },
+	[LC__LEDGER] = { "ledger", MDB_INTEGERKEY, 8 },
+	[LC__INDEX] = { "index", MDB_INTEGERKEY, 8 },
+	[LC__INPUT] = { "input", MDB_INTEGERKEY, 8 },
+	[LC__ORDER] = { "order", MDB_INTEGERKEY, 8 },
+};
+
+int
+lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
+    MDB_dbi *out)
+{
+	const unsigned kind = lc__env_tables[table].flags;
+	unsigned stored;
+	int rc = mdb_dbi_open(txn, lc__env_tables[table].name, flags | kind, out);
+
+	if (rc == 0)
+		rc = mdb_dbi_flags(txn, *out, &stored);
+	/* LMDB goes by the stored flags, whatever flags the caller gives. */
+	return rc == 0 && stored != kind ? MDB_CORRUPTED : rc;
+}
+
+int
+lc__env_open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags,
+    const char **failed)
+{
+	int rc = 0;
+
+	for (int i = 0; i < LC__TABLES && rc == 0; i++) {
+		*failed = lc__env_tables[i].name;
+		rc = lc__env_open_table(txn, (enum lc__table)i, flags, &env->tables[i]);
+	}
+	return rc;
+}
+
+/* ---- rows ----------------------------------------------------------------- */
 
 /* A key as LMDB wants it: u32 in the schema table, u64 in the others. */
 struct int_key {
@@ -102,7 +142,7 @@ reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	const int rc = mdb_put(txn->mdb, txn->env->tables[table],
 	    int_key(&k, table, key), &value, MDB_RESERVE | flag);
 
-	/* MDB_APPEND finds the key not behind the last one. */
+	/* MDB_APPEND says so of a key that is not above the last one. */
 	if (rc == MDB_KEYEXIST)
 		return lc__error(LC_CORRUPT, rc, "%s: table %d holds row %llu "
 		    "already", txn->env->dir, (int)table,
@@ -326,68 +366,3 @@ lc__txn_count(struct lc__txn *txn, enum lc__table table, uint64_t *out)
 	*out = stat.ms_entries;
 	return LC_OK;
 }
-
-/* Pages that the free list names: each of its rows starts with a count. */
-static lc_status
-count_free_pages(struct lc__txn *txn, uint64_t *out)
-{
-	const MDB_dbi free_list = 0;
-	MDB_cursor *cursor;
-	MDB_val key, value;
-	size_t n;
-	int rc = mdb_cursor_open(txn->mdb, free_list, &cursor);
-
-	if (rc != 0)
-		return lc__env_error(txn->env, rc, "read the free list");
-	*out = 0;
-	while ((rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
-		if (value.mv_size < sizeof(n)) {
-			rc = MDB_CORRUPTED;
-			break;
-		}
-		memcpy(&n, value.mv_data, sizeof(n));
-		*out += n;
-	}
-	mdb_cursor_close(cursor);
-	return rc == MDB_NOTFOUND ? LC_OK :
-	    lc__env_error(txn->env, rc, "read the free list");
-}
-
-/* LMDB lists its readers as lines that start with a process id. */
-static int
-count_reader(const char *line, void *count)
-{
-	const char first = line[strspn(line, " ")];
-
-	*(uint32_t *)count += first >= '0' && first <= '9';
-	return 0;
-}
-
-uint64_t
-lc__env_file_bytes(struct lc__env *env)
-{
-	MDB_envinfo info;
-
-	mdb_env_info(env->mdb, &info);
-	return ((uint64_t)info.me_last_pgno + 1) * env->page_size;
-}
-
-lc_status
-lc__env_stat(struct lc__env *env, struct lc__txn *txn,
-    struct lc__env_stats *out)
-{
-	MDB_envinfo info;
-	uint64_t free_pages = 0;
-
-	mdb_env_info(env->mdb, &info);
-	return_if_error(count_free_pages(txn, &free_pages));
-	out->file_bytes = lc__env_file_bytes(env);
-	out->free_bytes = free_pages * env->page_size;
-	out->map_bytes = info.me_mapsize;
-	/* me_numreaders is how many there ever were at once. */
-	out->readers = 0;
-	mdb_reader_list(env->mdb, count_reader, &out->readers);
-	out->max_readers = info.me_maxreaders;
-	return LC_OK;
-}
-

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "env/env_private.h"
-#include "pages/pages.h"
 
 static lc_status
 new_txn(struct lc__env *env, bool write, struct lc__txn **out)
@@ -53,10 +52,10 @@ is_stale(struct lc__env *env)
 }
 
 /*
- * LMDB's mutex is no fairer between processes than write_lock between threads: beside
+ * LMDB's mutex is not fairer between processes than write_lock between threads: beside
  * two writers of small batches a third one waited for more than a minute. So a process
  * waits for it with a lock on the first byte of data.mdb, which LMDB does not lock, and
- * whoever asks later waits for that one first. The lock belongs to this process alone
+ * processes that ask later wait for that lock first. The lock belongs to this process alone
  * and ends with it; a forked child does not have it. It is lost when this process closes
  * data.mdb elsewhere, and not granted where the system takes it for a deadlock of other
  * threads: then the order is LMDB's.
@@ -133,7 +132,7 @@ check_readers(struct lc__env *env)
 	mdb_reader_check(env->mdb, &dead);
 }
 
-/* Find out where the map is: from a row that stands in it. */
+/* Find out where the map is: from the address of a row in it. */
 static lc_status
 locate_map(struct lc__txn *txn)
 {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "env/remove.h"
+#include "env/env.h"
 #include "env/share.h"
 #include "store/cache.h"
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "env/dirlock.h"
+#include "env/locks.h"
 #include "store/cache.h"
 #include "store/change.h"
 #include "store/flush.h"
@@ -359,7 +359,7 @@ lock_module(const char *path, const struct stat *data, int *dir_fd)
 	    (slash == path));
 	if (dir == NULL)
 		return lc__no_memory("salvage");
-	status = lc__dir_lock(dir, true, dir_fd);
+	status = lc__lock_directory(dir, true, dir_fd);
 	if (status != LC_BUSY)
 		status = lc__env_check_idle(dir, data);
 	free(dir);
@@ -403,7 +403,7 @@ salvage_file(struct job *job, const char *path, const char *root,
 	free(job->file.window);
 	if (fd != -1)
 		close(fd);
-	lc__dir_unlock(dir_fd);
+	lc__unlock_directory(dir_fd);
 	return status;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "env/lockfile.h"
+#include "env/locks.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +14,102 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
+#include "env/env_private.h"
 #include "env/share.h"
+
+static int
+lock_file(int fd, int how)
+{
+	int rc;
+
+	do
+		rc = flock(fd, how);
+	while (rc == -1 && errno == EINTR);
+	return rc;
+}
+
+/* ---- the directory --------------------------------------------------------------- */
+
+/* Does the name still lead to the directory that was locked? */
+static bool
+is_same(const char *dir, int fd)
+{
+	struct stat named, locked;
+
+	return fd == -1 || (stat(dir, &named) == 0 && fstat(fd, &locked) == 0 &&
+	    named.st_dev == locked.st_dev && named.st_ino == locked.st_ino);
+}
+
+static lc_status
+lock_alone(const char *dir, int fd)
+{
+	if (fd == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	if (lock_file(fd, LOCK_EX | LOCK_NB) == 0)
+		return LC_OK;
+	if (errno == EWOULDBLOCK)
+		return lc__error(LC_BUSY, 0, "%s: somebody is opening the "
+		    "module or rewrites it", dir);
+	return lc__error_sys(errno, "%s: lock", dir);
+}
+
+lc_status
+lc__lock_directory(const char *dir, bool alone, int *out)
+{
+	/* While this waited, the directory may have been dropped or renamed. */
+	for (int i = 0; i < 100; i++) {
+		int fd = lc__open(dir, O_RDONLY | O_DIRECTORY);
+		const lc_status status = alone ? lock_alone(dir, fd) : LC_OK;
+
+		if (status != LC_OK) {
+			lc__unlock_directory(fd);
+			return status;
+		}
+		if (!alone && fd != -1 && lock_file(fd, LOCK_SH) == -1) {
+			lc__unlock_directory(fd);
+			fd = -1;
+		}
+		if (is_same(dir, fd)) {
+			*out = fd;
+			return LC_OK;
+		}
+		lc__unlock_directory(fd);
+	}
+	return lc__error(LC_BUSY, 0, "%s: is dropped and made again all the time", dir);
+}
+
+void
+lc__unlock_directory(int fd)
+{
+	if (fd == -1)
+		return;
+	/* A child that was forked meanwhile has the descriptor too. */
+	(void)lock_file(fd, LOCK_UN);
+	close(fd);
+}
+
+/* ---- data.mdb -------------------------------------------------------------------- */
+
+/*
+ * LMDB locks lock.mdb exclusively while it makes the table there, and shared from then on.
+ * A process that waits for the shared lock takes the table as made, even if the process
+ * that was making it has died: writers would begin again with transaction 1, with mutexes
+ * of no process. So no process may wait within LMDB: each holds this lock while it opens.
+ */
+void
+lc__lock_opening(int fd)
+{
+	(void)lock_file(fd, LOCK_EX);
+}
+
+void
+lc__unlock_opening(int fd)
+{
+	/* A child that was forked meanwhile has the descriptor too: closing is not enough. */
+	(void)lock_file(fd, LOCK_UN);
+}
+
+/* ---- lock.mdb: its space --------------------------------------------------------- */
 
 /* LMDB needs a slot of 64 bytes for each reader, and some hundred bytes before them. A
  * file longer than the slots has been as long as LMDB wants it before. */
@@ -21,8 +117,6 @@
 #define WANTED (SLOTS + 4096)
 
 #define MAGIC 0xbeefc0deU /* its first four bytes */
-
-/* ---- space ------------------------------------------------------------------------ */
 
 /* LMDB's ftruncate() would raise SIGXFSZ. */
 static bool
@@ -82,7 +176,7 @@ write_zeros(int fd, off_t size, const char *path)
 	return status;
 }
 
-/* ---- the file --------------------------------------------------------------------- */
+/* ---- lock.mdb: the file ---------------------------------------------------------- */
 
 /* Readers write to it too, to say what they read. */
 static lc_status
@@ -180,5 +274,94 @@ lc__lockfile_prepare_in(const char *path, const char *name)
 		return lc__no_memory(name);
 	status = lc__lockfile_prepare(lock, true);
 	free(lock);
+	return status;
+}
+
+/* ---- lock.mdb: its lock ---------------------------------------------------------- */
+
+static const struct flock first_byte = {
+	.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1
+};
+
+bool
+lc__lockfile_lock(int fd)
+{
+	return fcntl(fd, F_SETLK, &first_byte) == 0;
+}
+
+int
+lc__lockfile_is_locked(int fd)
+{
+	struct flock lock = first_byte;
+
+	return fcntl(fd, F_GETLK, &lock) == -1 ? -1 : lock.l_type != F_UNLCK;
+}
+
+void
+lc__lockfile_wait_for_dying(const char *path)
+{
+	struct flock lock = first_byte;
+	char *name = lc__path_join(path, "lock.mdb");
+	const int fd = name != NULL ?
+	    lc__open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) : -1;
+	int rc;
+
+	free(name);
+	if (fd == -1)
+		return;
+	lock.l_type = F_RDLCK;
+	do
+		rc = fcntl(fd, F_SETLKW, &lock);
+	while (rc == -1 && errno == EINTR);
+	close(fd);
+}
+
+lc_status
+lc__lock_others_out(const char *path, const char *name, int *out)
+{
+	char *lock = lc__path_join(path, "lock.mdb");
+	lc_status status;
+
+	if (lock == NULL)
+		return lc__no_memory(name);
+	status = lc__lockfile_prepare(lock, true);
+	if (status == LC_OK)
+		*out = lc__lockfile_open(lock);
+	free(lock);
+	return_if_error(status);
+	if (*out == -1)
+		return lc__error_sys(errno, "%s: open lock.mdb", name);
+	if (lc__lockfile_lock(*out))
+		return LC_OK;
+	if (errno == EAGAIN || errno == EACCES)
+		return lc__error(LC_BUSY, 0,
+		    "%s: another process has the module open", name);
+	return lc__error_sys(errno, "%s: lock lock.mdb", name);
+}
+
+/* ---- who has a module open -------------------------------------------------------- */
+
+lc_status
+lc__env_check_idle(const char *dir, const struct stat *data)
+{
+	lc_status status = LC_OK;
+	char *path;
+	int fd;
+
+	/* Closing the lock file of an environment that this process has open would give up
+	 * its lock. */
+	if (lc__env_is_open(data))
+		return lc__error(LC_BUSY, 0, "%s: this process has the module open",
+		    dir);
+	path = lc__path_join(dir, "lock.mdb");
+	if (path == NULL)
+		return lc__no_memory(dir);
+	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	free(path);
+	if (fd != -1 && lc__lockfile_is_locked(fd) == 1)
+		status = lc__error(LC_BUSY, 0,
+		    "%s: another process has the module open", dir);
+	if (fd != -1)
+		close(fd);
 	return status;
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The map and who uses it in this process: read transactions are counted in and out, and
+ * the map moves only while none is active. Moving is what growing the map, taking over the
+ * size that another process gave it, and opening the environment again have in common.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "env/env_private.h"
+
+/* ---- locks ---------------------------------------------------------------- */
+
+void
+lc__env_init_locks(struct lc__env *env)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&env->turn_lock, NULL);
+	pthread_mutex_init(&env->write_lock, NULL);
+	pthread_mutex_init(&env->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&env->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* A mutex goes to whichever thread asks first after it was unlocked, which is mostly the
+ * one that unlocked it: a thread that commits again and again would keep all others out.
+ * Here that one has to wait until the next one has the lock. */
+void
+lc__env_lock_writing(struct lc__env *env)
+{
+	pthread_mutex_lock(&env->turn_lock);
+	pthread_mutex_lock(&env->write_lock);
+	pthread_mutex_unlock(&env->turn_lock);
+}
+
+/* ---- moving the map ------------------------------------------------------- */
+
+/* Views are mostly held for a moment only: a move waits this long for them. */
+#define MOVE_PATIENCE_NS ((uint64_t)100000000)
+
+/* Wait until no read transaction is active; false if views keep some so. */
+static bool
+wait_for_quiet(struct lc__env *env)
+{
+	const uint64_t deadline = lc__clock_ns() + MOVE_PATIENCE_NS;
+	const struct timespec ts = {
+		.tv_sec = (time_t)(deadline / 1000000000),
+		.tv_nsec = (long)(deadline % 1000000000)
+	};
+
+	while (env->active > 0) {
+		if (env->pinned == 0)
+			pthread_cond_wait(&env->changed, &env->lock);
+		else if (pthread_cond_timedwait(&env->changed, &env->lock,
+		    &ts) == ETIMEDOUT && env->pinned > 0)
+			return false;
+	}
+	return true;
+}
+
+lc_status
+lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
+{
+	lc_status status;
+
+	lc__env_lock_writing(env);
+	pthread_mutex_lock(&env->lock);
+	env->moving = true;
+	if (!wait_for_quiet(env)) {
+		status = lc__error(LC_MAP_FULL, 0, "%s: the map must move, "
+		    "but %u snapshots are held by views or iterators", env->dir,
+		    env->pinned);
+	} else {
+		status = move(env);
+		env->map_version++;
+	}
+	env->moving = false;
+	pthread_cond_broadcast(&env->changed);
+	pthread_mutex_unlock(&env->lock);
+	pthread_mutex_unlock(&env->write_lock);
+	return status;
+}
+
+lc_status
+lc__env_reattach(struct lc__env *env)
+{
+	if (!env->stale)
+		return LC_OK;
+	if (env->guest != NULL && !env->forked)
+		env->guest_kind->before_close(env->guest);
+	lc__env_detach(env);
+	/* Transactions of the closed environment are void, also if no new one opens. */
+	env->attached++;
+	return_if_error(lc__env_attach(env, NULL));
+	env->stale = false;
+	return LC_OK;
+}
+
+static lc_status
+set_map_size(struct lc__env *env, uint64_t size)
+{
+	const int rc = mdb_env_set_mapsize(env->mdb, (size_t)size);
+
+	if (rc == 0)
+		return LC_OK;
+	/* LMDB has unmapped the old map already. */
+	env->stale = true;
+	return lc__env_error(env, rc, "resize the map");
+}
+
+static lc_status
+double_map(struct lc__env *env)
+{
+	MDB_envinfo info;
+
+	mdb_env_info(env->mdb, &info);
+	return set_map_size(env, (uint64_t)info.me_mapsize * 2);
+}
+
+static lc_status
+adopt_map(struct lc__env *env)
+{
+	return set_map_size(env, 0);
+}
+
+lc_status
+lc__env_adopt(struct lc__env *env)
+{
+	return lc__env_move(env, adopt_map);
+}
+
+lc_status
+lc__env_grow(struct lc__env *env)
+{
+	return lc__env_move(env, double_map);
+}
+
+void
+lc__env_lock(struct lc__env *env)
+{
+	pthread_mutex_lock(&env->lock);
+}
+
+void
+lc__env_unlock(struct lc__env *env)
+{
+	pthread_mutex_unlock(&env->lock);
+}
+
+void
+lc__env_count_pins(struct lc__env *env, int change)
+{
+	env->pinned += (unsigned)change;
+	if (env->moving)
+		pthread_cond_broadcast(&env->changed);
+}
+
+lc_status
+lc__env_enter(struct lc__env *env)
+{
+	while (env->moving || env->stale) {
+		lc_status status;
+
+		if (env->moving) {
+			pthread_cond_wait(&env->changed, &env->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&env->lock);
+		status = lc__env_move(env, lc__env_reattach);
+		pthread_mutex_lock(&env->lock);
+		return_if_error(status);
+	}
+	env->active++;
+	return LC_OK;
+}
+
+void
+lc__env_leave(struct lc__env *env)
+{
+	if (--env->active == 0 && env->moving)
+		pthread_cond_broadcast(&env->changed);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The module in an LMDB environment: is it one, is it sound, making it, mending its row. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "env/env_private.h"
+
+/* ---- pages ---------------------------------------------------------------- */
+
+/* Check the structure that LMDB relies on, before LMDB walks the file. */
+static lc_status
+check_pages(struct lc__env *env, const struct lc__pages_options *options)
+{
+	char *path = lc__path_join(env->path, "data.mdb");
+	struct lc__pages_report report;
+	lc_status status;
+	int fd;
+
+	if (path == NULL)
+		return lc__no_memory(env->dir);
+	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	if (fd == -1)
+		status = lc__error_sys(errno, "%s: open", path);
+	else
+		status = lc__pages_check(fd, path, options, &report);
+	if (fd != -1)
+		close(fd);
+	free(path);
+	return status;
+}
+
+/* Enough for a module of some 100 GB in chunks of 4 MiB; beyond, opening would
+ * take longer than its users wait. `cachex verify` looks at all. */
+#define CHECKED_PAGES 8192
+
+static lc_status
+check_pages_at_open(struct lc__env *env)
+{
+	const struct lc__pages_options options = {
+		.free_list = !env->read_only, .max_pages = CHECKED_PAGES
+	};
+
+	return check_pages(env, &options);
+}
+
+lc_status
+lc__env_check_pages(struct lc__env *env, void (*damage)(void *, const char *),
+    void *ctx)
+{
+	const struct lc__pages_options options = {
+		.thorough = true, .tables = lc__env_tables,
+		.table_count = LC__TABLES, .damage = damage, .damage_ctx = ctx
+	};
+
+	return check_pages(env, &options);
+}
+
+/* ---- the module row --------------------------------------------------------- */
+
+/* Put a module row with a new uuid. */
+static lc_status
+put_module_row(struct lc__txn *txn)
+{
+	struct lc__module_row described = {
+		.format = LC__FORMAT, .created_ms = lc__clock_wall_ms()
+	};
+	struct lc__buf row = { 0 };
+	lc_status status;
+
+	if (getrandom(described.uuid, sizeof(described.uuid), 0) !=
+	    sizeof(described.uuid))
+		return lc__error_sys(errno, "%s: random uuid", txn->env->dir);
+	lc__module_encode(&described, &row);
+	status = row.failed ? lc__no_memory(txn->env->dir) :
+	    lc__txn_put_meta(txn, "module", row.data, row.size);
+	lc__buf_free(&row);
+	return status;
+}
+
+static lc_status
+read_module_row(struct lc__env *env, MDB_txn *txn)
+{
+	struct lc__txn wrapped = { .env = env, .mdb = txn };
+	struct lc__module_row module;
+	struct lc__slice row;
+	lc_status status;
+
+	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the module's description is missing", env->dir);
+	status = lc__module_decode(row.data, row.size, &module);
+	if (status == LC_VERSION)
+		return lc__error_prefix("%s", env->dir);
+	if (status != LC_OK)
+		return lc__error_prefix("%s: the module's description", env->dir);
+	/* Read without a lock: written by the first opening only. */
+	if (env->module.format == 0)
+		env->module = module;
+	return LC_OK;
+}
+
+/* Is it an intact module row, if perhaps of a later format? */
+static bool
+is_module_row(const void *bytes, size_t size)
+{
+	struct lc__module_row module;
+	const lc_status status = lc__module_decode(bytes, size, &module);
+
+	return status == LC_OK || status == LC_VERSION;
+}
+
+static lc_status
+put_mended(struct lc__txn *txn, const struct lc__slice *row, bool *done)
+{
+	struct lc__buf copy = { 0 };
+	lc_status status = LC_OK;
+
+	lc__buf_append(&copy, row->data, row->size);
+	if (copy.failed)
+		status = lc__no_memory(txn->env->dir);
+	else if (lc__row_mend(copy.data, copy.size, lc__row_seed("module")) &&
+	    is_module_row(copy.data, copy.size))
+		*done = true;
+	if (status == LC_OK && *done)
+		status = lc__txn_put_meta(txn, "module", copy.data, copy.size);
+	lc__buf_free(&copy);
+	return status;
+}
+
+/* The row may have another name: its checksum shows that it is the module row. */
+static lc_status
+find_renamed(struct lc__txn *txn, bool *done)
+{
+	struct lc__slice name, row;
+	lc_status status = LC_OK;
+
+	for (uint64_t i = 0; status == LC_OK && !*done; i++) {
+		status = lc__txn_nth_meta(txn, i, &name, &row);
+		*done = status == LC_OK && is_module_row(row.data, row.size);
+	}
+	if (*done)
+		return lc__txn_rename_meta(txn, &name, "module");
+	return status == LC_END ? LC_OK : status;
+}
+
+/* Mend the module row, or write a new one with another uuid; *mended says which. */
+static lc_status
+mend_module_row(struct lc__txn *txn, enum lc__mended *mended)
+{
+	struct lc__slice row;
+	bool done = false;
+	lc_status status = lc__txn_get_meta(txn, "module", &row);
+
+	*mended = LC__MENDED;
+	if (status == LC_OK && is_module_row(row.data, row.size))
+		return LC_OK;
+	if (status == LC_OK || status == LC_NOT_FOUND)
+		status = find_renamed(txn, &done);
+	if (status == LC_OK && !done)
+		status = lc__txn_get_meta(txn, "module", &row);
+	if (status == LC_OK && !done)
+		status = put_mended(txn, &row, &done);
+	if ((status != LC_OK && status != LC_NOT_FOUND) || done)
+		return status;
+	*mended = LC__MENDED_LOST;
+	return put_module_row(txn);
+}
+
+/* ---- making a module -------------------------------------------------------- */
+
+/* Begin a transaction; another process may have let the file grow since the
+ * environment was opened. */
+static int
+begin(struct lc__env *env, unsigned flags, MDB_txn **txn)
+{
+	int rc = mdb_txn_begin(env->mdb, NULL, flags, txn);
+
+	for (int i = 0; i < 8 && rc == MDB_MAP_RESIZED; i++) {
+		rc = mdb_env_set_mapsize(env->mdb, 0);
+		if (rc == 0)
+			rc = mdb_txn_begin(env->mdb, NULL, flags, txn);
+	}
+	return rc;
+}
+
+/* A new module has all rows of meta but that of inputs, so that a missing row is known to
+ * be lost. */
+static lc_status
+put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
+{
+	const struct lc__state state = { .next_chunk = 1, .next_run = 1 };
+	struct lc__txn wrapped = { .env = env, .mdb = txn };
+	struct lc__buf row = { 0 };
+	lc_status status = put_module_row(&wrapped);
+
+	if (status == LC_OK && !lc__state_encode(&state, &row))
+		status = lc__no_memory(env->dir);
+	if (status == LC_OK)
+		status = lc__txn_put_meta(&wrapped, "state", row.data, row.size);
+	lc__buf_free(&row);
+	return status == LC_OK ? first_rows(&wrapped) : status;
+}
+
+/* Make an empty environment a module, unless another process just did. */
+static lc_status
+make_module(struct lc__env *env, lc__first_rows *first_rows)
+{
+	const char *failed;
+	MDB_txn *txn;
+	MDB_stat stat;
+	lc_status status = LC_OK;
+	int rc;
+
+	/* The first pages of the file before all others: see datafile.c. */
+	rc = mdb_env_sync(env->mdb, 1);
+	if (rc == 0)
+		rc = begin(env, 0, &txn);
+	if (rc != 0)
+		return lc__env_error(env, rc, "make");
+	rc = lc__env_open_tables(env, txn, MDB_CREATE, &failed);
+	if (rc == 0)
+		rc = mdb_stat(txn, env->tables[LC__META], &stat);
+	if (rc != 0)
+		status = lc__env_error(env, rc, "make");
+	else if (stat.ms_entries == 0)
+		status = put_first_rows(env, txn, first_rows);
+	/* Before the commit: a process that finds a module relies on its directory. */
+	if (status == LC_OK)
+		status = lc__sync_dir(env->path);
+	if (status == LC_OK)
+		status = lc__sync_parent(env->path);
+	if (status != LC_OK) {
+		mdb_txn_abort(txn);
+		return status;
+	}
+	rc = mdb_txn_commit(txn);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "make");
+}
+
+/* ---- opening it ------------------------------------------------------------- */
+
+/* In the copy that is mended, with the tables open. */
+static lc_status
+mend_module(struct lc__env *env)
+{
+	struct lc__txn wrapped = { .env = env };
+	const char *failed;
+	lc_status status;
+	int rc = begin(env, 0, &wrapped.mdb);
+
+	if (rc != 0)
+		return lc__env_error(env, rc, "begin to write");
+	rc = lc__env_open_tables(env, wrapped.mdb, 0, &failed);
+	status = rc != 0 ? lc__env_error(env, rc, "open") :
+	    mend_module_row(&wrapped, &env->mended);
+	if (status != LC_OK) {
+		mdb_txn_abort(wrapped.mdb);
+		return status;
+	}
+	rc = mdb_txn_commit(wrapped.mdb);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "commit");
+}
+
+/* Open the tables of a module. The module row is read first: a module of another format
+ * may have other tables. */
+static lc_status
+open_all(struct lc__env *env, MDB_txn *txn)
+{
+	const char *failed = NULL;
+	lc_status row = LC_NOT_MODULE;
+	int rc = lc__env_open_table(txn, LC__META, 0, &env->tables[LC__META]);
+
+	if (rc == 0) {
+		row = read_module_row(env, txn);
+		if (row == LC_VERSION)
+			return row;
+		rc = lc__env_open_tables(env, txn, 0, &failed);
+	}
+	if (rc == 0)
+		return row;
+	if (rc != MDB_NOTFOUND && rc != MDB_INCOMPATIBLE)
+		return lc__env_error(env, rc, "open");
+	if (row == LC_OK)
+		return lc__error(LC_CORRUPT, rc, "%s: table %s is missing", env->dir,
+		    failed);
+	return lc__error(LC_NOT_MODULE, rc,
+	    "%s: an LMDB environment, but not a module", env->dir);
+}
+
+/* Open the tables; *empty says that there is nothing at all yet. */
+static lc_status
+open_module(struct lc__env *env, bool *empty)
+{
+	MDB_txn *txn;
+	MDB_dbi main_table;
+	MDB_stat stat;
+	lc_status status;
+	int rc = begin(env, MDB_RDONLY, &txn);
+
+	*empty = false;
+	if (rc != 0)
+		return lc__env_error(env, rc, "open");
+	status = check_pages_at_open(env);
+	if (status != LC_OK) {
+		mdb_txn_abort(txn);
+		return status;
+	}
+	rc = mdb_dbi_open(txn, NULL, 0, &main_table);
+	if (rc == 0)
+		rc = mdb_stat(txn, main_table, &stat);
+	if (rc == 0 && stat.ms_entries == 0) {
+		*empty = true;
+		mdb_txn_abort(txn);
+		return LC_OK;
+	}
+	status = rc == 0 ? open_all(env, txn) : lc__env_error(env, rc, "open");
+	if (status != LC_OK) {
+		mdb_txn_abort(txn);
+		return status;
+	}
+	/* A commit keeps the table handles, an abort would close them. */
+	rc = mdb_txn_commit(txn);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "open");
+}
+
+static lc_status
+open_or_mend(struct lc__env *env, bool *empty)
+{
+	const lc_status status = open_module(env, empty);
+
+	if (status != LC_CORRUPT || !env->mends)
+		return status;
+	/* If it is not the module row, this says so again. */
+	return_if_error(check_pages_at_open(env));
+	return_if_error(mend_module(env));
+	return open_module(env, empty);
+}
+
+lc_status
+lc__env_open_module(struct lc__env *env, lc__first_rows *first_rows)
+{
+	MDB_stat stat;
+	bool empty;
+	int dead;
+
+	mdb_env_stat(env->mdb, &stat);
+	/* Read without a lock: written by the first opening only. */
+	if (env->page_size == 0)
+		env->page_size = stat.ms_psize;
+	mdb_reader_check(env->mdb, &dead);
+	return_if_error(open_or_mend(env, &empty));
+	if (!empty)
+		return LC_OK;
+	if (first_rows == NULL)
+		return lc__error(LC_NOT_MODULE, 0,
+		    "%s: an empty LMDB environment, not a module", env->dir);
+	return_if_error(make_module(env, first_rows));
+	return open_module(env, &empty);
+}
