@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Opening environments: the registry of those open, forks, file systems. */
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "env/env_private.h"
 #include "env/locks.h"
 
@@ -230,7 +230,7 @@ static bool
 is_ours(const char *name)
 {
 	static const char *const ours[] = {
-		".", "..", "data.mdb", "lock.mdb", "inputs.lock", "backup.part",
+		"data.mdb", "lock.mdb", "inputs.lock", "backup.part",
 		"data.mdb.tmp.??????", "lock.mdb.tmp.??????"
 	};
 
@@ -244,20 +244,18 @@ is_ours(const char *name)
 static lc_status
 check_only_ours(const char *dir)
 {
-	DIR *handle = lc__opendir(dir);
 	const struct dirent *entry;
-	lc_status status = LC_OK;
+	struct lc__dir handle;
+	lc_status status;
 
-	if (handle == NULL)
-		return lc__error_sys(errno, "%s: open", dir);
-	while (status == LC_OK && (status = lc__next_entry(handle, dir,
-	    &entry)) == LC_OK && entry != NULL) {
-		if (!is_ours(entry->d_name))
-			status = lc__error(LC_NOT_MODULE, 0, "%s: holds '%s' "
-			    "and no data.mdb: not a module", dir,
-			    entry->d_name);
-	}
-	closedir(handle);
+	return_if_error(lc__dir_open(dir, &handle));
+	while ((status = lc__dir_next(&handle, &entry)) == LC_OK && entry != NULL &&
+	    is_ours(entry->d_name))
+		;
+	if (status == LC_OK && entry != NULL)
+		status = lc__error(LC_NOT_MODULE, 0, "%s: holds '%s' and no data.mdb: not "
+		    "a module", dir, entry->d_name);
+	lc__dir_close(&handle);
 	return status;
 }
 

@@ -7,7 +7,6 @@
  * released (env/locks.h). An opener that waited for the lock finds that the name leads to
  * another directory, and begins again: see lc__lock_directory().
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "base/newfile.h"
 #include "env/env.h"
 #include "env/locks.h"
@@ -27,22 +27,18 @@
 static lc_status
 check_files(const char *dir)
 {
-	DIR *entries = lc__opendir(dir);
-	const struct dirent *entry = NULL;
+	const struct dirent *entry;
+	struct lc__dir entries;
 	lc_status status;
-	struct stat st;
 
-	if (entries == NULL)
-		return lc__error_sys(errno, "%s: open", dir);
-	while ((status = lc__next_entry(entries, dir, &entry)) == LC_OK &&
-	    entry != NULL)
-		if (fstatat(dirfd(entries), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISDIR(st.st_mode)) {
-			status = lc__error(LC_NOT_MODULE, 0, "%s: holds the directory %s, "
-			    "which is not of a module", dir, entry->d_name);
-			break;
-		}
-	closedir(entries);
+	return_if_error(lc__dir_open(dir, &entries));
+	while ((status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL &&
+	    lc__dir_type(&entries, entry, false) != S_IFDIR)
+		;
+	if (status == LC_OK && entry != NULL)
+		status = lc__error(LC_NOT_MODULE, 0, "%s: holds the directory %s, "
+		    "which is not of a module", dir, entry->d_name);
+	lc__dir_close(&entries);
 	return status;
 }
 
@@ -89,19 +85,17 @@ take_alone(const char *dir, int *lock)
 static lc_status
 remove_files(const char *dir)
 {
-	DIR *entries = lc__opendir(dir);
-	const struct dirent *entry = NULL;
+	const struct dirent *entry;
+	struct lc__dir entries;
 	lc_status status;
 
-	if (entries == NULL)
-		return lc__error_sys(errno, "%s: open", dir);
-	while ((status = lc__next_entry(entries, dir, &entry)) == LC_OK &&
-	    entry != NULL)
-		if (unlinkat(dirfd(entries), entry->d_name, 0) == -1) {
+	return_if_error(lc__dir_open(dir, &entries));
+	while ((status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL)
+		if (unlinkat(entries.fd, entry->d_name, 0) == -1) {
 			status = lc__error_sys(errno, "%s/%s: remove", dir, entry->d_name);
 			break;
 		}
-	closedir(entries);
+	lc__dir_close(&entries);
 	if (status == LC_OK && rmdir(dir) == -1)
 		status = lc__error_sys(errno, "%s: remove", dir);
 	return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "env/share.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/fileio.h"
+#include "base/listdir.h"
 
 #define LOCK "lock.mdb"
 
@@ -95,19 +94,6 @@ change_file(int dir, const char *name, const char *path, lc_share share)
 }
 
 static lc_status
-change_files(DIR *dir, const char *path, lc_share share)
-{
-	const struct dirent *entry;
-
-	for (;;) {
-		return_if_error(lc__next_entry(dir, path, &entry));
-		if (entry == NULL)
-			return LC_OK;
-		return_if_error(change_file(dirfd(dir), entry->d_name, path, share));
-	}
-}
-
-static lc_status
 change_dir(int fd, const char *path, lc_share share)
 {
 	struct stat st;
@@ -124,16 +110,17 @@ change_dir(int fd, const char *path, lc_share share)
 lc_status
 lc__share_write(const char *path, lc_share share)
 {
-	DIR *dir = lc__opendir(path);
+	const struct dirent *entry;
+	struct lc__dir dir;
 	lc_status status;
 
-	if (dir == NULL)
-		return lc__error_sys(errno, "%s: open", path);
+	return_if_error(lc__dir_open(path, &dir));
 	/* The directory first: where that is refused nothing else is changed. */
-	status = change_dir(dirfd(dir), path, share);
-	if (status == LC_OK)
-		status = change_files(dir, path, share);
-	closedir(dir);
+	status = change_dir(dir.fd, path, share);
+	while (status == LC_OK && (status = lc__dir_next(&dir, &entry)) == LC_OK &&
+	    entry != NULL)
+		status = change_file(dir.fd, entry->d_name, path, share);
+	lc__dir_close(&dir);
 	return status;
 }
 
