@@ -159,7 +159,7 @@ static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
 	    .help = "write here, replacing the file at once when all is written; DIR/ "
 	    "or FILE.npz hold all tensors; - is standard output" },
-	{ "", "format", OPT_CHOICE, &format, .value = "auto|npy|raw|json|npz|set",
+	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
 	    .help = "what to write; auto is .npy for a tensor, else what -o names, or "
 	    "JSON" },
 	{ "", "data", OPT_FLAG, &data,
@@ -173,8 +173,6 @@ static struct opt options[] = {
 	    .help = "read and check the value, write nothing" },
 	{ .kind = OPT_END }
 };
-
-enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_JSON, FORMAT_NPZ, FORMAT_SET };
 
 /* What is written: a record or a part of it. */
 struct found {

@@ -190,7 +190,7 @@ static struct opt options[] = {
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
 	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
 	    "element" },
-	{ "", "format", OPT_CHOICE, &format, .value = "auto|npy|raw|json|npz|set",
+	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
 	    .help = "what FILE holds; auto looks at it" },
 	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
 	    .help = "how to store tensors; default is what the module's settings say" },
@@ -201,8 +201,6 @@ static struct opt options[] = {
 	MODULE_NO_CREATE,
 	{ .kind = OPT_END }
 };
-
-enum { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_JSON, FORMAT_NPZ, FORMAT_SET };
 
 /* Nothing larger can become one record. */
 #define LIMIT ((uint64_t)64 << 30)

@@ -22,16 +22,34 @@
 #include "ui/settings.h"
 #include "value/tensor.h"
 
-struct extract {
-	const char *dir;  /* where the files go; made if missing */
-	uint64_t sample;  /* only this one; OPT_UNSET for all */
-	bool raw;         /* plain bytes, not .npy */
-	bool bits;        /* .npy: bf16 and f8 as raw bits */
-	bool force;       /* replace files that exist */
-	bool dry_run;     /* name the files only */
-};
+/* Call @p look for each file; a failure does not keep the others out. */
+static int
+each_file(int argc, char **argv, int (*look)(const char *path))
+{
+	int status = EXIT_DONE;
 
-/* ---- inspect: what a shard holds --------------------------------------------------- */
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "-") == 0)
+			return report_usage("-: a shard is a file that is mapped, "
+			    "standard input is none; ./- is the file of that name");
+	for (int i = 0; i < argc; i++)
+		status = report_worse(status, interrupt_pending() ? interrupt_status() :
+		    look(argv[i]));
+	return status;
+}
+
+/* ---- inspect ----------------------------------------------------------------------- */
+
+static uint64_t inspect_sample = OPT_UNSET;
+static uint64_t ids = 5;
+
+static struct opt inspect_options[] = {
+	{ "", "sample", OPT_COUNT, &inspect_sample, .value = "N",
+	    .help = "only this sample, counted from 0" },
+	{ "", "ids", OPT_COUNT, &ids, .value = "N",
+	    .help = "show this many cache_ids" },
+	{ .kind = OPT_END }
+};
 
 static void
 show_header_json(struct json *json, const char *path, const lc_shard_info *info)
@@ -93,7 +111,7 @@ show_classes(struct json *json, const lc_sample_origin *origin,
 	putc(']', json->out);
 }
 
-/* What the row says; nothing of what it does not. */
+/* Only the members that the sample's row has. */
 static void
 show_origin_json(struct json *json, const lc_sample_origin *origin,
     const int64_t *class_ids)
@@ -150,19 +168,18 @@ show_sample(struct json *json, uint64_t i, const lc_sample *found,
 }
 
 static int
-show_samples(const lc_shard *shard, uint64_t sample, uint64_t most,
-    struct json *json)
+show_samples(const lc_shard *shard, struct json *json)
 {
 	const uint64_t samples = lc_shard_info_of(shard)->samples;
-	const uint64_t first = sample == OPT_UNSET ? 0 : sample;
-	const uint64_t count = sample == OPT_UNSET ? most : 1;
+	const uint64_t first = inspect_sample == OPT_UNSET ? 0 : inspect_sample;
+	const uint64_t count = inspect_sample == OPT_UNSET ? ids : 1;
 	int64_t class_ids[MOST_CLASSES];
 	lc_sample_origin origin;
 	lc_sample found;
 
 	for (uint64_t i = first; i - first < count; i++) {
 		lc_status status;
-		if (i >= samples && sample == OPT_UNSET)
+		if (i >= samples && inspect_sample == OPT_UNSET)
 			break;
 		status = lc_shard_sample(shard, i, &found);
 		if (status == LC_OK)
@@ -175,12 +192,9 @@ show_samples(const lc_shard *shard, uint64_t sample, uint64_t most,
 	return EXIT_DONE;
 }
 
-/*
- * Print the header and sample number @p sample or, with OPT_UNSET, the first
- * @p most samples. Reports; an exit status.
- */
+/* Print the header, and the sample that --sample names or the first --ids samples. */
 static int
-inspect_shard(const char *path, uint64_t sample, uint64_t most)
+inspect(const char *path)
 {
 	struct json json = { stdout, false };
 	lc_shard *shard;
@@ -195,219 +209,13 @@ inspect_shard(const char *path, uint64_t sample, uint64_t most)
 	} else {
 		show_header_text(path, lc_shard_info_of(shard));
 	}
-	status = show_samples(shard, sample, most, &json);
+	status = show_samples(shard, &json);
 	if (settings.json) {
 		jw_close(&json, ']');
 		jw_end_line(&json);
 	}
 	lc_shard_close(shard);
 	return status;
-}
-
-/* ---- extract: samples into files --------------------------------------------------- */
-
-#define NAME_ROOM 256 /* what a file system takes, with a NUL */
-#define SUFFIX_ROOM 24 /* ".boxes.npy" and the temporary file's ending */
-
-/* The id with %XX for what has a meaning in file names; false if too long. */
-static bool
-name_of_id(lc_id id, char out[NAME_ROOM])
-{
-	const unsigned char *bytes = id.data;
-	size_t used = 0;
-
-	for (size_t i = 0; i < id.size; i++) {
-		const bool plain = isalnum(bytes[i]) ||
-		    bytes[i] == '-' || bytes[i] == '_' ||
-		    (bytes[i] == '.' && i > 0);
-		if (used + 3 + SUFFIX_ROOM >= NAME_ROOM)
-			return false;
-		used += (size_t)snprintf(out + used, NAME_ROOM - used,
-		    plain ? "%c" : "%%%02X", bytes[i]);
-	}
-	return used > 0;
-}
-
-/* "photos-00000-000012" for sample 12 of photos-00000.twh1. */
-static void
-name_of_number(const char *path, uint64_t i, char out[NAME_ROOM])
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	const char *dot = strrchr(base, '.');
-	const size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-
-	snprintf(out, NAME_ROOM, "%.*s-%06llu", (int)(n < 200 ? n : 200), base,
-	    (unsigned long long)i);
-}
-
-static void
-show_file(const char *path, const lc_sample *sample, uint64_t i)
-{
-	struct json json = { stdout, false };
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "file", path);
-		jw_count(&json, "sample", i);
-		if (sample->id.size > 0)
-			jw_id(&json, sample->id);
-		jw_end_line(&json);
-	} else if (!settings.quiet) {
-		printf("%s\n", path);
-	}
-}
-
-static int
-write_file(const char *path, const lc_tensor *tensor, const struct extract *how)
-{
-	struct output out;
-	int status = output_add(&out, path, how->force);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (how->raw)
-		fwrite(tensor->data, 1, tensor->nbytes, out.stream);
-	else
-		status = npy_write(out.stream, tensor, how->bits);
-	output_failed(&out);
-	return output_end(&out, status);
-}
-
-/* One tensor of a sample into DIR/NAME PART SUFFIX. */
-static int
-extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
-    const struct extract *how, const lc_sample *sample, uint64_t i)
-{
-	char file[NAME_ROOM + SUFFIX_ROOM];
-	char *path;
-	int status = EXIT_DONE;
-
-	snprintf(file, sizeof(file), "%s%s%s", name, part,
-	    how->raw ? ".raw" : ".npy");
-	path = lc__path_join(how->dir, file);
-	if (path == NULL)
-		return report_errno(file);
-	if (!how->dry_run)
-		status = write_file(path, tensor, how);
-	if (status == EXIT_DONE)
-		show_file(path, sample, i);
-	free(path);
-	return status;
-}
-
-/* *damaged is set if it is the sample itself that is wrong. */
-static int
-extract_sample(const char *path, const lc_shard *shard, uint64_t i,
-    const struct extract *how, bool *damaged)
-{
-	char name[NAME_ROOM];
-	lc_sample sample;
-	lc_status found = lc_shard_sample(shard, i, &sample);
-	int status;
-
-	if (found == LC_OK) {
-		found = lc_shard_verify_sample(shard, i);
-		if (found == LC_UNSUPPORTED)
-			found = LC_OK;
-	}
-	*damaged = found == LC_CORRUPT;
-	if (found != LC_OK)
-		return report_status(found);
-	if (!name_of_id(sample.id, name))
-		name_of_number(path, i, name);
-	status = extract_tensor(name, "", &sample.image, how, &sample, i);
-	if (lc_shard_info_of(shard)->max_boxes == 0 || status != EXIT_DONE)
-		return status;
-	status = extract_tensor(name, ".boxes", &sample.boxes, how, &sample, i);
-	if (status == EXIT_DONE)
-		status = extract_tensor(name, ".mask", &sample.mask, how, &sample,
-		    i);
-	return status;
-}
-
-/* Damaged samples are reported and left out; other failures end it. */
-static int
-extract_samples(const char *path, const lc_shard *shard,
-    const struct extract *how)
-{
-	const lc_shard_info *info = lc_shard_info_of(shard);
-	int status = EXIT_DONE, one;
-	bool damaged;
-
-	if (how->sample != OPT_UNSET)
-		return extract_sample(path, shard, how->sample, how, &damaged);
-	for (uint64_t i = 0; i < info->samples; i++) {
-		one = extract_sample(path, shard, i, how, &damaged);
-		status = report_worse(status, one);
-		if (one != EXIT_DONE && !damaged)
-			break;
-		progress_items(i + 1, info->samples);
-		if (progress_step(NULL, (i + 1) * info->file_size / info->samples,
-		    info->file_size) != 0)
-			return report_status(LC_CANCELLED);
-	}
-	return status;
-}
-
-/* Reports; an exit status. */
-static int
-extract_shard(const char *path, const struct extract *how)
-{
-	lc_shard *shard;
-	lc_status opened = lc_shard_open(path, &shard);
-	int status;
-
-	if (opened != LC_OK)
-		return report_status(opened);
-	if (!how->dry_run)
-		opened = lc__make_dirs(how->dir);
-	if (opened == LC_OK) {
-		progress_begin("extract");
-		status = extract_samples(path, shard, how);
-		progress_end();
-	} else {
-		status = report_status(opened);
-	}
-	lc_shard_close(shard);
-	return status;
-}
-
-/* ---- the subcommands --------------------------------------------------------------- */
-
-/* ---- inspect --------------------------------------------------------------- */
-
-static uint64_t inspect_sample = OPT_UNSET;
-static uint64_t ids = 5;
-
-static struct opt inspect_options[] = {
-	{ "", "sample", OPT_COUNT, &inspect_sample, .value = "N",
-	    .help = "only this sample, counted from 0" },
-	{ "", "ids", OPT_COUNT, &ids, .value = "N",
-	    .help = "show this many cache_ids" },
-	{ .kind = OPT_END }
-};
-
-/* Do something with each file, whatever became of the others. */
-static int
-each_file(int argc, char **argv, int (*look)(const char *path))
-{
-	int status = EXIT_DONE;
-
-	for (int i = 0; i < argc; i++)
-		if (strcmp(argv[i], "-") == 0)
-			return report_usage("-: a shard is a file that is mapped, "
-			    "standard input is none; ./- is the file of that name");
-	for (int i = 0; i < argc; i++)
-		status = report_worse(status, interrupt_pending() ? interrupt_status() :
-		    look(argv[i]));
-	return status;
-}
-
-static int
-inspect(const char *path)
-{
-	return inspect_shard(path, inspect_sample, ids);
 }
 
 static int
@@ -431,11 +239,11 @@ static const struct command shard_inspect = {
 	.run = run_shard_inspect
 };
 
-/* ---- verify ---------------------------------------------------------------- */
+/* ---- verify ------------------------------------------------------------------------ */
 
 static struct opt no_options[] = { { .kind = OPT_END } };
 
-/* Where damage was found, and how often. */
+/* The file that is verified, and how much damage it has. */
 struct damage {
 	const char *path;
 	unsigned count;
@@ -497,7 +305,7 @@ is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The exit status of a verification; what is no damage has not been told yet. */
+/* Report the end of a verification; damage has had its lines already. An exit status. */
 static int
 conclude(const char *path, bool directory, lc_status status, const char *note)
 {
@@ -554,7 +362,7 @@ static const struct command shard_verify = {
 	.run = run_shard_verify
 };
 
-/* ---- extract --------------------------------------------------------------- */
+/* ---- extract ----------------------------------------------------------------------- */
 
 static const char *output;
 static uint64_t only_sample = OPT_UNSET;
@@ -562,6 +370,8 @@ static int format;
 static int bits;
 static int force;
 static int dry_run;
+
+enum { FORMAT_NPY, FORMAT_RAW };
 
 static struct opt extract_options[] = {
 	{ "o", "output", OPT_DIR, &output, .value = "DIR",
@@ -580,15 +390,168 @@ static struct opt extract_options[] = {
 	{ .kind = OPT_END }
 };
 
+#define NAME_ROOM 256 /* what a file system takes, with a NUL */
+#define SUFFIX_ROOM 24 /* ".boxes.npy" and the temporary file's ending */
+
+/* The cache_id with %XX for bytes that mean something in file names; false if too long. */
+static bool
+name_of_id(lc_id id, char out[NAME_ROOM])
+{
+	const unsigned char *bytes = id.data;
+	size_t used = 0;
+
+	for (size_t i = 0; i < id.size; i++) {
+		const bool plain = isalnum(bytes[i]) ||
+		    bytes[i] == '-' || bytes[i] == '_' ||
+		    (bytes[i] == '.' && i > 0);
+		if (used + 3 + SUFFIX_ROOM >= NAME_ROOM)
+			return false;
+		used += (size_t)snprintf(out + used, NAME_ROOM - used,
+		    plain ? "%c" : "%%%02X", bytes[i]);
+	}
+	return used > 0;
+}
+
+/* "photos-00000-000012" for sample 12 of photos-00000.twh1. */
+static void
+name_of_number(const char *path, uint64_t i, char out[NAME_ROOM])
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+	const size_t n = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+
+	snprintf(out, NAME_ROOM, "%.*s-%06llu", (int)(n < 200 ? n : 200), base,
+	    (unsigned long long)i);
+}
+
+static void
+show_file(const char *path, const lc_sample *sample, uint64_t i)
+{
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", path);
+		jw_count(&json, "sample", i);
+		if (sample->id.size > 0)
+			jw_id(&json, sample->id);
+		jw_end_line(&json);
+	} else if (!settings.quiet) {
+		printf("%s\n", path);
+	}
+}
+
+static int
+write_file(const char *path, const lc_tensor *tensor)
+{
+	struct output out;
+	int status = output_add(&out, path, force);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (format == FORMAT_RAW)
+		fwrite(tensor->data, 1, tensor->nbytes, out.stream);
+	else
+		status = npy_write(out.stream, tensor, bits);
+	output_failed(&out);
+	return output_end(&out, status);
+}
+
+/* One tensor of a sample into DIR/NAME PART SUFFIX. */
+static int
+extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
+    const lc_sample *sample, uint64_t i)
+{
+	char file[NAME_ROOM + SUFFIX_ROOM];
+	char *path;
+	int status = EXIT_DONE;
+
+	snprintf(file, sizeof(file), "%s%s%s", name, part,
+	    format == FORMAT_RAW ? ".raw" : ".npy");
+	path = lc__path_join(output, file);
+	if (path == NULL)
+		return report_errno(file);
+	if (!dry_run)
+		status = write_file(path, tensor);
+	if (status == EXIT_DONE)
+		show_file(path, sample, i);
+	free(path);
+	return status;
+}
+
+/* Sets *damaged if the sample does not match its checksums. */
+static int
+extract_sample(const char *path, const lc_shard *shard, uint64_t i, bool *damaged)
+{
+	char name[NAME_ROOM];
+	lc_sample sample;
+	lc_status found = lc_shard_sample(shard, i, &sample);
+	int status;
+
+	if (found == LC_OK) {
+		found = lc_shard_verify_sample(shard, i);
+		if (found == LC_UNSUPPORTED)
+			found = LC_OK;
+	}
+	*damaged = found == LC_CORRUPT;
+	if (found != LC_OK)
+		return report_status(found);
+	if (!name_of_id(sample.id, name))
+		name_of_number(path, i, name);
+	status = extract_tensor(name, "", &sample.image, &sample, i);
+	if (lc_shard_info_of(shard)->max_boxes == 0 || status != EXIT_DONE)
+		return status;
+	status = extract_tensor(name, ".boxes", &sample.boxes, &sample, i);
+	if (status == EXIT_DONE)
+		status = extract_tensor(name, ".mask", &sample.mask, &sample, i);
+	return status;
+}
+
+/* Reports damaged samples and leaves them out; other failures end the loop. */
+static int
+extract_samples(const char *path, const lc_shard *shard)
+{
+	const lc_shard_info *info = lc_shard_info_of(shard);
+	int status = EXIT_DONE, one;
+	bool damaged;
+
+	if (only_sample != OPT_UNSET)
+		return extract_sample(path, shard, only_sample, &damaged);
+	for (uint64_t i = 0; i < info->samples; i++) {
+		one = extract_sample(path, shard, i, &damaged);
+		status = report_worse(status, one);
+		if (one != EXIT_DONE && !damaged)
+			break;
+		progress_items(i + 1, info->samples);
+		if (progress_step(NULL, (i + 1) * info->file_size / info->samples,
+		    info->file_size) != 0)
+			return report_status(LC_CANCELLED);
+	}
+	return status;
+}
+
+/* Reports; an exit status. */
 static int
 extract(const char *path)
 {
-	const struct extract how = {
-		.dir = output, .sample = only_sample, .raw = format == 1,
-		.bits = bits, .force = force, .dry_run = dry_run
-	};
+	lc_shard *shard;
+	lc_status opened = lc_shard_open(path, &shard);
+	int status;
 
-	return extract_shard(path, &how);
+	if (opened != LC_OK)
+		return report_status(opened);
+	if (!dry_run)
+		opened = lc__make_dirs(output);
+	if (opened == LC_OK) {
+		progress_begin("extract");
+		status = extract_samples(path, shard);
+		progress_end();
+	} else {
+		status = report_status(opened);
+	}
+	lc_shard_close(shard);
+	return status;
 }
 
 static int
@@ -618,7 +581,7 @@ static const struct command shard_extract = {
 	.run = run_shard_extract
 };
 
-/* ---- the command ----------------------------------------------------------- */
+/* ---- the command ------------------------------------------------------------------- */
 
 static const struct command *const subcommands[] = {
 	&shard_inspect, &shard_verify, &shard_extract, NULL

@@ -11,6 +11,10 @@
 #include "formats/loaded.h"
 #include "lmdbcache.h"
 
+/** The words of --format, of get and of put. */
+#define VALUE_FORMATS "auto|npy|raw|json|npz|set"
+enum value_format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_JSON, FORMAT_NPZ, FORMAT_SET };
+
 /** True if the path is a directory, or is written as one. */
 bool setdir_is(const char *path);
 
@@ -25,9 +29,9 @@ LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype,
     struct lc__loaded *out);
 
 /**
- * Write a value into a directory that does not exist or is empty, or with @p force is
- * one that get wrote before, which is replaced; it is
- * there when all is written. Reports; an exit status, EXIT_USAGE for what exists.
+ * Write a value into a directory. The directory must not exist or be empty; with
+ * @p force it may also be one that get has written, which is replaced. It appears when
+ * all of it is written. Reports; an exit status, EXIT_USAGE for what exists.
  */
 int setdir_write(const char *dir, const lc_value *value, bool force);
 

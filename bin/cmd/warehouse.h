@@ -44,6 +44,15 @@ void versions_free(struct versions *versions);
 /** The words of an option, in the order of lc_warehouse_sources. */
 #define WAREHOUSE_SOURCES "stat|content|ignore"
 
+/** The options that say how sources are compared; their values go to an int and to a
+ *  const char *. */
+#define WAREHOUSE_SOURCES_OPTIONS(sources, dataset) \
+	{ "", "sources", OPT_CHOICE, &(sources), .value = WAREHOUSE_SOURCES, \
+	    .help = "compare sizes and times of the sources, or read them all, or do " \
+	    "not look at them" }, \
+	{ "", "dataset", OPT_DIR, &(dataset), .value = "DIR", \
+	    .help = "where the sources stand now" }
+
 struct warehouse_sources {
 	bool listed;     /* the warehouse has a list of them */
 	bool seen;       /* they were compared */

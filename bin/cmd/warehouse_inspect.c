@@ -54,11 +54,7 @@ static int shards;
 static struct opt options[] = {
 	{ "", "shards", OPT_FLAG, &shards,
 	    .help = "list the shards" },
-	{ "", "sources", OPT_CHOICE, &sources, .value = WAREHOUSE_SOURCES,
-	    .help = "compare sizes and times of the sources, or read them all, or do "
-	    "not look at them" },
-	{ "", "dataset", OPT_DIR, &dataset, .value = "DIR",
-	    .help = "where the sources stand now" },
+	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
 	{ .kind = OPT_END }
 };
 

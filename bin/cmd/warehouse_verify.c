@@ -144,11 +144,7 @@ static const char *dataset;
 static int sources;
 
 static struct opt options[] = {
-	{ "", "sources", OPT_CHOICE, &sources, .value = WAREHOUSE_SOURCES,
-	    .help = "compare sizes and times of the sources, or read them all, or do "
-	    "not look at them" },
-	{ "", "dataset", OPT_DIR, &dataset, .value = "DIR",
-	    .help = "where the sources stand now" },
+	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
 	{ .kind = OPT_END }
 };
 
