@@ -34,6 +34,52 @@ struct table {
 	bool learned;
 };
 
+/* So many strange images are named; others are counted. */
+#define MOST_WARNINGS 10
+
+static int assign;
+static uint64_t analyze = OPT_UNSET;
+static const char *list_of_buckets;
+static const char *area;
+static uint64_t quantum = OPT_UNSET;
+static const char *width_field = "width";
+static const char *height_field = "height";
+static const char *name_field = "image_path";
+static int ignore_orientation;
+static const char *files_from;
+static int null;
+static int keep_going;
+
+static struct opt options[] = {
+	{ "", "assign", OPT_FLAG, &assign,
+	    .help = "a line for each image: its name, its size and its bucket" },
+	{ "", "analyze", OPT_COUNT, &analyze, .value = "K", .least = 1,
+	    .most = LC_BUCKETS_MAX, .help = "learn K buckets from the images" },
+	{ "", "buckets", OPT_TEXT, &list_of_buckets, .value = "WxH,...",
+	    .help = "these buckets; unless said otherwise, seven of about a megapixel" },
+	{ "", "area", OPT_TEXT, &area, .value = "WxH|PIXELS",
+	    .help = "size of the buckets that are learned; 1024x1024 unless said "
+	    "otherwise" },
+	{ "", "quantum", OPT_COUNT, &quantum, .value = "PIXELS", .least = 1,
+	    .most = 65535, .help = "their sides are multiples of this; 64 unless said "
+	    "otherwise" },
+	{ "", "width-field", OPT_TEXT, &width_field, .value = "NAME",
+	    .help = "the field of a JSON line that has the width" },
+	{ "", "height-field", OPT_TEXT, &height_field, .value = "NAME",
+	    .help = "and the height" },
+	{ "", "name-field", OPT_TEXT, &name_field, .value = "NAME",
+	    .help = "and the image's name; without one, FILE:LINE stands for it" },
+	{ "", "ignore-orientation", OPT_FLAG, &ignore_orientation,
+	    .help = "do not turn images as their EXIF data say" },
+	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
+	    .help = "read items from FILE too, one a line; - is standard input" },
+	{ "z0", "null", OPT_FLAG, &null,
+	    .help = "lists of items end them with a NUL byte" },
+	{ "k", "keep-going", OPT_FLAG, &keep_going,
+	    .help = "go on after files that the system does not let be read" },
+	{ .kind = OPT_END }
+};
+
 /* ---- the table: how many images each bucket has, and how well they fit ------------- */
 
 /* The longest bar. */
@@ -214,53 +260,7 @@ print_table(const struct table *table)
 		print_table_text(table, order);
 }
 
-/* ---- options ----------------------------------------------------------------------- */
-
-/* So many strange images are named; others are counted. */
-#define MOST_WARNINGS 10
-
-static int assign;
-static uint64_t analyze = OPT_UNSET;
-static const char *list_of_buckets;
-static const char *area;
-static uint64_t quantum = OPT_UNSET;
-static const char *width_field = "width";
-static const char *height_field = "height";
-static const char *name_field = "image_path";
-static int ignore_orientation;
-static const char *files_from;
-static int null;
-static int keep_going;
-
-static struct opt options[] = {
-	{ "", "assign", OPT_FLAG, &assign,
-	    .help = "a line for each image: its name, its size and its bucket" },
-	{ "", "analyze", OPT_COUNT, &analyze, .value = "K", .least = 1,
-	    .most = LC_BUCKETS_MAX, .help = "learn K buckets from the images" },
-	{ "", "buckets", OPT_TEXT, &list_of_buckets, .value = "WxH,...",
-	    .help = "these buckets; unless said otherwise, seven of about a megapixel" },
-	{ "", "area", OPT_TEXT, &area, .value = "WxH|PIXELS",
-	    .help = "size of the buckets that are learned; 1024x1024 unless said "
-	    "otherwise" },
-	{ "", "quantum", OPT_COUNT, &quantum, .value = "PIXELS", .least = 1,
-	    .most = 65535, .help = "their sides are multiples of this; 64 unless said "
-	    "otherwise" },
-	{ "", "width-field", OPT_TEXT, &width_field, .value = "NAME",
-	    .help = "the field of a JSON line that has the width" },
-	{ "", "height-field", OPT_TEXT, &height_field, .value = "NAME",
-	    .help = "and the height" },
-	{ "", "name-field", OPT_TEXT, &name_field, .value = "NAME",
-	    .help = "and the image's name; without one, FILE:LINE stands for it" },
-	{ "", "ignore-orientation", OPT_FLAG, &ignore_orientation,
-	    .help = "do not turn images as their EXIF data say" },
-	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
-	    .help = "read items from FILE too, one a line; - is standard input" },
-	{ "z0", "null", OPT_FLAG, &null,
-	    .help = "lists of items end them with a NUL byte" },
-	{ "k", "keep-going", OPT_FLAG, &keep_going,
-	    .help = "go on after files that the system does not let be read" },
-	{ .kind = OPT_END }
-};
+/* ---- the command ------------------------------------------------------------------- */
 
 struct size {
 	uint32_t width, height;

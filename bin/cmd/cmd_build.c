@@ -20,116 +20,6 @@
 #include "ui/size.h"
 #include "ui/trace.h"
 
-/* ---- limits on bad frames, from options and from the environment ------------------- */
-
-/* A decimal number with an end that is not its own. */
-static bool
-read_number(const char *text, const char *end, double *out)
-{
-	char *stop;
-
-	if (!isdigit((unsigned char)*text))
-		return false;
-	*out = strtod(text, &stop);
-	return stop == end;
-}
-
-/* One of the two kinds, text[0] to text[size - 1]. */
-static bool
-read_limit_part(const char *text, size_t size, struct lc__limit *out)
-{
-	char digits[32];
-	double percent;
-
-	if (size > 0 && text[size - 1] == '%') {
-		if (out->has_ratio ||
-		    !read_number(text, text + size - 1, &percent) ||
-		    !(percent <= 100))
-			return false;
-		out->has_ratio = true;
-		out->ratio = percent / 100;
-		return true;
-	}
-	if (out->has_count || size >= sizeof(digits))
-		return false;
-	memcpy(digits, text, size);
-	digits[size] = '\0';
-	out->has_count = true;
-	return count_parse(digits, &out->count);
-}
-
-/*
- * "12", more than 12 frames, "5%", more than that share of all, or both as in
- * "12,5%". False with @p why if it is none.
- */
-static bool
-limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
-{
-	struct lc__limit limit = { .has_count = false };
-	const char *at = text;
-
-	for (;;) {
-		const size_t n = strcspn(at, ",");
-		if (!read_limit_part(at, n, &limit)) {
-			snprintf(why, room, "no limit: '%s' (as in 12, 5%% or 12,5%%)",
-			    text);
-			return false;
-		}
-		if (at[n] == '\0')
-			break;
-		at += n + 1;
-	}
-	*out = limit;
-	return true;
-}
-
-/* A variable that is set to more than nothing. */
-static const char *
-limit_variable(const char *name, const char *end, char *out, size_t room)
-{
-	const char *text;
-
-	snprintf(out, room, "WAREHOUSE_MAX_%s%s", name, end);
-	text = getenv(out);
-	return text != NULL && *text != '\0' ? text : NULL;
-}
-
-/*
- * WAREHOUSE_MAX_NAME and WAREHOUSE_MAX_NAME_RATIO, @p name in capitals; *out is left
- * as it is where neither is set.
- */
-static bool
-limit_environment(const char *name, struct lc__limit *out, char *why,
-    size_t room)
-{
-	struct lc__limit limit = { .has_count = false };
-	char what[64];
-	const char *text = limit_variable(name, "", what, sizeof(what));
-
-	if (text != NULL) {
-		limit.has_count = true;
-		if (!count_parse(text, &limit.count)) {
-			snprintf(why, room, "%s: not a number: '%s'", what, text);
-			return false;
-		}
-	}
-	text = limit_variable(name, "_RATIO", what, sizeof(what));
-	if (text != NULL) {
-		limit.has_ratio = true;
-		if (!read_number(text, text + strlen(text), &limit.ratio) ||
-		    !(limit.ratio <= 1)) {
-			snprintf(why, room, "%s: not a ratio: '%s' (0 to 1)", what,
-			    text);
-			return false;
-		}
-	}
-	if (limit.has_count || limit.has_ratio)
-		*out = limit;
-	return true;
-}
-
-/* ---- options ----------------------------------------------------------------------- */
-
 static int layout;
 static int unlabelled;
 static const char *labels;
@@ -242,6 +132,114 @@ static struct opt options[] = {
 	    .help = "write counts for Prometheus, some times a minute" },
 	{ .kind = OPT_END }
 };
+
+/* ---- limits on bad frames, from options and from the environment ------------------- */
+
+/* A decimal number with an end that is not its own. */
+static bool
+read_number(const char *text, const char *end, double *out)
+{
+	char *stop;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	*out = strtod(text, &stop);
+	return stop == end;
+}
+
+/* One of the two kinds, text[0] to text[size - 1]. */
+static bool
+read_limit_part(const char *text, size_t n, struct lc__limit *out)
+{
+	char digits[32];
+	double percent;
+
+	if (n > 0 && text[n - 1] == '%') {
+		if (out->has_ratio ||
+		    !read_number(text, text + n - 1, &percent) ||
+		    !(percent <= 100))
+			return false;
+		out->has_ratio = true;
+		out->ratio = percent / 100;
+		return true;
+	}
+	if (out->has_count || n >= sizeof(digits))
+		return false;
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	out->has_count = true;
+	return count_parse(digits, &out->count);
+}
+
+/*
+ * "12", more than 12 frames, "5%", more than that share of all, or both as in
+ * "12,5%". False with @p why if it is none.
+ */
+static bool
+limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
+{
+	struct lc__limit limit = { .has_count = false };
+	const char *at = text;
+
+	for (;;) {
+		const size_t n = strcspn(at, ",");
+		if (!read_limit_part(at, n, &limit)) {
+			snprintf(why, room, "no limit: '%s' (as in 12, 5%% or 12,5%%)",
+			    text);
+			return false;
+		}
+		if (at[n] == '\0')
+			break;
+		at += n + 1;
+	}
+	*out = limit;
+	return true;
+}
+
+/* A variable that is set to more than nothing. */
+static const char *
+limit_variable(const char *name, const char *end, char *out, size_t room)
+{
+	const char *text;
+
+	snprintf(out, room, "WAREHOUSE_MAX_%s%s", name, end);
+	text = getenv(out);
+	return text != NULL && *text != '\0' ? text : NULL;
+}
+
+/*
+ * WAREHOUSE_MAX_NAME and WAREHOUSE_MAX_NAME_RATIO, @p name in capitals; *out is left
+ * as it is where neither is set.
+ */
+static bool
+limit_environment(const char *name, struct lc__limit *out, char *why,
+    size_t room)
+{
+	struct lc__limit limit = { .has_count = false };
+	char what[64];
+	const char *text = limit_variable(name, "", what, sizeof(what));
+
+	if (text != NULL) {
+		limit.has_count = true;
+		if (!count_parse(text, &limit.count)) {
+			snprintf(why, room, "%s: not a number: '%s'", what, text);
+			return false;
+		}
+	}
+	text = limit_variable(name, "_RATIO", what, sizeof(what));
+	if (text != NULL) {
+		limit.has_ratio = true;
+		if (!read_number(text, text + strlen(text), &limit.ratio) ||
+		    !(limit.ratio <= 1)) {
+			snprintf(why, room, "%s: not a ratio: '%s' (0 to 1)", what,
+			    text);
+			return false;
+		}
+	}
+	if (limit.has_count || limit.has_ratio)
+		*out = limit;
+	return true;
+}
 
 /* ---- options --------------------------------------------------------------------- */
 

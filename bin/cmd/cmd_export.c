@@ -16,6 +16,71 @@
 #include "ui/report.h"
 #include "ui/suggest.h"
 
+static int format;
+static const char *field;
+static uint64_t shard_size = 192ull << 20;
+static uint64_t shard_records;
+static int by_bucket;
+static uint64_t bucket_scale = 1;
+static const char *bucket_field;
+static int missing;
+static int bits;
+static int shard_version;
+static struct opt_list metadata;
+static int no_metadata;
+static int sha256 = 1;
+static uint64_t threads = 0;
+static int order;
+static const char *dataset_root;
+static int force;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "", "format", OPT_CHOICE, &format,
+	    .value = "auto|lmdb|mds|npy|npz|safetensors|twh1|webdataset",
+	    .help = "what to write; auto: what TARGET's name tells, else twh1" },
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "one part of each record: names and positions separated by dots" },
+	{ "", "bits", OPT_FLAG, &bits,
+	    .help = "write bf16 and f8, where they have no name, as raw bits (V2, V1)" },
+	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
+	    .least = 4ull << 10, .most = 1ull << 40,
+	    .help = "target size of a shard, 4K to 1T; default 192M" },
+	{ "", "shard-records", OPT_COUNT, &shard_records, .value = "N",
+	    .help = "records of a shard of webdataset or mds; default 0, as many as fit" },
+	{ "", "by-bucket", OPT_FLAG, &by_bucket,
+	    .help = "webdataset, mds: a series of shards for each aspect bucket" },
+	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
+	    .most = 65535,
+	    .help = "take the bucket from a tensor's sides, with so many pixels an element, 8 "
+	    "for latents" },
+	{ "", "bucket-field", OPT_TEXT, &bucket_field, .value = "PATH",
+	    .help = "the part that has the bucket, as \"1024x1024\"; default: "
+	    "aspect_bucket, or width and height, or the sides of the first tensor" },
+	{ "", "missing", OPT_CHOICE, &missing, .value = "refuse|drop",
+	    .help = "what becomes of records that lack a partner in a join: an error, or "
+	    "they are left out and counted" },
+	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
+	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
+	{ "", "metadata", OPT_LIST, &metadata, .value = "NAME=TEXT",
+	    .help = "safetensors: a string of __metadata__; once for each" },
+	{ "", "no-metadata", OPT_FLAG, &no_metadata,
+	    .help = "leave out cache_ids and block checksums" },
+	{ "", "sha256", OPT_FLAG, &sha256,
+	    .help = "leave SHA-256 of the shards out of the manifest: faster" },
+	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
+	    .help = "shards written at once; 0 for the number of processors" },
+	{ "", "order", OPT_CHOICE, &order, .value = "commit|key",
+	    .help = "order of the samples: as they were written, or by cache_id" },
+	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
+	    .help = "dataset_root in the manifest; default MODULE" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace what TARGET is, or an export of something else" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "plan and report, write nothing" },
+	{ .kind = OPT_END }
+};
+
 /* ---- the format that the target's name says ---------------------------------------- */
 
 /* Endings that look like a file of a format which no ending chooses here. */
@@ -129,85 +194,20 @@ export_target_format(const char *target, const struct lc__outgoing_format **out)
 /* Can this format be written to @p target, if that is standard output? @p format NULL
  *  for TWH1. Reports; an exit status. */
 static int
-export_target_check(const char *target, const struct lc__outgoing_format *format)
+export_target_check(const char *target, const struct lc__outgoing_format *chosen)
 {
 	if (!lc__out_is_stdout(target))
 		return EXIT_DONE;
-	if (format == NULL || !format->streams)
+	if (chosen == NULL || !chosen->streams)
 		return report_usage("-: %s cannot be written to standard output; npz "
-		    "and webdataset can", format ? format->name : "twh1");
+		    "and webdataset can", chosen ? chosen->name : "twh1");
 	if (isatty(STDOUT_FILENO))
 		return report_usage("standard output is a terminal; use a pipe, or "
 		    "name a file");
 	return EXIT_DONE;
 }
 
-/* ---- options ----------------------------------------------------------------------- */
-
-static int format;
-static const char *field;
-static uint64_t shard_size = 192ull << 20;
-static uint64_t shard_records;
-static int by_bucket;
-static uint64_t bucket_scale = 1;
-static const char *bucket_field;
-static int missing;
-static int bits;
-static int shard_version;
-static struct opt_list metadata;
-static int no_metadata;
-static int sha256 = 1;
-static uint64_t threads = 0;
-static int order;
-static const char *dataset_root;
-static int force;
-static int dry_run;
-
-static struct opt options[] = {
-	{ "", "format", OPT_CHOICE, &format,
-	    .value = "auto|lmdb|mds|npy|npz|safetensors|twh1|webdataset",
-	    .help = "what to write; auto: what TARGET's name tells, else twh1" },
-	{ "", "field", OPT_TEXT, &field, .value = "PATH",
-	    .help = "one part of each record: names and positions separated by dots" },
-	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 and f8, where they have no name, as raw bits (V2, V1)" },
-	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
-	    .least = 4ull << 10, .most = 1ull << 40,
-	    .help = "target size of a shard, 4K to 1T; default 192M" },
-	{ "", "shard-records", OPT_COUNT, &shard_records, .value = "N",
-	    .help = "records of a shard of webdataset or mds; default 0, as many as fit" },
-	{ "", "by-bucket", OPT_FLAG, &by_bucket,
-	    .help = "webdataset, mds: a series of shards for each aspect bucket" },
-	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
-	    .most = 65535,
-	    .help = "take the bucket from a tensor's sides, with so many pixels an element, 8 "
-	    "for latents" },
-	{ "", "bucket-field", OPT_TEXT, &bucket_field, .value = "PATH",
-	    .help = "the part that has the bucket, as \"1024x1024\"; default: "
-	    "aspect_bucket, or width and height, or the sides of the first tensor" },
-	{ "", "missing", OPT_CHOICE, &missing, .value = "refuse|drop",
-	    .help = "what becomes of records that lack a partner in a join: an error, or "
-	    "they are left out and counted" },
-	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
-	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
-	{ "", "metadata", OPT_LIST, &metadata, .value = "NAME=TEXT",
-	    .help = "safetensors: a string of __metadata__; once for each" },
-	{ "", "no-metadata", OPT_FLAG, &no_metadata,
-	    .help = "leave out cache_ids and block checksums" },
-	{ "", "sha256", OPT_FLAG, &sha256,
-	    .help = "leave SHA-256 of the shards out of the manifest: faster" },
-	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
-	    .help = "shards written at once; 0 for the number of processors" },
-	{ "", "order", OPT_CHOICE, &order, .value = "commit|key",
-	    .help = "order of the samples: as they were written, or by cache_id" },
-	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
-	    .help = "dataset_root in the manifest; default MODULE" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace what TARGET is, or an export of something else" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "plan and report, write nothing" },
-	{ .kind = OPT_END }
-};
+/* ---- the command ------------------------------------------------------------------- */
 
 enum { FORMAT_AUTO, FORMAT_LMDB, FORMAT_MDS, FORMAT_NPY, FORMAT_NPZ, FORMAT_SAFETENSORS,
 	FORMAT_TWH1, FORMAT_WEBDATASET };

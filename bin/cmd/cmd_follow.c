@@ -19,6 +19,20 @@
 /** Room for stream_inputs_line(). */
 #define STREAM_INPUTS_LINE 200
 
+static struct stream_order order = STREAM_ORDER_DEFAULT(1);
+/* Handing over single examples would cost threads more than reading them. */
+static struct read_options opts = READ_OPTIONS_DEFAULT(0);
+static int status_only;
+
+static struct opt options[] = {
+	{ "", "status", OPT_FLAG, &status_only,
+	    .help = "say how far the inputs are, and end" },
+	STREAM_ORDER_OPTIONS(order),
+	READ_FORM_OPTIONS(opts),
+	READ_READER_OPTIONS(opts),
+	{ .kind = OPT_END }
+};
+
 /* ---- the inputs of a module -------------------------------------------------------- */
 
 #define SHOWN 40 /* bytes of a cursor in the table */
@@ -182,20 +196,6 @@ stream_inputs_show(lc_cache *cache, const char *module)
 }
 
 /* ---- the command ------------------------------------------------------------------- */
-
-static struct stream_order order = STREAM_ORDER_DEFAULT(1);
-/* Handing over single examples would cost threads more than reading them. */
-static struct read_options opts = READ_OPTIONS_DEFAULT(0);
-static int status_only;
-
-static struct opt options[] = {
-	{ "", "status", OPT_FLAG, &status_only,
-	    .help = "say how far the inputs are, and end" },
-	STREAM_ORDER_OPTIONS(order),
-	READ_FORM_OPTIONS(opts),
-	READ_READER_OPTIONS(opts),
-	{ .kind = OPT_END }
-};
 
 /* What was told last of how far the module is. */
 static struct {

@@ -21,6 +21,36 @@
 #include "value/element.h"
 #include "value/tensor.h"
 
+static const char *output;
+static const char *field;
+static int format;
+static int data;
+static int bits;
+static int force;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "one part of a structured value: names and positions separated by "
+	    "dots" },
+	{ "o", "output", OPT_FILE, &output, .value = "FILE",
+	    .help = "write here, replacing the file at once when all is written; DIR/ "
+	    "or FILE.npz hold all tensors; - is standard output" },
+	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
+	    .help = "what to write; auto is .npy for a tensor, else what -o names, or "
+	    "JSON" },
+	{ "", "data", OPT_FLAG, &data,
+	    .help = "JSON of a structured value with the bytes of its tensors, as put "
+	    "takes it" },
+	{ "", "bits", OPT_FLAG, &bits,
+	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace what exists; write binary data to a terminal" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "read and check the value, write nothing" },
+	{ .kind = OPT_END }
+};
+
 /* ---- a tensor's elements as JSON --------------------------------------------------- */
 
 /* The fewest digits, from `least` on, that read back as the same number. */
@@ -142,37 +172,7 @@ write_elements(struct json *json, const char *key, const lc_tensor *tensor)
 	json->comma = true;
 }
 
-/* ---- options ----------------------------------------------------------------------- */
-
-static const char *output;
-static const char *field;
-static int format;
-static int data;
-static int bits;
-static int force;
-static int dry_run;
-
-static struct opt options[] = {
-	{ "", "field", OPT_TEXT, &field, .value = "PATH",
-	    .help = "one part of a structured value: names and positions separated by "
-	    "dots" },
-	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write here, replacing the file at once when all is written; DIR/ "
-	    "or FILE.npz hold all tensors; - is standard output" },
-	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
-	    .help = "what to write; auto is .npy for a tensor, else what -o names, or "
-	    "JSON" },
-	{ "", "data", OPT_FLAG, &data,
-	    .help = "JSON of a structured value with the bytes of its tensors, as put "
-	    "takes it" },
-	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace what exists; write binary data to a terminal" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "read and check the value, write nothing" },
-	{ .kind = OPT_END }
-};
+/* ---- the command ------------------------------------------------------------------- */
 
 /* What is written: a record or a part of it. */
 struct found {

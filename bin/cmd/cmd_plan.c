@@ -26,6 +26,55 @@ struct plan_order {
 	const struct plan_cost *cost;
 };
 
+/* More examples are not looked at unless --over asks for them. */
+#define MOST_EXAMPLES (1u << 22)
+
+static struct stream_order order = STREAM_ORDER_DEFAULT(256);
+static uint64_t readers = 1;
+static int share;
+static const char *show;
+static uint64_t over = OPT_UNSET;
+static uint64_t within = 16;
+static uint64_t kept = 16;
+static int compare;
+static uint64_t disk_mbps = OPT_UNSET;
+static const char *seek_ms;
+static struct opt_list fields;
+static int ids;
+static int verify = 1;
+
+static struct opt options[] = {
+	{ "", "show", OPT_TEXT, &show, .value = "BATCH[-LAST]",
+	    .help = "which parts of which chunks these batches ask of each reader" },
+	{ "", "compare", OPT_FLAG, &compare,
+	    .help = "the cost of several orders, a line each" },
+	{ "", "over", OPT_COUNT, &over, .value = "N", .least = 1, .most = 1u << 24,
+	    .help = "look at so many batches; up to 1000 unless said otherwise" },
+	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1,
+	    .most = 65536, .help = "how many share a batch" },
+	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
+	    .help = "how readers share a batch: in turn, or a part each" },
+	{ "", "within", OPT_COUNT, &within, .value = "K", .least = 1,
+	    .help = "count chunks that come again within K batches" },
+	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
+	    .help = "the chunks that stay in memory" },
+	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
+	    .help = "predict an epoch on a disk that reads N MB a second" },
+	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
+	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
+	{ "1", "ids", OPT_FLAG, &ids,
+	    .help = "count what is read for cache_ids only" },
+	{ "", "field", OPT_LIST, &fields, .value = "PATH",
+	    .help = "count what is read for this tensor; given again, one more; all of "
+	    "the first record unless said otherwise, of windows the length field" },
+	{ "", "verify", OPT_FLAG, &verify,
+	    .help = "count what is read without comparing checksums" },
+	STREAM_ORDER_OPTIONS(order),
+	STREAM_MIX_OPTIONS(order),
+	STREAM_WAREHOUSE_OPTIONS(order),
+	{ .kind = OPT_END }
+};
+
 /* ---- what orders cost, as text or JSON --------------------------------------------- */
 
 /* Seconds to read an epoch, one place after the other; negative if not known. */
@@ -49,10 +98,10 @@ seconds_text(double seconds, char out[SIZE_TEXT])
 }
 
 static const char *
-order_name(const struct plan_order *order, char out[SIZE_TEXT])
+order_name(const struct plan_order *named, char out[SIZE_TEXT])
 {
-	snprintf(out, SIZE_TEXT, order->idealised ? "%s=%llu" : "%s", order->name,
-	    (unsigned long long)order->idealised);
+	snprintf(out, SIZE_TEXT, named->idealised ? "%s=%llu" : "%s", named->name,
+	    (unsigned long long)named->idealised);
 	return out;
 }
 
@@ -89,17 +138,17 @@ json_readers(struct json *json, const struct plan *plan,
 }
 
 static void
-show_json(const struct plan *plan, const struct plan_order *order,
+show_json(const struct plan *plan, const struct plan_order *named,
     const struct plan_disk *disk)
 {
-	const struct plan_cost *cost = order->cost;
+	const struct plan_cost *cost = named->cost;
 	const double seconds = predict(cost, disk);
 	struct json json = { stdout, false };
 
 	jw_open(&json, NULL, '{');
-	jw_text(&json, "order", order->name);
-	if (order->idealised > 0)
-		jw_count(&json, "idealised", order->idealised);
+	jw_text(&json, "order", named->name);
+	if (named->idealised > 0)
+		jw_count(&json, "idealised", named->idealised);
 	jw_count(&json, "batches", cost->batches);
 	jw_count(&json, "examples", cost->examples);
 	jw_real(&json, "chunks", cost->chunks);
@@ -150,18 +199,18 @@ show_seconds(const struct plan_cost *cost, const struct plan_disk *disk)
 
 /* All of one order. */
 static void
-plan_table_one(const struct plan *plan, const struct plan_order *order,
+plan_table_one(const struct plan *plan, const struct plan_order *named,
     const struct plan_disk *disk)
 {
-	const struct plan_cost *cost = order->cost;
+	const struct plan_cost *cost = named->cost;
 	char text[SIZE_TEXT];
 
 	if (settings.json) {
-		show_json(plan, order, disk);
+		show_json(plan, named, disk);
 		return;
 	}
 	printf("%s: order %s\n", plan->sources->all[0].name,
-	    order_name(order, text));
+	    order_name(named, text));
 	printf("  batches looked at    %llu, with %s\n",
 	    (unsigned long long)cost->batches, count_human(cost->examples,
 	    "example", text, sizeof(text)));
@@ -183,21 +232,21 @@ plan_table_one(const struct plan *plan, const struct plan_order *order,
 
 /* A line of several; the first with the heading. */
 static void
-plan_table_row(const struct plan *plan, const struct plan_order *order,
+plan_table_row(const struct plan *plan, const struct plan_order *named,
     const struct plan_disk *disk, bool first)
 {
-	const struct plan_cost *cost = order->cost;
+	const struct plan_cost *cost = named->cost;
 	const double seconds = predict(cost, disk);
 	char text[SIZE_TEXT];
 
 	if (settings.json) {
-		show_json(plan, order, disk);
+		show_json(plan, named, disk);
 		return;
 	}
 	if (first)
 		printf("order       chunks   p99   max   places       bytes  again   "
 		    "whole  cached%s\n", seconds >= 0 ? "  an epoch" : "");
-	printf("%-10s %7.1f %5llu %5llu %8.1f", order_name(order, text), cost->chunks,
+	printf("%-10s %7.1f %5llu %5llu %8.1f", order_name(named, text), cost->chunks,
 	    (unsigned long long)cost->p99, (unsigned long long)cost->most,
 	    cost->runs);
 	printf(" %11s %5.1f%% %7.2f %7.2f", size_human(cost->bytes, text,
@@ -206,57 +255,6 @@ plan_table_row(const struct plan *plan, const struct plan_order *order,
 		printf("  %s", seconds_text(seconds, text));
 	putchar('\n');
 }
-
-/* ---- options ----------------------------------------------------------------------- */
-
-/* More examples are not looked at unless --over asks for them. */
-#define MOST_EXAMPLES (1u << 22)
-
-static struct stream_order order = STREAM_ORDER_DEFAULT(256);
-static uint64_t readers = 1;
-static int share;
-static const char *show;
-static uint64_t over = OPT_UNSET;
-static uint64_t within = 16;
-static uint64_t kept = 16;
-static int compare;
-static uint64_t disk_mbps = OPT_UNSET;
-static const char *seek_ms;
-static struct opt_list fields;
-static int ids;
-static int verify = 1;
-
-static struct opt options[] = {
-	{ "", "show", OPT_TEXT, &show, .value = "BATCH[-LAST]",
-	    .help = "which parts of which chunks these batches ask of each reader" },
-	{ "", "compare", OPT_FLAG, &compare,
-	    .help = "the cost of several orders, a line each" },
-	{ "", "over", OPT_COUNT, &over, .value = "N", .least = 1, .most = 1u << 24,
-	    .help = "look at so many batches; up to 1000 unless said otherwise" },
-	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1,
-	    .most = 65536, .help = "how many share a batch" },
-	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
-	    .help = "how readers share a batch: in turn, or a part each" },
-	{ "", "within", OPT_COUNT, &within, .value = "K", .least = 1,
-	    .help = "count chunks that come again within K batches" },
-	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
-	    .help = "the chunks that stay in memory" },
-	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
-	    .help = "predict an epoch on a disk that reads N MB a second" },
-	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
-	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
-	{ "1", "ids", OPT_FLAG, &ids,
-	    .help = "count what is read for cache_ids only" },
-	{ "", "field", OPT_LIST, &fields, .value = "PATH",
-	    .help = "count what is read for this tensor; given again, one more; all of "
-	    "the first record unless said otherwise, of windows the length field" },
-	{ "", "verify", OPT_FLAG, &verify,
-	    .help = "count what is read without comparing checksums" },
-	STREAM_ORDER_OPTIONS(order),
-	STREAM_MIX_OPTIONS(order),
-	STREAM_WAREHOUSE_OPTIONS(order),
-	{ .kind = OPT_END }
-};
 
 /* ---- options ------------------------------------------------------------------------------ */
 

@@ -22,12 +22,42 @@
 #include "ui/size.h"
 #include "value/tensor.h"
 
+static const char *dtype_name;
+static const char *shape_text;
+static struct opt_list fields;
+static int format;
+static int codec;
+static int level;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "", "field", OPT_LIST, &fields, .value = "NAME=FILE",
+	    .help = "a part of a structured value: NAME=FILE.npy, NAME=@FILE.json or "
+	    "NAME:=JSON; once for each part" },
+	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
+	    .help = "dtype of raw bytes: f32, u8, bf16 and so on; for a .npy file, "
+	    "the dtype that it must have, or that its raw bits (V2, V1) are" },
+	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
+	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
+	    "element" },
+	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
+	    .help = "what FILE holds; auto looks at it" },
+	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
+	    .help = "how to store tensors; default is what the module's settings say" },
+	{ "", "level", OPT_NUMBER, &level, .value = "N",
+	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "check the input, store nothing" },
+	MODULE_NO_CREATE,
+	{ .kind = OPT_END }
+};
+
 /* ---- --field: parts of a value on the command line --------------------------------- */
 
 /* One field, taken apart. */
 struct field {
 	char *path;       /* of the part */
-	const char *rest; /* what stands behind the sign */
+	const char *rest; /* the text after the sign */
 	enum { FROM_NPY, FROM_JSON_FILE, FROM_JSON } from;
 };
 
@@ -58,7 +88,7 @@ split_field(const char *text, struct field *out)
 	return EXIT_DONE;
 }
 
-/* The memory of `from` goes to `to`, its value to *out. */
+/* Move the memory of `from` to `to`, and its value to *out. */
 static lc_status
 take_over(struct lc__loaded *to, struct lc__loaded *from, lc_value **out)
 {
@@ -150,68 +180,36 @@ add_field(const char *text, int raw_dtype, struct lc__parts *parts,
 }
 
 /*
- * Make the value of NAME=FILE.npy, NAME=@FILE.json and NAME:=JSON.
- * @param raw_dtype  as for lc__loaded_npy()
- * @param out        all zero; to be freed with lc__loaded_free(), also on failure
- * Reports; an exit status.
+ * Make the value of all --field: NAME=FILE.npy, NAME=@FILE.json and NAME:=JSON. The
+ * caller frees *out, also on failure. @p raw_dtype is as for lc__loaded_npy().
  */
 static int
-fields_read(const struct opt_list *fields, int raw_dtype, struct lc__loaded *out)
+read_fields(int raw_dtype, struct lc__loaded *out)
 {
 	struct lc__parts parts = { 0 };
 	lc_status built = LC_OK;
 	int status = EXIT_DONE;
 
-	for (size_t i = 0; i < fields->count && status == EXIT_DONE; i++)
-		status = add_field(fields->items[i], raw_dtype, &parts, out);
+	for (size_t i = 0; i < fields.count && status == EXIT_DONE; i++)
+		status = add_field(fields.items[i], raw_dtype, &parts, out);
 	if (status == EXIT_DONE)
 		built = lc__parts_build(&parts, &out->value);
 	lc__parts_free(&parts);
 	return built == LC_OK ? status : report_status(built);
 }
 
-/* ---- options ----------------------------------------------------------------------- */
-
-static const char *dtype_name;
-static const char *shape_text;
-static struct opt_list fields;
-static int format;
-static int codec;
-static int level;
-static int dry_run;
-
-static struct opt options[] = {
-	{ "", "field", OPT_LIST, &fields, .value = "NAME=FILE",
-	    .help = "a part of a structured value: NAME=FILE.npy, NAME=@FILE.json or "
-	    "NAME:=JSON; once for each part" },
-	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
-	    .help = "dtype of raw bytes: f32, u8, bf16 and so on; for a .npy file, "
-	    "the dtype that it must have, or that its raw bits (V2, V1) are" },
-	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
-	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
-	    "element" },
-	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
-	    .help = "what FILE holds; auto looks at it" },
-	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
-	    .help = "how to store tensors; default is what the module's settings say" },
-	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "check the input, store nothing" },
-	MODULE_NO_CREATE,
-	{ .kind = OPT_END }
-};
+/* ---- the command ------------------------------------------------------------------- */
 
 /* Nothing larger can become one record. */
 #define LIMIT ((uint64_t)64 << 30)
 
-/* What is put: a tensor of one file, or a value of several. */
+/* The value to put: a tensor of one file, or a value of several. */
 struct input {
 	struct decoded file;
 	struct lc__loaded loaded; /* the value, also that of a tensor */
 };
 
-/* Whoever decided on a bad value is named: option, variable or key. */
+/* The message names the option, variable or key that has the bad value. */
 static int
 bad_value(const void *target, const char *remedy)
 {
@@ -390,7 +388,7 @@ decode_fields(struct input *in)
 	int raw_dtype;
 	const int status = find_raw_dtype(&raw_dtype);
 
-	return status == EXIT_DONE ? fields_read(&fields, raw_dtype, &in->loaded) :
+	return status == EXIT_DONE ? read_fields(raw_dtype, &in->loaded) :
 	    status;
 }
 

@@ -21,6 +21,52 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 
+static const char *output;
+static uint64_t samples = OPT_UNSET;
+static uint64_t from = OPT_UNSET;
+static uint64_t seed = OPT_UNSET;
+static struct opt_list ids;
+static uint64_t columns = OPT_UNSET;
+static uint64_t cell = OPT_UNSET;
+static int histogram;
+static const char *field;
+static int heat;
+static uint64_t side = 960;
+static int force;
+static int dry_run;
+
+static struct opt options[] = {
+	{ "o", "output", OPT_FILE, &output, .value = "FILE",
+	    .help = "write the PNG here, at once when it is done; - is standard output" },
+	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000,
+	    .help = "a sheet of this many samples; 24 unless said otherwise" },
+	{ "", "from", OPT_COUNT, &from, .value = "I",
+	    .help = "a sheet from this sample on, counted from 0" },
+	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
+	    .help = "a sheet of samples chosen at random; the same ones for a SEED" },
+	{ "", "id", OPT_LIST, &ids, .value = "CACHE_ID",
+	    .help = "a sheet with this sample; given again, with more" },
+	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
+	    .help = "samples beside each other on a sheet" },
+	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS",
+	    .least = LC__SHEET_LEAST_CELL, .most = LC__SHEET_MOST_CELL,
+	    .help = "the longer side of a sample on a sheet; 192 unless said otherwise" },
+	{ "", "histogram", OPT_FLAG, &histogram,
+	    .help = "the sizes, numbers, aspects and classes of boxes, not a sheet" },
+	{ "", "field", OPT_TEXT, &field, .value = "PATH",
+	    .help = "one tensor of a structured value: names and positions separated by "
+	    "dots" },
+	{ "", "heat", OPT_FLAG, &heat,
+	    .help = "a heat map also of a tensor that looks like an image" },
+	{ "", "side", OPT_COUNT, &side, .value = "PIXELS", .least = 64, .most = 8192,
+	    .help = "the longer side of the picture of a tensor, at most" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace a file that exists; write to a terminal" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "draw, write nothing" },
+	{ .kind = OPT_END }
+};
+
 /* ---- which samples are looked at --------------------------------------------------- */
 
 static int
@@ -125,7 +171,7 @@ note_id(const struct select *how, lc_id id, uint64_t i, struct selected *out)
 }
 
 static int
-select_ids(const struct select *how, const struct samples *samples,
+select_ids(const struct select *how, const struct samples *set,
     struct selected *out)
 {
 	lc_sample sample;
@@ -134,27 +180,27 @@ select_ids(const struct select *how, const struct samples *samples,
 		return EXIT_SYSTEM;
 	while (out->count < how->ids->count)
 		out->items[out->count++] = SELECT_NONE;
-	for (uint64_t i = 0; i < samples->count; i++) {
-		if (samples_get(samples, i, &sample) != LC_OK)
+	for (uint64_t i = 0; i < set->count; i++) {
+		if (samples_get(set, i, &sample) != LC_OK)
 			continue;
 		note_id(how, sample.id, i, out);
-		samples_release(samples, &sample);
+		samples_release(set, &sample);
 	}
 	return EXIT_DONE;
 }
 
 int
-select_samples(const struct select *how, const struct samples *samples,
+select_samples(const struct select *how, const struct samples *set,
     struct selected *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (how->ids->count > 0)
-		return select_ids(how, samples, out);
-	if (samples->count == 0)
+		return select_ids(how, set, out);
+	if (set->count == 0)
 		return report_error(EXIT_NO, "there are no samples");
 	if (how->random != OPT_UNSET)
-		return select_random(how, samples->count, out);
-	return select_from(how, samples->count, out);
+		return select_random(how, set->count, out);
+	return select_from(how, set->count, out);
 }
 
 void
@@ -163,54 +209,6 @@ selected_free(struct selected *selected)
 	free(selected->items);
 	memset(selected, 0, sizeof(*selected));
 }
-
-/* ---- options ----------------------------------------------------------------------- */
-
-static const char *output;
-static uint64_t samples = OPT_UNSET;
-static uint64_t from = OPT_UNSET;
-static uint64_t seed = OPT_UNSET;
-static struct opt_list ids;
-static uint64_t columns = OPT_UNSET;
-static uint64_t cell = OPT_UNSET;
-static int histogram;
-static const char *field;
-static int heat;
-static uint64_t side = 960;
-static int force;
-static int dry_run;
-
-static struct opt options[] = {
-	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write the PNG here, at once when it is done; - is standard output" },
-	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000,
-	    .help = "a sheet of this many samples; 24 unless said otherwise" },
-	{ "", "from", OPT_COUNT, &from, .value = "I",
-	    .help = "a sheet from this sample on, counted from 0" },
-	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
-	    .help = "a sheet of samples chosen at random; the same ones for a SEED" },
-	{ "", "id", OPT_LIST, &ids, .value = "CACHE_ID",
-	    .help = "a sheet with this sample; given again, with more" },
-	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
-	    .help = "samples beside each other on a sheet" },
-	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS",
-	    .least = LC__SHEET_LEAST_CELL, .most = LC__SHEET_MOST_CELL,
-	    .help = "the longer side of a sample on a sheet; 192 unless said otherwise" },
-	{ "", "histogram", OPT_FLAG, &histogram,
-	    .help = "the sizes, numbers, aspects and classes of boxes, not a sheet" },
-	{ "", "field", OPT_TEXT, &field, .value = "PATH",
-	    .help = "one tensor of a structured value: names and positions separated by "
-	    "dots" },
-	{ "", "heat", OPT_FLAG, &heat,
-	    .help = "a heat map also of a tensor that looks like an image" },
-	{ "", "side", OPT_COUNT, &side, .value = "PIXELS", .least = 64, .most = 8192,
-	    .help = "the longer side of the picture of a tensor, at most" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace a file that exists; write to a terminal" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "draw, write nothing" },
-	{ .kind = OPT_END }
-};
 
 /* ---- what there is to draw ------------------------------------------------------ */
 

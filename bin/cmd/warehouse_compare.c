@@ -21,6 +21,14 @@ enum sample_change { SAMPLE_SAME, SAMPLE_CHANGED, SAMPLE_ADDED, SAMPLE_REMOVED }
 
 #define SAMPLE_CHANGES 4
 
+static int list;
+
+static struct opt options[] = {
+	{ "l", "list", OPT_FLAG, &list,
+	    .help = "name every sample that differs" },
+	{ .kind = OPT_END }
+};
+
 /* ---- samples, found again by their names ------------------------------------------- */
 
 #define KEY_DIGITS 12 /* of the recipe's key in a cache_id, before a slash */
@@ -170,14 +178,6 @@ compare_samples(lc_warehouse *old, lc_warehouse *new,
 }
 
 /* ---- the comparison ---------------------------------------------------------------- */
-
-static int list;
-
-static struct opt options[] = {
-	{ "l", "list", OPT_FLAG, &list,
-	    .help = "name every sample that differs" },
-	{ .kind = OPT_END }
-};
 
 /* What was found so far. */
 struct comparison {

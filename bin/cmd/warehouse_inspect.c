@@ -15,38 +15,6 @@
 #include "ui/size.h"
 #include "warehouse/admission.h"
 
-/* ---- the sources ------------------------------------------------------------------- */
-
-lc_status
-warehouse_sources_look(lc_warehouse *warehouse,
-    const lc_warehouse_options *options, struct warehouse_sources *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->listed = warehouse->has_about;
-	out->found = lc__admit_sources(warehouse, options);
-	out->seen = warehouse->info.sources_seen || out->found == LC_STALE;
-	if (out->found == LC_OK)
-		return LC_OK;
-	snprintf(out->text, sizeof(out->text), "%s", lc_last_error()->text);
-	return out->found == LC_STALE || out->found == LC_NOT_FOUND ||
-	    out->found == LC_NO_FILE ||	    out->found == LC_CORRUPT ? LC_OK : out->found;
-}
-
-/* "not changed", "changed", "not compared", "not listed" or "not known". */
-static const char *
-warehouse_sources_word(const struct warehouse_sources *sources)
-{
-	if (!sources->listed)
-		return "not listed";
-	if (sources->found == LC_STALE)
-		return "changed";
-	if (sources->found != LC_OK)
-		return "not known";
-	return sources->seen ? "not changed" : "not compared";
-}
-
-/* ---- options ----------------------------------------------------------------------- */
-
 static const char *dataset;
 static int sources;
 static int shards;
@@ -57,6 +25,38 @@ static struct opt options[] = {
 	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
 	{ .kind = OPT_END }
 };
+
+/* ---- the sources ------------------------------------------------------------------- */
+
+lc_status
+warehouse_sources_look(lc_warehouse *warehouse,
+    const lc_warehouse_options *how, struct warehouse_sources *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->listed = warehouse->has_about;
+	out->found = lc__admit_sources(warehouse, how);
+	out->seen = warehouse->info.sources_seen || out->found == LC_STALE;
+	if (out->found == LC_OK)
+		return LC_OK;
+	snprintf(out->text, sizeof(out->text), "%s", lc_last_error()->text);
+	return out->found == LC_STALE || out->found == LC_NOT_FOUND ||
+	    out->found == LC_NO_FILE ||	    out->found == LC_CORRUPT ? LC_OK : out->found;
+}
+
+/* "not changed", "changed", "not compared", "not listed" or "not known". */
+static const char *
+warehouse_sources_word(const struct warehouse_sources *seen)
+{
+	if (!seen->listed)
+		return "not listed";
+	if (seen->found == LC_STALE)
+		return "changed";
+	if (seen->found != LC_OK)
+		return "not known";
+	return seen->seen ? "not changed" : "not compared";
+}
+
+/* ---- the command ------------------------------------------------------------------- */
 
 /* All that is shown of a warehouse. */
 struct view {

@@ -34,33 +34,55 @@ struct warehouse_facts {
 	struct lc__parquet_tables *tables; /* the same */
 };
 
-struct warehouse_drift {
-	double threshold;       /* limit of every metric */
-	struct opt_list limits; /* "NAME=LIMIT", for one each */
-	const char *output;     /* a page to write, or NULL */
-	bool force;             /* replace a page that exists */
-};
+static const char *page, *csv, *sqlite, *parquet;
+static int spreadsheet;
+static int force;
+static int drift;
+static uint64_t thumbnails = LC__FACTS_THUMBNAILS;
+static double drift_threshold = 0.1;    /* the limit of every metric */
+static struct opt_list drift_limits;    /* "NAME=LIMIT", for one each */
 
-static int warehouse_drift(const struct warehouse_drift *how, const char *old,
-    const char *new);
+static struct opt options[] = {
+	{ "o", "output", OPT_FILE, &page, .value = "FILE",
+	    .help = "write an HTML page; - is standard output" },
+	{ "", "thumbnails", OPT_COUNT, &thumbnails, .value = "N",
+	    .most = LC__FACTS_THUMBNAILS,
+	    .help = "show so many samples in it" },
+	{ "", "csv", OPT_FILE, &csv, .value = "FILE",
+	    .help = "write the counts of every run as CSV; - is standard output" },
+	{ "", "spreadsheet", OPT_FLAG, &spreadsheet,
+	    .help = "keep a spreadsheet from taking names in the CSV for formulas" },
+	{ "", "sqlite", OPT_FILE, &sqlite, .value = "FILE",
+	    .help = "write an SQLite database" },
+	{ "", "parquet", OPT_TEXT, &parquet, .value = "DIR",
+	    .help = "write runs, samples, boxes and rejected frames as Parquet files" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "replace files that exist; a database or tables only if a report could "
+	    "have made them" },
+	{ "", "drift", OPT_FLAG, &drift,
+	    .help = "compare two warehouses; exit status 1 if they differ" },
+	{ "", "drift-threshold", OPT_RATIO, &drift_threshold, .value = "LIMIT",
+	    .help = "the distance that is still no drift, 0 to 1" },
+	{ "", "drift-limit", OPT_LIST, &drift_limits, .value = "NAME=LIMIT",
+	    .help = "the same for one metric" },
+	{ .kind = OPT_END }
+};
 
 /* ---- a warehouse, and all that a report says of it --------------------------------- */
 
-/*
- * Open it, also if it is stale or exceeds its limits, which a report shows, and
- * read what is said of it as a whole. Reports; an exit status.
- */
+/* Open it and read the facts of the whole. A report shows also a warehouse that is stale
+ * or exceeds its limits. Reports; an exit status. */
 static int
 warehouse_facts_open(struct warehouse_facts *facts, const char *path)
 {
-	lc_warehouse_options options;
+	lc_warehouse_options how;
 	lc_status status;
 
-	lc_warehouse_options_init(&options);
-	options.verify = LC_VERIFY_NONE;
-	options.sources = LC_SOURCES_IGNORE;
-	options.ignore_thresholds = 1;
-	status = lc_warehouse_open(path, &options, &facts->warehouse);
+	lc_warehouse_options_init(&how);
+	how.verify = LC_VERIFY_NONE;
+	how.sources = LC_SOURCES_IGNORE;
+	how.ignore_thresholds = 1;
+	status = lc_warehouse_open(path, &how, &facts->warehouse);
 	if (status == LC_OK)
 		status = lc__facts_read(facts->warehouse, &facts->facts);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
@@ -84,7 +106,7 @@ take_sample(void *ctx, const struct lc__observation *observation,
 	return status;
 }
 
-/* Bytes of shards are gone over in proportion, though few of them are read. */
+/* Few bytes of the shards are read; the progress counts all of them in proportion. */
 static int
 step(void *ctx, uint64_t done, uint64_t total)
 {
@@ -161,14 +183,14 @@ read_limit(const char *text, double limits[LC__DRIFT_METRICS])
 }
 
 static int
-read_limits(const struct warehouse_drift *how, double limits[LC__DRIFT_METRICS])
+read_limits(double limits[LC__DRIFT_METRICS])
 {
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		limits[i] = how->threshold;
-	for (size_t i = 0; i < how->limits.count && status == EXIT_DONE; i++)
-		status = read_limit(how->limits.items[i], limits);
+		limits[i] = drift_threshold;
+	for (size_t i = 0; i < drift_limits.count && status == EXIT_DONE; i++)
+		status = read_limit(drift_limits.items[i], limits);
 	return status;
 }
 
@@ -210,7 +232,7 @@ show_row(struct columns *columns, const struct lc__drift_row *row)
 }
 
 static int
-show_table(const struct lc__drift *drift)
+show_table(const struct lc__drift *found)
 {
 	static const char *const titles[] = { "OF", "DISTANCE", "CHANCE", "LIMIT",
 		"VERDICT", "VALUES" };
@@ -220,7 +242,7 @@ show_table(const struct lc__drift *drift)
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
 		columns_text(&columns, titles[i]);
 	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		show_row(&columns, &drift->rows[i]);
+		show_row(&columns, &found->rows[i]);
 	return columns_end(&columns);
 }
 
@@ -262,56 +284,56 @@ show_side_json(struct json *json, const char *key, const struct lc__facts *facts
 
 static int
 show_drift_json(const struct lc__facts *old, const struct lc__facts *new,
-    const struct lc__drift *drift)
+    const struct lc__drift *found)
 {
 	struct json json = { stdout, false };
 
 	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		show_row_json(&drift->rows[i]);
+		show_row_json(&found->rows[i]);
 	jw_open(&json, NULL, '{');
 	show_side_json(&json, "old", old);
 	show_side_json(&json, "new", new);
-	jw_count(&json, "exceeded", drift->exceeded);
-	jw_count(&json, "chance", drift->chance);
-	jw_flag(&json, "drift", drift->exceeded > 0);
+	jw_count(&json, "exceeded", found->exceeded);
+	jw_count(&json, "chance", found->chance);
+	jw_flag(&json, "drift", found->exceeded > 0);
 	jw_end_line(&json);
 	return EXIT_DONE;
 }
 
 static int
-write_drift_page(const char *path, bool force, const struct lc__facts *old,
-    const struct lc__facts *new, const struct lc__drift *drift)
+write_drift_page(const struct lc__facts *old, const struct lc__facts *new,
+    const struct lc__drift *found)
 {
 	struct output output;
 	lc_status written;
-	int status = output_open(&output, path, force);
+	int status = output_open(&output, page, force);
 
 	if (status != EXIT_DONE)
 		return status;
-	written = lc__html_drift(output.stream, old, new, drift);
+	written = lc__html_drift(output.stream, old, new, found);
 	return output_end(&output, written == LC_OK ? EXIT_DONE :
 	    report_status(written));
 }
 
 static int
-show_drift(const struct warehouse_drift *how, const struct lc__facts *old,
-    const struct lc__facts *new, const struct lc__drift *drift)
+show_drift(const struct lc__facts *old, const struct lc__facts *new,
+    const struct lc__drift *found)
 {
-	const bool page_only = how->output != NULL &&
-	    strcmp(how->output, "-") == 0;
+	const bool page_only = page != NULL &&
+	    strcmp(page, "-") == 0;
 	int status = EXIT_DONE;
 
-	if (how->output != NULL)
-		status = write_drift_page(how->output, how->force, old, new, drift);
+	if (page != NULL)
+		status = write_drift_page(old, new, found);
 	if (status != EXIT_DONE || page_only)
 		return status;
 	if (settings.json)
-		return show_drift_json(old, new, drift);
-	return settings.quiet ? EXIT_DONE : show_table(drift);
+		return show_drift_json(old, new, found);
+	return settings.quiet ? EXIT_DONE : show_table(found);
 }
 
 static int
-compare_facts(const struct warehouse_drift *how, struct warehouse_facts *old,
+compare_facts(struct warehouse_facts *old,
     struct warehouse_facts *new)
 {
 	const struct lc__drift_side sides[2] = {
@@ -319,8 +341,8 @@ compare_facts(const struct warehouse_drift *how, struct warehouse_facts *old,
 		{ &new->facts.summary, &new->facts.seen }
 	};
 	double limits[LC__DRIFT_METRICS];
-	struct lc__drift drift;
-	int status = read_limits(how, limits);
+	struct lc__drift found;
+	int status = read_limits(limits);
 
 	if (status == EXIT_DONE)
 		status = warehouse_facts_survey(old);
@@ -328,17 +350,16 @@ compare_facts(const struct warehouse_drift *how, struct warehouse_facts *old,
 		status = warehouse_facts_survey(new);
 	if (status != EXIT_DONE)
 		return status;
-	lc__drift_compare(&sides[0], &sides[1], limits, &drift);
-	status = show_drift(how, &old->facts, &new->facts, &drift);
-	if (status == EXIT_DONE && drift.exceeded > 0)
+	lc__drift_compare(&sides[0], &sides[1], limits, &found);
+	status = show_drift(&old->facts, &new->facts, &found);
+	if (status == EXIT_DONE && found.exceeded > 0)
 		return EXIT_NO;
 	return status;
 }
 
-/* Compare and show. Reports; EXIT_NO if there is drift. */
+/* Reports; an exit status, EXIT_NO if there is drift. */
 static int
-warehouse_drift(const struct warehouse_drift *how, const char *old,
-    const char *new)
+report_drift(const char *old, const char *new)
 {
 	static struct warehouse_facts sides[2];
 	int status = warehouse_facts_open(&sides[0], old);
@@ -346,46 +367,13 @@ warehouse_drift(const struct warehouse_drift *how, const char *old,
 	if (status == EXIT_DONE)
 		status = warehouse_facts_open(&sides[1], new);
 	if (status == EXIT_DONE)
-		status = compare_facts(how, &sides[0], &sides[1]);
+		status = compare_facts(&sides[0], &sides[1]);
 	warehouse_facts_close(&sides[0]);
 	warehouse_facts_close(&sides[1]);
 	return status;
 }
 
 /* ---- the report of one ------------------------------------------------------------- */
-
-static const char *page, *csv, *sqlite, *parquet;
-static int spreadsheet;
-static int force;
-static int drift;
-static uint64_t thumbnails = LC__FACTS_THUMBNAILS;
-static struct warehouse_drift compared = { .threshold = 0.1 };
-
-static struct opt options[] = {
-	{ "o", "output", OPT_FILE, &page, .value = "FILE",
-	    .help = "write an HTML page; - is standard output" },
-	{ "", "thumbnails", OPT_COUNT, &thumbnails, .value = "N",
-	    .most = LC__FACTS_THUMBNAILS,
-	    .help = "show so many samples in it" },
-	{ "", "csv", OPT_FILE, &csv, .value = "FILE",
-	    .help = "write the counts of every run as CSV; - is standard output" },
-	{ "", "spreadsheet", OPT_FLAG, &spreadsheet,
-	    .help = "keep a spreadsheet from taking names in the CSV for formulas" },
-	{ "", "sqlite", OPT_FILE, &sqlite, .value = "FILE",
-	    .help = "write an SQLite database" },
-	{ "", "parquet", OPT_TEXT, &parquet, .value = "DIR",
-	    .help = "write runs, samples, boxes and rejected frames as Parquet files" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace files that exist; a database or tables only if a report could "
-	    "have made them" },
-	{ "", "drift", OPT_FLAG, &drift,
-	    .help = "compare two warehouses; exit status 1 if they differ" },
-	{ "", "drift-threshold", OPT_RATIO, &compared.threshold, .value = "LIMIT",
-	    .help = "the distance that is still no drift, 0 to 1" },
-	{ "", "drift-limit", OPT_LIST, &compared.limits, .value = "NAME=LIMIT",
-	    .help = "the same for one metric" },
-	{ .kind = OPT_END }
-};
 
 static bool
 is_stdout(const char *path)
@@ -435,7 +423,7 @@ open_database(struct output *output, struct lc__sqlite **db)
 	return found == LC_OK ? EXIT_DONE : report_status(found);
 }
 
-/* One that exists is refused like every other output. */
+/* Tables that exist are refused like every other output. */
 static int
 report_tables(lc_status failed)
 {
@@ -452,7 +440,7 @@ open_tables(const lc_warehouse *warehouse, struct lc__parquet_tables **tables)
 	return begun == LC_OK ? EXIT_DONE : report_tables(begun);
 }
 
-/* Look at the samples, if what is wanted needs them. */
+/* Read the samples if an output needs them. */
 static int
 survey(struct warehouse_facts *facts)
 {
@@ -526,14 +514,12 @@ report_one(const char *path)
 static int
 run_warehouse_report(int argc, char **argv)
 {
-	compared.output = page;
-	compared.force = force;
 	if (drift && (csv != NULL || sqlite != NULL || parquet != NULL))
 		return report_usage("--drift goes with none of --csv, --sqlite, --parquet");
 	if (drift && argc != 2)
 		return report_usage("--drift needs two warehouses, OLD NEW");
 	if (drift)
-		return warehouse_drift(&compared, argv[0], argv[1]);
+		return report_drift(argv[0], argv[1]);
 	if (argc != 1)
 		return report_usage("one warehouse only; --drift compares two");
 	if (page == NULL && csv == NULL && sqlite == NULL && parquet == NULL)

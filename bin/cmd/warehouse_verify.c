@@ -21,6 +21,14 @@
 #include "warehouse/admission.h"
 #include "warehouse/place.h"
 
+static const char *dataset;
+static int sources;
+
+static struct opt options[] = {
+	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
+	{ .kind = OPT_END }
+};
+
 /* ---- boxes and masks --------------------------------------------------------------- */
 
 #define NO_BOX UINT64_MAX
@@ -139,14 +147,6 @@ check_boxes(const lc_shard *shard, const char *path,
 }
 
 /* ---- the check --------------------------------------------------------------------- */
-
-static const char *dataset;
-static int sources;
-
-static struct opt options[] = {
-	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
-	{ .kind = OPT_END }
-};
 
 /* A verification on its way. */
 struct check {
