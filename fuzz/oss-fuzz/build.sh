@@ -7,7 +7,7 @@ test -x configure || autoreconf -fi
 mkdir -p "$WORK/configured"
 # Only config.h is needed; the sanitizers' flags would fail configure's small programs.
 if test ! -f config.h; then
-	(cd "$WORK/configured" && CC=cc CFLAGS= CXXFLAGS= "$SRC/cachex/configure" >configure.out)
+	(cd "$WORK/configured" && CC=cc CFLAGS= CXXFLAGS= "$SRC/cachex/configure" --disable-lazy-loading >configure.out)
 	config=$WORK/configured
 else
 	config=.
