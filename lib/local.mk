@@ -39,8 +39,8 @@ libcore_la_SOURCES = \
 	lib/format/twh1_sample.c \
 	lib/index/run.c lib/index/run_build.c lib/index/run_merge.c \
 	lib/life/backup.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
-	lib/life/decoded.c lib/life/drop.c lib/life/found.c lib/life/group.c \
-	lib/life/recode.c lib/life/recover.c lib/life/recover_chunks.c \
+	lib/life/decoded.c lib/life/drop.c lib/life/found.c \
+	lib/life/recover.c lib/life/recover_chunks.c \
 	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_rows.c \
 	lib/life/recover_runs.c lib/life/recover_strays.c lib/life/recover_write.c \
 	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \

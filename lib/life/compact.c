@@ -89,12 +89,12 @@ note_damage(struct compaction *c)
 
 static lc_status
 count_groups(struct compaction *c, struct lc__snapshot *s,
-    struct lc__group *group)
+    struct lc__chunk_group *group)
 {
 	uint64_t next = 1;
 	lc_status status;
 
-	while ((status = lc__group_next(s, c->options, &next, &c->looked,
+	while ((status = lc__chunk_group_next(s, c->options, &next, &c->looked,
 	    group)) == LC_OK) {
 		c->result.rewritten += group->count;
 		c->result.moved += group->live;
@@ -107,7 +107,7 @@ count_groups(struct compaction *c, struct lc__snapshot *s,
 }
 
 static lc_status
-try_all(struct compaction *c, struct lc__group *group)
+try_all(struct compaction *c, struct lc__chunk_group *group)
 {
 	struct lc__snapshot *s;
 	lc_status status;
@@ -125,19 +125,19 @@ try_all(struct compaction *c, struct lc__group *group)
 
 /* The next group in the newest commit. */
 static lc_status
-find_group(struct compaction *c, uint64_t *next, struct lc__group *group)
+find_group(struct compaction *c, uint64_t *next, struct lc__chunk_group *group)
 {
 	struct lc__snapshot *s;
 	lc_status status;
 
 	return_if_error(lc__snapshot_take(c->cache->env, &s));
-	status = lc__group_next(s, c->options, next, &c->looked, group);
+	status = lc__chunk_group_next(s, c->options, next, &c->looked, group);
 	lc__snapshot_give(s, 0);
 	return status;
 }
 
 static lc_status
-rewrite_group(struct compaction *c, const struct lc__group *group,
+rewrite_group(struct compaction *c, const struct lc__chunk_group *group,
     uint64_t *next)
 {
 	struct lc__rewrite rewrite = { .group = group, .options = c->options };
@@ -158,7 +158,7 @@ rewrite_group(struct compaction *c, const struct lc__group *group,
 }
 
 static lc_status
-rewrite_all(struct compaction *c, struct lc__group *group)
+rewrite_all(struct compaction *c, struct lc__chunk_group *group)
 {
 	uint64_t next = 1;
 	lc_status status;
@@ -190,7 +190,7 @@ merge_index(struct compaction *c)
 }
 
 static lc_status
-compact(struct compaction *c, struct lc__group *group)
+compact(struct compaction *c, struct lc__chunk_group *group)
 {
 	return_if_error(count(c, &c->result.chunks_before,
 	    &c->result.bytes_before));
@@ -208,7 +208,7 @@ lc_compact(lc_cache *cache, const lc_compact_options *options,
 {
 	struct compaction c = { .cache = cache, .options = options };
 	lc_compact_options defaults;
-	struct lc__group *group;
+	struct lc__chunk_group *group;
 	lc_status status;
 
 	if (options == NULL) {

@@ -1,30 +1,102 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* compact's work on chunks: which neighbours become one chunk, and making it. */
 #include "life/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "codec/codec.h"
+#include "life/decoded.h"
 #include "store/length.h"
 #include "store/live.h"
 #include "store/settings.h"
-#include "life/recode.h"
 
-/* What is rewritten, as the transaction finds it. */
+/* ---- which chunks --------------------------------------------------------- */
+
+/* Add a chunk if it is to be rewritten or joined with its neighbours, and fits. */
+static bool
+add_to_group(struct lc__chunk_group *group, uint64_t id,
+    const struct lc__ledger_row *row, const lc_compact_options *options)
+{
+	const bool recode = options->recode != LC_CODEC_DEFAULT;
+	const bool sparse = recode || row->live == 0 ||
+	    (double)row->live_bytes < options->live_ratio * (double)row->bytes;
+
+	/* Two chunks that are not small would not fit into one. */
+	if (!sparse && row->live_bytes > options->chunk_bytes / 2)
+		return false;
+	if (group->count > 0 && (group->count == LC__GROUP_CHUNKS ||
+	    group->source != 0 || row->source != 0 ||
+	    group->live_bytes + row->live_bytes > options->chunk_bytes ||
+	    group->bytes + row->bytes > LC__GROUP_BYTES))
+		return false;
+	/* A chunk of an input may be coded anew, alone and whole. */
+	if (row->source != 0 &&
+	    (group->count > 0 || row->live != row->records || !recode))
+		return false;
+	group->ids[group->count++] = id;
+	group->sparse |= sparse;
+	group->source = row->source;
+	group->records += row->records;
+	group->live += row->live;
+	group->bytes += row->bytes;
+	group->live_bytes += row->live_bytes;
+	return true;
+}
+
+/* Would rewriting it make anything better? */
+static bool
+is_worth_it(const struct lc__chunk_group *group)
+{
+	return group->sparse || group->count > 1;
+}
+
+lc_status
+lc__chunk_group_next(struct lc__snapshot *s, const lc_compact_options *options,
+    uint64_t *next, uint64_t *looked, struct lc__chunk_group *out)
+{
+	struct lc__ledger_row row;
+	lc_status status;
+	bool intact;
+	uint64_t id = 0;
+
+	memset(out, 0, sizeof(*out));
+	while ((status = lc__ledger_seek(s, *next, &id, &row, &intact)) == LC_OK) {
+		if (!intact || !add_to_group(out, id, &row, options)) {
+			if (is_worth_it(out))
+				return LC_OK;
+			/* It may be the first of another group. */
+			memset(out, 0, sizeof(*out));
+			if (intact)
+				(void)add_to_group(out, id, &row, options);
+		}
+		*looked += row.bytes;
+		/* A larger id is not of a chunk, and is the last. */
+		if (id > LC__CHUNK_ID_MAX)
+			return LC_END;
+		*next = id + 1;
+	}
+	return status == LC_END && is_worth_it(out) ? LC_OK : status;
+}
+
+/* ---- the chunks as the transaction finds them ------------------------------ */
+
+/* One rewrite. */
 struct work {
 	struct lc__change *change;
 	struct lc__rewrite *rewrite;
-	struct lc__group found;     /* the chunks of the group that are still there */
+	struct lc__chunk_group found;     /* the chunks of the group that are still there */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
 	struct lc__live_list live;  /* of them */
 	unsigned char **recoded;    /* those coded anew, else NULL; malloc'ed, all */
 	struct lc__ledger_row row;  /* of the new chunk */
 	struct lc__directory_build directory; /* of it */
-	struct lc__new_entry *entries; /* of records that stand elsewhere now; malloc'ed */
+	struct lc__new_entry *entries; /* of records whose place changes; malloc'ed */
 	uint32_t nentries;
 };
 
-/* Take in a chunk of the group; *taken is false if it does not belong any more. */
+/* Take in a chunk of the group; *taken is false if it no longer belongs to it. */
 static lc_status
 take_chunk(struct work *w, uint64_t id, bool *taken)
 {
@@ -45,7 +117,7 @@ take_chunk(struct work *w, uint64_t id, bool *taken)
 		    "%llu is damaged", lc__env_dir(s->env),
 		    (unsigned long long)id);
 	return_if_error(lc__live_add(&w->live, s, id, &row, true));
-	*taken = lc__group_add(&w->found, id, &row, w->rewrite->options);
+	*taken = add_to_group(&w->found, id, &row, w->rewrite->options);
 	if (*taken) {
 		w->rows[w->found.count - 1] = row;
 	} else {
@@ -58,7 +130,7 @@ take_chunk(struct work *w, uint64_t id, bool *taken)
 static lc_status
 take_chunks(struct work *w)
 {
-	const struct lc__group *group = w->rewrite->group;
+	const struct lc__chunk_group *group = w->rewrite->group;
 
 	for (unsigned i = 0; i < group->count; i++) {
 		bool taken = false;
@@ -74,21 +146,88 @@ take_chunks(struct work *w)
 			break;
 		}
 	}
-	return lc__group_worth(&w->found) ? LC_OK : LC_NOT_FOUND;
+	return is_worth_it(&w->found) ? LC_OK : LC_NOT_FOUND;
 }
 
-/* Where a record would not be found any more: locations have 24 bits. */
+/* ---- coding records anew -------------------------------------------------- */
+
+/* The tensors of a record, decoded and coded anew. */
+struct recoding {
+	struct lc__decoded decoded;
+	struct lc__part *coded;
+	struct lc__buf *bufs;       /* what holds those coded anew */
+};
+
+static lc_status
+code_tensors(struct recoding *r, lc_codec codec, int level)
+{
+	const uint32_t n = r->decoded.count;
+
+	r->coded = calloc((size_t)n + 1, sizeof(*r->coded));
+	r->bufs = calloc((size_t)n + 1, sizeof(*r->bufs));
+	if (r->coded == NULL || r->bufs == NULL)
+		return lc__no_memory("compact");
+	for (uint32_t i = 0; i < n && codec != LC_CODEC_NONE; i++)
+		return_if_error(lc__part_code(&r->coded[i], codec, level,
+		    &r->decoded.tensors[i], &r->bufs[i]));
+	return LC_OK;
+}
+
+static lc_status
+write_record(const struct recoding *r, const struct lc__record *record,
+    const struct lc__schema *schema, unsigned char **out, size_t *size)
+{
+	const struct lc__draft draft = {
+		.id = record->id, .schema = schema,
+		.tensors = r->decoded.pointers,
+		.parts = r->coded, .plain = record->plain,
+		.plain_size = record->plain_size
+	};
+
+	*out = NULL;
+	*size = lc__record_size(&draft);
+	if (*size == 0)
+		return LC_OK;
+	*out = malloc(*size);
+	if (*out == NULL)
+		return lc__no_memory("compact");
+	lc__record_encode(*out, *size, &draft);
+	lc__record_seal(*out, record->schema);
+	return LC_OK;
+}
+
+/* Write a record that fits its schema as it would be put with another codec. *out gets the
+ * whole record, malloc'ed, and *size its bytes; NULL if it would be too large. */
+static lc_status
+recode_record(const struct lc__record *record, const struct lc__schema *schema,
+    const lc_compact_options *options, unsigned char **out, size_t *size)
+{
+	struct recoding r = { .coded = NULL };
+	lc_status status = lc__decode(record, schema, &r.decoded);
+
+	if (status == LC_OK)
+		status = code_tensors(&r, options->recode, options->level);
+	if (status == LC_OK)
+		status = write_record(&r, record, schema, out, size);
+	for (uint32_t i = 0; i < r.decoded.count && r.bufs != NULL; i++)
+		lc__buf_free(&r.bufs[i]);
+	lc__decoded_free(&r.decoded);
+	free(r.coded);
+	free(r.bufs);
+	return status;
+}
+
+/* A record farther into a chunk cannot be named: locations have 24 bits for it. */
 #define MAX_BYTES ((uint64_t)512 << 20)
 
-/* Code record i anew, unless it is the same then, or too large. */
+/* Code record i anew, unless that gives the same bytes, or too many. */
 static lc_status
 recode_one(struct work *w, uint32_t i, bool *changed)
 {
-	const lc_compact_options *options = w->rewrite->options;
 	struct lc__live_record *live = &w->live.records[i];
 	struct lc__record record;
 	struct lc__known *known;
-	unsigned char *bytes;
+	unsigned char *bytes = NULL;
 	size_t size = 0;
 
 	(void)lc__record_parse(live->bytes, live->size, &record);
@@ -97,8 +236,8 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 	if (!lc__record_fits(&record, known->schema))
 		return lc__error(LC_CORRUPT, 0, "key %s: shape and size disagree",
 		    lc__quote_id(record.id.data, record.id.size));
-	return_if_error(lc__recode(&record, known->schema, options->recode,
-	    options->level, &bytes, &size));
+	return_if_error(recode_record(&record, known->schema, w->rewrite->options,
+	    &bytes, &size));
 	if (bytes == NULL || w->live.bytes - live->size + size > MAX_BYTES ||
 	    (size == live->size && memcmp(bytes, live->bytes, size) == 0)) {
 		free(bytes);
@@ -113,7 +252,7 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 	return LC_OK;
 }
 
-/* Code all records anew; LC_NOT_FOUND if that and all else changes nothing. */
+/* Code all records anew; LC_NOT_FOUND if neither that nor anything else changes the chunk. */
 static lc_status
 recode(struct work *w)
 {
@@ -129,17 +268,7 @@ recode(struct work *w)
 	return changed ? LC_OK : LC_NOT_FOUND;
 }
 
-/* What stays of the old ledger rows: where the data came from, and its last use. */
-static void
-inherit(struct work *w)
-{
-	w->row.source = w->rows[0].source;
-	w->row.ordinal = w->rows[0].ordinal;
-	w->row.time_ms = w->rows[0].time_ms;
-	for (unsigned i = 0; i < w->found.count; i++)
-		if (w->rows[i].read_ms > w->row.read_ms)
-			w->row.read_ms = w->rows[i].read_ms;
-}
+/* ---- the new chunk -------------------------------------------------------- */
 
 /* Count the records and say where they will be. */
 static lc_status
@@ -167,8 +296,8 @@ lay_out(struct work *w)
 	return LC_OK;
 }
 
-/* Copy the records and note those that stand elsewhere now. The old chunks are
- * deleted, but nothing is written over them before the commit. */
+/* Copy the records and note those whose place changes. The old chunks are deleted, but
+ * nothing is written over them before the commit. */
 static lc_status
 fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
 {
@@ -225,7 +354,13 @@ replace_chunks(struct work *w)
 	w->entries = malloc((w->live.count + 1) * sizeof(*w->entries));
 	if (w->entries == NULL)
 		return lc__no_memory("compact");
-	inherit(w);
+	/* The new ledger row keeps where the data came from, and the last use. */
+	w->row.source = w->rows[0].source;
+	w->row.ordinal = w->rows[0].ordinal;
+	w->row.time_ms = w->rows[0].time_ms;
+	for (unsigned i = 0; i < w->found.count; i++)
+		if (w->rows[i].read_ms > w->row.read_ms)
+			w->row.read_ms = w->rows[i].read_ms;
 	return_if_error(lay_out(w));
 	for (unsigned i = 0; i < w->found.count; i++)
 		return_if_error(lc__change_drop_chunk(w->change,
