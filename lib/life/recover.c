@@ -12,11 +12,7 @@
 #include "env/mend.h"
 #include "store/cache.h"
 #include "store/module.h"
-#include "life/recovery.h"
-#include "life/recover_inputs.h"
-#include "life/recover_rows.h"
-#include "life/recover_strays.h"
-#include "life/recover_write.h"
+#include "life/recover.h"
 
 /* One recovery and what it is asked for. */
 struct job {

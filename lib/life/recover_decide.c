@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "index/run_build.h"
 #include "store/merge.h"
-#include "life/recovery.h"
+#include "life/recover.h"
 
 #define NOWHERE LC__TOMBSTONE
 

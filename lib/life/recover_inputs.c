@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "life/recover_inputs.h"
+#include "life/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "store/inputs.h"
 #include "store/published.h"
 #include "life/decoded.h"
-#include "life/recover_rows.h"
 #include "life/verify_inputs.h"
 
 /* ---- places --------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "life/recover_rows.h"
+#include "life/recover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,6 @@
 #include "base/hash.h"
 #include "store/counters.h"
 #include "store/settings.h"
-#include "life/recover_inputs.h"
-#include "life/recover_strays.h"
 
 /* ---- the state ------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "life/recover_strays.h"
+#include "life/recover.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "store/inputs.h"
 #include "store/meta.h"
 #include "store/published.h"
-#include "life/recover_inputs.h"
 
 /* ---- rows of a table ------------------------------------------------------ */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "life/recover_write.h"
+#include "life/recover.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "store/merge.h"
 #include "store/record.h"
-#include "life/recover_rows.h"
 
 /* Bytes of cache_ids and entries in a new run, about. */
 #define RUN_BYTES ((uint64_t)32 << 20)

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The chunks of a damaged module: every whole record, whatever surrounds it. */
+/*
+ * What can be read of a damaged module: every whole record of its chunks, whatever surrounds
+ * it, and every entry of its index, with the gaps between them.
+ */
 #include "base/error.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "index/run_build.h"
 #include "store/directory.h"
 #include "store/record.h"
-#include "life/recovery.h"
+#include "life/recover.h"
+
+/* ---- chunks --------------------------------------------------------------- */
 
 /* The records of one chunk as they are read. */
-struct reader {
+struct chunk_reader {
 	struct lc__recovery *r;
 	struct lc__found *chunk;
 	const unsigned char *records; /* behind the header */
@@ -19,7 +25,7 @@ struct reader {
 
 /* Without a header, the tables of the directory say where the records end. */
 static void
-end_at_tables(struct reader *reader, uint64_t at)
+end_at_tables(struct chunk_reader *reader, uint64_t at)
 {
 	if (reader->headless && lc__directory_tables_at(reader->records + at,
 	    reader->room - at, reader->chunk->id) > 0)
@@ -27,7 +33,7 @@ end_at_tables(struct reader *reader, uint64_t at)
 }
 
 static uint64_t
-location_at(const struct reader *reader, uint64_t at)
+location_at(const struct chunk_reader *reader, uint64_t at)
 {
 	return lc__location(reader->chunk->id, at / LC__RECORD_ALIGN);
 }
@@ -49,7 +55,7 @@ find_fault(struct lc__snapshot *s, const struct lc__record *record,
 }
 
 static lc_status
-add_sound(struct reader *reader, const struct lc__record *record,
+add_sound(struct chunk_reader *reader, const struct lc__record *record,
     const struct lc__schema *schema, uint64_t at)
 {
 	struct lc__recovery *r = reader->r;
@@ -75,7 +81,7 @@ add_sound(struct reader *reader, const struct lc__record *record,
 
 /* Is there a whole record? */
 static bool
-is_sound(const struct reader *reader, uint64_t at)
+is_sound(const struct chunk_reader *reader, uint64_t at)
 {
 	const struct lc__schema *schema;
 	struct lc__record record;
@@ -87,7 +93,7 @@ is_sound(const struct reader *reader, uint64_t at)
 
 /* Where the next whole record stands behind a damaged one. */
 static uint64_t
-skip_damage(struct reader *reader, uint64_t at)
+skip_damage(struct chunk_reader *reader, uint64_t at)
 {
 	do {
 		at += LC__RECORD_ALIGN;
@@ -98,7 +104,7 @@ skip_damage(struct reader *reader, uint64_t at)
 }
 
 static lc_status
-add_span(struct reader *reader, uint64_t at, uint64_t end)
+add_span(struct chunk_reader *reader, uint64_t at, uint64_t end)
 {
 	struct lc__recovery *r = reader->r;
 
@@ -113,7 +119,7 @@ add_span(struct reader *reader, uint64_t at, uint64_t end)
 
 /* The record at an offset, or what is there instead; *next is behind it. */
 static lc_status
-read_at(struct reader *reader, uint64_t at, uint64_t *next)
+read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 {
 	const unsigned long long chunk = reader->chunk->id;
 	struct lc__record record;
@@ -168,7 +174,7 @@ records_size(const struct lc__slice *value, const struct lc__chunk *chunk,
 
 /* Zeros at the end of the last record look like padding: they are its own. */
 static void
-reach_record_end(struct reader *reader, uint64_t at)
+reach_record_end(struct chunk_reader *reader, uint64_t at)
 {
 	struct lc__record record;
 
@@ -178,7 +184,7 @@ reach_record_end(struct reader *reader, uint64_t at)
 }
 
 static lc_status
-read_records(struct reader *reader)
+read_records(struct chunk_reader *reader)
 {
 	uint64_t at = 0;
 
@@ -241,7 +247,7 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	struct lc__chunk header = { 0 };
 	const bool intact = lc__chunk_parse(value->data, value->size, id,
 	    &header);
-	struct reader reader = { .r = r, .headless = !intact };
+	struct chunk_reader reader = { .r = r, .headless = !intact };
 
 	return_if_error(lc__array_reserve(&r->chunks, &r->chunks_room,
 	    r->nchunks + 1, "recover"));
@@ -284,4 +290,128 @@ lc__recovery_read_chunks(struct lc__recovery *r)
 		return_if_error(step(r));
 	}
 	return status == LC_END ? LC_OK : status;
+}
+
+/* ---- index runs ----------------------------------------------------------- */
+
+/* A run as it is read. */
+struct run_reader {
+	struct lc__recovery *r;
+	uint32_t position;
+	uint64_t entries;    /* read so far */
+	bool in_gap;         /* the block before was damaged */
+	struct lc__run_entry last; /* id NULL before the first */
+};
+
+static lc_status
+open_gap(struct run_reader *reader)
+{
+	struct lc__recovery *r = reader->r;
+
+	if (reader->in_gap)
+		return LC_OK;
+	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
+	    r->ngaps + 1, "recover"));
+	r->gaps[r->ngaps++] = (struct lc__gap) {
+		.run = reader->position, .after = reader->last
+	};
+	reader->in_gap = true;
+	return LC_OK;
+}
+
+static lc_status
+add_entry(struct run_reader *reader, const struct lc__run_entry *entry)
+{
+	struct lc__recovery *r = reader->r;
+	const lc_id id = { entry->id, entry->id_size };
+
+	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
+	    r->nclaims + 1, "recover"));
+	r->claims[r->nclaims++] = (struct lc__claim) {
+		.prefix = lc__sort_prefix(&id), .id = entry->id,
+		.id_size = (uint32_t)entry->id_size, .run = reader->position,
+		.location = entry->location & LC__TOMBSTONE ? LC__TOMBSTONE :
+		    entry->location
+	};
+	if (reader->in_gap)
+		r->gaps[r->ngaps - 1].before = *entry;
+	reader->in_gap = false;
+	reader->last = *entry;
+	reader->entries++;
+	return LC_OK;
+}
+
+/* The entries of a block; *whole becomes false if anything of them is damaged. */
+static lc_status
+read_block(struct run_reader *reader, const struct lc__run *run, uint32_t block,
+    bool *whole)
+{
+	const uint64_t seed = lc__env_seed(reader->r->change->snapshot.env);
+	struct lc__run_cursor cursor;
+	const struct lc__run_entry *entry = &cursor.entry;
+	bool more = lc__run_enter(&cursor, run, block);
+
+	while (more && cursor.left > 0) {
+		more = lc__run_next(&cursor);
+		if (!more)
+			break;
+		return_if_error(add_entry(reader, entry));
+		*whole &= lc__run_has(run, lc__run_hash(seed, entry->id,
+		    entry->id_size), entry->location);
+	}
+	*whole &= more;
+	return more ? LC_OK : open_gap(reader);
+}
+
+static lc_status
+read_blocks(struct run_reader *reader, const struct lc__run *run, bool *whole)
+{
+	*whole = lc__run_table_intact(run);
+	for (uint32_t i = 0; i < run->blocks; i++)
+		return_if_error(read_block(reader, run, i, whole));
+	*whole &= reader->entries == run->entries;
+	return LC_OK;
+}
+
+static lc_status
+read_run(struct lc__recovery *r, uint32_t position)
+{
+	struct lc__snapshot *s = &r->change->snapshot;
+	const struct lc__run_row *row = &s->state.runs[position];
+	struct run_reader reader = { .r = r, .position = position };
+	struct lc__run *run = &r->runs[position];
+	struct lc__slice value;
+	const lc_status status = lc__txn_get(s->txn, LC__INDEX, row->id, &value);
+	bool whole = false;
+
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (status == LC_OK && value.size == row->bytes && lc__run_parse(
+	    value.data, value.size, row->id, run) &&
+	    run->entries == row->entries)
+		return_if_error(read_blocks(&reader, run, &whole));
+	else
+		return_if_error(open_gap(&reader));
+	if (whole)
+		return LC_OK;
+	r->result.runs++;
+	r->index_damaged = true;
+	lc__found_tell(r->progress, "index run %llu: damaged, %llu of %llu entries read",
+	    (unsigned long long)row->id, (unsigned long long)reader.entries,
+	    (unsigned long long)row->entries);
+	return LC_OK;
+}
+
+lc_status
+lc__recovery_read_runs(struct lc__recovery *r)
+{
+	const uint32_t n = r->change->snapshot.state.nruns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		return_if_error(lc__array_reserve(&r->runs, &r->runs_room,
+		    r->nruns + 1, "recover"));
+		r->runs[r->nruns++] = (struct lc__run) { .entries = 0 };
+		return_if_error(read_run(r, i));
+	}
+	return LC_OK;
 }

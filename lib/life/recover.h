@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A recovery in progress: what a module's chunks and its index say, as far as they
+ * can be read, and what follows from that. All of it points into the map.
+ */
+#ifndef LC_LIFE_RECOVER_H
+#define LC_LIFE_RECOVER_H
+
+#include "life/found.h"
+#include "store/change.h"
+#include "store/length.h"
+
+/** lc__claim.run of a record itself. */
+#define LC__CLAIM_RECORD UINT32_MAX
+
+/** Something that says where a cache_id is: an entry of a run, or a record. */
+struct lc__claim {
+	uint64_t prefix;   /* lc__sort_prefix() of the cache_id */
+	const unsigned char *id;
+	uint32_t id_size;
+	uint32_t run;      /* position of the run, or LC__CLAIM_RECORD */
+	uint64_t location; /* or LC__TOMBSTONE */
+};
+
+/** Cache_ids of which a run may hold entries that cannot be read. */
+struct lc__gap {
+	uint32_t run;      /* its position */
+	struct lc__run_entry after, before; /* between these; id NULL: no bound */
+};
+
+/** A record that is whole. */
+struct lc__sound {
+	uint64_t location;
+	uint64_t moved_to; /* location afterwards */
+	const unsigned char *bytes;
+	uint32_t size;
+	bool live;
+	uint64_t length; /* as the ledger sums it */
+};
+
+/** Bytes of a chunk that are no whole record. */
+struct lc__span {
+	uint64_t start, end; /* locations */
+	bool counted;        /* as lost, by a cache_id that leads there */
+};
+
+/** A chunk. */
+struct lc__found {
+	uint64_t id;
+	uint64_t first, count; /* its sound records */
+	bool rewrite;          /* something of it is damaged */
+	uint64_t digest;       /* of them, in a module with inputs */
+};
+
+/** Where the order says that a chunk came from. */
+struct lc__placed {
+	uint64_t chunk;
+	uint32_t input;
+	uint64_t ordinal;
+};
+
+struct lc__recovery {
+	struct lc__change *change;
+	const lc_progress *progress;
+	lc_recover_result result;
+	lc_settings settings;
+	struct lc__measure measure; /* by their length field */
+	bool state_lost;     /* the order of the runs is that of their ids */
+	bool index_damaged;  /* the runs are to be written anew */
+	bool inputs_damaged; /* inputs and order are to be written anew */
+	bool chunk_missing;  /* the ledger has a row for one that is not there */
+	bool trial;          /* decide without telling and counting */
+	uint64_t done;       /* bytes read */
+	/* malloc'ed, with counts and rooms */
+	struct lc__run *runs; /* by position */
+	struct lc__claim *claims;
+	struct lc__gap *gaps;
+	struct lc__sound *sounds; /* by location */
+	struct lc__span *spans;   /* by location */
+	struct lc__found *chunks; /* by id */
+	struct lc__new_entry *live; /* the index to be, by cache_id */
+	struct lc__placed *placed; /* by chunk */
+	uint64_t nruns, nclaims, ngaps, nsounds, nspans, nchunks, nlive, nplaced;
+	size_t runs_room, claims_room, gaps_room, sounds_room, spans_room,
+	    chunks_room, live_room, placed_room;
+};
+
+/* ---- chunks and index: recover_read.c, recover_decide.c -------------------------- */
+
+/** Read all chunks: chunks, sounds and spans, and a claim of each record. */
+LC_CHECKED lc_status lc__recovery_read_chunks(struct lc__recovery *r);
+
+/** Read all runs of the state: claims and gaps. */
+LC_CHECKED lc_status lc__recovery_read_runs(struct lc__recovery *r);
+
+/** Decide about every cache_id: which sounds are live; the index to be. */
+LC_CHECKED lc_status lc__recovery_decide(struct lc__recovery *r);
+
+/** The sound record at a location, NULL if there is none. */
+struct lc__sound *lc__recovery_sound(const struct lc__recovery *r,
+    uint64_t location);
+
+/* ---- small rows: recover_rows.c --------------------------------------------------- */
+
+/** Read the state row, mended if one byte of it is wrong; else r->state_lost. */
+LC_CHECKED lc_status lc__recovery_read_state(struct lc__recovery *r);
+
+/** Make up for a state row that is lost from what the tables hold. */
+LC_CHECKED lc_status lc__recovery_make_up_state(struct lc__recovery *r);
+
+/** Mend the damaged schemas; a structure that is lost gets a stand-in. */
+LC_CHECKED lc_status lc__recovery_mend_schemas(struct lc__recovery *r);
+
+/** Mend the settings, or put the defaults in their place. */
+LC_CHECKED lc_status lc__recovery_mend_settings(struct lc__recovery *r);
+/** Mend the counters, or begin them anew. */
+LC_CHECKED lc_status lc__recovery_mend_counters(struct lc__recovery *r);
+
+/** Compare ledger and counters with what was decided, and find rows damaged. */
+LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
+
+/** The first row of the ledger behind chunk *id whose chunk is not there; LC_END
+ *  without one. */
+LC_CHECKED lc_status lc__recovery_orphan(struct lc__recovery *r, uint64_t *id);
+
+/** Count all sound records. */
+LC_CHECKED lc_status lc__recovery_count_usage(struct lc__recovery *r,
+    struct lc__usage *usage);
+
+/** What the ledger row of a chunk is to be, with what can be read of the old one. */
+LC_CHECKED lc_status lc__recovery_row(struct lc__recovery *r,
+    const struct lc__found *chunk, struct lc__ledger_row *row, bool *intact);
+
+/* ---- rows under another key than their own: recover_strays.c ----------------------
+ *
+ * A B-tree has no checksums: a flipped bit in a key takes a whole row away from where it is
+ * looked for. The headers of chunks and index runs say their ids; the checksum of any other
+ * row is right for its own key alone.
+ */
+
+/** Rows of meta; those that nobody knows go. */
+LC_CHECKED lc_status lc__recovery_put_back_meta(struct lc__recovery *r);
+
+/** Tables that hold each other's rows, as these say themselves. */
+LC_CHECKED lc_status lc__recovery_put_back_tables(struct lc__recovery *r);
+
+/** Chunks and index runs, whose headers say their ids. With state_lost, or a state that
+ *  was read. A chunk without a header keeps its key only if that may have been given
+ *  out. */
+LC_CHECKED lc_status lc__recovery_put_back_values(struct lc__recovery *r);
+
+/** Schemas and rows of ledger and inputs; the chunks are where they belong, and the
+ *  state is known, or made up. */
+LC_CHECKED lc_status lc__recovery_put_back_rows(struct lc__recovery *r);
+
+/** How many schemas the records name: 1 more than the largest one of a whole record. */
+LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r,
+    uint32_t *out);
+
+/* ---- inputs and the published order: recover_inputs.c ----------------------------- */
+
+/** Read what the order says of chunks whose ledger rows may be damaged. */
+LC_CHECKED lc_status lc__recovery_read_places(struct lc__recovery *r);
+
+/** How many inputs the module has, as far as its rows and its ledger say. */
+LC_CHECKED lc_status lc__recovery_count_inputs(struct lc__recovery *r,
+    uint32_t *out);
+
+/** Where a chunk came from, for a ledger row that is lost. */
+void lc__recovery_place(const struct lc__recovery *r, uint64_t chunk,
+    struct lc__ledger_row *row);
+
+/** Compare everything that verify does, and note if it is to be written anew. */
+LC_CHECKED lc_status lc__recovery_check_inputs(struct lc__recovery *r);
+
+/** Write inputs and order anew from the ledger, if they are damaged; behind
+ *  lc__recovery_write(). */
+LC_CHECKED lc_status lc__recovery_write_inputs(struct lc__recovery *r);
+
+/* ---- writing: recover_write.c ----------------------------------------------------- */
+
+/** Write chunks, ledger, index and counters as they follow from what was decided. */
+LC_CHECKED lc_status lc__recovery_write(struct lc__recovery *r);
+
+#endif
