@@ -45,7 +45,7 @@ libcore_la_SOURCES = \
 	lib/life/recover_read.c lib/life/recover_strays.c lib/life/recover_write.c \
 	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
-	lib/life/salvage_records.c lib/life/salvage_schemas.c lib/life/salvage_trees.c \
+	lib/life/salvage_records.c lib/life/salvage_trees.c \
 	lib/life/verify.c lib/life/verify_inputs.c \
 	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/rounds.c \
 	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/split.c \

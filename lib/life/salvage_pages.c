@@ -48,7 +48,7 @@ add_row(struct lc__salvage_rows *rows, const struct leaf *leaf,
     const struct node *node, uint64_t number)
 {
 	return_if_error(lc__array_reserve(&rows->row, &rows->room,
-	    rows->count + 1, "recover"));
+	    rows->count + 1, "salvage"));
 	rows->row[rows->count++] = (struct lc__salvage_row) {
 		.page = leaf->page, .at = node->value,
 		.size = (uint32_t)node->value_size, .number = number
@@ -197,7 +197,7 @@ add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 	if (size > s->file->size - start)
 		size = s->file->size - start;
 	return_if_error(lc__array_reserve(&s->values, &s->values_room,
-	    s->nvalues + 1, "recover"));
+	    s->nvalues + 1, "salvage"));
 	s->values[s->nvalues++] = (struct lc__salvage_chunk) {
 		.id = id, .page = page, .size = size, .headless = true
 	};
@@ -232,7 +232,7 @@ take_run(struct lc__salvage *s, uint64_t page, uint64_t start,
 	    run.entries > run.keys_size / (entry_head + 1))
 		return LC_OK;
 	return_if_error(lc__array_reserve(&s->runs, &s->runs_room,
-	    s->nruns + 1, "recover"));
+	    s->nruns + 1, "salvage"));
 	s->runs[s->nruns++] = run;
 	return LC_OK;
 }
@@ -398,7 +398,7 @@ take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value,
 		return LC_OK;
 	size = chunk.bytes > room ? room : lc__chunk_size(&chunk, s->page_size);
 	return_if_error(lc__array_reserve(&s->chunks, &s->chunks_room,
-	    s->nchunks + 1, "recover"));
+	    s->nchunks + 1, "salvage"));
 	s->chunks[s->nchunks++] = (struct lc__salvage_chunk) {
 		.id = chunk.id, .page = page, .records = chunk.records,
 		.size = size > room ? room : size
@@ -497,7 +497,7 @@ add_headless(struct lc__salvage *s)
 		if (found.id > LC__CHUNK_ID_MAX)
 			found.id = 0;
 		return_if_error(lc__array_reserve(&s->chunks, &s->chunks_room,
-		    s->nchunks + 1, "recover"));
+		    s->nchunks + 1, "salvage"));
 		s->chunks[s->nchunks++] = found;
 	}
 	if (s->nchunks > 0)
