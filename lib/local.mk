@@ -66,17 +66,17 @@ libcore_la_SOURCES = \
 	lib/store/meta.c lib/store/module.c lib/store/own.c lib/store/pending.c \
 	lib/store/published.c lib/store/put.c lib/store/reading.c lib/store/record.c \
 	lib/store/results.c lib/store/schemas.c lib/store/settings.c lib/store/snapshot.c \
-	lib/store/stat.c lib/store/usage.c lib/store/view.c lib/store/words.c \
-	lib/store/writer.c \
+	lib/store/stat.c lib/store/tool.c lib/store/usage.c lib/store/view.c \
+	lib/store/words.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
-	lib/stream/fetch_windows.c lib/stream/job.c lib/stream/layout.c \
-	lib/stream/layout_order.c lib/stream/prefetch.c lib/stream/reader.c \
-	lib/stream/reader_rule.c lib/stream/record_offsets.c lib/stream/record_reader.c \
-	lib/stream/requests.c lib/stream/selection.c lib/stream/sequence.c \
-	lib/stream/source.c lib/stream/source_join.c lib/stream/source_module.c \
-	lib/stream/source_shards.c lib/stream/stream.c lib/stream/stream_state.c \
-	lib/stream/stream_token.c lib/stream/words.c \
+	lib/stream/fetch_windows.c lib/stream/job.c lib/stream/join_records.c \
+	lib/stream/layout.c lib/stream/layout_order.c lib/stream/prefetch.c \
+	lib/stream/reader.c lib/stream/reader_rule.c lib/stream/record_offsets.c \
+	lib/stream/record_reader.c lib/stream/requests.c lib/stream/selection.c \
+	lib/stream/sequence.c lib/stream/source.c lib/stream/source_join.c \
+	lib/stream/source_module.c lib/stream/source_shards.c lib/stream/stream.c \
+	lib/stream/stream_state.c lib/stream/stream_token.c lib/stream/words.c \
 	lib/value/arena.c lib/value/buckets.c lib/value/describe.c lib/value/dtype.c \
 	lib/value/element.c lib/value/expect.c lib/value/finite.c lib/value/moments.c \
 	lib/value/names.c lib/value/part_path.c lib/value/path.c lib/value/schema.c \

@@ -5,17 +5,15 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/reading.h"
-#include "stream/source_join.h"
+#include "stream/join_records.h"
 #include "ui/report.h"
 
 struct export_join {
 	const struct stream_source *opened;
-	struct lc__join_source *source;
-	bool drop;                    /* leave out what lacks a partner */
-	char *text;                   /* the names, cut apart */
-	const char **names;           /* of the modules */
-	struct lc__reading *readings; /* of the partners' records at hand */
+	struct lc__join_records *records; /* of the partners */
+	bool drop;                        /* leave out records that lack a partner */
+	char *text;                       /* the names, cut apart */
+	const char **names;               /* of the modules */
 };
 
 int
@@ -28,14 +26,13 @@ export_join_new(const struct stream_source *source, lc_missing missing,
 
 	if (join != NULL) {
 		join->opened = source;
-		join->source = lc__join_source_of(source->source);
 		join->drop = missing == LC_MISSING_DROP;
 		join->text = rest = strdup(source->name);
 		join->names = calloc(n + 1, sizeof(*join->names));
-		join->readings = calloc(n + 1, sizeof(*join->readings));
 	}
 	if (join == NULL || join->text == NULL || join->names == NULL ||
-	    join->readings == NULL) {
+	    lc__join_records_new(source->source, source->partners, n, &join->records) !=
+	    LC_OK) {
 		export_join_free(join);
 		return report_no_memory();
 	}
@@ -45,29 +42,18 @@ export_join_new(const struct stream_source *source, lc_missing missing,
 	return EXIT_DONE;
 }
 
-static void
-end_readings(struct export_join *join)
-{
-	for (size_t i = 0; i < join->opened->n_partners; i++) {
-		lc__reading_end(&join->readings[i]);
-		memset(&join->readings[i], 0, sizeof(join->readings[i]));
-	}
-}
-
 void
 export_join_free(struct export_join *join)
 {
 	if (join == NULL)
 		return;
-	if (join->readings != NULL)
-		end_readings(join);
-	free(join->readings);
+	lc__join_records_free(join->records);
 	free(join->names);
 	free(join->text);
 	free(join);
 }
 
-/* The data of listed tensors, which nobody looks at: a value has none without. */
+/* Stands in for the data of listed tensors, which is never read: a value needs some. */
 static unsigned char untouched[64];
 
 lc_value *
@@ -80,8 +66,8 @@ export_join_tensor(const lc_tensor *given)
 	return lc_value_tensor(&tensor);
 }
 
-/* The same value in nodes of its own: a child has one parent. Tensors are not copied.
- * NULL without memory, and what fails within it lc_value_check() tells. */
+/* A copy of the nodes, as a node has one parent; tensors are not copied. NULL without
+ * memory; lc_value_check() reports failures further down. */
 static lc_value *
 reference(const lc_value *value)
 {
@@ -139,30 +125,13 @@ reference(const lc_value *value)
 	return out;
 }
 
-/* The record of partner i. */
-static lc_status
-read_partner(struct export_join *join, size_t i, lc_id id, bool listed,
-    const lc_value **out)
-{
-	struct lc__join_partner *partner = &join->source->partners[i];
-	struct lc__reading *reading = &join->readings[i];
-	struct lc__lookup lookup;
-
-	return_if_error(lc__join_find(partner, id, &lookup));
-	reading->record = lookup.record;
-	return_if_error(lc__reading_committed(reading, join->opened->partners[i],
-	    partner->snapshot, lookup.location, !listed));
-	reading->listed = listed;
-	return lc__reading_value(reading, NULL, out);
-}
-
 static lc_status
 add_partners(struct export_join *join, lc_id id, bool listed, lc_value *map)
 {
 	for (size_t i = 0; i < join->opened->n_partners; i++) {
 		const lc_value *value;
 
-		return_if_error(read_partner(join, i, id, listed, &value));
+		return_if_error(lc__join_records_read(join->records, i, id, listed, &value));
 		lc_value_set(map, join->names[i + 1], reference(value));
 	}
 	return lc_value_check(map);
@@ -175,7 +144,7 @@ export_join_record(struct export_join *join, lc_id id, const lc_value *first,
 	lc_value *map = lc_value_map();
 	lc_status status;
 
-	end_readings(join);
+	lc__join_records_end(join->records);
 	lc_value_set(map, join->names[0], reference(first));
 	status = add_partners(join, id, listed, map);
 	if (status == LC_OK) {

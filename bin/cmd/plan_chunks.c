@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "cmd/plan.h"
 #include "order/split.h"
-#include "store/cache.h"
-#include "store/change.h"
+#include "store/tool.h"
 #include "stream/source.h"
 #include "ui/json.h"
 #include "ui/report.h"
@@ -17,58 +16,22 @@
 
 /* ---- how many bytes a chunk has -------------------------------------------------------- */
 
-/* Live bytes of a module's chunks, by id. */
-struct ledger {
-	struct ledger_chunk {
-		uint64_t id;
-		double bytes;
-	} *chunks;
-	size_t n, room;
-};
-
-static lc_status
-add_chunk(struct ledger *ledger, uint64_t id, const struct lc__ledger_row *row)
-{
-	return_if_error(lc__array_reserve(&ledger->chunks, &ledger->room, ledger->n + 1, NULL));
-	ledger->chunks[ledger->n++] = (struct ledger_chunk){ id,
-		(double)row->live_bytes };
-	return LC_OK;
-}
-
-static lc_status
-read_ledger(lc_cache *cache, struct ledger *out)
-{
-	struct lc__snapshot *snapshot;
-	struct lc__ledger_row row;
-	uint64_t id = 0;
-	bool intact;
-	lc_status status;
-
-	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	while ((status = lc__ledger_seek(snapshot, id, &id, &row, &intact)) == LC_OK) {
-		status = add_chunk(out, id++, &row);
-		if (status != LC_OK)
-			break;
-	}
-	lc__snapshot_give(snapshot, 0);
-	return status == LC_END ? LC_OK : status;
-}
-
 static int
-compare_ids(const void *a, const void *b)
+compare_chunks(const void *a, const void *b)
 {
-	const struct ledger_chunk *x = a, *y = b;
+	const struct lc__chunk_bytes *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
+/* Live bytes of one of a module's chunks, which are in order. */
 static double
-ledger_bytes(const struct ledger *ledger, uint64_t id)
+chunk_bytes(const struct lc__chunk_bytes *chunks, size_t n, uint64_t id)
 {
-	const struct ledger_chunk key = { id, 0 }, *found = ledger->n == 0 ? NULL :
-	    bsearch(&key, ledger->chunks, ledger->n, sizeof(key), compare_ids);
+	const struct lc__chunk_bytes key = { id, 0 }, *found = n == 0 ? NULL :
+	    bsearch(&key, chunks, n, sizeof(key), compare_chunks);
 
-	return found ? found->bytes : 0;
+	return found ? (double)found->bytes : 0;
 }
 
 /* ---- how many bytes a sample has --------------------------------------------------------- */
@@ -116,10 +79,11 @@ sample_bytes(const char *path, double *out)
 
 /* ---- all chunks ---------------------------------------------------------------------------- */
 
-/* A sample's bytes where there is no ledger. */
+/* Append a source's chunks. Those of shards, which are no rows of a module (@p chunks is
+ * NULL), have @p sample bytes a record. */
 static lc_status
 take_layout(struct plan_chunks *out, struct lc__layout *layout,
-    const struct ledger *ledger, double sample)
+    const struct lc__chunk_bytes *chunks, size_t n_chunks, double sample)
 {
 	const uint64_t n = lc__layout_info(layout)->chunks;
 	struct lc__layout_row row;
@@ -127,8 +91,8 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 	return_if_error(lc__array_reserve(&out->bytes, &out->room, out->n + n + 1, NULL));
 	for (uint64_t i = 0; i < n; i++) {
 		return_if_error(lc__layout_row(layout, i, &row));
-		out->bytes[out->n++] = ledger != NULL ?
-		    ledger_bytes(ledger, row.id) : sample * (double)row.records;
+		out->bytes[out->n++] = chunks != NULL ? chunk_bytes(chunks, n_chunks,
+		    row.id) : sample * (double)row.records;
 		out->units += (double)row.units;
 		out->records += (double)row.records;
 	}
@@ -139,16 +103,17 @@ static lc_status
 take_source(struct plan_chunks *out, const struct stream_source *s)
 {
 	struct lc__layout *layout;
-	struct ledger ledger = { 0 };
+	struct lc__chunk_bytes *chunks = NULL;
+	size_t n = 0;
 	double sample = 0;
-	lc_status status = s->cache != NULL ? read_ledger(s->cache, &ledger) :
+	lc_status status = s->cache != NULL ? lc__cache_chunks(s->cache, &chunks, &n) :
 	    sample_bytes(s->name, &sample);
 
 	if (status == LC_OK) {
 		layout = lc__source_layout(s->source);
 		if (out->n_sources == 0)
 			out->has_lengths = lc__layout_info(layout)->has_lengths != 0;
-		status = take_layout(out, layout, s->cache ? &ledger : NULL, sample);
+		status = take_layout(out, layout, chunks, n, sample);
 		if (status == LC_OK)
 			status = lc__cursor_new(s->source, layout,
 			    &out->cursors[out->n_sources]);
@@ -156,7 +121,7 @@ take_source(struct plan_chunks *out, const struct stream_source *s)
 			status = lc__cursor_begin(out->cursors[out->n_sources++]);
 		lc__layout_drop(layout);
 	}
-	free(ledger.chunks);
+	free(chunks);
 	return status;
 }
 

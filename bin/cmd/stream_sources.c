@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cmd/warehouse.h"
 #include "lmdbcache.h"
-#include "store/cache.h"
+#include "store/tool.h"
 #include "ui/module.h"
 #include "ui/opt.h"
 #include "ui/progress.h"

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is what is stored as it is demanded? Looks at heads of records only: no byte of a
- * tensor is read, unless the demands are deep.
+ * Are stored records as a fill demands? Only their heads are read, no byte of a tensor,
+ * unless the demands are deep.
  */
 #ifndef CACHEX_FILL_DONE_H
 #define CACHEX_FILL_DONE_H
 
 #include "fill/fill.h"
-
-/** What stands under a cache_id. */
-enum lc__stored {
-	LC__STORED_MISSING,
-	LC__STORED_DONE,
-	LC__STORED_WRONG /* not as demanded, or damaged */
-};
+#include "store/tool.h"
 
 /**
- * Look @p n items up under one snapshot; what the handle has pending counts as done.
+ * Look @p n items up in one snapshot; records that the handle has not committed yet count
+ * as done.
  * @param check  as in struct lc__fill, with @p ctx; values have tensors without data
  *               unless the demands are deep
  * @param out    room for n

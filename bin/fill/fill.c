@@ -12,7 +12,7 @@
 #include "fill/done.h"
 #include "fill/pace.h"
 #include "fill/tally.h"
-#include "store/cache.h"
+#include "store/tool.h"
 
 /* Items that are looked up together, and the bytes of their payloads at most once
  * there is one. */
@@ -312,7 +312,7 @@ store(struct run *run, const struct lc__items *batch, struct lc__item *item)
 	run->filled.bytes += bytes;
 	lc__idset_remove(&run->asked, item->id);
 	return_if_error(lc__afloat_add(&run->afloat, bytes,
-	    atomic_load(&run->fill->cache->pending)));
+	    lc__cache_uncommitted(run->fill->cache)));
 	return tell_over(run, item);
 }
 
@@ -342,7 +342,7 @@ take_back(struct run *run)
 	uint64_t bytes;
 
 	run->filled.stored -= lc__afloat_count(&run->afloat,
-	    atomic_load(&run->fill->cache->pending), &bytes);
+	    lc__cache_uncommitted(run->fill->cache), &bytes);
 	run->filled.bytes -= bytes;
 }
 

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "env/env.h"
 #include "fill/feed.h"
 #include "fill/fingerprint.h"
-#include "store/cache.h"
+#include "store/tool.h"
 
 /* A run under way. */
 struct run {
@@ -103,7 +102,7 @@ prepare(struct run *run)
 	return_if_error(declare(run));
 	if (fill->cache == NULL)
 		return LC_OK;
-	run->feeding.dir = lc__env_path(fill->cache->env);
+	run->feeding.dir = lc__cache_dir(fill->cache);
 	status = lc_inputs(fill->cache, learn, run);
 	run->feeding.filled.shard_done = run->feeding.filled.shard_before;
 	return status == LC_CANCELLED ? lc__error(LC_INVALID, 0, "the module has "

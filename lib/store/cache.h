@@ -11,6 +11,7 @@
 #include "env/env.h"
 #include "store/module.h"
 #include "store/pending.h"
+#include "store/tool.h"
 #include "store/snapshot.h"
 
 struct lc_cache {
@@ -48,10 +49,6 @@ struct lc_cache {
 /** Refuse ids that are empty or too long. */
 LC_CHECKED lc_status lc__check_id(const char *operation, const void *id,
     size_t id_size);
-
-/** Refuse names that are none for a module. */
-LC_CHECKED lc_status lc__check_module_id(const char *module_id);
-
 /** LC_READONLY if the handle may not write. */
 LC_CHECKED lc_status lc__check_writable(const struct lc_cache *cache,
     const char *operation);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/tool.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "store/admit.h"
+#include "store/change.h"
+#include "store/lookup.h"
+#include "store/own.h"
+#include "store/reading.h"
+
+const char *
+lc__cache_dir(const lc_cache *cache)
+{
+	return lc__env_path(cache->env);
+}
+
+uint64_t
+lc__cache_uncommitted(const lc_cache *cache)
+{
+	return atomic_load(&cache->pending);
+}
+
+/* ---- the bytes of chunks ---------------------------------------------------------- */
+
+lc_status
+lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out, size_t *n)
+{
+	struct lc__chunk_bytes *chunks = NULL;
+	struct lc__snapshot *snapshot;
+	struct lc__ledger_row row;
+	size_t count = 0, room = 0;
+	uint64_t id = 0;
+	bool intact;
+	lc_status status;
+
+	return_if_error(lc__array_reserve(&chunks, &room, 1, NULL));
+	status = lc__snapshot_take(cache->env, &snapshot);
+	if (status != LC_OK) {
+		free(chunks);
+		return status;
+	}
+	while ((status = lc__ledger_seek(snapshot, id, &id, &row, &intact)) == LC_OK) {
+		status = lc__array_reserve(&chunks, &room, count + 1, NULL);
+		if (status != LC_OK)
+			break;
+		chunks[count++] = (struct lc__chunk_bytes){ id++, row.live_bytes };
+	}
+	lc__snapshot_give(snapshot, 0);
+	if (status != LC_END) {
+		free(chunks);
+		return status;
+	}
+	*out = chunks;
+	*n = count;
+	return LC_OK;
+}
+
+/* ---- what is stored under cache_ids ----------------------------------------------- */
+
+/* Look-ups that are prefetched together: the memory of one arrives while others go on. */
+#define WINDOW 16
+
+struct look {
+	lc_cache *cache;
+	const struct lc__stored_check *how;
+	struct lc__snapshot *snapshot;
+	const struct lc__schema *admitted; /* the structure that passed last in a strict module */
+};
+
+static bool
+is_strict(const lc_cache *cache)
+{
+	return atomic_load(&lc__module_of(cache->env)->settings.policy) == LC_STRICT;
+}
+
+/* Does this status say what the record is? Others, such as LC_NO_MEMORY, end the look. */
+static bool
+is_verdict(lc_status status)
+{
+	return status == LC_OK || status == LC_NOT_FOUND || status == LC_CORRUPT ||
+	    status == LC_SCHEMA || status == LC_INVALID;
+}
+
+static lc_status
+check_structure(struct look *look, const struct lc__schema *schema)
+{
+	/* Equal structures are the same one. */
+	if (schema == look->admitted || !is_strict(look->cache))
+		return LC_OK;
+	return_if_error(lc__admit(look->cache, schema));
+	look->admitted = schema;
+	return LC_OK;
+}
+
+static lc_status
+check_record(struct look *look, size_t number, const struct lc__lookup *lookup)
+{
+	const bool deep = look->how->deep;
+	struct lc__reading reading = { .record = lookup->record };
+	const lc_value *value;
+	lc_status status;
+
+	/* A record without parts has one checksum, which covers the tensor too. */
+	return_if_error(lc__reading_committed(&reading, look->cache, look->snapshot,
+	    lookup->location, deep || lookup->record.has_parts));
+	return_if_error(check_structure(look, reading.schema));
+	if (look->how->fn == NULL)
+		return LC_OK;
+	reading.listed = !deep;
+	status = lc__reading_value(&reading, NULL, &value);
+	if (status == LC_OK)
+		status = look->how->fn(look->how->ctx, number, value);
+	lc__reading_end(&reading);
+	return status;
+}
+
+static lc_status
+look_one(struct look *look, size_t number, struct lc__lookup *lookup, enum lc__stored *out)
+{
+	lc_status status = lc__index_find(look->snapshot, lookup, true);
+
+	*out = LC__STORED_MISSING;
+	if (status == LC_NOT_FOUND)
+		return LC_OK;
+	if (status == LC_OK)
+		status = check_record(look, number, lookup);
+	if (!is_verdict(status))
+		return status;
+	*out = status == LC_OK ? LC__STORED_DONE : LC__STORED_WRONG;
+	return LC_OK;
+}
+
+/* Look up ids[first] and those after it, n in all. */
+static lc_status
+look_window(struct look *look, const lc_id *ids, size_t first, size_t n, enum lc__stored *out)
+{
+	struct lc__lookup lookups[WINDOW];
+
+	for (size_t i = 0; i < n; i++) {
+		lc__lookup_start(&lookups[i], look->cache->env, ids[first + i].data,
+		    ids[first + i].size);
+		lc__index_prefetch(look->snapshot, &lookups[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (out[first + i] != LC__STORED_DONE)
+			return_if_error(look_one(look, first + i, &lookups[i],
+			    &out[first + i]));
+	return LC_OK;
+}
+
+lc_status
+lc__stored_look(lc_cache *cache, const lc_id *ids, size_t n,
+    const struct lc__stored_check *how, enum lc__stored *out)
+{
+	struct look look = { .cache = cache, .how = how };
+	enum lc__pending_answer answer;
+	lc_status status = LC_OK;
+
+	/* Uncommitted records first: they may be committed before the snapshot is taken. */
+	for (size_t i = 0; i < n; i++) {
+		return_if_error(lc__own_has(cache, ids[i].data, ids[i].size, &answer));
+		out[i] = answer == LC__PENDING_PUT ? LC__STORED_DONE : LC__STORED_MISSING;
+	}
+	return_if_error(lc__snapshot_take(cache->env, &look.snapshot));
+	for (size_t i = 0; i < n && status == LC_OK; i += WINDOW)
+		status = look_window(&look, ids, i, n - i < WINDOW ? n - i : WINDOW, out);
+	lc__snapshot_give(look.snapshot, 0);
+	return status;
+}
+
+lc_status
+lc__stored_admits(lc_cache *cache, const lc_value *value)
+{
+	struct lc__schema *schema;
+	lc_status status;
+
+	if (!is_strict(cache))
+		return LC_OK;
+	return_if_error(lc__schema_infer(value, &schema));
+	status = lc__admit(cache, schema);
+	lc__schema_free(schema);
+	return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the tool asks of an open module beyond lmdbcache.h. This header needs no other of
+ * the library's, so that the tool sees none of its structs.
+ */
+#ifndef LC_STORE_TOOL_H
+#define LC_STORE_TOOL_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+
+/** LC_INVALID if this cannot be the name of a module. */
+LC_CHECKED lc_status lc__check_module_id(const char *module_id);
+
+/** The directory of the module; borrowed from the handle. */
+const char *lc__cache_dir(const lc_cache *cache);
+
+/** How many records of this handle are not committed. Any thread. */
+uint64_t lc__cache_uncommitted(const lc_cache *cache);
+
+/** A chunk and the bytes of its live records. */
+struct lc__chunk_bytes {
+	uint64_t chunk, bytes;
+};
+
+/** The chunks of the newest commit, by number. *out is never NULL; the caller frees it.
+ *  A chunk whose count is damaged has 0 bytes. LC_NO_MEMORY, LC_IO, LC_CORRUPT. */
+LC_CHECKED lc_status lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out,
+    size_t *n);
+
+/** What a cache_id has. */
+enum lc__stored {
+	LC__STORED_MISSING,
+	LC__STORED_DONE,
+	LC__STORED_WRONG /* refused by the check or by a strict module, or damaged */
+};
+
+struct lc__stored_check {
+	bool deep; /* read records in full, with their checksums; else heads alone */
+	/** Called for the value of ids[i], whose tensors have no data unless deep; NULL: no
+	 *  check. LC_NOT_FOUND, LC_CORRUPT, LC_SCHEMA and LC_INVALID refuse the value,
+	 *  other statuses end the look. */
+	lc_status (*fn)(void *ctx, size_t i, const lc_value *value);
+	void *ctx;
+};
+
+/** Look @p n cache_ids up in one snapshot. Records that this handle has not committed yet
+ *  count as done. @p out has room for n. */
+LC_CHECKED lc_status lc__stored_look(lc_cache *cache, const lc_id *ids, size_t n,
+    const struct lc__stored_check *how, enum lc__stored *out);
+
+/** Does the module take values of this structure? LC_SCHEMA if it is strict and does not. */
+LC_CHECKED lc_status lc__stored_admits(lc_cache *cache, const lc_value *value);
+
+#endif
