@@ -1,11 +1,235 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cachex config, and the configuration file: lines `key = value`, where the key is an
+ * option's name ("root") or a command's and an option's ("put.dtype"); # begins a comment.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/bytes.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "ui/suggest.h"
+
+/* ---- the file ---------------------------------------------------------------------- */
+
+#define MOST (1 << 20) /* bytes of a configuration file */
+
+/* $XDG_CONFIG_HOME/cachex/config or ~/.config/cachex/config; NULL without either. */
+static const char *
+config_path(void)
+{
+	static char path[4096];
+	const char *config = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+	int n = 0;
+
+	if (config != NULL && *config == '/')
+		n = snprintf(path, sizeof(path), "%s/cachex/config", config);
+	else if (home != NULL && *home != '\0')
+		n = snprintf(path, sizeof(path), "%s/.config/cachex/config", home);
+	return n > 0 && (size_t)n < sizeof(path) ? path : NULL;
+}
+
+static char *
+trim(char *text)
+{
+	char *end;
+
+	text += strspn(text, " \t\r");
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	return text;
+}
+
+/* The command that "put" or "shard.verify" names. */
+static const struct command *
+find_command(const char *key, size_t size)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)size, key);
+	for (char *p = name; *p != '\0'; p++)
+		*p = *p == '.' ? ' ' : *p;
+	return command_by_name(name);
+}
+
+/* The row that "root", "put.dtype" or "shard.inspect.ids" names. */
+static struct opt *
+find_row(const char *key)
+{
+	const char *dot = strrchr(key, '.');
+	const struct command *command;
+	struct opt *opt;
+	bool negated;
+
+	if (dot == NULL) {
+		opt = opt_by_name(global_options, key, strlen(key), &negated);
+		return opt && !negated && !settings_is_action(opt) ? opt : NULL;
+	}
+	command = find_command(key, (size_t)(dot - key));
+	if (command == NULL)
+		return NULL;
+	opt = opt_by_name(command->options, dot + 1, strlen(dot + 1), &negated);
+	return negated ? NULL : opt;
+}
+
+static void
+explain_unknown(const char *key, char *why, size_t room)
+{
+	const struct command *command;
+	struct suggest suggest;
+	char known[80];
+
+	suggest_start(&suggest, key);
+	for (struct opt *opt = global_options; opt->kind != OPT_END; opt++)
+		if (!settings_is_action(opt))
+			suggest_word(&suggest, opt->name);
+	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
+		for (struct opt *opt = command->options; opt->kind != OPT_END; opt++)
+			suggest_word(&suggest, opt_key(opt, command->name, known,
+			    sizeof(known)));
+	if (suggest_best(&suggest) != NULL)
+		snprintf(why, room, "unknown key %s; did you mean %s?", key,
+		    suggest_best(&suggest));
+	else
+		snprintf(why, room, "unknown key %s", key);
+}
+
+/* A copy that lives until the process ends: rows keep pointers to their values. */
+static const char *
+keep(const char *text)
+{
+	static struct kept {
+		struct kept *next;
+		char text[];
+	} *all;
+	struct kept *kept = malloc(sizeof(*kept) + strlen(text) + 1);
+
+	if (kept == NULL)
+		return NULL;
+	strcpy(kept->text, text);
+	kept->next = all;
+	all = kept;
+	return kept->text;
+}
+
+static bool
+apply(char *line, char *why, size_t room)
+{
+	char reason[OPT_TEXT_ROOM - 200];
+	char *key = trim(line), *value;
+	const char *text;
+	struct opt *opt;
+
+	if (*key == '\0' || *key == '#')
+		return true;
+	value = strchr(key, '=');
+	if (value == NULL) {
+		snprintf(why, room, "no '=' in the line");
+		return false;
+	}
+	*value++ = '\0';
+	key = trim(key);
+	opt = find_row(key);
+	if (opt == NULL) {
+		explain_unknown(key, why, room);
+		return false;
+	}
+	text = keep(trim(value));
+	if (text != NULL && opt_assign(opt, FROM_CONFIG, text, reason,
+	    sizeof(reason)))
+		return true;
+	snprintf(why, room, "%s: %s", key, text ? reason : "out of memory");
+	return false;
+}
+
+static bool
+apply_lines(FILE *file, const char *path, char *why, size_t room)
+{
+	char reason[OPT_TEXT_ROOM];
+	char *line = NULL;
+	size_t line_room = 0;
+	bool good = true;
+	int sys = 0;
+
+	for (unsigned number = 1; good; number++) {
+		errno = 0;
+		if (getline(&line, &line_room, file) == -1) {
+			sys = ferror(file) || errno == ENOMEM ? errno : 0;
+			break;
+		}
+		good = apply(line + (number == 1 ? lc__utf8_mark(line, strlen(line)) :
+		    0), reason, sizeof(reason));
+		if (!good)
+			snprintf(why, room, "%s:%u: %s", path, number, reason);
+	}
+	free(line);
+	if (good && sys != 0) {
+		snprintf(why, room, "%s: %s", path, strerror(sys));
+		good = false;
+	}
+	return good;
+}
+
+/* The home directory may be another user's, whose settings do not apply. */
+static bool
+is_hidden(const char *path)
+{
+	return access(path, F_OK) == -1 &&
+	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
+}
+
+/* Does not wait for a FIFO, and reads no device. */
+static FILE *
+open_bounded(const char *path, char *why, size_t room)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *file = NULL;
+	struct stat st;
+
+	if (fd == -1 || fstat(fd, &st) == -1)
+		snprintf(why, room, "%s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		snprintf(why, room, "%s: %s", path, S_ISDIR(st.st_mode) ?
+		    strerror(EISDIR) : "not a regular file");
+	else if (st.st_size > MOST)
+		snprintf(why, room, "%s: larger than 1 MiB", path);
+	else if ((file = fdopen(fd, "r")) == NULL)
+		snprintf(why, room, "%s: %s", path, strerror(errno));
+	if (file == NULL && fd != -1)
+		close(fd);
+	return file;
+}
+
+bool
+config_read(char *why, size_t room)
+{
+	const char *path = config_path();
+	FILE *file;
+	bool good;
+
+	if (path == NULL || is_hidden(path))
+		return true;
+	file = open_bounded(path, why, room);
+	if (file == NULL)
+		return false;
+	good = apply_lines(file, path, why, room);
+	fclose(file);
+	return good;
+}
+
+/* ---- the command ------------------------------------------------------------------- */
 
 static struct opt options[] = { { .kind = OPT_END } };
 
@@ -13,7 +237,7 @@ static const char *const sources[] = {
 	"default", "config", "environment", "option"
 };
 
-/* What exactly decided: a variable's name, a file's, or nothing. */
+/* The name of the variable or file that set it; "" for others. */
 static const char *
 origin(const struct opt *opt, const char *command, char *variable, size_t room)
 {

@@ -69,4 +69,10 @@ int usage_full(const struct command *command);
 /** --version. */
 int usage_version(void);
 
+/**
+ * Apply the lines of the configuration file; a missing file has none. False with the file
+ * and the line in @p why.
+ */
+bool config_read(char *why, size_t room);
+
 #endif

@@ -8,15 +8,6 @@
 
 #include "ui/opt.h"
 
-/**
- * Apply every line of the file; a missing file is an empty one. False names the
- * file and the line in @p why.
- */
-bool config_read(char *why, size_t room);
-
-/** Where the file is looked for, NULL if there is no place for it. */
-const char *config_path(void);
-
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct settings {
