@@ -39,14 +39,13 @@ libcore_la_SOURCES = \
 	lib/format/twh1_sample.c \
 	lib/index/run.c lib/index/run_build.c lib/index/run_merge.c \
 	lib/life/backup.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
-	lib/life/decoded.c lib/life/found.c lib/life/module_dir.c \
-	lib/life/recover.c \
-	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_rows.c \
-	lib/life/recover_read.c lib/life/recover_strays.c lib/life/recover_write.c \
+	lib/life/decoded.c lib/life/found.c lib/life/module_dir.c lib/life/recover.c \
+	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_read.c \
+	lib/life/recover_rows.c lib/life/recover_strays.c lib/life/recover_write.c \
 	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
-	lib/life/salvage_records.c lib/life/salvage_trees.c \
-	lib/life/verify.c lib/life/verify_inputs.c \
+	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
+	lib/life/verify_inputs.c \
 	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/rounds.c \
 	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/split.c \
 	lib/order/token.c lib/order/window.c \
