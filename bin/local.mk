@@ -92,7 +92,7 @@ libcachex_la_SOURCES = \
 	bin/report/parquet_tables.c bin/report/plot.c bin/report/rejects.c \
 	bin/report/sqlite.c bin/report/sqlite_file.c bin/report/sqlite_schema.c \
 	bin/report/survey.c bin/report/thumbnails.c \
-	bin/ui/columns.c bin/ui/entries.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
+	bin/ui/columns.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
 	bin/ui/jsonfields.c bin/ui/jsonline.c bin/ui/jsonrecord.c bin/ui/jsonsize.c \
 	bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c \
 	bin/ui/progress.c bin/ui/report.c bin/ui/resultjson.c bin/ui/settings.c \

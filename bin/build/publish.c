@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "build/publish.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "base/sha256.h"
 #include "build/tree.h"
 #include "shard/outdir.h"
@@ -198,24 +198,24 @@ static lc_status
 find_named(const char *warehouse, const struct lc__edition *edition,
     struct lc__standing *out)
 {
-	char **names = NULL;
-	size_t n = 0;
+	struct lc__dir_list list = { 0 };
 	lc_status status, found = LC_NOT_FOUND;
 
-	status = lc__version_list(warehouse, &names, &n);
+	status = lc__version_list(warehouse, &list);
 	if (status != LC_OK)
 		return status == LC_NO_FILE ? LC_NOT_FOUND : status;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < list.n; i++) {
+		const char *name = list.entries[i].name;
 		char *dir = NULL;
 		if (found == LC_NOT_FOUND &&
-		    strcmp(digits(names[i]), digits(edition->name)) == 0) {
-			dir = lc__path_join(warehouse, names[i]);
+		    strcmp(digits(name), digits(edition->name)) == 0) {
+			dir = lc__path_join(warehouse, name);
 			found = dir != NULL ?
 			    read_standing(dir, edition, out) : lc__no_memory("build");
 		}
 		free(dir);
 	}
-	lc__version_list_free(names, n);
+	lc__dir_list_free(&list);
 	return found;
 }
 
@@ -266,21 +266,21 @@ lc_status
 lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 {
 	char keep[sizeof(HIDDEN) + HASH_DIGITS] = "";
-	DIR *stream = lc__opendir(warehouse);
 	const struct dirent *entry;
-	lc_status status = LC_OK;
+	struct lc__dir dir;
+	lc_status status;
 
-	if (stream == NULL)
-		return lc__error_sys(errno, "%s: open", warehouse);
+	return_if_error(lc__dir_open(warehouse, &dir));
 	if (edition != NULL)
 		hidden_name(edition, keep);
-	while (status == LC_OK && (status = lc__next_entry(stream, warehouse,
-	    &entry)) == LC_OK && entry != NULL)
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
 		if (strncmp(entry->d_name, HIDDEN, strlen(HIDDEN)) == 0 &&
-		    strcmp(entry->d_name, keep) != 0)
-			status = lc__tree_remove(dirfd(stream), entry->d_name,
-			    warehouse);
-	closedir(stream);
+		    strcmp(entry->d_name, keep) != 0) {
+			status = lc__tree_remove(dir.fd, entry->d_name, warehouse);
+			if (status != LC_OK)
+				break;
+		}
+	lc__dir_close(&dir);
 	return status;
 }
 
@@ -303,19 +303,17 @@ is_leftover(const char *name)
 lc_status
 lc__publish_tidy(const char *place)
 {
-	DIR *stream = lc__opendir(place);
 	const struct dirent *entry;
-	lc_status status = LC_OK;
+	struct lc__dir dir;
+	lc_status status;
 
-	if (stream == NULL)
-		return lc__error_sys(errno, "%s: open", place);
-	while (status == LC_OK && (status = lc__next_entry(stream, place,
-	    &entry)) == LC_OK && entry != NULL)
-		if (is_leftover(entry->d_name) &&
-		    unlinkat(dirfd(stream), entry->d_name, 0) == -1)
-			status = lc__error_sys(errno, "%s/%s: remove", place,
-			    entry->d_name);
-	closedir(stream);
+	return_if_error(lc__dir_open(place, &dir));
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
+		if (is_leftover(entry->d_name) && unlinkat(dir.fd, entry->d_name, 0) == -1) {
+			status = lc__error_sys(errno, "%s/%s: remove", place, entry->d_name);
+			break;
+		}
+	lc__dir_close(&dir);
 	return status;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "build/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 
 /* Deeper is nothing that was made here. */
 #define MAX_DEPTH 8
@@ -27,19 +27,17 @@ static lc_status remove_at(int parent, const char *name, const char *where,
 static lc_status
 empty(int fd, const char *name, int depth)
 {
-	DIR *stream = fdopendir(fd);
 	const struct dirent *entry;
-	lc_status status = LC_OK;
+	struct lc__dir dir;
+	lc_status status;
 
-	if (stream == NULL) {
-		status = failed(errno, "", name);
-		close(fd);
-		return status;
+	return_if_error(lc__dir_of(fd, name, &dir));
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL) {
+		status = remove_at(dir.fd, entry->d_name, name, depth + 1);
+		if (status != LC_OK)
+			break;
 	}
-	while (status == LC_OK && (status = lc__next_entry(stream, name,
-	    &entry)) == LC_OK && entry != NULL)
-		status = remove_at(dirfd(stream), entry->d_name, name, depth + 1);
-	closedir(stream);
+	lc__dir_close(&dir);
 	return status;
 }
 

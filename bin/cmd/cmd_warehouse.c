@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "shard/outdir.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
@@ -140,34 +141,34 @@ by_time(const void *a, const void *b)
 int
 versions_read(const char *warehouse, struct versions *out)
 {
-	char current[256], **names = NULL;
-	const lc_status listed = lc__version_list(warehouse, &names, &out->n);
+	struct lc__dir_list list = { 0 };
+	const lc_status listed = lc__version_list(warehouse, &list);
+	char current[256];
 	int status = EXIT_DONE;
 
-	out->all = NULL;
-	if (listed != LC_OK) {
-		out->n = 0;
+	*out = (struct versions){ .all = NULL };
+	if (listed != LC_OK)
 		return report_status(listed);
-	}
 	status = read_current(warehouse, current, sizeof(current));
-	if (status != EXIT_DONE) {
-		lc__version_list_free(names, out->n);
-		out->n = 0;
+	if (status == EXIT_DONE) {
+		out->all = calloc(list.n + 1, sizeof(*out->all));
+		if (out->all == NULL)
+			status = report_no_memory();
+	}
+	if (out->all == NULL) {
+		lc__dir_list_free(&list);
 		return status;
 	}
-	out->all = calloc(out->n ? out->n : 1, sizeof(*out->all));
-	if (out->all == NULL) {
-		lc__version_list_free(names, out->n);
-		out->n = 0;
-		return report_no_memory();
+	for (; out->n < list.n; out->n++) {
+		struct version *v = &out->all[out->n];
+
+		/* The name is the version's now. */
+		v->name = list.entries[out->n].name;
+		list.entries[out->n].name = NULL;
+		v->current = strcmp(v->name, current) == 0;
+		status = report_worse(status, read_version(warehouse, v));
 	}
-	for (size_t i = 0; i < out->n; i++) {
-		out->all[i].name = names[i];
-		out->all[i].current = strcmp(names[i], current) == 0;
-		status = report_worse(status, read_version(warehouse,
-		    &out->all[i]));
-	}
-	free(names);
+	lc__dir_list_free(&list);
 	qsort(out->all, out->n, sizeof(*out->all), by_time);
 	return status;
 }

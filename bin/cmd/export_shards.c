@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "format/manifest.h"
-#include "ui/entries.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/progress.h"
@@ -41,20 +41,18 @@ show_shard(const char *path, const lc_shard_info *info)
 static void
 show_shards(const char *dir)
 {
-	struct dirent **entries;
-	const int n = entries_read(dir, &entries);
+	struct lc__dir_list entries = { 0 };
 
-	for (int i = 0; i < n; i++) {
-		char *path = lc__path_join(dir, entries[i]->d_name);
+	(void)!lc__listdir(dir, false, &entries);
+	for (size_t i = 0; i < entries.n; i++) {
+		char *path = lc__path_join(dir, entries.entries[i].name);
 		lc_shard *shard = NULL;
 		if (path != NULL && lc_shard_open(path, &shard) == LC_OK)
 			show_shard(path, lc_shard_info_of(shard));
 		lc_shard_close(shard);
 		free(path);
-		free(entries[i]);
 	}
-	if (n >= 0)
-		free(entries);
+	lc__dir_list_free(&entries);
 }
 
 static void

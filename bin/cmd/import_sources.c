@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
-#include "ui/entries.h"
+#include "base/listdir.h"
 #include "ui/pattern.h"
 #include "ui/report.h"
 
@@ -57,10 +57,10 @@ unreadable(struct sources *sources, const char *path)
  * has one of the names is read, and refused then if it is no regular file.
  */
 static int
-add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
+add_entry(struct sources *sources, const char *dir, const struct lc__dir_entry *entry,
     size_t below)
 {
-	const char *name = entry->d_name;
+	const char *name = entry->name;
 	char *path = lc__path_join(dir, name);
 	struct stat st;
 	int status = EXIT_DONE;
@@ -72,7 +72,7 @@ add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
 	else if (is_known(name) && (stat(path, &st) == -1 || !S_ISDIR(st.st_mode)))
 		return append(sources, path, below, false);
 	else if (!is_known(name) && lstat(path, &st) == -1 &&
-	    (errno != ENOENT || entry->d_type == DT_DIR))
+	    (errno != ENOENT || entry->type == S_IFDIR))
 		status = unreadable(sources, path);
 	else
 		(void)lc__images_ignored_add(&sources->ignored, name);
@@ -83,18 +83,17 @@ add_entry(struct sources *sources, const char *dir, const struct dirent *entry,
 static int
 add_directory(struct sources *sources, const char *dir, size_t below)
 {
-	struct dirent **entries;
-	const int n = entries_read(dir, &entries);
+	struct lc__dir_list entries = { 0 };
 	int status = EXIT_DONE;
 
-	if (n == -1)
-		return unreadable(sources, dir);
-	for (int i = 0; i < n; i++) {
-		if (status == EXIT_DONE)
-			status = add_entry(sources, dir, entries[i], below);
-		free(entries[i]);
+	if (lc__listdir(dir, false, &entries) == LC_OK) {
+		for (size_t i = 0; i < entries.n && status == EXIT_DONE; i++)
+			status = add_entry(sources, dir, &entries.entries[i], below);
+	} else {
+		errno = lc_last_error()->sys != 0 ? lc_last_error()->sys : ENOMEM;
+		status = unreadable(sources, dir);
 	}
-	free(entries);
+	lc__dir_list_free(&entries);
 	return status;
 }
 

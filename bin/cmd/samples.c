@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "ui/entries.h"
+#include "base/listdir.h"
 #include "ui/report.h"
 #include "warehouse/place.h"
 
@@ -69,19 +69,19 @@ is_shard_name(const char *name)
 static int
 add_directory(struct samples *samples, const char *dir, bool below)
 {
-	struct dirent **entries;
-	const int n = entries_read(dir, &entries);
+	struct lc__dir_list entries = { 0 };
 	int status = EXIT_DONE;
 
-	if (n == -1)
-		return report_errno(dir);
-	for (int i = 0; i < n; i++) {
-		char *path = lc__path_join(dir, entries[i]->d_name);
+	if (lc__listdir(dir, false, &entries) != LC_OK)
+		status = report_library(EXIT_SYSTEM);
+	for (size_t i = 0; i < entries.n; i++) {
+		const char *name = entries.entries[i].name;
+		char *path = lc__path_join(dir, name);
 		if (path == NULL)
 			status = report_worse(status, report_no_memory());
 		else if (status != EXIT_DONE)
 			free(path);
-		else if (is_shard_name(entries[i]->d_name))
+		else if (is_shard_name(name))
 			status = add_shard(samples, path);
 		else {
 			bool directory = false;
@@ -97,9 +97,8 @@ add_directory(struct samples *samples, const char *dir, bool below)
 				status = add_directory(samples, path, false);
 			free(path);
 		}
-		free(entries[i]);
 	}
-	free(entries);
+	lc__dir_list_free(&entries);
 	return status;
 }
 

@@ -13,13 +13,13 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "base/newfile.h"
 #include "format/npy.h"
 #include "formats/loaded.h"
 #include "formats/parts.h"
 #include "formats/value_json.h"
 #include "lmdbcache.h"
-#include "ui/entries.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"
 #include "value/tensor.h"
@@ -42,7 +42,7 @@ setdir_is(const char *path)
 /* A directory that is being read. */
 struct setdir {
 	const char *path;
-	struct dirent **entries; /* in byte order */
+	struct lc__dir_list list;
 	size_t count;
 	bool *used;              /* of each entry: it belongs to the value */
 };
@@ -75,23 +75,14 @@ load_npy(const struct setdir *set, const char *name, int raw_dtype,
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s/%s", set->path, name);
 }
 
-static int
-compare_entry(const void *name, const void *entry)
-{
-	return strcmp(name, (*(struct dirent *const *)entry)->d_name);
-}
-
 /* Place of an entry by its name, which so cannot lead out of the directory. */
 static bool
 find_entry(const struct setdir *set, const char *name, size_t *out)
 {
-	struct dirent **found = NULL;
+	const struct lc__dir_entry *found = lc__dir_list_find(&set->list, name);
 
-	if (set->count > 0)
-		found = bsearch(name, set->entries, set->count,
-		    sizeof(*set->entries), compare_entry);
 	if (found != NULL)
-		*out = (size_t)(found - set->entries);
+		*out = (size_t)(found - set->list.entries);
 	return found != NULL;
 }
 
@@ -131,10 +122,10 @@ read_index(struct setdir *set, struct lc__loaded *out)
 			lc__error_prefix("%s/%s", set->path, INDEX);
 	}
 	lc__buf_free(&text);
-	for (size_t i = 0; i < set->count && status == LC_OK; i++)
+	for (size_t i = 0; i < set->list.n && status == LC_OK; i++)
 		if (!set->used[i])
 			return lc__error(LC_INVALID, 0, "%s/%s: %s does not name it",
-			    set->path, set->entries[i]->d_name, INDEX);
+			    set->path, set->list.entries[i].name, INDEX);
 	return status;
 }
 
@@ -166,10 +157,10 @@ read_parts(const struct setdir *set, int raw_dtype, struct lc__loaded *out)
 	struct lc__parts parts = { 0 };
 	lc_status status = LC_OK;
 
-	if (set->count == 0)
+	if (set->list.n == 0)
 		return lc__error(LC_INVALID, 0, "%s: an empty directory", set->path);
-	for (size_t i = 0; i < set->count && status == LC_OK; i++)
-		status = read_part(set, set->entries[i]->d_name, raw_dtype, &parts,
+	for (size_t i = 0; i < set->list.n && status == LC_OK; i++)
+		status = read_part(set, set->list.entries[i].name, raw_dtype, &parts,
 		    out);
 	if (status == LC_OK)
 		status = lc__parts_build(&parts, &out->value);
@@ -181,25 +172,24 @@ lc_status
 setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out)
 {
 	struct setdir set = { .path = dir };
-	const int n = entries_read(dir, &set.entries);
+	lc_status status = lc__listdir(dir, false, &set.list);
 	size_t at;
-	lc_status status;
 
-	if (n < 0)
-		return lc__error_sys(errno, "%s", dir);
-	set.count = (size_t)n;
-	set.used = calloc(set.count + 1, sizeof(*set.used));
-	if (set.used == NULL) {
-		status = lc__no_memory(NULL);
-	} else if (find_entry(&set, INDEX, &at)) {
+	if (status == LC_OK) {
+		set.used = calloc(set.list.n + 1, sizeof(*set.used));
+		status = set.used != NULL ? LC_OK : lc__no_memory(NULL);
+	}
+	if (status != LC_OK) {
+		lc__dir_list_free(&set.list);
+		return status;
+	}
+	if (find_entry(&set, INDEX, &at)) {
 		set.used[at] = true;
 		status = read_index(&set, out);
 	} else {
 		status = read_parts(&set, raw_dtype, out);
 	}
-	for (size_t i = 0; i < set.count; i++)
-		free(set.entries[i]);
-	free(set.entries);
+	lc__dir_list_free(&set.list);
 	free(set.used);
 	return status;
 }
@@ -319,18 +309,17 @@ write_all(const char *dir, const lc_value *value)
 static void
 remove_all(const char *dir)
 {
-	struct dirent **entries;
-	const int n = entries_read(dir, &entries);
+	const lc_error kept = *lc_last_error();
+	const struct dirent *entry;
+	struct lc__dir entries;
 
-	for (int i = 0; i < n; i++) {
-		char *path = lc__path_join(dir, entries[i]->d_name);
-		if (path != NULL)
-			unlink(path);
-		free(path);
-		free(entries[i]);
+	if (lc__dir_open(dir, &entries) == LC_OK) {
+		while (lc__dir_next(&entries, &entry) == LC_OK && entry != NULL)
+			if (entry->d_name[0] != '.')
+				(void)unlinkat(entries.fd, entry->d_name, 0);
+		lc__dir_close(&entries);
 	}
-	if (n >= 0)
-		free(entries);
+	(void)lc__error_raise(&kept);
 	rmdir(dir);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "formats/outtree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -13,21 +12,21 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 
 static lc_status
 check_empty(const char *path)
 {
-	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
+	struct lc__dir dir;
 	lc_status status;
 
-	if (dir == NULL)
-		return lc__error_sys(errno, "%s: open", path);
-	status = lc__next_entry(dir, path, &entry);
+	return_if_error(lc__dir_open(path, &dir));
+	status = lc__dir_next(&dir, &entry);
 	if (status == LC_OK && entry != NULL)
 		status = lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
 		    path);
-	closedir(dir);
+	lc__dir_close(&dir);
 	return status;
 }
 

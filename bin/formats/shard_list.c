@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "formats/shard_list.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
+#include "base/listdir.h"
 
 #define GROUP "bucket_"
 
@@ -37,18 +37,6 @@ lc__is_tar_name(const char *name)
 		".txz", ".tar.bz2", ".tbz2", ".tar.zst", ".tzst", NULL };
 
 	return ends_with(name, suffixes);
-}
-
-static int
-by_bytes(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int
-is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
 }
 
 /* Takes @p path over. */
@@ -92,15 +80,15 @@ path_of_kind(const char *dir, const char *name, bool want, char **out)
 }
 
 static lc_status
-add_archives(struct lc__shard_list *list, const char *dir, struct dirent **entries,
-    int n)
+add_archives(struct lc__shard_list *list, const char *dir, const struct lc__dir_list *entries)
 {
-	for (int i = 0; i < n; i++) {
+	for (size_t i = 0; i < entries->n; i++) {
+		const char *name = entries->entries[i].name;
 		char *path;
 
-		if (!lc__is_tar_name(entries[i]->d_name))
+		if (!lc__is_tar_name(name))
 			continue;
-		return_if_error(path_of_kind(dir, entries[i]->d_name, false, &path));
+		return_if_error(path_of_kind(dir, name, false, &path));
 		if (path != NULL)
 			return_if_error(append(list, path));
 	}
@@ -111,16 +99,17 @@ static lc_status read_directory(struct lc__shard_list *list, const char *dir,
     bool groups);
 
 static lc_status
-add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries, int n)
+add_groups(struct lc__shard_list *list, const char *dir, const struct lc__dir_list *entries)
 {
 	lc_status status = LC_OK;
 
-	for (int i = 0; i < n && status == LC_OK; i++) {
+	for (size_t i = 0; i < entries->n && status == LC_OK; i++) {
+		const char *name = entries->entries[i].name;
 		char *path;
 
-		if (strncmp(entries[i]->d_name, GROUP, strlen(GROUP)) != 0)
+		if (strncmp(name, GROUP, strlen(GROUP)) != 0)
 			continue;
-		return_if_error(path_of_kind(dir, entries[i]->d_name, true, &path));
+		return_if_error(path_of_kind(dir, name, true, &path));
 		if (path == NULL)
 			continue;
 		status = read_directory(list, path, false);
@@ -136,18 +125,14 @@ add_groups(struct lc__shard_list *list, const char *dir, struct dirent **entries
 static lc_status
 read_directory(struct lc__shard_list *list, const char *dir, bool groups)
 {
-	struct dirent **entries;
-	const int n = lc__scandir(dir, &entries, is_visible, by_bytes);
-	lc_status status;
+	struct lc__dir_list entries = { 0 };
+	lc_status status = lc__listdir(dir, false, &entries);
 
-	if (n == -1)
-		return lc__error_sys(errno, "%s: open", dir);
-	status = add_archives(list, dir, entries, n);
+	if (status == LC_OK)
+		status = add_archives(list, dir, &entries);
 	if (status == LC_OK && groups)
-		status = add_groups(list, dir, entries, n);
-	for (int i = 0; i < n; i++)
-		free(entries[i]);
-	free(entries);
+		status = add_groups(list, dir, &entries);
+	lc__dir_list_free(&entries);
 	return status;
 }
 
@@ -167,18 +152,16 @@ static lc_status
 has_single_files(const char *path, bool *out)
 {
 	static const char *const suffixes[] = { ".npy", NULL };
-	DIR *dir = lc__opendir(path);
 	const struct dirent *entry;
+	struct lc__dir dir;
 	lc_status status = LC_OK;
 
-	if (dir == NULL)
-		return lc__error_sys(errno, "%s: open", path);
+	return_if_error(lc__dir_open(path, &dir));
 	*out = false;
-	while (!*out && (status = lc__next_entry(dir, path, &entry)) == LC_OK &&
-	    entry != NULL)
-		*out = is_visible(entry) && (ends_with(entry->d_name, suffixes) ||
+	while (!*out && (status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
+		*out = entry->d_name[0] != '.' && (ends_with(entry->d_name, suffixes) ||
 		    lc__is_image_name(entry->d_name, strlen(entry->d_name)));
-	closedir(dir);
+	lc__dir_close(&dir);
 	return status;
 }
 

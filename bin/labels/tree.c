@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "labels/tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,10 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
+#include "base/listdir.h"
 #include "labels/names.h"
 #include "labels/order.h"
 
@@ -52,66 +53,62 @@ lost(const char *dir, const char *name, int sys)
  * file if it has a file's name: its frame is counted as one without it. Of any other name
  * it may be a directory with a whole run in it. Whoever reads a FIFO refuses it. */
 static lc_status
-look(int dirfd, const struct dirent *found, const char *path, bool *listed, bool *dir)
+look(const struct lc__dir *entries, const struct dirent *found, bool *listed, bool *dir)
 {
-	struct stat st;
+	mode_t type;
 
 	*listed = found->d_name[0] != '.';
-	*dir = found->d_type == DT_DIR;
-	if (!*listed || found->d_type == DT_DIR || found->d_type == DT_REG)
+	*dir = false;
+	if (!*listed)
 		return LC_OK;
-	if (fstatat(dirfd, found->d_name, &st, 0) == -1)
-		return is_known_file(found->d_name) ? LC_OK :
-		    lost(path, found->d_name, errno);
-	*dir = S_ISDIR(st.st_mode);
+	type = lc__dir_type(entries, found, true);
+	if (type == 0 && !is_known_file(found->d_name))
+		return lost(entries->path, found->d_name, errno);
+	*dir = type == S_IFDIR;
 	return LC_OK;
 }
 
-static bool
-add(struct lc__listing *listing, const char *name, bool dir)
+static lc_status
+add(struct lc__listing *listing, const char *name, bool dir, const char *path)
 {
-	const size_t n = listing->n;
+	struct lc__entry *entry;
 
-	if ((n & (n - 1)) == 0) {
-		struct lc__entry *entries = realloc(listing->entries,
-		    (n > 0 ? 2 * n : 1) * sizeof(*entries));
-		if (entries == NULL)
-			return false;
-		listing->entries = entries;
-	}
-	listing->entries[n] = (struct lc__entry){ strdup(name), dir, false };
-	if (listing->entries[n].name == NULL)
-		return false;
+	return_if_error(lc__array_reserve(&listing->entries, &listing->room, listing->n + 1,
+	    path));
+	entry = &listing->entries[listing->n];
+	*entry = (struct lc__entry){ strdup(name), dir, false };
+	if (entry->name == NULL)
+		return lc__no_memory(path);
 	listing->n++;
-	return true;
+	return LC_OK;
 }
 
 static lc_status
-read_entries(DIR *stream, const char *path, struct lc__listing *out)
+read_entries(struct lc__dir *entries, struct lc__listing *out)
 {
 	const struct dirent *found;
 	bool listed, dir;
 
 	for (;;) {
-		return_if_error(lc__next_entry(stream, path, &found));
+		return_if_error(lc__dir_next(entries, &found));
 		if (found == NULL)
 			return LC_OK;
-		return_if_error(look(dirfd(stream), found, path, &listed, &dir));
-		if (listed && !add(out, found->d_name, dir))
-			return lc__no_memory(path);
+		return_if_error(look(entries, found, &listed, &dir));
+		if (listed)
+			return_if_error(add(out, found->d_name, dir, entries->path));
 	}
 }
 
 static lc_status
 list_path(const char *path, struct lc__listing *out)
 {
-	DIR *stream = lc__opendir(path);
+	struct lc__dir entries;
 	lc_status status;
 
-	if (stream == NULL)
-		return lc__error_sys(errno, "%s", path);
-	status = read_entries(stream, path, out);
-	closedir(stream);
+	if (lc__dir_open(path, &entries) != LC_OK)
+		return lc__error_sys(lc_last_error()->sys, "%s", path);
+	status = read_entries(&entries, out);
+	lc__dir_close(&entries);
 	if (out->n > 0)
 		qsort(out->entries, out->n, sizeof(*out->entries),
 		    compare_entries);

@@ -20,7 +20,7 @@ struct lc__entry {
 /** One directory, ordered by lc__order_names(). */
 struct lc__listing {
 	struct lc__entry *entries;
-	size_t n;
+	size_t n, room;
 };
 
 /**

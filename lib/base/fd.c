@@ -137,30 +137,6 @@ lc__open(const char *path, int flags, ...)
 	return lc__openat(AT_FDCWD, path, flags, mode);
 }
 
-DIR *
-lc__opendir(const char *path)
-{
-	const int fd = lc__open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
-	DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
-
-	if (fd != -1 && dir == NULL)
-		close(fd);
-	return dir;
-}
-
-int
-lc__scandir(const char *path, struct dirent ***list,
-    int (*select)(const struct dirent *),
-    int (*compare)(const struct dirent **, const struct dirent **))
-{
-	int n;
-
-	lc__fds_hold();
-	n = scandir(path, list, select, compare);
-	lc__fds_release();
-	return n;
-}
-
 FILE *
 lc__fopen(const char *path, const char *mode)
 {

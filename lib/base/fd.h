@@ -8,7 +8,6 @@
 #ifndef LC_BASE_FD_H
 #define LC_BASE_FD_H
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -16,12 +15,6 @@
 int lc__open(const char *path, int flags, ... /* mode_t mode */);
 /** As openat(2), with O_CLOEXEC. */
 int lc__openat(int dir, const char *path, int flags, ... /* mode_t mode */);
-/** As opendir(3). */
-DIR *lc__opendir(const char *path);
-/** As scandir(3). */
-int lc__scandir(const char *path, struct dirent ***list,
-    int (*select)(const struct dirent *),
-    int (*compare)(const struct dirent **, const struct dirent **));
 /** As fopen(3); @p mode must contain "e". */
 FILE *lc__fopen(const char *path, const char *mode);
 /** As pipe2(2), with O_CLOEXEC. */

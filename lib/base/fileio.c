@@ -210,23 +210,6 @@ lc__make_dirs(const char *path)
 	return status;
 }
 
-/* Only errno tells the end of a directory from a failure. */
-lc_status
-lc__next_entry(DIR *dir, const char *path, const struct dirent **out)
-{
-	const struct dirent *entry;
-
-	do {
-		errno = 0;
-		entry = readdir(dir);
-	} while (entry != NULL && (strcmp(entry->d_name, ".") == 0 ||
-	    strcmp(entry->d_name, "..") == 0));
-	if (entry == NULL && errno != 0)
-		return lc__error_sys(errno, "%s: read", path);
-	*out = entry;
-	return LC_OK;
-}
-
 char *
 lc__path_join(const char *dir, const char *name)
 {

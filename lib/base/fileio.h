@@ -3,7 +3,6 @@
 #ifndef LC_BASE_FILEIO_H
 #define LC_BASE_FILEIO_H
 
-#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,13 +30,6 @@ LC_CHECKED lc_status lc__read_regular(const char *path, uint64_t limit,
  */
 LC_CHECKED lc_status lc__write_file_atomic(const char *path, const void *data,
     size_t size);
-/**
- * The next entry of a directory that lc__opendir() or fdopendir(3) opened, without "." and
- * ".."; NULL after the last one. It is valid until the next call for @p dir or closedir(3).
- * Fails as readdir(3) does; @p path names the directory in the error.
- */
-LC_CHECKED lc_status lc__next_entry(DIR *dir, const char *path,
-    const struct dirent **out);
 /**
  * For callers for whom a file may be missing: LC_IO, naming @p path, if it is a symbolic
  * link to nothing. Somebody put it there, so what it led to is lost. LC_OK otherwise.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -77,10 +78,10 @@ lc__dir_close(struct lc__dir *dir)
 	errno = sys;
 }
 
-/* ---- sorted names ----------------------------------------------------------------- */
+/* ---- sorted ----------------------------------------------------------------------- */
 
 static lc_status
-read_names(struct lc__dir *dir, bool hidden, struct lc__dir_list *out)
+read_entries(struct lc__dir *dir, bool hidden, struct lc__dir_list *out)
 {
 	const struct dirent *entry;
 
@@ -89,7 +90,7 @@ read_names(struct lc__dir *dir, bool hidden, struct lc__dir_list *out)
 		if (entry == NULL)
 			return LC_OK;
 		if (hidden || entry->d_name[0] != '.')
-			return_if_error(lc__dir_list_add(out, entry->d_name));
+			return_if_error(lc__dir_list_add(out, entry));
 	}
 }
 
@@ -100,19 +101,24 @@ lc__listdir(const char *path, bool hidden, struct lc__dir_list *out)
 	lc_status status;
 
 	return_if_error(lc__dir_open(path, &dir));
-	status = read_names(&dir, hidden, out);
+	status = read_entries(&dir, hidden, out);
 	lc__dir_close(&dir);
 	lc__dir_list_sort(out);
 	return status;
 }
 
 lc_status
-lc__dir_list_add(struct lc__dir_list *list, const char *name)
+lc__dir_list_add(struct lc__dir_list *list, const struct dirent *entry)
 {
-	return_if_error(lc__array_reserve(&list->names, &list->room, list->n + 1, name));
-	list->names[list->n] = strdup(name);
-	if (list->names[list->n] == NULL)
-		return lc__no_memory(name);
+	struct lc__dir_entry *new;
+
+	return_if_error(lc__array_reserve(&list->entries, &list->room, list->n + 1,
+	    entry->d_name));
+	new = &list->entries[list->n];
+	new->name = strdup(entry->d_name);
+	if (new->name == NULL)
+		return lc__no_memory(entry->d_name);
+	new->type = DTTOIF(entry->d_type); /* 0 for DT_UNKNOWN */
 	list->n++;
 	return LC_OK;
 }
@@ -120,21 +126,32 @@ lc__dir_list_add(struct lc__dir_list *list, const char *name)
 static int
 by_bytes(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct lc__dir_entry *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
 }
 
 void
 lc__dir_list_sort(struct lc__dir_list *list)
 {
 	if (list->n > 0)
-		qsort(list->names, list->n, sizeof(*list->names), by_bytes);
+		qsort(list->entries, list->n, sizeof(*list->entries), by_bytes);
+}
+
+const struct lc__dir_entry *
+lc__dir_list_find(const struct lc__dir_list *list, const char *name)
+{
+	const struct lc__dir_entry key = { .name = (char *)(uintptr_t)name };
+
+	return list->n == 0 ? NULL : bsearch(&key, list->entries, list->n,
+	    sizeof(*list->entries), by_bytes);
 }
 
 void
 lc__dir_list_free(struct lc__dir_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		free(list->names[i]);
-	free(list->names);
+		free(list->entries[i].name);
+	free(list->entries);
 	memset(list, 0, sizeof(*list));
 }

@@ -48,11 +48,16 @@ mode_t lc__dir_type(const struct lc__dir *dir, const struct dirent *entry, bool 
 /** Close it; harmless twice. errno and the last error stay. */
 void lc__dir_close(struct lc__dir *dir);
 
-/* ---- sorted names ----------------------------------------------------------------- */
+/* ---- sorted ----------------------------------------------------------------------- */
 
-/** Names of a directory's entries, in byte order. Zero-initialised is empty. */
+struct lc__dir_entry {
+	char *name;
+	mode_t type; /* S_IFDIR, S_IFLNK and so on; 0 if the directory does not tell it */
+};
+
+/** The entries of a directory, by the bytes of their names. Zero-initialised is empty. */
 struct lc__dir_list {
-	char **names;
+	struct lc__dir_entry *entries;
 	size_t n, room;
 };
 
@@ -63,9 +68,12 @@ struct lc__dir_list {
  */
 LC_CHECKED lc_status lc__listdir(const char *path, bool hidden, struct lc__dir_list *out);
 
-/** Append a copy of a name; lc__dir_list_sort() puts it in order. LC_NO_MEMORY. */
-LC_CHECKED lc_status lc__dir_list_add(struct lc__dir_list *list, const char *name);
+/** Append a copy of an entry; lc__dir_list_sort() puts all in order. LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__dir_list_add(struct lc__dir_list *list, const struct dirent *entry);
 void lc__dir_list_sort(struct lc__dir_list *list);
+/** The entry of that name in a sorted list; NULL if there is none. */
+const struct lc__dir_entry *lc__dir_list_find(const struct lc__dir_list *list,
+    const char *name);
 void lc__dir_list_free(struct lc__dir_list *list);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 
 #define RANDOM 6     /* characters that differ */
 #define ATTEMPTS 100 /* at a name that is free */
@@ -180,17 +181,17 @@ is_abandoned(int dir, const char *name)
 }
 
 static void
-tidy(DIR *dir, const char *name)
+tidy(struct lc__dir *dir, const char *name)
 {
 	const size_t size = strlen(name), end = sizeof(LC__NEWFILE_END) - 1;
 	const struct dirent *entry;
 
-	while ((entry = readdir(dir)) != NULL)
+	while (lc__dir_next(dir, &entry) == LC_OK && entry != NULL)
 		if (strlen(entry->d_name) == size + end &&
 		    strncmp(entry->d_name, name, size) == 0 &&
 		    strncmp(entry->d_name + size, LC__NEWFILE_END, end - RANDOM) == 0 &&
-		    is_abandoned(dirfd(dir), entry->d_name))
-			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+		    is_abandoned(dir->fd, entry->d_name))
+			(void)unlinkat(dir->fd, entry->d_name, 0);
 }
 
 void
@@ -199,12 +200,14 @@ lc__newfile_tidy(const char *path)
 	const char *slash = strrchr(path, '/');
 	char *parent = slash == NULL ? strdup(".") :
 	    strndup(path, (size_t)(slash - path) + 1);
-	DIR *dir = parent != NULL ? lc__opendir(parent) : NULL;
+	const lc_error kept = *lc_last_error();
+	struct lc__dir dir;
 
-	if (dir != NULL) {
-		tidy(dir, slash != NULL ? slash + 1 : path);
-		closedir(dir);
+	if (parent != NULL && lc__dir_open(parent, &dir) == LC_OK) {
+		tidy(&dir, slash != NULL ? slash + 1 : path);
+		lc__dir_close(&dir);
 	}
+	(void)lc__error_raise(&kept);
 	free(parent);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "env/mend.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "env/env_private.h"
 #include "env/locks.h"
 
@@ -99,24 +99,24 @@ make_copy(struct lc__mend *m, const lc_progress *progress)
 static void
 remove_copy(const struct lc__mend *m)
 {
-	struct dirent *entry;
-	DIR *handle;
-	int fd;
+	const lc_error kept = *lc_last_error();
+	const struct dirent *entry;
+	struct lc__dir dir;
 
 	/* Mostly these are all, and reading a directory needs memory. */
 	(void)unlink(m->copy);
 	(void)unlink(m->lock);
 	if (rmdir(m->part) == 0)
 		return;
-	fd = lc__open(m->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-	handle = fd != -1 ? fdopendir(fd) : NULL;
-	while (handle != NULL && (entry = readdir(handle)) != NULL)
-		(void)unlinkat(fd, entry->d_name, 0);
-	if (handle != NULL)
-		closedir(handle);
-	else if (fd != -1)
-		close(fd);
+	if (lc__dir_of(lc__open(m->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), m->part,
+	    &dir) == LC_OK) {
+		while (lc__dir_next(&dir, &entry) == LC_OK && entry != NULL)
+			(void)unlinkat(dir.fd, entry->d_name, 0);
+		lc__dir_close(&dir);
+	}
 	(void)rmdir(m->part);
+	/* The caller may have failed before: that is the error. */
+	(void)lc__error_raise(&kept);
 }
 
 /* ---- locks ---------------------------------------------------------------- */

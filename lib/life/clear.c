@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "store/cache.h"
 #include "store/change.h"
 #include "store/flush.h"
@@ -50,19 +51,18 @@ clear(struct lc__change *change, void *claimed)
 static lc_status
 remove_kept(const char *dir)
 {
-	DIR *handle = lc__opendir(dir);
 	const struct dirent *entry;
-	lc_status status = LC_OK;
+	struct lc__dir entries;
+	lc_status status;
 
-	if (handle == NULL)
-		return lc__error_sys(errno, "%s: open", dir);
-	while (status == LC_OK && (status = lc__next_entry(handle, dir,
-	    &entry)) == LC_OK && entry != NULL)
+	return_if_error(lc__dir_open(dir, &entries));
+	while ((status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL)
 		if (fnmatch("fill.[0-9]*.part*", entry->d_name, 0) == 0 &&
-		    unlinkat(dirfd(handle), entry->d_name, 0) == -1)
-			status = lc__error_sys(errno, "%s/%s: remove", dir,
-			    entry->d_name);
-	closedir(handle);
+		    unlinkat(entries.fd, entry->d_name, 0) == -1) {
+			status = lc__error_sys(errno, "%s/%s: remove", dir, entry->d_name);
+			break;
+		}
+	lc__dir_close(&entries);
 	return status;
 }
 

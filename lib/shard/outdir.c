@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "shard/outdir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "shard/writer.h"
 
 #define MANIFEST_LIMIT ((uint64_t)256 << 20)
@@ -130,15 +130,15 @@ add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
 }
 
 static lc_status
-list_stream(struct lc__outdir *dir, const char *sub, const char *path, DIR *stream)
+list_entries(struct lc__outdir *dir, const char *sub, struct lc__dir *entries)
 {
 	const struct dirent *entry;
 
 	for (;;) {
-		return_if_error(lc__next_entry(stream, path, &entry));
+		return_if_error(lc__dir_next(entries, &entry));
 		if (entry == NULL)
 			return LC_OK;
-		return_if_error(add_file(dir, dirfd(stream), sub, entry->d_name));
+		return_if_error(add_file(dir, entries->fd, sub, entry->d_name));
 	}
 }
 
@@ -148,24 +148,22 @@ list_one(struct lc__outdir *dir, const char *sub)
 {
 	const bool top = *sub == '\0';
 	char *path = top ? strdup(dir->path) : lc__path_join(dir->path, sub);
+	struct lc__dir entries;
+	lc_status status;
 	int fd;
-	DIR *stream = NULL;
-	lc_status status = LC_OK;
 
 	if (path == NULL)
 		return lc__no_memory(dir->path);
 	fd = lc__open(path, O_RDONLY | O_DIRECTORY | (top ? 0 : O_NOFOLLOW));
-	if (fd != -1)
-		stream = fdopendir(fd);
-	if (stream != NULL)
-		status = list_stream(dir, sub, path, stream);
-	else if (fd != -1 || top ||
-	    (errno != ENOENT && errno != ENOTDIR && errno != ELOOP))
-		status = lc__error_sys(errno, "%s: open", path);
-	if (stream != NULL)
-		closedir(stream);
-	else if (fd != -1)
-		close(fd);
+	if (fd == -1 && !top && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
+		free(path);
+		return LC_OK;
+	}
+	status = lc__dir_of(fd, path, &entries);
+	if (status == LC_OK) {
+		status = list_entries(dir, sub, &entries);
+		lc__dir_close(&entries);
+	}
 	free(path);
 	return status;
 }

@@ -2,12 +2,12 @@
 /* Opening and closing handles; listing modules. */
 #include "store/cache.h"
 #include "base/fd.h"
+#include "base/listdir.h"
 #include "store/flush.h"
 #include "store/inflight.h"
 #include "store/lru.h"
 #include "store/meta.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -373,22 +373,6 @@ lc_discard(lc_cache *cache)
 
 /* ---- listing modules ------------------------------------------------------ */
 
-static int
-is_module(const struct dirent *entry)
-{
-	lc_error kept = *lc_last_error();
-	const int good = lc__check_module_id(entry->d_name) == LC_OK;
-
-	(void)lc__error_raise(&kept);
-	return good;
-}
-
-static int
-by_name(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* One that the system does not let be looked at may be a module: opening it says why. */
 static lc_status
 has_data(const char *root, const char *name, bool *found)
@@ -410,22 +394,21 @@ lc_status
 lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id),
     void *ctx)
 {
-	struct dirent **names;
-	const int n = lc__scandir(root, &names, is_module, by_name);
-	lc_status status = LC_OK;
+	struct lc__dir_list list = { 0 };
+	lc_status status = lc__listdir(root, true, &list);
 
-	if (n == -1 && errno == ENOENT)
-		return LC_OK;
-	if (n == -1)
-		return lc__error_sys(errno, "%s: open", root);
-	for (int i = 0; i < n; i++) {
+	if (status != LC_OK && lc_last_error()->sys == ENOENT)
+		status = LC_OK;
+	for (size_t i = 0; i < list.n && status == LC_OK; i++) {
+		const char *name = list.entries[i].name;
 		bool found = false;
-		if (status == LC_OK)
-			status = has_data(root, names[i]->d_name, &found);
-		if (status == LC_OK && found && fn(ctx, names[i]->d_name) != 0)
+
+		if (lc__check_module_id(name) != LC_OK)
+			continue;
+		status = has_data(root, name, &found);
+		if (status == LC_OK && found && fn(ctx, name) != 0)
 			status = lc__error(LC_CANCELLED, 0, "%s: cancelled", root);
-		free(names[i]);
 	}
-	free(names);
+	lc__dir_list_free(&list);
 	return status;
 }

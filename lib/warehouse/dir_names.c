@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "warehouse/dir_names.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -16,6 +13,7 @@
 #include "base/fileio.h"
 #include "base/hash128.h"
 #include "base/image_name.h"
+#include "base/listdir.h"
 
 static const char *const extensions[] = { ".json", ".txt", ".xml", ".yaml", ".yml" };
 
@@ -53,47 +51,32 @@ lc__dir_names_add(struct lc__dir_names *names, const char *name, size_t size,
 }
 
 /* A link is what it leads to; one that leads nowhere is a file. */
-static bool
-is_directory(int dir, const struct dirent *entry)
-{
-	struct stat st;
-
-	if (entry->d_type == DT_DIR || entry->d_type == DT_REG)
-		return entry->d_type == DT_DIR;
-	return fstatat(dir, entry->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-}
-
 static lc_status
-read_entries(DIR *dir, const char *path, struct lc__dir_names *names)
+read_entries(struct lc__dir *dir, struct lc__dir_names *names)
 {
 	const struct dirent *entry;
 
 	for (;;) {
-		return_if_error(lc__next_entry(dir, path, &entry));
+		return_if_error(lc__dir_next(dir, &entry));
 		if (entry == NULL)
 			return LC_OK;
 		if (entry->d_name[0] != '.')
 			return_if_error(lc__dir_names_add(names, entry->d_name,
 			    strlen(entry->d_name),
-			    is_directory(dirfd(dir), entry)));
+			    lc__dir_type(dir, entry, true) == S_IFDIR));
 	}
 }
 
 lc_status
 lc__dir_names_read(int dir, const char *path, struct lc__dir_names *names)
 {
-	const int fd = lc__openat(dir, path, O_RDONLY | O_DIRECTORY);
-	DIR *stream = fd != -1 ? fdopendir(fd) : NULL;
+	struct lc__dir entries;
 	lc_status status;
 
-	if (stream == NULL) {
-		status = lc__error_sys(errno, "%s: open", path);
-		if (fd != -1)
-			close(fd);
-		return status;
-	}
-	status = read_entries(stream, path, names);
-	closedir(stream);
+	return_if_error(lc__dir_of(lc__openat(dir, path, O_RDONLY | O_DIRECTORY), path,
+	    &entries));
+	status = read_entries(&entries, names);
+	lc__dir_close(&entries);
 	return status;
 }
 

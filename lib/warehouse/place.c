@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "warehouse/place.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 #include "base/sha256.h"
 #include "shard/outdir.h"
 
@@ -230,79 +230,42 @@ lc__version_find(const char *path, char **out)
 
 /* ---- listing --------------------------------------------------------------- */
 
-static int
-by_bytes(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static lc_status
-append_name(const char *name, char ***names, size_t *n)
+add_versions(struct lc__dir *dir, struct lc__dir_list *out)
 {
-	char **more = reallocarray(*names, *n + 1, sizeof(*more));
-
-	if (more == NULL)
-		return lc__no_memory(name);
-	*names = more;
-	more[*n] = strdup(name);
-	if (more[*n] == NULL)
-		return lc__no_memory(name);
-	(*n)++;
-	return LC_OK;
-}
-
-/* A link that leads nowhere is none. */
-static lc_status
-is_dir(DIR *dir, const char *name, bool *is)
-{
+	const struct dirent *entry;
 	struct stat st;
 
-	*is = fstatat(dirfd(dir), name, &st, 0) == 0;
-	if (*is)
-		*is = S_ISDIR(st.st_mode);
-	else if (errno != ENOENT && errno != ELOOP)
-		return lc__error_sys(errno, "%s", name);
-	return LC_OK;
+	for (;;) {
+		return_if_error(lc__dir_next(dir, &entry));
+		if (entry == NULL)
+			return LC_OK;
+		if (!is_version_name(entry->d_name))
+			continue;
+		/* A link to nothing is no version; what cannot be looked at may be one. */
+		if (fstatat(dir->fd, entry->d_name, &st, 0) == -1) {
+			if (errno != ENOENT && errno != ELOOP)
+				return lc__error_sys(errno, "%s", entry->d_name);
+		} else if (S_ISDIR(st.st_mode)) {
+			return_if_error(lc__dir_list_add(out, entry));
+		}
+	}
 }
 
 lc_status
-lc__version_list(const char *warehouse, char ***names, size_t *n)
+lc__version_list(const char *warehouse, struct lc__dir_list *out)
 {
-	DIR *dir = lc__opendir(warehouse);
-	char **found = NULL;
-	size_t count = 0;
-	const struct dirent *entry;
-	lc_status status = LC_OK;
+	struct lc__dir dir;
+	lc_status status;
 
-	if (dir == NULL)
-		return lc__error_sys(errno, "%s", warehouse);
-	while (status == LC_OK && (status = lc__next_entry(dir, warehouse,
-	    &entry)) == LC_OK && entry != NULL) {
-		bool is;
-		if (!is_version_name(entry->d_name))
-			continue;
-		status = is_dir(dir, entry->d_name, &is);
-		if (status == LC_OK && is)
-			status = append_name(entry->d_name, &found, &count);
-	}
-	closedir(dir);
-	if (status != LC_OK) {
-		lc__version_list_free(found, count);
-		return status;
-	}
-	if (count > 0)
-		qsort(found, count, sizeof(*found), by_bytes);
-	*names = found;
-	*n = count;
-	return LC_OK;
-}
-
-void
-lc__version_list_free(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	return_if_error(lc__dir_open(warehouse, &dir));
+	status = add_versions(&dir, out);
+	lc__dir_close(&dir);
+	if (status == LC_OK)
+		lc__dir_list_sort(out);
+	else
+		lc__dir_list_free(out);
+	return status;
 }
 
 /* ---- switching ------------------------------------------------------------- */
@@ -321,19 +284,17 @@ is_temporary(const char *name)
 static lc_status
 remove_leftovers(const char *warehouse)
 {
-	DIR *dir = lc__opendir(warehouse);
-	struct dirent *entry;
-	struct stat st;
+	const struct dirent *entry;
+	struct lc__dir dir;
+	lc_status status;
 
-	if (dir == NULL)
-		return lc__error_sys(errno, "%s", warehouse);
-	while ((entry = readdir(dir)) != NULL)
+	return_if_error(lc__dir_open(warehouse, &dir));
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
 		if (is_temporary(entry->d_name) &&
-		    fstatat(dirfd(dir), entry->d_name, &st,
-		        AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-			(void)unlinkat(dirfd(dir), entry->d_name, 0);
-	closedir(dir);
-	return LC_OK;
+		    lc__dir_type(&dir, entry, false) == S_IFLNK)
+			(void)unlinkat(dir.fd, entry->d_name, 0);
+	lc__dir_close(&dir);
+	return status;
 }
 
 static lc_status

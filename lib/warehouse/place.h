@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/listdir.h"
 #include "lmdbcache.h"
 
 #define LC__WAREHOUSE_CURRENT "current"
@@ -29,10 +30,9 @@ LC_CHECKED lc_status lc__version_name(const char version[65],
 LC_CHECKED lc_status lc__version_find(const char *path, char **out);
 
 /** The directories of a warehouse that are named as lc__version_name() does it,
- *  sorted: the oldest day first. Whether they are whole is not looked at. */
-LC_CHECKED lc_status lc__version_list(const char *warehouse, char ***names,
-    size_t *n);
-void lc__version_list_free(char **names, size_t n);
+ *  sorted: the oldest day first. Whether they are whole is not looked at. @p out is
+ *  empty before, and after a failure. */
+LC_CHECKED lc_status lc__version_list(const char *warehouse, struct lc__dir_list *out);
 
 /**
  * Point `current` to a version, atomically and durably. One switch at a time:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include "base/fileio.h"
 #include "base/hash.h"
 #include "base/sha256.h"
-#include "fail_io.h"
 
 START_TEST(error_texts)
 {
@@ -144,40 +142,6 @@ START_TEST(deadlines)
 END_TEST
 
 /* A failure is told from the end of a directory. */
-START_TEST(next_entry)
-{
-	const char *dir = run_scratch();
-	const struct dirent *entry;
-	char path[4200], want[4300];
-	unsigned n = 0;
-	DIR *stream;
-	lc_status status;
-
-	for (const char *name = "ab"; *name != '\0'; name++) {
-		snprintf(path, sizeof(path), "%s/.%c", dir, *name);
-		ck_assert_int_eq(lc__write_file_atomic(path, "", 0), LC_OK);
-	}
-	stream = lc__opendir(dir);
-	ck_assert_ptr_nonnull(stream);
-	while ((status = lc__next_entry(stream, dir, &entry)) == LC_OK && entry != NULL) {
-		ck_assert(strcmp(entry->d_name, ".a") == 0 || strcmp(entry->d_name, ".b") == 0);
-		n++;
-	}
-	ck_assert_int_eq(status, LC_OK);
-	ck_assert_uint_eq(n, 2);
-	rewinddir(stream);
-	fail_io_only("readdir");
-	fail_io(4, EIO, false);
-	while ((status = lc__next_entry(stream, dir, &entry)) == LC_OK && entry != NULL)
-		;
-	fail_io(0, 0, false);
-	closedir(stream);
-	ck_assert_int_eq(status, LC_IO);
-	snprintf(want, sizeof(want), "%s: read: Input/output error", dir);
-	ck_assert_str_eq(lc_last_error()->text, want);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -190,7 +154,6 @@ main(void)
 	tcase_add_test(tc, little_endian);
 	tcase_add_test(tc, known_hashes);
 	tcase_add_test(tc, atomic_write);
-	tcase_add_test(tc, next_entry);
 	tcase_add_test(tc, source_date_epoch);
 	tcase_add_test(tc, deadlines);
 	suite_add_tcase(suite, tc);

@@ -112,9 +112,21 @@ START_TEST(names_are_sorted_by_bytes)
 	assert_ok(lc__listdir(path, hidden, &list));
 	ck_assert_uint_eq(list.n, N - first);
 	for (size_t i = first; i < N; i++)
-		ck_assert_str_eq(list.names[i - first], all[i]);
+		ck_assert_str_eq(list.entries[i - first].name, all[i]);
+	for (size_t i = 0; i < N; i++) {
+		const struct lc__dir_entry *found = lc__dir_list_find(&list, entries[i].name);
+
+		if (!hidden && entries[i].name[0] == '.') {
+			ck_assert_ptr_null(found);
+			continue;
+		}
+		ck_assert_str_eq(found->name, entries[i].name);
+		ck_assert(found->type == entries[i].type || found->type == 0);
+	}
+	ck_assert_ptr_null(lc__dir_list_find(&list, "b"));
 	lc__dir_list_free(&list);
-	ck_assert_ptr_null(list.names);
+	ck_assert_ptr_null(lc__dir_list_find(&list, "B"));
+	ck_assert_ptr_null(list.entries);
 }
 END_TEST
 

@@ -219,25 +219,25 @@ START_TEST(list)
 	    "v2026010-000000000000", "v20260103-0000000000000", "v20260103-00000000000A",
 	    "v20260103-00000000000a-2", "V20260103-00000000000a", "samples",
 	    ".v20260103-00000000000a", "v2026010x-00000000000a" };
-	char *warehouse = make_warehouse(run_scratch()), **names, *file;
-	size_t n;
+	char *warehouse = make_warehouse(run_scratch()), *file;
+	struct lc__dir_list versions = { 0 };
 
 	for (int i = 0; i < COUNT(others); i++)
 		make_version(warehouse, others[i]);
 	file = outdir_join(warehouse, "v20260103-000000000000");
 	assert_ok(lc__write_file_atomic(file, "x", 1));
 	assert_ok(lc__version_switch(warehouse, V1));
-	assert_ok(lc__version_list(warehouse, &names, &n));
-	ck_assert_uint_eq(n, 2);
-	ck_assert_str_eq(names[0], V1);
-	ck_assert_str_eq(names[1], V2);
-	lc__version_list_free(names, n);
-	assert_status(lc__version_list(file, &names, &n), LC_NO_FILE);
+	assert_ok(lc__version_list(warehouse, &versions));
+	ck_assert_uint_eq(versions.n, 2);
+	ck_assert_str_eq(versions.entries[0].name, V1);
+	ck_assert_str_eq(versions.entries[1].name, V2);
+	lc__dir_list_free(&versions);
+	assert_status(lc__version_list(file, &versions), LC_NO_FILE);
 	free(file);
 	file = outdir_join(warehouse, "samples");
-	assert_ok(lc__version_list(file, &names, &n));
-	ck_assert_uint_eq(n, 0);
-	lc__version_list_free(names, n);
+	assert_ok(lc__version_list(file, &versions));
+	ck_assert_uint_eq(versions.n, 0);
+	lc__dir_list_free(&versions);
 	free(file);
 	free(warehouse);
 }

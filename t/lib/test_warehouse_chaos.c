@@ -89,12 +89,11 @@ pass_find(void)
 static lc_status
 pass_list(void)
 {
-	char **names = NULL;
-	size_t n = 0;
-	const lc_status status = lc__version_list(root, &names, &n);
+	struct lc__dir_list list = { 0 };
+	const lc_status status = lc__version_list(root, &list);
 
-	need(status == LC_OK ? n == 2 : names == NULL);
-	lc__version_list_free(names, n);
+	need(status == LC_OK ? list.n == 2 : list.entries == NULL);
+	lc__dir_list_free(&list);
 	return status;
 }
 
