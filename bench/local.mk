@@ -1,48 +1,48 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Benchmarks: `make bench` runs them all, `make bench BENCH=store` one; see bench/README.
-EXTRA_LTLIBRARIES = libbench.la
-libbench_la_SOURCES = \
+EXTRA_LIBRARIES = libbench.a
+libbench_a_SOURCES = \
 	bench/choice.c bench/choice.h \
 	bench/harness.c bench/harness.h \
 	bench/memory.c bench/memory.h \
 	bench/results.c bench/results.h \
 	bench/scratch.c bench/scratch.h \
 	bench/worker.c bench/worker.h
-libbench_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-libbench_la_LIBADD = $(JANSSON_LIBS)
+libbench_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+bench_lib = libbench.a $(JANSSON_LIBS) $(TEST_LIBS)
 
 bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/export \
 	bench/fill bench/images bench/lru bench/migrate bench/order bench/store bench/values
 EXTRA_PROGRAMS = $(bench_programs)
-CLEANFILES = $(bench_programs) libbench.la
+CLEANFILES = $(bench_programs) libbench.a
 DISTCLEANFILES = bench-results.json
 EXTRA_DIST += bench/README bench/images_peer.py
 
 bench_codec_SOURCES = bench/codec.c bench/samples.c bench/samples.h
 bench_codec_CFLAGS = $(AM_CFLAGS) $(LZ4_CFLAGS) $(JPEG_CFLAGS)
-bench_codec_LDADD = libbench.la libcachex.la libcore.la $(LZ4_LIBS)
+bench_codec_LDADD = $(bench_lib) libcachex.a libcore.la $(tool_libs) $(LZ4_LIBS)
 
 bench_compact_SOURCES = bench/compact.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
 bench_compact_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
-bench_compact_LDADD = libbench.la liblmdbcache.la $(LMDB_LIBS)
+bench_compact_LDADD = $(bench_lib) liblmdbcache.la $(LMDB_LIBS)
 
 bench_compute_SOURCES = bench/compute.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
-bench_compute_LDADD = libbench.la liblmdbcache.la
+bench_compute_LDADD = $(bench_lib) liblmdbcache.la
 
 bench_exchange_SOURCES = bench/exchange.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
 bench_exchange_CPPFLAGS = $(AM_CPPFLAGS) -DCACHEX='"$(abs_builddir)/cachex$(EXEEXT)"'
-bench_exchange_LDADD = libbench.la liblmdbcache.la
+bench_exchange_LDADD = $(bench_lib) liblmdbcache.la
 
 bench_export_SOURCES = bench/export.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
-bench_export_LDADD = libbench.la liblmdbcache.la
+bench_export_LDADD = $(bench_lib) liblmdbcache.la
 
 bench_fill_SOURCES = bench/fill.c bench/fill_producer.c bench/fill_producer.h \
 	bench/load.c bench/load.h bench/module.c bench/module.h
-bench_fill_LDADD = libbench.la libcachex.la libcore.la
+bench_fill_LDADD = $(bench_lib) libcachex.a libcore.la $(tool_libs)
 
 bench_images_SOURCES = bench/images.c \
 	bench/images_build.c bench/images_build.h \
@@ -53,14 +53,14 @@ bench_images_SOURCES = bench/images.c \
 	bench/images_ways.c bench/images_ways.h
 bench_images_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
 bench_images_CPPFLAGS = $(AM_CPPFLAGS) -DIMAGES_PEER_SCRIPT='"$(abs_srcdir)/bench/images_peer.py"'
-bench_images_LDADD = libbench.la libcachex.la libcore.la $(JPEG_LIBS) -lm
+bench_images_LDADD = $(bench_lib) libcachex.a libcore.la $(tool_libs) $(JPEG_LIBS) -lm
 
 bench_lru_SOURCES = bench/lru.c bench/module.c bench/module.h
-bench_lru_LDADD = libbench.la liblmdbcache.la -lm
+bench_lru_LDADD = $(bench_lib) liblmdbcache.la -lm
 
 bench_migrate_SOURCES = bench/migrate.c
 bench_migrate_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-bench_migrate_LDADD = libbench.la libcachex.la libcore.la $(JANSSON_LIBS) -lm
+bench_migrate_LDADD = $(bench_lib) libcachex.a libcore.la $(tool_libs) $(JANSSON_LIBS) -lm
 
 bench_order_SOURCES = bench/order.c \
 	bench/cold.c bench/cold.h \
@@ -79,17 +79,17 @@ bench_order_SOURCES = bench/order.c \
 	bench/order_windows.c \
 	bench/unsynced.c bench/unsynced.h
 bench_order_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
-bench_order_LDADD = libbench.la libcore.la $(LMDB_LIBS) -lm
+bench_order_LDADD = $(bench_lib) libcore.la $(LMDB_LIBS) -lm
 
 bench_store_SOURCES = bench/store.c bench/contender.h \
 	bench/load.c bench/load.h bench/measure.c bench/measure.h \
 	bench/with_cachex.c bench/with_lmdb.c bench/with_sqlite.c
 bench_store_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(SQLITE_CFLAGS)
-bench_store_LDADD = libbench.la liblmdbcache.la $(LMDB_LIBS) $(SQLITE_LIBS)
+bench_store_LDADD = $(bench_lib) liblmdbcache.la $(LMDB_LIBS) $(SQLITE_LIBS)
 
 bench_values_SOURCES = bench/values.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
-bench_values_LDADD = libbench.la liblmdbcache.la
+bench_values_LDADD = $(bench_lib) liblmdbcache.la
 
 .PHONY: bench
 bench: $(bench_programs)

@@ -6,10 +6,10 @@
 bin_PROGRAMS = cachex
 cachex_SOURCES = bin/cachex.c
 cachex_CPPFLAGS = $(bin_paths) $(house_cppflags)
-cachex_LDADD = libcachex.la libcore.la -lm
+cachex_LDADD = libcachex.a libcore.la $(tool_libs)
 
-noinst_LTLIBRARIES += libcachex.la
-libcachex_la_SOURCES = \
+noinst_LIBRARIES = libcachex.a
+libcachex_a_SOURCES = \
 	bin/build/boxes.c bin/build/counting.c bin/build/crew.c bin/build/export.c \
 	bin/build/frames.c bin/build/header.c bin/build/infile.c bin/build/ingest.c \
 	bin/build/kept.c bin/build/learn.c bin/build/lock.c bin/build/made.c \
@@ -97,10 +97,10 @@ libcachex_la_SOURCES = \
 	bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c \
 	bin/ui/progress.c bin/ui/report.c bin/ui/resultjson.c bin/ui/settings.c \
 	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
-libcachex_la_CPPFLAGS = $(bin_paths) $(house_cppflags)
-libcachex_la_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
+libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
+libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)
-libcachex_la_LIBADD = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
+tool_libs = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) -lm
 EXTRA_DIST += $(wildcard $(srcdir)/bin/*/*.h)
 

@@ -36,11 +36,11 @@ TESTS += $(fuzz_targets)
 EXTRA_DIST += fuzz/README fuzz/fuzz.mk fuzz/run.sh fuzz/corpus fuzz/dict \
 	fuzz/oss-fuzz/Dockerfile fuzz/oss-fuzz/build.sh fuzz/oss-fuzz/project.yaml
 
-check_LTLIBRARIES += libfuzz.la
-libfuzz_la_SOURCES = fuzz/fuzz.c fuzz/fuzz.h fuzz/image.c fuzz/image.h fuzz/mend.c fuzz/mend.h \
+check_LIBRARIES += libfuzz.a
+libfuzz_a_SOURCES = fuzz/fuzz.c fuzz/fuzz.h fuzz/image.c fuzz/image.h fuzz/mend.c fuzz/mend.h \
 	fuzz/module.c fuzz/module.h fuzz/replay.c
-fuzz_ldadd = libfuzz.la libcachex.la libcore.la
-fuzz_seeds_LDADD = libfuzz.la $(LDADD)
+fuzz_ldadd = libfuzz.a libcachex.a libcore.la $(tool_libs)
+fuzz_seeds_LDADD = libfuzz.a $(LDADD)
 
 fuzz_replay_answer_SOURCES = fuzz/targets/answer.c
 fuzz_replay_answer_LDADD = $(fuzz_ldadd)

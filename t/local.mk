@@ -67,8 +67,9 @@ bin_tests = \
 	t/bin/test_webdataset t/bin/test_webdataset_out
 test_programs = $(lib_tests) $(bin_tests)
 test_scripts = \
-	t/bootstrap.sh t/examples.sh t/floors.sh t/hardening.sh t/install.sh \
-	t/install_root.sh t/man_examples.sh t/man_lint.sh t/source_rules.sh t/symbols.sh \
+	t/bootstrap.sh t/examples.sh t/floors.sh t/format.sh t/hardening.sh t/install.sh \
+	t/install_root.sh t/man_examples.sh t/man_lint.sh t/names.sh t/source_rules.sh \
+	t/symbols.sh \
 	t/bin/npy.sh t/bin/parquet.sh t/bin/producers.sh t/bin/tool_backup.sh \
 	t/bin/tool_buckets.sh t/bin/tool_build.sh t/bin/tool_build_random.sh \
 	t/bin/tool_classes.sh t/bin/tool_closed.sh t/bin/tool_complete.sh \
@@ -94,9 +95,9 @@ EXTRA_DIST += $(test_scripts) $(wildcard $(srcdir)/t/support/*.h $(srcdir)/t/sup
 
 # A program NAME is made of NAME.c and of what it uses of the archives: nothing to list here.
 AM_DEFAULT_SOURCE_EXT = .c
-LDADD = libsupport.la libcachex.la libcore.la $(CHECK_LIBS) $(JANSSON_LIBS) $(TEST_LIBS) -lm
-check_LTLIBRARIES = libsupport.la
-libsupport_la_SOURCES = \
+LDADD = libsupport.a libcachex.a libcore.la $(tool_libs) $(CHECK_LIBS) $(JANSSON_LIBS) $(TEST_LIBS) -lm
+check_LIBRARIES = libsupport.a
+libsupport_a_SOURCES = \
 	t/support/by_name.c t/support/coding.c t/support/computing.c t/support/dataset.c \
 	t/support/drawn.c t/support/fail_io.c t/support/fail_malloc.c \
 	t/support/fake_build.c t/support/fill_set.c t/support/filling.c \
@@ -163,7 +164,7 @@ wrap_io = -Wl,--wrap=access -Wl,--wrap=close -Wl,--wrap=fallocate -Wl,--wrap=fch
 	-Wl,--wrap=unlink -Wl,--wrap=unlinkat -Wl,--wrap=write
 
 # Preloaded: -rpath makes libtool build a shared object of what is not installed.
-check_LTLIBRARIES += interrupting.la losing.la record_io.la refusing.la
+check_LTLIBRARIES = interrupting.la losing.la record_io.la refusing.la
 preloaded = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)
 interrupting_la_SOURCES = t/support/interrupting.c
 interrupting_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default

@@ -6,10 +6,10 @@ torture_scripts =
 # How the time of `make check-long` is shared: NAME=WEIGHT; 1 for those not named.
 torture_weights =
 
-check_LTLIBRARIES += libtorture.la
-libtorture_la_SOURCES = t/torture/faulted.c t/torture/jobs.c t/torture/owned.c \
+check_LIBRARIES += libtorture.a
+libtorture_a_SOURCES = t/torture/faulted.c t/torture/jobs.c t/torture/owned.c \
 	t/torture/torture.c t/torture/tree.c t/torture/writers.c
-torture_ldadd = libtorture.la $(LDADD)
+torture_ldadd = libtorture.a $(LDADD)
 
 torture_tools = cachex record_io.la t/support/bad_producer t/support/mkdataset t/support/mkrecords
 
