@@ -35,7 +35,7 @@ tell(struct image_sizes *sizes, const char *name, uint32_t width, uint32_t heigh
 	return sizes->fn(sizes->ctx, name, width, height);
 }
 
-/* One that is reported and left out, as far as others can go on. */
+/* Report a bad item and leave it out; an exit status, EXIT_DONE if the others can go on. */
 static int
 pass_over(struct image_sizes *sizes)
 {
@@ -187,7 +187,7 @@ open_objects(struct image_sizes *sizes, const struct lc__infile *file)
 	return read_objects(sizes, stream, file->path);
 }
 
-/* What it is, its first bytes tell. */
+/* The first bytes say whether it is an image or JSON lines. */
 static int
 read_open_file(struct image_sizes *sizes, const struct lc__infile *file)
 {

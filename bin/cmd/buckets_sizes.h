@@ -14,7 +14,7 @@
 #include "base/image_name.h"
 #include "ui/jsonsize.h"
 
-/** Told of each image; returns an exit status, and anything but EXIT_DONE ends it. */
+/** Called for each image; an exit status: anything but EXIT_DONE ends the reading. */
 typedef int image_size_fn(void *ctx, const char *name, uint32_t width,
     uint32_t height);
 

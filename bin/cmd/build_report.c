@@ -155,7 +155,7 @@ print_table(const struct lc__ingest_result *result, bool dry_run)
 /* Frames that are named on standard error; all are in rejected.jsonl. */
 #define NAMED 10
 
-/* ---- what is told meanwhile -------------------------------------------------------- */
+/* ---- while it runs ------------------------------------------------------------------ */
 
 static struct {
 	uint64_t named, unnamed;  /* frames that are no samples */

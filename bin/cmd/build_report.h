@@ -12,7 +12,7 @@ void print_table(const struct lc__ingest_result *result, bool dry_run);
 
 extern const struct lc__ingest_watch build_watch;
 
-/** Show what lc__ingest_run() came to; lc_last_error() is its own. Reports; an exit
+/** Show the result of lc__ingest_run(), whose error lc_last_error() is. Reports; an exit
  *  status. */
 int build_report(lc_status status, const struct lc__ingest *in,
     const struct lc__ingest_result *result);

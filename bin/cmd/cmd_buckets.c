@@ -34,7 +34,7 @@ struct table {
 	bool learned;
 };
 
-/* So many strange images are named; others are counted. */
+/* Images of unusual ratios that are named; more are counted. */
 #define MOST_WARNINGS 10
 
 static int assign;
@@ -135,7 +135,7 @@ print_text_row(const struct table *table, size_t at, uint64_t most)
 {
 	const lc_bucket *bucket = &table->buckets[at];
 	const struct table_row *row = &table->rows[at];
-	/* Whatever is there can be seen. */
+	/* A bucket with one image has a bar too. */
 	const int bar = row->images == 0 ? 0 : (int)(1 + (double)(BAR - 1) *
 	    (double)row->images / (double)most);
 	char name[24], cut[16] = "-";

@@ -69,7 +69,7 @@ add_result(lc_copy_result *total, const lc_copy_result *result)
 	total->bytes += result->bytes;
 }
 
-/* What a copy into a module that is not there yet would come to. */
+/* The result of a copy into a module that does not exist yet. */
 static lc_status
 count_all(lc_cache *from, const lc_copy_options *how, lc_copy_result *result)
 {

@@ -104,7 +104,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END }
 };
 
-/* ---- what both ways are told -------------------------------------------------------- */
+/* ---- options for both --ids and --from ---------------------------------------------- */
 
 static struct lc__producers
 producers_of(const char *module)
@@ -274,7 +274,7 @@ open_failures(const char *module, struct lc__failures **out)
 		    module);
 		failures_path = path;
 	}
-	/* Ids that failed are asked for again, lines that were left out are not. */
+	/* A later fill asks again for ids that failed, but not for lines that were left out. */
 	status = lc__failures_open(failures_path, ids == NULL, out);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

@@ -197,11 +197,11 @@ stream_inputs_show(lc_cache *cache, const char *module)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-/* What was told last of how far the module is. */
+/* The last line about how far the module is. */
 static struct {
 	const char *module;
 	char line[STREAM_INPUTS_LINE];
-} told;
+} last;
 
 static void
 tell(lc_cache *cache)
@@ -212,10 +212,10 @@ tell(lc_cache *cache)
 	if (lc_fill_get(cache, &fill) != LC_OK)
 		return;
 	stream_inputs_line(&fill, line, sizeof(line));
-	if (strcmp(line, told.line) == 0)
+	if (strcmp(line, last.line) == 0)
 		return;
-	report_note("%s: %s", told.module, line);
-	strcpy(told.line, line);
+	report_note("%s: %s", last.module, line);
+	strcpy(last.line, line);
 }
 
 static void
@@ -227,14 +227,14 @@ idle(struct stream_sources *sources)
 static int
 no_module(void)
 {
-	return report_usage("%s is no module: only modules grow", told.module);
+	return report_usage("%s is no module: only modules grow", last.module);
 }
 
 static int
 follow(struct stream_sources *sources)
 {
 	const struct read_job job = {
-		.source = told.module, .opts = &opts, .order = &order,
+		.source = last.module, .opts = &opts, .order = &order,
 		.readers = 1, .follow = true, .first = UINT64_MAX,
 		.last = UINT64_MAX, .count = UINT64_MAX, .idle = idle
 	};
@@ -243,7 +243,7 @@ follow(struct stream_sources *sources)
 	if (sources->all[0].cache == NULL)
 		return no_module();
 	if (status_only)
-		return stream_inputs_show(sources->all[0].cache, told.module);
+		return stream_inputs_show(sources->all[0].cache, last.module);
 	status = read_run(&job, sources);
 	if (status <= EXIT_NO)
 		tell(sources->all[0].cache);
@@ -257,7 +257,7 @@ run_follow(int argc, char **argv)
 	int status;
 
 	(void)argc;
-	told.module = argv[0];
+	last.module = argv[0];
 	if (stream_name_is_path(argv[0]) || stream_name_is_join(argv[0]))
 		return no_module();
 	status = stream_sources_open(&sources, argv[0], &order, opts.verify);

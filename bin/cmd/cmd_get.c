@@ -174,7 +174,7 @@ write_elements(struct json *json, const char *key, const lc_tensor *tensor)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-/* What is written: a record or a part of it. */
+/* A record, or a part of one, that is to be written. */
 struct found {
 	lc_id id;
 	lc_kind kind;
@@ -190,7 +190,8 @@ output_ends(const char *suffix)
 	return size > n && strcmp(output + size - n, suffix) == 0;
 }
 
-/* What to write; only JSON asked for by name is an object around the value. */
+/* The format to write. FORMAT_AUTO is the value as JSON; FORMAT_JSON, which the user must
+ * name, puts an object around it. */
 static int
 find_format(const struct found *found)
 {
@@ -354,7 +355,7 @@ no_part(const struct found *found)
 	    found->id.size), field);
 }
 
-/* A tensor asked for as such needs no tree around it. */
+/* A record that is a tensor, and is written as one, needs no lc_value. */
 static int
 find_part(lc_view *view, struct found *found)
 {

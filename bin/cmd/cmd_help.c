@@ -16,7 +16,7 @@
 /* Raised when a field of the JSON output changes its meaning or goes away. */
 #define JSON_VERSION 1
 
-/* Fill lines between the margins; `column` is where the cursor stands. */
+/* Fill lines between the margins; `column` is the cursor's. */
 static void
 wrap(const char *text, int margin, int column)
 {

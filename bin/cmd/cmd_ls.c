@@ -116,7 +116,7 @@ list_modules(void)
 	return report_worse(status, columns_end(&columns));
 }
 
-/* What a row says of a record, whatever it holds. */
+/* A row of the list of records. */
 struct row {
 	const lc_item *item;
 	char *type;     /* "f32[512]", "{features: f32[512], label: plain}" */

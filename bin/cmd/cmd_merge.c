@@ -22,7 +22,7 @@ check_sources(const struct copy_job *copy_job, int n, char **sources,
 	return status;
 }
 
-/* One after the other; damage in one does not keep the others out. */
+/* Add the sources one after the other; damage in one does not stop the others. */
 static int
 add_sources(struct copy_job *copy_job, int n, char **sources, lc_cache *to)
 {

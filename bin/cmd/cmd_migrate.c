@@ -296,7 +296,7 @@ migrate_stage2_file(const struct lc__stage2 *how)
 	return result;
 }
 
-/* What is left afterwards is told by a verification. */
+/* Repair, then verify: the verification lists what is still wrong. */
 static int
 repair_stage2(struct lc__stage2 *how)
 {

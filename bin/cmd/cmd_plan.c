@@ -348,7 +348,7 @@ epoch_batches(const struct plan *plan, const struct stream_order *opts)
 	    (double)stride / (double)plan->batch;
 }
 
-/* What is looked at: of an order that never ends one epoch at most. */
+/* How many batches to look at; of an order that never ends, one epoch at most. */
 static uint64_t
 bound(const struct plan *plan, const struct stream_order *opts,
     const lc_stream_info *info)

@@ -85,7 +85,7 @@ show_text(void *ctx, const lc_schema_stats *stats)
 	return report_output_failed();
 }
 
-/* A callback that stopped the walk because nobody reads any more is no failure. */
+/* The walk may end early because the reader of standard output has gone: no failure. */
 static lc_status
 walk(lc_cache *cache, int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx)
 {

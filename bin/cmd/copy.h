@@ -9,7 +9,7 @@
 /** The options of both, ended by OPT_END. */
 extern struct opt copy_options[];
 
-/** How to copy, and what it came to. */
+/** How to copy, and the result. */
 struct copy_job {
 	const char *verb;     /* "copy", for messages and progress */
 	const char *from_root, *to_root; /* where the modules are */
@@ -20,16 +20,16 @@ struct copy_job {
 	bool stopped;         /* by something else than damaged records, which are left out */
 };
 
-/** What the options ask for. */
+/** As the options say. */
 struct copy_job copy_job_of_options(const char *verb);
 
 /** Copy one module into an open one, NULL if a dry run has no target; reports. */
 int copy_job_add(struct copy_job *copy_job, const char *from, lc_cache *to);
 
-/** Open the target, made if it is missing; a dry run makes none: NULL; reports. */
+/** Open the target, which is made if it is missing; in a dry run *out may be NULL. Reports. */
 int copy_job_open_target(const struct copy_job *copy_job, const char *to, lc_cache **out);
 
-/** Say what it came to. */
+/** Print the result. */
 void copy_job_show(const struct copy_job *copy_job, const char *to);
 
 #endif

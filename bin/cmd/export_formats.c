@@ -19,7 +19,7 @@
 #include "ui/size.h"
 
 struct bucket_of_record {
-	lc_iter *iter;     /* stands on the record */
+	lc_iter *iter;     /* at the record */
 	const lc_value *record; /* of a join; NULL: the iterator has it */
 	const char *field; /* the part that names the bucket; or NULL */
 	uint64_t scale;    /* pixels for each element of a side: the sides tell; 0 for what
@@ -304,8 +304,8 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 	return status == LC_END ? LC_OK : status;
 }
 
-/* A format that plans is told of all records first. Each walk has its own snapshot:
- * if they differ, the file would be wrong. */
+/* A format that plans sees all records first. Each walk has its own snapshot; if the two
+ * differ the file would be wrong. */
 static lc_status
 write_records(struct exporting *exporting)
 {

@@ -46,7 +46,7 @@ idlist_close(struct idlist *list)
 	lc__buf_free(&list->buf);
 }
 
-/* Items that are not empty in some bytes; *open: one of them goes on behind them. */
+/* Counts the items that are not empty; *open: the last one goes on after these bytes. */
 static uint64_t
 count_items(const char *text, size_t size, char separator, bool *open)
 {
@@ -84,7 +84,7 @@ idlist_count(const struct idlist *list)
 	return n;
 }
 
-/* Is there something to read, or will there be soon? What is wrong read() tells. */
+/* Can something be read now or soon? Errors are left to read(). */
 static lc_status
 wait_readable(const struct idlist *list)
 {

@@ -26,7 +26,7 @@ int idlist_open(struct idlist *list, const char *path, bool null);
 uint64_t idlist_count(const struct idlist *list);
 
 /**
- * The next one, valid until the next call; empty ones are passed over.
+ * The next item that is not empty, valid until the next call.
  * @return LC_OK; LC_END at the end; LC_BUSY if none can be read now; LC_INVALID for
  * one that is too long; LC_CANCELLED after a signal; LC_IO, LC_NO_MEMORY.
  */

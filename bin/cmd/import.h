@@ -28,15 +28,14 @@ struct sources {
 	struct source *items;
 	size_t count, room;
 	bool keep_going;     /* go on after directories that cannot be read */
-	uint64_t unreadable; /* such directories, and what cannot be told from one */
+	uint64_t unreadable; /* such directories, and names that may be one */
 	struct lc__images_ignored ignored; /* in directories */
 };
 
 /**
  * Append a file, or all .npy files and images of kinds that are read below a directory in
  * byte order; images of other kinds are counted. Reports what cannot be read; an exit
- * status. What is no regular file, or may be none, is appended as well: its reader
- * reports it.
+ * status. Anything else than a regular file is appended as well: its reader reports it.
  */
 int sources_add(struct sources *sources, const char *path);
 /**
@@ -59,18 +58,18 @@ struct import {
 	bool dry_run;             /* store nothing */
 	const struct opt_list *skip_keys; /* records of containers that are left out */
 	lc_cache *cache;          /* NULL until the first good record comes */
-	lc_cache *there;          /* the module as it stands, to look into; NULL if it
-	                             does not exist or nothing is passed over */
+	lc_cache *there;          /* the module as it was, for --skip-existing; NULL if it
+	                             does not exist or nothing is skipped */
 	uint64_t stored, skipped; /* records */
 	uint64_t bad;             /* records, and files that are none */
 	uint64_t unreadable;      /* files that the system did not let be read */
 	uint64_t ignored;         /* images of kinds that are not read */
 	struct lc__buf metadata;  /* of containers: "PATH":{...}, and so on, without brackets */
 	uint64_t bytes;           /* of tensors and bytes stored */
-	uint64_t done, all;       /* records gone by, and to come if that is known, else 0 */
+	uint64_t done, all;       /* records seen, and all of them; 0: not known */
 };
 
-/** Is it stored already, and to be passed over? */
+/** Is it stored already, and to be skipped? */
 bool import_passes(const struct import *import, lc_id id);
 
 /**
@@ -90,7 +89,7 @@ int import_bad(struct import *import, lc_status status);
 /** May the import go on after this exit status? */
 bool import_goes_on(const struct import *import, int status);
 
-/** Count a record that has gone by; an exit status, of an interrupt if not EXIT_DONE. */
+/** Count a record; an exit status, of an interrupt if not EXIT_DONE. */
 int import_step(struct import *import);
 
 struct container {
@@ -118,7 +117,7 @@ int import_containers(struct import *import, const struct containers *containers
 
 struct decode;
 
-/** Take out those that are stored already, if the import passes over them. */
+/** With --skip-existing, take out those that are stored already. */
 void import_drop_files(struct import *import, struct sources *sources);
 
 /** Store them; an exit status. */

@@ -156,7 +156,7 @@ containers_free(struct containers *containers)
 
 /*
  * The cache_ids of this import and where each came from: the number of a container,
- * or behind those that of a file. Memory is bounded by some 40 bytes a record.
+ * or after those the number of a file. It takes about 40 bytes a record.
  */
 struct taken {
 	const struct containers *containers;

@@ -53,8 +53,8 @@ unreadable(struct sources *sources, const char *path)
 }
 
 /*
- * A directory behind a symbolic link is not entered: it may lead in a circle. Whatever
- * has one of the names is read, and refused then if it is no regular file.
+ * Directories that a symbolic link leads to are not entered, as that may never end. Every
+ * entry with one of the names is read, and refused then unless it is a regular file.
  */
 static int
 add_entry(struct sources *sources, const char *dir, const struct lc__dir_entry *entry,

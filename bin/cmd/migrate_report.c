@@ -161,7 +161,7 @@ migrate_report_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 	jw_end_line(&json);
 }
 
-/* What a list of ten does not have. */
+/* How many a list of ten leaves out. */
 static void
 show_more(uint64_t listed, const char *noun)
 {
@@ -203,7 +203,7 @@ migrate_report_finding(void *ctx, uint64_t number, const char *id, const char *w
 	jw_end_line(&json);
 }
 
-/* ---- what came of it ------------------------------------------------------------------ */
+/* ---- the result ----------------------------------------------------------------------- */
 
 static bool
 has_encoder(int pass)

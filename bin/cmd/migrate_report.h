@@ -19,7 +19,7 @@ int migrate_report_progress(void *ctx, const struct lc__stage2_counts *counts, u
 int migrate_report_filling(void *ctx, enum lc__stage2_pass pass,
     const struct lc__filled *so_far);
 
-/** What came of it, on standard output. */
+/** The result, on standard output. */
 void migrate_report_done(const struct lc__stage2_done *done);
 void migrate_report_rolled(const struct lc__stage2_rolled *rolled);
 void migrate_report_verified(const struct lc__stage2_verified *verified);

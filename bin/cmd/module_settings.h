@@ -19,7 +19,7 @@ struct module_settings {
 /** Read both; reports; an exit status. */
 int module_settings_read(const char *module, lc_cache *cache, struct module_settings *out);
 
-/** The name of setting @p i, "codec", "max-bytes"; NULL behind the last. */
+/** The name of setting @p i, "codec", "max-bytes"; NULL after the last. */
 const char *module_setting_name(size_t i);
 /** Words for its value, "evolve|strict"; NULL if it is a number or a size. */
 const char *module_setting_words(size_t i);
@@ -28,7 +28,7 @@ char *module_setting_value(const struct module_settings *set, size_t i, char *ou
     size_t room);
 #define MODULE_SETTING_TEXT (LC_LENGTH_FIELD_MAX + 1)
 
-/** Read NAME=VALUE; false with @p why, one phrase, if it is none. */
+/** Read NAME=VALUE; false with @p why, one phrase, for anything else. */
 bool module_setting_assign(struct module_settings *set, const char *text, char *why,
     size_t room);
 

@@ -56,7 +56,7 @@ struct plan_cost {
 	double all_bytes;      /* the same of all batches looked at */
 	double visit;          /* examples a chunk that a batch touches */
 	double again;          /* share of the chunks that were touched within K batches */
-	double whole;          /* bytes read for a byte asked for, of whole chunks */
+	double whole;          /* bytes read for each byte needed, if whole chunks are read */
 	double cached;         /* the same if the last M chunks are still there */
 	double epoch_batches;  /* batches an epoch; 0 for a mixture, which has none */
 	struct plan_reader *readers; /* plan.readers of them */
@@ -70,7 +70,7 @@ LC_CHECKED lc_status plan_cost(const struct plan *plan, lc_stream *stream,
     uint64_t batches, struct plan_cost *out);
 void plan_cost_free(struct plan_cost *cost);
 
-/** Where an example stands; *pieces grows as needed and is the caller's to free. */
+/** Where an example is; *pieces grows as needed, and the caller frees it. */
 struct plan_pieces {
 	lc_piece *items;
 	size_t count, room;

@@ -320,7 +320,7 @@ take_names(struct work *w, const char *const *names, size_t n)
 	return lc__field_names_copy(names, n, &w->names, &w->n_names);
 }
 
-/* All fields of the first record, as where a reader is not told which. */
+/* All fields of the first record, which a reader takes by default. */
 static lc_status
 first_names(struct work *w)
 {

@@ -8,7 +8,7 @@
 #include "cmd/stream_sources.h"
 #include "lmdbcache.h"
 
-/* ---- What is written of batches, each form in its bin/stream_FORM.c ---------------- */
+/* ---- output of batches, each form in its read_FORM.c ------------------------------- */
 
 struct read_output {
 	const struct read_options *opts;
@@ -48,7 +48,7 @@ struct read_job {
 	void (*idle)(struct stream_sources *sources);
 };
 
-/** Read from the opened sources what is asked for; reports; an exit status. */
+/** Read from the opened sources; reports; an exit status. */
 int read_run(const struct read_job *job, struct stream_sources *sources);
 
 #endif

@@ -26,7 +26,7 @@ struct array {
 /* A frame on its way: what the map says, and the payload so far. */
 struct frame {
 	struct lc__buf map;
-	uint64_t at;   /* bytes of the payload that the map has told of */
+	uint64_t at;   /* bytes of the payload that the map describes */
 };
 
 /* ---- the map ---------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ put(struct frame *frame, const struct array *array)
 
 /* ---- the arrays of a batch ---------------------------------------------------------- */
 
-/* What is known of each row. */
+/* The arrays with one element, or one row, for each row of the batch. */
 static void
 each_row_array(struct frame *frame, const lc_batch *batch, uint64_t window,
     void (*use)(struct frame *frame, const struct array *array))

@@ -137,8 +137,8 @@ save_token(struct tokenfile *file, lc_stream *stream, uint64_t next)
 }
 
 /*
- * A batch was delivered: what was read stands before batch @p next. Saves every so
- * often; reports; an exit status.
+ * A batch was delivered; @p next is the one to begin with later. Saves every so often;
+ * reports; an exit status.
  */
 static int
 tokenfile_step(struct tokenfile *file, lc_stream *stream, uint64_t next)
@@ -330,8 +330,8 @@ deliver(struct read_run *r, const lc_batch *batch)
 	return tokenfile_step(&r->token, r->stream, r->next);
 }
 
-/* A batch that cannot be read is left out where that was asked for; then the status
- * goes into *worst, and reading goes on. */
+/* With --keep-going a damaged batch is left out: its status goes into *worst, and reading
+ * goes on. */
 static int
 leave_out(struct read_run *r, lc_status failed, int *worst)
 {

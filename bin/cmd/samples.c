@@ -14,8 +14,7 @@
 #include "ui/report.h"
 #include "warehouse/place.h"
 
-/* What is not there, or not a directory, is for others to look at. Fails where the system
- * refuses to say. */
+/* *is: there is such a directory. Fails only where the system refuses to say. */
 static lc_status
 find_directory(const char *path, bool *is)
 {

@@ -219,26 +219,26 @@ merge(struct work *w, const struct record *r)
 	return LC_OK;
 }
 
-/* The first ten that are not counted are told. */
+/* Report the first ten records that are not counted. */
 static void
 tell(struct work *w, const struct record *r, uint64_t number)
 {
-	const uint64_t told = w->skipped + w->damaged;
+	const uint64_t reported = w->skipped + w->damaged;
 
 	if (r->outcome == SKIPPED)
 		w->skipped++;
 	else
 		w->damaged++;
-	if (told >= 10)
+	if (reported >= 10)
 		return;
 	progress_clear();
 	if (r->id != NULL)
 		report_error(EXIT_DATA, "%s: %s: %s%s", w->name,
 		    lc__quote_id(r->id, r->id_size), r->why,
-		    told == 9 ? "; more of these are only counted" : "");
+		    reported == 9 ? "; more of these are only counted" : "");
 	else
 		report_error(EXIT_DATA, "%s: sample %" PRIu64 ": %s%s", w->name, number,
-		    r->why, told == 9 ? "; more of these are only counted" : "");
+		    r->why, reported == 9 ? "; more of these are only counted" : "");
 }
 
 static lc_status
@@ -330,7 +330,7 @@ read_module(struct work *w)
 	return status;
 }
 
-/* ---- what came of it ----------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------------- */
 
 /* A number that may be NaN or infinite. An integer has all its digits. */
 static void

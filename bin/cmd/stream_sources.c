@@ -22,7 +22,7 @@
 
 /* ---- the options of the order ------------------------------------------------------ */
 
-/* Of a mixture and of R* streams there is no end to count. */
+/* A mixture, and an order of idealised readers, have no epochs to count. */
 static int
 read_epochs(const struct stream_order *opts, uint64_t *out)
 {
@@ -184,7 +184,7 @@ open_modules(struct stream_source *s, char *names, lc_join *modules, size_t n)
 	return EXIT_DONE;
 }
 
-/* What is left out is said once, before the first batch. */
+/* Say once, before the first batch, how many records are left out. */
 static int
 tell_dropped(const struct stream_source *s, const lc_join *modules)
 {
@@ -274,7 +274,7 @@ open_source(struct stream_source *s, const lc_source_options *how,
 
 /* ---- all of them ---------------------------------------------------------------- */
 
-/* "faces=3": what stands behind the last = is a weight if it is a number. */
+/* "faces=3": a number after the last = is a weight. */
 static int
 read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 {

@@ -25,15 +25,15 @@ struct stream_order {
 	const char *split, *part; /* a split, and the part of it that is read; or NULL */
 	int split_by;           /* 1: by run */
 	uint64_t split_seed;
-	struct opt_list mix;    /* "SOURCE[=WEIGHT]" behind the first source */
+	struct opt_list mix;    /* "SOURCE[=WEIGHT]", after the first source */
 	uint64_t weight;        /* of the first source */
 	uint64_t mixture_block; /* examples in which the shares are exact */
-	int sources;            /* lc_warehouse_sources: what a warehouse was made of */
-	const char *dataset;    /* where that stands now; NULL: where it stood */
+	int sources;            /* lc_warehouse_sources: how to compare a warehouse's sources */
+	const char *dataset;    /* where the sources are now; NULL: where they were */
 	int ignore_thresholds;  /* read a warehouse that exceeds its limits */
 };
 
-/** What they are where nobody has decided, @p b examples a batch. */
+/** The defaults, with @p b examples a batch. */
 #define STREAM_ORDER_DEFAULT(b) { .batch = (b), .block = 256, .spread = 16, \
 	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024 }
 
@@ -111,12 +111,12 @@ struct stream_order {
 	    .help = "read a warehouse although it exceeds its validation limits" }
 
 /**
- * Fill @p out with the order that is asked for; weights and follow are the caller's.
+ * Fill @p out with this order; the caller sets weights and follow.
  * Reports; an exit status.
  */
 int stream_order_fill(const struct stream_order *opts, lc_stream_options *out);
 
-/** What is written of a batch. */
+/** The output of a batch. */
 enum read_form {
 	READ_LIST,   /* a line an example, or JSON */
 	READ_IDS,    /* cache_ids only */
@@ -144,11 +144,11 @@ struct read_options {
 	int stats;              /* say at the end what it cost */
 };
 
-/** What they are where nobody has decided, @p j threads. */
+/** The defaults, with @p j threads. */
 #define READ_OPTIONS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
 	.verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
 
-/** What is written, rows of a table whose values go to @p o. */
+/** The output, rows of a table whose values go to @p o. */
 #define READ_FORM_OPTIONS(o) \
 	{ "1", "ids", OPT_FLAG, &(o).ids, \
 	    .help = "cache_ids only, one a line" }, \
@@ -192,7 +192,8 @@ struct read_options {
 	{ "f", "force", OPT_FLAG, &(o).force, \
 	    .help = "replace files of batches; frames also to a terminal" }
 
-/** Which form was asked for; reports those that exclude one another; an exit status. */
+/** The form that the options name; reports options that exclude one another; an exit
+ *  status. */
 int read_options_form(const struct read_options *opts, enum read_form *out);
 
 /** Fill @p out but for reader and readers. Cache_ids are listed without reading a

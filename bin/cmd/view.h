@@ -18,7 +18,7 @@ struct select {
 	uint64_t most;              /* how many at most; not of ids */
 	uint64_t from;              /* the first one */
 	uint64_t random;            /* the seed of a random choice, or OPT_UNSET */
-	const struct opt_list *ids; /* cache_ids, or what they end in behind a "/" */
+	const struct opt_list *ids; /* cache_ids, or their ends after a "/" */
 };
 
 /** A sample that is not there. */

@@ -23,7 +23,7 @@
 
 enum { SIDE, NUMBER, ASPECT, CLASS, CHARTS };
 
-/** What is counted, in two passes: first how far the values reach. */
+/* The counts, made in two passes: the first finds the range of the values. */
 struct counting {
 	const struct samples *samples;
 	struct lc__observer observer;
@@ -140,7 +140,7 @@ read_sample(struct counting *counting, uint64_t i, count_fn *fn)
 	return status;
 }
 
-/* A damaged sample is told of once, in the first pass. */
+/* Damaged samples are reported in the first pass alone. */
 static int
 read_all(struct counting *counting, count_fn *fn, bool first)
 {

@@ -79,7 +79,7 @@ find_tensor(lc_id id, lc_view *view, const char *field, lc_tensor *out)
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
 
-/* The cache_id and, behind it, the field. */
+/* The title is the cache_id and the field. */
 static int
 draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
     struct lc__canvas *out, struct json *json)

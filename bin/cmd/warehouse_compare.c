@@ -153,7 +153,7 @@ merge(const struct entries *old, const struct entries *new,
 /*
  * Compare by cache_id, without the key of the recipe that it begins with in a
  * warehouse, and by a hash of image, boxes and mask. Samples without a cache_id are
- * found by their number. @p seen is told of each in the order of their names.
+ * found by their number. @p seen is called for each in the order of their names.
  * @return LC_OK; LC_CORRUPT for a sample that cannot be read; LC_CANCELLED,
  * LC_NO_MEMORY, LC_IO.
  */
@@ -230,7 +230,7 @@ compare_fields(struct comparison *c, const char *part, const char *old,
 	return jsonfields_compare(old, new, show_field, c);
 }
 
-/* Text as it is, where it is no JSON. */
+/* Compare as text, which need not be JSON. */
 static int
 compare_text(struct comparison *c, const char *part, const char *old,
     const char *new)

@@ -33,7 +33,7 @@ static struct opt options[] = {
 
 /* ---- removing ----------------------------------------------------------------- */
 
-/* First of all: what is left of a removal that was stopped is no version. */
+/* The manifest goes first: without it the rest of a stopped removal is not a version. */
 static lc_status
 remove_manifest(const char *warehouse, const char *name)
 {
@@ -104,8 +104,8 @@ remove_version(const char *warehouse, const struct version *v)
 
 /* ---- choosing ----------------------------------------------------------------- */
 
-/* All but the newest, and never the current one; and what a removal that was stopped
- * left. What is damaged is left for somebody to look at. */
+/* All but the newest, never the current one, and the rests of stopped removals. Damaged
+ * versions stay, so that someone can look at them. */
 static size_t
 choose(const struct versions *versions, const struct version **out)
 {

@@ -78,7 +78,7 @@ check_padding(const lc_tensor *boxes, uint64_t i)
 	return NULL;
 }
 
-/* What is wrong with a sample, and which box it is; NO_BOX for its mask. */
+/* The fault of a sample, NULL without one, and the box that has it; NO_BOX for its mask. */
 static const char *
 check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
 {
@@ -136,7 +136,7 @@ check_boxes(const lc_shard *shard, const char *path,
 		if (interrupt_pending())
 			return LC_CANCELLED;
 		if (lc_shard_sample(shard, i, &sample) != LC_OK)
-			continue; /* told of with the rows */
+			continue; /* reported with the rows */
 		wrong = check_sample(&sample, &box, boxes);
 		if (wrong != NULL) {
 			findings++;
@@ -153,7 +153,7 @@ struct check {
 	lc_warehouse *warehouse;  /* its manifest only */
 	lc_progress progress;     /* its callbacks; the context is this */
 	unsigned findings;
-	bool refusing;            /* what is found now is no damage: readers refuse it */
+	bool refusing;            /* findings are reasons for readers to refuse it, not damage */
 	int status;               /* an exit status for the findings */
 	bool stale;
 	uint64_t samples, boxes;  /* found in the shards */
@@ -189,7 +189,7 @@ is_fault(lc_status status)
 	    status != LC_IO && status != LC_CANCELLED;
 }
 
-/* What a step of the check came to: a fault is a finding, any other failure ends it. */
+/* The end of a step: a fault is a finding, any other failure ends the check. */
 static lc_status
 find(struct check *c, lc_status status)
 {
@@ -199,7 +199,7 @@ find(struct check *c, lc_status status)
 	return LC_OK;
 }
 
-/* The same for steps that have told of their findings. */
+/* The same for steps that have reported their findings. */
 static lc_status
 found(lc_status status)
 {
@@ -284,8 +284,8 @@ compare_count(struct check *c, const char *what, uint64_t said, uint64_t has)
 		    (unsigned long long)said, (unsigned long long)has);
 }
 
-/* A line a frame that was left out. A list that cannot be read is told of with its
- * checksum. */
+/* The list has a line for each frame that was left out. The check of checksums reports a
+ * list that cannot be read. */
 static void
 check_rejected(struct check *c, const struct lc__summary *summary)
 {
@@ -332,7 +332,7 @@ check_sums(struct check *c)
 }
 
 /* A version that was copied to a name of another one. The first part of the name is
- * a day: only what comes behind it says which version it is. */
+ * a day: only the part after it says which version it is. */
 static lc_status
 check_name(struct check *c)
 {

@@ -26,7 +26,7 @@ void ident_item(FILE *out, lc_id id, bool null);
 /** "{features: f32[512], label: plain}"; "?" without memory. Free it. */
 char *describe_value(const lc_value *value);
 
-/** Cut to about @p columns columns with "…" behind it; returns @p text. */
+/** Cut to about @p columns columns and append "…"; returns @p text. */
 char *describe_cut(char *text, size_t columns);
 
 /** Bytes of all its tensors. */

@@ -37,7 +37,7 @@ extern const struct command
 /** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];
 
-/** Command @p i of all, subcommands behind their command; NULL behind the last. */
+/** Command @p i of all, subcommands after their command; NULL after the last. */
 const struct command *command_at(size_t i);
 
 /** The command of this whole name, "put" or "shard verify"; NULL if there is none. */
@@ -50,9 +50,9 @@ const char *command_word(const struct command *command);
 const struct command *command_in(const struct command *const *list,
     const char *word);
 
-/** The error for a name that is no command, with what was meant; EXIT_USAGE. */
+/** The error for an unknown command, with the one that was probably meant; EXIT_USAGE. */
 int command_unknown(const char *name);
-/** The same for a word that is no subcommand. */
+/** The same for an unknown subcommand. */
 int command_unknown_word(const struct command *command, const char *word);
 
 /* ---- The help texts, written from the commands' rows; with --json, one object. All return EXIT_DONE - */

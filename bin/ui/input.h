@@ -32,7 +32,7 @@ int list_add_copy(struct list *list, const char *text);
 
 /**
  * Append the items of a file ("-": standard input), one a line or, with
- * @p null, each ended by a NUL byte. Empty lines are passed over.
+ * @p null, each ended by a NUL byte. Empty ones are skipped.
  */
 int list_read(struct list *list, const char *path, bool null);
 

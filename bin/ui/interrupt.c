@@ -48,7 +48,7 @@ interrupt_install(void)
 
 	/* Some parents ignore it for themselves; a closed pipe ends a filter. */
 	signal(SIGPIPE, SIG_DFL);
-	/* A limit on the size of files is told as a full disk is, and cleaned up after. */
+	/* A limit on the size of files is reported like a full disk, with the same cleanup. */
 	signal(SIGXFSZ, SIG_IGN);
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {

@@ -29,7 +29,7 @@ void interrupt_keep(void);
  * the default, for work that is too short for one. Borrowed; it needs no escapes in JSON.
  */
 void interrupt_resume(const char *how);
-/** What is true of all that changes nothing until its end. */
+/** For commands that change nothing before their end. */
 #define INTERRUPT_AGAIN "the same command begins again"
 /** Print that line if this exit status comes from a signal; the status. */
 int interrupt_tell(int status);

@@ -167,7 +167,7 @@ metrics_progress(const struct lc__ingest_state *state)
 	if (metrics.path == NULL || lc__clock_coarse_ns() < metrics.next)
 		return;
 	metrics.next = lc__clock_coarse_ns() + INTERVAL;
-	/* What is wrong with the file is told at the end, if it still is. */
+	/* A failure is reported at the end, if writing still fails then. */
 	if (put_file(state, NULL, false) != LC_OK)
 		metrics.next += INTERVAL;
 }

@@ -57,7 +57,7 @@ codec_put(lc_cache *cache, lc_id id, const lc_value *value, int choice, int leve
 
 /* ---- modules ----------------------------------------------------------------------- */
 
-/* The library's unusual events, on any thread; -q silences them. */
+/* Unusual events in the library, from any thread; -q silences them. */
 static void
 log_line(void *ctx, const char *line)
 {

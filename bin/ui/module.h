@@ -6,7 +6,7 @@
 #include "lmdbcache.h"
 #include "ui/input.h"
 
-/** The words of an OPT_CHOICE, behind one that stands for LC_CODEC_DEFAULT. */
+/** The words of an OPT_CHOICE, after one for LC_CODEC_DEFAULT. */
 #define CODEC_WORDS "none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto"
 
 /** The codec of a choice; 0 is LC_CODEC_DEFAULT. */
@@ -43,13 +43,13 @@ int module_change(const char *module_id, lc_cache **out);
 int module_open_in(const char *root, const char *module_id, unsigned flags,
     lc_cache **out);
 
-/** As module_open(), but a module that does not exist is no error: NULL. */
+/** As module_open(), but *out is NULL for a module that does not exist. */
 int module_open_if_there(const char *module_id, lc_cache **out);
 
 int module_open_if_there_in(const char *root, const char *module_id,
     lc_cache **out);
 
-/** Report that there is no such module, and one whose name is near; EXIT_NO. */
+/** Report that the module does not exist, and one whose name is near; EXIT_NO. */
 int module_missing(const char *root, const char *module_id);
 
 /** Can it be opened? Reports; an exit status. */

@@ -90,7 +90,7 @@ char *opt_spelling(const struct opt *table, const void *target,
 
 /**
  * Read the options at argv[*at], which starts with '-' and is not "-" or "--",
- * and move *at behind what was used. Looks in @p tables, a NULL-ended list.
+ * and move *at past the words that were used. Looks in @p tables, a NULL-ended list.
  * Returns false and explains in @p why.
  */
 bool opt_parse(struct opt *const *tables, int argc, char **argv, int *at,

@@ -27,7 +27,7 @@ int output_add(struct output *output, const char *path, bool force);
 bool output_failed(struct output *output);
 /** Put the file in place, on disk. Reports; an exit status. Ends it. */
 int output_commit(struct output *output);
-/** Give up; the old file stands. Ends it. */
+/** Give up; the old file stays. Ends it. */
 void output_discard(struct output *output);
 /** Commit if @p status is EXIT_DONE, else discard; the exit status of both. */
 int output_end(struct output *output, int status);

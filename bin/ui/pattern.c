@@ -69,7 +69,7 @@ pattern_check(const char *pattern, char *why, size_t room)
 	return true;
 }
 
-/* Where the extension's dot stands, the end if there is none; ".x" has none. */
+/* The dot of the extension, the end of the name without one; ".x" has none. */
 static const char *
 find_dot(const char *name)
 {

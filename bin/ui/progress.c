@@ -16,7 +16,7 @@ static struct {
 	const char *what;      /* NULL: nothing is going on */
 	const char *phase;     /* the part of it, or NULL */
 	bool terminal;         /* redraw one line; else print whole lines */
-	bool shown;            /* a line stands on the terminal */
+	bool shown;            /* the terminal shows a line */
 	uint64_t begun;        /* ns: when all of it began */
 	uint64_t start, next;  /* ns: when the phase began, time of the next line */
 	uint64_t done, total;  /* bytes */

@@ -116,7 +116,7 @@ print_text(const struct message *message, const char *text)
 	fprintf(stderr, "%s\n", text);
 }
 
-/* A message is one line whatever a file's name holds. */
+/* A message is one line, also with control characters in a file's name. */
 static void __attribute__((format(printf, 2, 0)))
 print_message(const struct message *message, const char *format, va_list args)
 {
@@ -343,7 +343,7 @@ report_finish(int status)
 	errno = output_errno;
 	if (!report_output_failed() && fflush(stdout) == 0)
 		return status;
-	/* Why an earlier write failed may be forgotten: what is left fails for the same. */
+	/* The errno of an earlier failed write may be lost; the rest fails for the same. */
 	if (output_errno == 0 && (errno != 0 || fflush(stdout) != 0))
 		output_errno = errno;
 	if (output_errno == 0)

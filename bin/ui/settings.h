@@ -33,19 +33,19 @@ extern struct opt global_options[];
 /** True for --help and its like, which no variable or file can set. */
 bool settings_is_action(const struct opt *opt);
 
-/** False with @p why if SOURCE_DATE_EPOCH, which fixes all dates, is none. */
+/** False with @p why if SOURCE_DATE_EPOCH, which fixes all dates, is not a time. */
 bool settings_check_epoch(char *why, size_t room);
 
 /**
  * The rank that writes, LC_RANK_ANY if any does. False with @p why if the setting
- * is no rank.
+ * is wrong.
  */
 bool settings_writer_rank(int *out, char *why, size_t room);
 
 /** True if the root was named, by an option, the environment or the configuration. */
 bool settings_names_root(void);
 
-/** Choose the root if nobody did. False with @p why if there is no place. */
+/** Choose the default root unless one is named. False with @p why if HOME is not set. */
 bool settings_default_root(char *why, size_t room);
 
 #endif

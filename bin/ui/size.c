@@ -179,7 +179,7 @@ date_text(uint64_t ms, char out[DATE_TEXT])
 
 /* ---- sizes and colours of pictures ------------------------------------------------- */
 
-/* A side at *at, which moves behind it. */
+/* Read a side at *at and move past it. */
 static bool
 take_side(const char **at, uint32_t *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers and sizes as people write and read them. */
+/* Numbers, sizes, shapes, dates and colours as people write and read them. */
 #ifndef CACHEX_UI_SIZE_H
 #define CACHEX_UI_SIZE_H
 

@@ -66,7 +66,7 @@ trace_event(const char *event)
 	return json;
 }
 
-/* A line is there for who reads along. */
+/* Flush, for programs that read the trace while it is written. */
 void
 trace_event_end(struct json *json)
 {

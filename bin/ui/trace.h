@@ -12,9 +12,9 @@ int trace_open(const char *path);
 /** Close; reports what could not be written; an exit status. */
 int trace_close(void);
 
-/** Is anybody to be told? */
+/** Is there a trace? */
 bool trace_is_on(void);
-/** True once a second at most, and never without a trace: is progress to be told? */
+/** Is progress due? True once a second at most, and never without a trace. */
 bool trace_is_due(void);
 /** Begin a line while the trace is on: event and seconds. */
 struct json trace_event(const char *event);
