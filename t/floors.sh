@@ -37,6 +37,8 @@ awk '$2 != "U" && $2 != "w" { home[$3] = $1 }
 				print of[1], home[of[2]], of[2]
 		}
 	}' symbols | sort >links
+is "no two rooms define the same name" "$(awk '$2 != "U" && $2 != "w" { print $3, $1 }' symbols |
+	sort -u | awk '$1 == last { print $1 ": " room " " $2 } { last = $1; room = $2 }')" ""
 also "there are links between rooms" test "$(wc -l <links)" -ge 500
 is "every room has its place in the list" "$(cut -d ' ' -f 1 symbols | sort -u |
 	while read -r room; do case " $(echo $rooms) " in *" $room "*) ;; *) echo "$room";; esac; done)" ""

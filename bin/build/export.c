@@ -79,7 +79,7 @@ make_about(struct lc__ingesting *b, struct texts *t)
 	memcpy(about->fingerprint, b->edition.fingerprint, 65);
 	memcpy(about->rejected_sha256, b->edition.rejected_sha256, 65);
 	for (; about->n_series < samples->n_series; about->n_series++) {
-		const struct lc__series *series = &samples->series[about->n_series];
+		const struct lc__shard_series *series = &samples->series[about->n_series];
 		about->series[about->n_series] = (struct lc__series_about){
 			.path = strdup(series->path),
 			.width = series->form->width,
@@ -126,18 +126,18 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 /* ---- what stands there already ------------------------------------------------------ */
 
 static lc_status
-note_result(struct lc__ingesting *b, const struct lc__standing *standing)
+note_result(struct lc__ingesting *b, const struct lc__built_version *standing)
 {
 	b->out->version_dir = strdup(standing->dir);
 	b->out->shards = standing->manifest.n;
-	b->out->bytes = lc__standing_bytes(standing);
+	b->out->bytes = lc__built_version_bytes(standing);
 	return b->out->version_dir != NULL ? LC_OK : lc__no_memory("build");
 }
 
 /* Limits, the place of the sources and what is known of names of classes may be others
  * than they were: they change no sample. */
 static lc_status
-refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
+refresh_manifest(struct lc__ingesting *b, struct lc__built_version *standing,
     const struct texts *t, bool *changed)
 {
 	struct lc__manifest manifest = standing->manifest;
@@ -176,7 +176,7 @@ refresh_manifest(struct lc__ingesting *b, struct lc__standing *standing,
 
 /* The name that a version has got, a hidden one's excepted. */
 static const char *
-name_of(const struct lc__ingesting *b, const struct lc__standing *standing)
+name_of(const struct lc__ingesting *b, const struct lc__built_version *standing)
 {
 	const char *slash = strrchr(standing->dir, '/');
 	const char *name = slash != NULL ? slash + 1 : standing->dir;
@@ -186,7 +186,7 @@ name_of(const struct lc__ingesting *b, const struct lc__standing *standing)
 
 /* A version that was built before, and is `current` or becomes it. */
 static lc_status
-take_standing(struct lc__ingesting *b, struct lc__standing *standing,
+take_standing(struct lc__ingesting *b, struct lc__built_version *standing,
     bool is_current, const struct texts *t)
 {
 	const char *warehouse = b->ingest->warehouse;
@@ -338,17 +338,17 @@ find_edition(struct lc__ingesting *b)
 static lc_status
 take_or_build(struct lc__ingesting *b, const struct texts *t)
 {
-	struct lc__standing standing = { .dir = NULL };
+	struct lc__built_version standing = { .dir = NULL };
 	bool is_current = false;
 	lc_status status = b->rebuild ? LC_NOT_FOUND :
-	    lc__standing_find(b->ingest->warehouse, &b->edition, &standing,
+	    lc__built_version_find(b->ingest->warehouse, &b->edition, &standing,
 	        &is_current);
 
 	if (status == LC_OK)
 		status = take_standing(b, &standing, is_current, t);
 	else if (status == LC_NOT_FOUND)
 		status = build_new(b, t);
-	lc__standing_free(&standing);
+	lc__built_version_free(&standing);
 	return status;
 }
 

@@ -45,14 +45,14 @@ planes_bytes(const struct lc__recipe *recipe, uint64_t *shard_bytes)
 static uint64_t
 standing_bytes(const struct lc__ingesting *b)
 {
-	struct lc__standing standing = { .dir = NULL };
+	struct lc__built_version standing = { .dir = NULL };
 	uint64_t bytes = 0;
 
-	if (b->rebuild || lc__standing_current(b->ingest->warehouse, &standing) !=
+	if (b->rebuild || lc__built_version_current(b->ingest->warehouse, &standing) !=
 	    LC_OK)
 		return 0;
-	bytes = lc__standing_bytes(&standing);
-	lc__standing_free(&standing);
+	bytes = lc__built_version_bytes(&standing);
+	lc__built_version_free(&standing);
 	return bytes;
 }
 

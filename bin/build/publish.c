@@ -37,7 +37,7 @@ has_file(const char *dir, const char *name, bool sized, uint64_t size)
 }
 
 static lc_status
-parse(struct lc__standing *standing)
+parse(struct lc__built_version *standing)
 {
 	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
 	struct lc__buf text = { 0 };
@@ -59,7 +59,7 @@ parse(struct lc__standing *standing)
 
 /* A list of the version, if it is the one that the manifest means. */
 static bool
-read_list(const struct lc__standing *standing, const char *name,
+read_list(const struct lc__built_version *standing, const char *name,
     const char *sha256, struct lc__buf *out)
 {
 	char *path = lc__path_join(standing->dir, name);
@@ -74,7 +74,7 @@ read_list(const struct lc__standing *standing, const char *name,
 }
 
 static bool
-has_lists(const struct lc__standing *standing,
+has_lists(const struct lc__built_version *standing,
     const struct lc__edition *edition)
 {
 	struct lc__buf text = { 0 };
@@ -94,7 +94,7 @@ has_lists(const struct lc__standing *standing,
 
 /* Both as text: the same summary has the same. */
 static bool
-has_summary(const struct lc__standing *standing,
+has_summary(const struct lc__built_version *standing,
     const struct lc__edition *edition)
 {
 	struct lc__summary summary = { .n_runs = 0 };
@@ -114,7 +114,7 @@ has_summary(const struct lc__standing *standing,
 }
 
 static bool
-is_edition(const struct lc__standing *standing,
+is_edition(const struct lc__built_version *standing,
     const struct lc__edition *edition)
 {
 	const struct lc__manifest *m = &standing->manifest;
@@ -136,9 +136,9 @@ is_edition(const struct lc__standing *standing,
  * in it. */
 static lc_status
 read_standing(const char *dir, const struct lc__edition *edition,
-    struct lc__standing *out)
+    struct lc__built_version *out)
 {
-	struct lc__standing standing = { .dir = strdup(dir) };
+	struct lc__built_version standing = { .dir = strdup(dir) };
 	const lc_status status = standing.dir != NULL ? parse(&standing) :
 	    lc__no_memory("build");
 
@@ -146,15 +146,15 @@ read_standing(const char *dir, const struct lc__edition *edition,
 		*out = standing;
 		return LC_OK;
 	}
-	lc__standing_free(&standing);
+	lc__built_version_free(&standing);
 	return status == LC_NO_MEMORY ? status :
 	    lc__error(LC_NOT_FOUND, 0, "%s: another version, or none", dir);
 }
 
 lc_status
-lc__standing_current(const char *warehouse, struct lc__standing *out)
+lc__built_version_current(const char *warehouse, struct lc__built_version *out)
 {
-	struct lc__standing standing = { .dir = NULL };
+	struct lc__built_version standing = { .dir = NULL };
 	lc_status status = lc__version_find(warehouse, &standing.dir);
 
 	if (status == LC_OK)
@@ -162,12 +162,12 @@ lc__standing_current(const char *warehouse, struct lc__standing *out)
 	if (status == LC_OK)
 		*out = standing;
 	else
-		lc__standing_free(&standing);
+		lc__built_version_free(&standing);
 	return status == LC_OK || status == LC_NO_MEMORY ? status : LC_NOT_FOUND;
 }
 
 uint64_t
-lc__standing_bytes(const struct lc__standing *standing)
+lc__built_version_bytes(const struct lc__built_version *standing)
 {
 	uint64_t bytes = 0;
 
@@ -177,12 +177,12 @@ lc__standing_bytes(const struct lc__standing *standing)
 }
 
 void
-lc__standing_free(struct lc__standing *standing)
+lc__built_version_free(struct lc__built_version *standing)
 {
 	free(standing->dir);
 	lc__manifest_free(&standing->manifest);
 	lc__warehouse_about_free(&standing->about);
-	*standing = (struct lc__standing){ .dir = NULL };
+	*standing = (struct lc__built_version){ .dir = NULL };
 }
 
 /* The digits that a name ends with: of the edition, not of the day. */
@@ -196,7 +196,7 @@ digits(const char *name)
 
 static lc_status
 find_named(const char *warehouse, const struct lc__edition *edition,
-    struct lc__standing *out)
+    struct lc__built_version *out)
 {
 	struct lc__dir_list list = { 0 };
 	lc_status status, found = LC_NOT_FOUND;
@@ -220,8 +220,8 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 }
 
 lc_status
-lc__standing_find(const char *warehouse, const struct lc__edition *edition,
-    struct lc__standing *out, bool *is_current)
+lc__built_version_find(const char *warehouse, const struct lc__edition *edition,
+    struct lc__built_version *out, bool *is_current)
 {
 	char *dir = NULL;
 	lc_status status = lc__version_find(warehouse, &dir);

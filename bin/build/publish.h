@@ -26,25 +26,25 @@ struct lc__edition {
 };
 
 /** A version that stands there. Zeroed is none. */
-struct lc__standing {
+struct lc__built_version {
 	char *dir;                     /* malloc'ed */
 	struct lc__manifest manifest;
 	struct lc__warehouse_about about;
 };
 
 /** Read what `current` points to, whatever it is. LC_NOT_FOUND if there is none. */
-LC_CHECKED lc_status lc__standing_current(const char *warehouse,
-    struct lc__standing *out);
+LC_CHECKED lc_status lc__built_version_current(const char *warehouse,
+    struct lc__built_version *out);
 /** Bytes of its shards. */
-uint64_t lc__standing_bytes(const struct lc__standing *standing);
-void lc__standing_free(struct lc__standing *standing);
+uint64_t lc__built_version_bytes(const struct lc__built_version *standing);
+void lc__built_version_free(struct lc__built_version *standing);
 
 /**
  * Any version of this edition, whatever its day: `current`, another one, or one
  * that is whole but still has its hidden name.
  */
-LC_CHECKED lc_status lc__standing_find(const char *warehouse,
-    const struct lc__edition *edition, struct lc__standing *out,
+LC_CHECKED lc_status lc__built_version_find(const char *warehouse,
+    const struct lc__edition *edition, struct lc__built_version *out,
     bool *is_current);
 
 /** The hidden directory to build an edition in; malloc'ed, NULL without memory. */

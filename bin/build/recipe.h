@@ -24,7 +24,7 @@ struct lc__recipe {
 	const char *code_version;
 	/* From here on left out of the text where at its default. */
 	lc_dtype dtype;          /* LC_F16 */
-	enum lc__layout layout;  /* LC__LAYOUT_AUTO is not allowed here: found out */
+	enum lc__label_layout layout;  /* LC__LAYOUT_AUTO is not allowed here: found out */
 	const struct lc__class_map *class_map; /* that the labels' classes go through, NULL
 	                            for none */
 	const char *const *classes; /* names that were learned from the labels, by id;

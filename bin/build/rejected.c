@@ -14,7 +14,7 @@
 #include "build/counting.h"
 
 /* The list being written, line by line. */
-struct list {
+struct reject_list {
 	FILE *out;              /* NULL: nowhere */
 	struct lc__sha256 *sha;
 	struct lc__buf key;
@@ -53,7 +53,7 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 }
 
 static lc_status
-put_line(struct list *list, const struct lc__frame *frame,
+put_line(struct reject_list *list, const struct lc__frame *frame,
     const struct lc__sample *s, enum lc__reject reason)
 {
 	struct lc__buf text = { 0 };
@@ -69,7 +69,7 @@ put_line(struct list *list, const struct lc__frame *frame,
 }
 
 static lc_status
-put_frame(struct list *list, const struct lc__samples *samples, uint64_t i)
+put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t i)
 {
 	lc_value *about = NULL;
 	struct lc__sample s;
@@ -93,7 +93,7 @@ put_frame(struct list *list, const struct lc__samples *samples, uint64_t i)
 
 /* Both are in the order of the frames. */
 static lc_status
-put_all(struct list *list, const struct lc__samples *samples)
+put_all(struct reject_list *list, const struct lc__samples *samples)
 {
 	const uint64_t frames = lc__dataset_frames(samples->dataset);
 	uint64_t row = 0;
@@ -108,7 +108,7 @@ put_all(struct list *list, const struct lc__samples *samples)
 }
 
 static lc_status
-finish(struct list *list, const char *path)
+finish(struct reject_list *list, const char *path)
 {
 	const bool good = !ferror(list->out) && fflush(list->out) == 0 &&
 	    fsync(fileno(list->out)) == 0;
@@ -121,7 +121,7 @@ lc_status
 lc__rejected_write(const struct lc__samples *samples, const char *path,
     char sha256[65])
 {
-	struct list list = { .out = NULL };
+	struct reject_list list = { .out = NULL };
 	lc_status status = lc__sha256_new(&list.sha);
 
 	if (status != LC_OK)

@@ -71,7 +71,7 @@ add_series(struct lc__samples *samples, size_t bucket, uint64_t first,
 	group->source_samples = n;
 	set_form(recipe, size.width, size.height, &group->form);
 	lc__samples_source(group);
-	samples->series[samples->n_series++] = (struct lc__series){ group->path,
+	samples->series[samples->n_series++] = (struct lc__shard_series){ group->path,
 		&group->form, &group->source, n };
 }
 

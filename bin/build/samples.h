@@ -39,7 +39,7 @@ struct lc__samples {
 
 	uint64_t *order;        /* rows by series, in order */
 	struct lc__samples_series *groups;
-	struct lc__series *series; /* for the build: those that have samples */
+	struct lc__shard_series *series; /* for the build: those that have samples */
 	size_t n_series;
 	pthread_key_t scratch;  /* what a thread has read */
 	bool has_scratch;

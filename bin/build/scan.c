@@ -159,17 +159,17 @@ static lc_status
 compare_ids(const struct lc__ingesting *b)
 {
 	const struct lc__ingest_watch *watch = b->ingest->watch;
-	struct lc__standing standing = { .dir = NULL };
+	struct lc__built_version standing = { .dir = NULL };
 	lc_status status;
 
 	if (watch == NULL || watch->warn == NULL)
 		return LC_OK;
-	status = lc__standing_current(b->ingest->warehouse, &standing);
+	status = lc__built_version_current(b->ingest->warehouse, &standing);
 	if (status == LC_OK && strcmp(standing.manifest.dataset_root,
 	    b->recipe->dataset_root) == 0)
 		warn_of_ids(b, &standing.about);
 	if (status == LC_OK)
-		lc__standing_free(&standing);
+		lc__built_version_free(&standing);
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 

@@ -400,7 +400,7 @@ fill_recipe(struct lc__recipe *recipe)
 	    layout != LC__LAYOUT_UNLABELLED)
 		return report_usage("--unlabelled and another --layout");
 	recipe->layout = unlabelled ? LC__LAYOUT_UNLABELLED :
-	    (enum lc__layout)layout;
+	    (enum lc__label_layout)layout;
 	recipe->dtype = dtypes[dtype];
 	recipe->shard_version = (uint32_t)shard_version + 1;
 	recipe->metadata = metadata && recipe->shard_version > 1;
@@ -414,7 +414,7 @@ fill_recipe(struct lc__recipe *recipe)
 	recipe->boxes_stored = boxes_stored;
 	recipe->shard_bytes = shard_size;
 	if (split != NULL) {
-		struct lc__parts parts;
+		struct lc__split_parts parts;
 
 		if (lc__parts_parse(split, &parts) != LC_OK)
 			return report_usage("%s", lc_last_error()->text);

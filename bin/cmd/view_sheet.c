@@ -92,7 +92,7 @@ draw_tensor(const struct making *making, const lc_tensor *tensor,
 {
 	struct lc__image_form form;
 	struct lc__heat_map map;
-	struct lc__range range;
+	struct lc__value_range range;
 
 	if (lc__image_form_of(tensor, &form))
 		return lc__image_pixels(tensor, &form, out, &range);

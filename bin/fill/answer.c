@@ -11,7 +11,7 @@
 /* ---- finding items by their ids -------------------------------------------------- */
 
 static bool
-has_id(const struct lc__portion *portion, size_t i, const struct lc__token *id)
+has_id(const struct lc__portion *portion, size_t i, const struct lc__mpack_token *id)
 {
 	const lc_id *own = &lc__portion_item(portion, i)->id;
 
@@ -54,7 +54,7 @@ index_ids(struct lc__answer *a, const struct lc__portion *portion)
 /* The item of that id which has no result yet: items may have the same id. */
 static lc_status
 search(struct lc__answer *a, const struct lc__portion *portion,
-    const struct lc__token *id, size_t *out)
+    const struct lc__mpack_token *id, size_t *out)
 {
 	size_t at = lc__hash64(id->bytes, id->size);
 	bool seen = false;
@@ -78,7 +78,7 @@ search(struct lc__answer *a, const struct lc__portion *portion,
 /* Results mostly come in the order of the items. */
 static lc_status
 find(struct lc__answer *a, const struct lc__portion *portion,
-    const struct lc__token *id, size_t guess, size_t *out)
+    const struct lc__mpack_token *id, size_t guess, size_t *out)
 {
 	if (guess >= portion->count || a->result[guess].there ||
 	    !has_id(portion, guess, id))
@@ -96,7 +96,7 @@ malformed(void)
 }
 
 static bool
-is_named(const struct lc__token *name, const char *text)
+is_named(const struct lc__mpack_token *name, const char *text)
 {
 	return name->kind == LC__TOKEN_STR && name->size == strlen(text) &&
 	    memcmp(name->bytes, text, name->size) == 0;
@@ -104,7 +104,7 @@ is_named(const struct lc__token *name, const char *text)
 
 /* The name of a pair, and where its value stands. */
 static bool
-next_pair(struct lc__tokens *in, struct lc__token *name, struct lc__tokens *value)
+next_pair(struct lc__tokens *in, struct lc__mpack_token *name, struct lc__tokens *value)
 {
 	value->at = in->at;
 	if (!lc__token_next_any(in, name))
@@ -125,7 +125,7 @@ static lc_status
 set_error(struct lc__tokens value, struct lc__answer_item *out)
 {
 	static const char other[] = "the producer gave an error that is no text";
-	struct lc__token text;
+	struct lc__mpack_token text;
 
 	if (!lc__token_next_any(&value, &text))
 		return malformed();
@@ -142,9 +142,9 @@ set_error(struct lc__tokens value, struct lc__answer_item *out)
 
 /* One member of "results". */
 static lc_status
-read_result(struct lc__tokens *in, struct lc__token *id, struct lc__answer_item *out)
+read_result(struct lc__tokens *in, struct lc__mpack_token *id, struct lc__answer_item *out)
 {
-	struct lc__token map, name;
+	struct lc__mpack_token map, name;
 	struct lc__tokens value;
 
 	id->bytes = NULL;
@@ -174,7 +174,7 @@ static lc_status
 read_results(struct lc__answer *a, const struct lc__portion *portion,
     struct lc__tokens in)
 {
-	struct lc__token array, id;
+	struct lc__mpack_token array, id;
 	struct lc__answer_item result;
 	size_t i = 0;
 
@@ -195,7 +195,7 @@ read_results(struct lc__answer *a, const struct lc__portion *portion,
 static lc_status
 read_frame(struct lc__tokens in, struct lc__tokens *batch, struct lc__tokens *results)
 {
-	struct lc__token map, name;
+	struct lc__mpack_token map, name;
 	struct lc__tokens value;
 
 	if (!lc__token_next_any(&in, &map))
@@ -216,7 +216,7 @@ read_frame(struct lc__tokens in, struct lc__tokens *batch, struct lc__tokens *re
 static lc_status
 read_number(struct lc__tokens in, uint64_t *out)
 {
-	struct lc__token batch;
+	struct lc__mpack_token batch;
 
 	if (in.at == NULL || !lc__token_next_any(&in, &batch) ||
 	    batch.kind != LC__TOKEN_UINT)

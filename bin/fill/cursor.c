@@ -20,7 +20,7 @@ lc__cursor_encode(const struct lc__line_place *place, struct lc__buf *out)
 static bool
 take_member(struct lc__tokens *in, const char *name, uint64_t *out)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	if (!lc__token_expect(in, LC__TOKEN_STR, &token) ||
 	    token.size != strlen(name) ||
@@ -38,7 +38,7 @@ lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 		cursor.data, (const unsigned char *)cursor.data + cursor.size
 	};
 	struct lc__line_place place = { 0, 0 };
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	/* Each line takes a byte at least. */
 	if (cursor.size > 0 && (!lc__token_expect(&in, LC__TOKEN_MAP, &token) ||

@@ -7,7 +7,7 @@
 #include "lmdbcache.h"
 
 /** What became of an item. */
-enum lc__outcome {
+enum lc__item_outcome {
 	LC__ITEM_OPEN,   /* nothing yet */
 	LC__ITEM_DONE,   /* value is set and was found to be good */
 	LC__ITEM_FAILED  /* why is set */
@@ -21,7 +21,7 @@ struct lc__item {
 	lc_id payload;        /* bytes; text where they are UTF-8 */
 	uint64_t tag;         /* whatever the maker of the batch wants to know again */
 
-	enum lc__outcome outcome;
+	enum lc__item_outcome outcome;
 	lc_value *value;      /* owned; its tensors' data lie in the batch, at any address */
 	char *why;            /* malloc'ed: one line of UTF-8 */
 	unsigned attempts;    /* how often a producer was given it */

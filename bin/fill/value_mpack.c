@@ -19,22 +19,22 @@ cut_short(void)
 
 /* What stands in a map of one or two pairs; nil for what does not. */
 struct special {
-	struct lc__token type;   /* of "$tensor" */
-	struct lc__token data;   /* of "data" */
-	struct lc__token tuple;  /* of "$tuple" */
+	struct lc__mpack_token type;   /* of "$tensor" */
+	struct lc__mpack_token data;   /* of "data" */
+	struct lc__mpack_token tuple;  /* of "$tuple" */
 	struct lc__tokens inner; /* members of the tuple */
 	struct lc__tokens behind; /* all of the map */
 };
 
 static bool
-is_named(const struct lc__token *name, const char *text)
+is_named(const struct lc__mpack_token *name, const char *text)
 {
 	return name->size == strlen(text) && memcmp(name->bytes, text, name->size) == 0;
 }
 
 /* Where a value goes whose name means something. */
-static struct lc__token *
-place_of(struct special *s, const struct lc__token *name)
+static struct lc__mpack_token *
+place_of(struct special *s, const struct lc__mpack_token *name)
 {
 	if (is_named(name, "$tensor"))
 		return &s->type;
@@ -46,7 +46,7 @@ place_of(struct special *s, const struct lc__token *name)
 static bool
 look_at_pair(struct special *s)
 {
-	struct lc__token name, value = { 0 }, *place;
+	struct lc__mpack_token name, value = { 0 }, *place;
 
 	if (!lc__token_next_any(&s->behind, &name))
 		return false;
@@ -74,7 +74,7 @@ look(struct lc__value_reader *r, uint32_t pairs, struct special *s)
 
 /* Values mostly have the type of the one before. */
 static lc_status
-read_type(struct lc__value_reader *r, const struct lc__token *text, lc_tensor *out)
+read_type(struct lc__value_reader *r, const struct lc__mpack_token *text, lc_tensor *out)
 {
 	if (r->type_text == NULL || r->type_size != text->size ||
 	    memcmp(r->type_text, text->bytes, text->size) != 0) {
@@ -135,7 +135,7 @@ read_tuple(struct lc__value_reader *r, const struct special *s, lc_value **out)
 static lc_status
 read_name(struct lc__value_reader *r)
 {
-	struct lc__token name;
+	struct lc__mpack_token name;
 
 	if (!lc__token_next_any(&r->in, &name))
 		return cut_short();
@@ -193,7 +193,7 @@ read_map(struct lc__value_reader *r, uint32_t pairs, lc_value **out)
 }
 
 static lc_status
-read_kind(struct lc__value_reader *r, const struct lc__token *token, lc_value **out)
+read_kind(struct lc__value_reader *r, const struct lc__mpack_token *token, lc_value **out)
 {
 	double number;
 
@@ -234,7 +234,7 @@ read_kind(struct lc__value_reader *r, const struct lc__token *token, lc_value **
 static lc_status
 read_part(struct lc__value_reader *r, lc_value **out)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 	lc_value *value = NULL;
 	lc_status status;
 

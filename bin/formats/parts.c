@@ -13,17 +13,17 @@
 #include "value/part_path.h"
 
 /* A place in the tree: a part, or what holds others. */
-struct lc__part {
+struct lc__part_node {
 	char *name;                /* its last step, NULL for the root */
 	uint64_t hash;             /* of the name */
 	lc_value *value;           /* NULL if it holds others */
-	struct lc__part *children; /* in the order in which they came */
+	struct lc__part_node *children; /* in the order in which they came */
 	size_t count, room;        /* of children */
 };
 
 /* Names often come together or as rising positions: those places come first. */
-static struct lc__part *
-find_child(const struct lc__part *parent, const char *name, uint64_t hash)
+static struct lc__part_node *
+find_child(const struct lc__part_node *parent, const char *name, uint64_t hash)
 {
 	size_t position;
 
@@ -41,15 +41,15 @@ find_child(const struct lc__part *parent, const char *name, uint64_t hash)
 	return NULL;
 }
 
-static struct lc__part *
-add_child(struct lc__part *parent, const char *name, uint64_t hash)
+static struct lc__part_node *
+add_child(struct lc__part_node *parent, const char *name, uint64_t hash)
 {
-	struct lc__part *child;
+	struct lc__part_node *child;
 
 	if (lc__array_reserve(&parent->children, &parent->room, parent->count + 1, NULL) != LC_OK)
 		return NULL;
 	child = &parent->children[parent->count];
-	*child = (struct lc__part) { .name = strdup(name), .hash = hash };
+	*child = (struct lc__part_node) { .name = strdup(name), .hash = hash };
 	if (child->name == NULL)
 		return NULL;
 	parent->count++;
@@ -58,8 +58,8 @@ add_child(struct lc__part *parent, const char *name, uint64_t hash)
 
 /* The place at a path, made with the way to it. */
 static lc_status
-reach(struct lc__part *part, const char *path, struct lc__buf *name,
-    struct lc__part **out)
+reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
+    struct lc__part_node **out)
 {
 	lc_status status;
 	size_t depth = 1;
@@ -67,7 +67,7 @@ reach(struct lc__part *part, const char *path, struct lc__buf *name,
 	while ((status = lc__path_take(&path, name)) == LC_OK) {
 		const char *text = (const char *)name->data;
 		const uint64_t hash = lc__hash64(text, name->size);
-		struct lc__part *child = find_child(part, text, hash);
+		struct lc__part_node *child = find_child(part, text, hash);
 		if (++depth > LC_MAX_DEPTH)
 			return lc__error(LC_INVALID, 0, "deeper than %d",
 			    LC_MAX_DEPTH);
@@ -93,7 +93,7 @@ lc_status
 lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 {
 	struct lc__buf name = { 0 };
-	struct lc__part *place = NULL;
+	struct lc__part_node *place = NULL;
 	lc_status status;
 
 	if (parts->root == NULL)
@@ -110,7 +110,7 @@ lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 
 /* Are the names exactly 0 … count-1? They are not twice there. */
 static bool
-is_list(const struct lc__part *part)
+is_list(const struct lc__part_node *part)
 {
 	size_t position;
 
@@ -121,13 +121,13 @@ is_list(const struct lc__part *part)
 	return part->count > 0;
 }
 
-static lc_value *build(struct lc__part *part);
+static lc_value *build(struct lc__part_node *part);
 
 static lc_value *
-build_list(struct lc__part *part)
+build_list(struct lc__part_node *part)
 {
 	lc_value *list = lc_value_list();
-	struct lc__part **order = calloc(part->count, sizeof(*order));
+	struct lc__part_node **order = calloc(part->count, sizeof(*order));
 	size_t position;
 
 	for (size_t i = 0; order != NULL && i < part->count; i++)
@@ -141,7 +141,7 @@ build_list(struct lc__part *part)
 
 /* What fails marks the tree, which lc__parts_build() looks at. */
 static lc_value *
-build(struct lc__part *part)
+build(struct lc__part_node *part)
 {
 	lc_value *value = part->value;
 
@@ -172,7 +172,7 @@ lc__parts_build(struct lc__parts *parts, lc_value **out)
 }
 
 static void
-free_part(struct lc__part *part)
+free_part(struct lc__part_node *part)
 {
 	for (size_t i = 0; i < part->count; i++)
 		free_part(&part->children[i]);

@@ -10,7 +10,7 @@
 
 /** All zero is empty. */
 struct lc__parts {
-	struct lc__part *root; /* NULL while there is none */
+	struct lc__part_node *root; /* NULL while there is none */
 };
 
 /**

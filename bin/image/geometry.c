@@ -105,7 +105,7 @@ void
 lc__geometry_turn(unsigned orientation, uint32_t width, uint32_t height,
     double box[4])
 {
-	const struct lc__turn *turn = &lc__turns[orientation];
+	const struct lc__orientation *turn = &lc__orientations[orientation];
 	double x0 = box[0], y0 = box[1], x1 = box[2], y1 = box[3];
 
 	if (turn->back_x) {

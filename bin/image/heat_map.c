@@ -188,7 +188,7 @@ read_patch(const struct lc__heat_map *map, uint64_t slice, uint64_t x, uint64_t 
 }
 
 static void
-draw_slice(const struct lc__heat_map *map, const struct lc__range *range,
+draw_slice(const struct lc__heat_map *map, const struct lc__value_range *range,
     const uint32_t colours[LC__HEAT_COLOURS], struct lc__canvas *canvas,
     struct lc__area area, uint32_t slice)
 {
@@ -241,7 +241,7 @@ label_slice(const struct lc__heat_map *map, struct lc__canvas *canvas,
 }
 
 void
-lc__heat_map_draw(const struct lc__heat_map *map, const struct lc__range *range,
+lc__heat_map_draw(const struct lc__heat_map *map, const struct lc__value_range *range,
     struct lc__canvas *canvas, int64_t x, int64_t y)
 {
 	uint32_t colours[LC__HEAT_COLOURS];

@@ -40,6 +40,6 @@ struct lc__area lc__heat_map_slice(const struct lc__heat_map *map, int64_t x,
  * their colour of lc__colour_heat(), LC__COLOUR_NOT_FINITE where one is not.
  */
 void lc__heat_map_draw(const struct lc__heat_map *map,
-    const struct lc__range *range, struct lc__canvas *canvas, int64_t x, int64_t y);
+    const struct lc__value_range *range, struct lc__canvas *canvas, int64_t x, int64_t y);
 
 #endif

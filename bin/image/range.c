@@ -5,12 +5,12 @@
 
 #include "value/element.h"
 
-struct lc__range
+struct lc__value_range
 lc__range_of(const lc_tensor *tensor)
 {
 	const size_t size = lc_dtype_size(tensor->dtype);
 	const unsigned char *data = tensor->data;
-	struct lc__range range = { .low = (double)INFINITY,
+	struct lc__value_range range = { .low = (double)INFINITY,
 	    .high = (double)-INFINITY };
 
 	for (size_t at = 0; at < tensor->nbytes; at += size) {
@@ -29,7 +29,7 @@ lc__range_of(const lc_tensor *tensor)
 
 /* Halves first: the difference of two doubles may be none. */
 double
-lc__range_share(const struct lc__range *range, double value)
+lc__range_share(const struct lc__value_range *range, double value)
 {
 	const double size = range->high / 2 - range->low / 2;
 

@@ -7,15 +7,15 @@
 
 #include "lmdbcache.h"
 
-struct lc__range {
+struct lc__value_range {
 	double low, high;       /* of the finite ones; low > high if there are none */
 	uint64_t nan, infinite; /* how many are not finite */
 };
 
 /** Complex elements count by their absolute value. */
-struct lc__range lc__range_of(const lc_tensor *tensor);
+struct lc__value_range lc__range_of(const lc_tensor *tensor);
 
 /** Where a finite @p value lies, 0 for low to 1 for high; 0.5 if they are equal. */
-double lc__range_share(const struct lc__range *range, double value);
+double lc__range_share(const struct lc__value_range *range, double value);
 
 #endif

@@ -12,7 +12,7 @@
 static void
 plan_steps(struct lc__raster *r, unsigned orientation)
 {
-	const bool turned = lc__turns[orientation].turned;
+	const bool turned = lc__orientations[orientation].turned;
 	const bool planes = r->options->layout == LC__IMAGE_CHW;
 	const ptrdiff_t width = turned ? r->height : r->width;
 	const ptrdiff_t element = r->element;
@@ -23,11 +23,11 @@ plan_steps(struct lc__raster *r, unsigned orientation)
 	r->step_y = turned ? pixel : row;
 	r->step_c = element * (planes ? (ptrdiff_t)r->width * r->height : 1);
 	r->origin = 0;
-	if (lc__turns[orientation].back_x) {
+	if (lc__orientations[orientation].back_x) {
 		r->origin += (ptrdiff_t)(r->width - 1) * r->step_x;
 		r->step_x = -r->step_x;
 	}
-	if (lc__turns[orientation].back_y) {
+	if (lc__orientations[orientation].back_y) {
 		r->origin += (ptrdiff_t)(r->height - 1) * r->step_y;
 		r->step_y = -r->step_y;
 	}
@@ -36,7 +36,7 @@ plan_steps(struct lc__raster *r, unsigned orientation)
 static lc_status
 allocate(struct lc__raster *r, unsigned orientation)
 {
-	const bool turned = lc__turns[orientation].turned;
+	const bool turned = lc__orientations[orientation].turned;
 	const uint64_t width = turned ? r->height : r->width;
 	const uint64_t height = turned ? r->width : r->height;
 	const uint64_t hwc[3] = { height, width, r->channels };

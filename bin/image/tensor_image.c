@@ -43,10 +43,10 @@ lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out)
 }
 
 /* What is shown as black and as white. */
-static struct lc__range
+static struct lc__value_range
 shown_range(const lc_tensor *tensor)
 {
-	struct lc__range range = { 0, 255, 0, 0 };
+	struct lc__value_range range = { 0, 255, 0, 0 };
 
 	if (tensor->dtype == LC_U16)
 		range.high = 65535;
@@ -63,7 +63,7 @@ shown_range(const lc_tensor *tensor)
 struct image {
 	const lc_tensor *tensor;
 	const struct lc__image_form *form;
-	const struct lc__range *range;
+	const struct lc__value_range *range;
 };
 
 static double
@@ -114,9 +114,9 @@ colour_at(const struct image *image, uint32_t x, uint32_t y)
 
 lc_status
 lc__image_pixels(const lc_tensor *tensor, const struct lc__image_form *form,
-    struct lc__canvas *out, struct lc__range *range)
+    struct lc__canvas *out, struct lc__value_range *range)
 {
-	const struct lc__range shown = shown_range(tensor);
+	const struct lc__value_range shown = shown_range(tensor);
 	const struct image image = { tensor, form, &shown };
 	struct lc__canvas canvas;
 	uint8_t *pixel;

@@ -31,6 +31,6 @@ bool lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out);
  */
 LC_CHECKED lc_status lc__image_pixels(const lc_tensor *tensor,
     const struct lc__image_form *form, struct lc__canvas *out,
-    struct lc__range *range);
+    struct lc__value_range *range);
 
 #endif

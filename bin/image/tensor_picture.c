@@ -85,7 +85,7 @@ note_slices(struct page *page)
 static void
 note_heat(struct page *page)
 {
-	const struct lc__range *range = &page->facts.range;
+	const struct lc__value_range *range = &page->facts.range;
 	const lc_dtype dtype = page->tensor->dtype;
 	const char *of = dtype == LC_C64 || dtype == LC_C128 ? "absolute values" :
 	    "values";
@@ -173,7 +173,7 @@ label_end(struct page *page, int64_t x, int64_t y, double value)
 static void
 label_middle(struct page *page, int64_t x, int64_t y, uint32_t height)
 {
-	const struct lc__range *range = &page->facts.range;
+	const struct lc__value_range *range = &page->facts.range;
 	const struct lc__ticks ticks = lc__ticks_of(range->low, range->high,
 	    height / A_LABEL, 0);
 	char text[LC__TICKS_TEXT];
@@ -191,7 +191,7 @@ label_middle(struct page *page, int64_t x, int64_t y, uint32_t height)
 static void
 draw_scale(struct page *page, int64_t x, int64_t y, uint32_t height)
 {
-	const struct lc__range *range = &page->facts.range;
+	const struct lc__value_range *range = &page->facts.range;
 
 	draw_bar(page, x, y, height);
 	if (range->low < range->high) {
@@ -235,7 +235,7 @@ draw_head(struct page *page, lc_id title)
 static void
 draw_not_finite(struct page *page, int64_t y)
 {
-	const struct lc__range *range = &page->facts.range;
+	const struct lc__value_range *range = &page->facts.range;
 	const struct lc__pen pen = { LC__ALARM, 1 };
 	const struct lc__area swatch = { LC__MARGIN, y - 1, 9, 9 };
 	char text[100];

@@ -13,7 +13,7 @@
 struct lc__tensor_picture {
 	bool image;             /* an image, else a heat map */
 	uint32_t width, height; /* pixels that the tensor takes on the page */
-	struct lc__range range; /* what the least and the greatest colour stand for */
+	struct lc__value_range range; /* what the least and the greatest colour stand for */
 	struct lc__heat_map map; /* of a heat map */
 };
 

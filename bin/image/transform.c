@@ -145,7 +145,7 @@ plan_geometry(struct stream *s, const struct lc__picture *picture)
 	s->done.stored_height = picture->stored_height;
 	s->done.deep = picture->deep && !t->wide;
 	s->done.orientation = t->ignore_orientation ? 1 : picture->orientation;
-	turned = lc__turns[s->done.orientation].turned;
+	turned = lc__orientations[s->done.orientation].turned;
 	lc__geometry_plan(t->fit,
 	    turned ? picture->stored_height : picture->stored_width,
 	    turned ? picture->stored_width : picture->stored_height,
@@ -173,7 +173,7 @@ static lc_status
 plan_axes(struct stream *s, const struct lc__picture *picture,
     struct lc__resize_plan *plan)
 {
-	const bool turned = lc__turns[s->done.orientation].turned;
+	const bool turned = lc__orientations[s->done.orientation].turned;
 	const struct lc__geometry *g = &s->done.geometry;
 	const double from_x = turned ? g->from_y : g->from_x;
 	const double from_y = turned ? g->from_x : g->from_y;

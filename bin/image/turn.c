@@ -7,7 +7,7 @@
 #include <emmintrin.h>
 #endif
 
-const struct lc__turn lc__turns[9] = {
+const struct lc__orientation lc__orientations[9] = {
 	[2] = { false, true, false },
 	[3] = { false, true, true },
 	[4] = { false, false, true },
@@ -98,7 +98,7 @@ turn_tile(const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_st
 /* A backward axis of the file is a backward step, from the other end: of what is
  * read for rows, of what is written for columns. */
 static void
-turn_rows(const struct lc__turn *turn, const uint8_t *from, uint32_t width,
+turn_rows(const struct lc__orientation *turn, const uint8_t *from, uint32_t width,
     uint32_t height, uint8_t *to, size_t stride)
 {
 	const ptrdiff_t step = turn->back_y ? -(ptrdiff_t)width : (ptrdiff_t)width;
@@ -123,7 +123,7 @@ void
 lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
     uint32_t height, uint8_t *to, size_t stride)
 {
-	const struct lc__turn *turn = &lc__turns[orientation];
+	const struct lc__orientation *turn = &lc__orientations[orientation];
 
 	if (turn->turned) {
 		turn_rows(turn, from, width, height, to, stride);
@@ -138,7 +138,7 @@ void
 lc__turn_plane16(unsigned orientation, const uint16_t *from, uint32_t width,
     uint32_t height, uint16_t *to, size_t stride)
 {
-	const struct lc__turn *turn = &lc__turns[orientation];
+	const struct lc__orientation *turn = &lc__orientations[orientation];
 
 	for (uint32_t y = 0; y < height; y++) {
 		const size_t row = turn->back_y ? height - 1 - y : y;

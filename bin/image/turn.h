@@ -9,12 +9,12 @@
 
 /** Are the file's rows the picture's columns, and do the file's columns (x) and
  *  rows (y) run backwards in it. */
-struct lc__turn {
+struct lc__orientation {
 	bool turned, back_x, back_y;
 };
 
 /** By orientation, 1 to 8; 0 is as 1, upright. */
-extern const struct lc__turn lc__turns[9];
+extern const struct lc__orientation lc__orientations[9];
 
 /** Copy a plane of width x height bytes, as it is stored, upright to @p to, where
  *  rows are @p stride bytes apart. */

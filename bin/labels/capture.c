@@ -54,6 +54,6 @@ list(struct lc__dataset *dataset, const char *labels)
 	return lc__dataset_runs(dataset, "labels", add_labels);
 }
 
-const struct lc__layout_row lc__layout_capture = {
+const struct lc__label_layout_row lc__layout_capture = {
 	LC__LAYOUT_CAPTURE, "capture", list, lc__capture_read, NULL
 };

@@ -342,6 +342,6 @@ close_coco(struct lc__dataset *dataset)
 	free(coco);
 }
 
-const struct lc__layout_row lc__layout_coco = {
+const struct lc__label_layout_row lc__layout_coco = {
 	LC__LAYOUT_COCO, "coco", list, lc__coco_read, close_coco
 };

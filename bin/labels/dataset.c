@@ -14,13 +14,13 @@
 #include "labels/order.h"
 #include "labels/printable.h"
 
-static const struct lc__layout_row *const layouts[] = {
+static const struct lc__label_layout_row *const layouts[] = {
 	&lc__layout_capture, &lc__layout_yolo, &lc__layout_coco, &lc__layout_voc,
 	&lc__layout_unlabelled,
 };
 
-static const struct lc__layout_row *
-find_layout(enum lc__layout layout)
+static const struct lc__label_layout_row *
+find_layout(enum lc__label_layout layout)
 {
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
 		if (layouts[i]->layout == layout)
@@ -29,9 +29,9 @@ find_layout(enum lc__layout layout)
 }
 
 const char *
-lc__layout_name(enum lc__layout layout)
+lc__layout_name(enum lc__label_layout layout)
 {
-	const struct lc__layout_row *row = find_layout(layout);
+	const struct lc__label_layout_row *row = find_layout(layout);
 
 	return row != NULL ? row->name : "auto";
 }
@@ -270,7 +270,7 @@ note_ignored(struct lc__dataset *dataset)
 static void
 mix_classes(struct lc__dataset *dataset)
 {
-	const enum lc__layout layout = dataset->layout->layout;
+	const enum lc__label_layout layout = dataset->layout->layout;
 	uint64_t hash = dataset->classes.n;
 
 	if (hash == 0 || (layout != LC__LAYOUT_YOLO && layout != LC__LAYOUT_CAPTURE))
@@ -284,7 +284,7 @@ mix_classes(struct lc__dataset *dataset)
 }
 
 static lc_status
-fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
+fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labels)
 {
 	if (layout == LC__LAYOUT_AUTO && labels != NULL)
 		layout = LC__LAYOUT_COCO;
@@ -309,7 +309,7 @@ fill(struct lc__dataset *dataset, enum lc__layout layout, const char *labels)
 }
 
 lc_status
-lc__dataset_open(const char *root, enum lc__layout layout, const char *labels,
+lc__dataset_open(const char *root, enum lc__label_layout layout, const char *labels,
     struct lc__dataset **out)
 {
 	struct lc__dataset *dataset = calloc(1, sizeof(*dataset));
@@ -372,7 +372,7 @@ mix_map(struct lc__dataset *dataset, const struct lc__buf *map)
 lc_status
 lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map *map)
 {
-	const enum lc__layout layout = dataset->layout->layout;
+	const enum lc__label_layout layout = dataset->layout->layout;
 	struct lc__buf text = { 0 };
 	lc_status status;
 
@@ -391,7 +391,7 @@ lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map 
 
 /* ---- looking ---------------------------------------------------------------- */
 
-enum lc__layout
+enum lc__label_layout
 lc__dataset_layout(const struct lc__dataset *dataset)
 {
 	return dataset->layout->layout;

@@ -19,7 +19,7 @@
 #include "labels/reject.h"
 #include "lmdbcache.h"
 
-enum lc__layout {
+enum lc__label_layout {
 	LC__LAYOUT_AUTO = 0,  /* found out by looking; an error if it is not clear */
 	LC__LAYOUT_CAPTURE,   /* <root>/<run>/labels/ *.json */
 	LC__LAYOUT_YOLO,      /* <root>/[<run>/]images/ and labels/ *.txt */
@@ -29,7 +29,7 @@ enum lc__layout {
 };
 
 /** "auto", "capture", "yolo", "coco", "voc", "unlabelled". */
-const char *lc__layout_name(enum lc__layout layout);
+const char *lc__layout_name(enum lc__label_layout layout);
 
 /** A frame before its label is read. Borrowed from the dataset. */
 struct lc__frame {
@@ -88,9 +88,9 @@ struct lc__dataset;
  * @return LC_OK; LC_INVALID for what is no such dataset or has no frames;
  * LC_NO_FILE, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__dataset_open(const char *root, enum lc__layout layout,
+LC_CHECKED lc_status lc__dataset_open(const char *root, enum lc__label_layout layout,
     const char *labels, struct lc__dataset **out);
-enum lc__layout lc__dataset_layout(const struct lc__dataset *dataset);
+enum lc__label_layout lc__dataset_layout(const struct lc__dataset *dataset);
 uint64_t lc__dataset_frames(const struct lc__dataset *dataset);
 void lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
     struct lc__frame *out);

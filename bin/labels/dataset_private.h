@@ -11,8 +11,8 @@
 #include "labels/tree.h"
 
 /** A layout: how its frames are found and how a label of it is read. */
-struct lc__layout_row {
-	enum lc__layout layout;
+struct lc__label_layout_row {
+	enum lc__label_layout layout;
 	const char *name;
 	/** Add the frames, in any order, and the directories that were listed.
 	 *  @p labels is lc__dataset_open()'s. */
@@ -25,7 +25,7 @@ struct lc__layout_row {
 	void (*close)(struct lc__dataset *dataset);
 };
 
-extern const struct lc__layout_row lc__layout_capture, lc__layout_yolo,
+extern const struct lc__label_layout_row lc__layout_capture, lc__layout_yolo,
     lc__layout_coco, lc__layout_voc, lc__layout_unlabelled;
 
 /** A frame in memory: strings are offsets in text, 0 for none. */
@@ -36,7 +36,7 @@ struct lc__frame_row {
 };
 
 struct lc__dataset {
-	const struct lc__layout_row *layout;
+	const struct lc__label_layout_row *layout;
 	char *root;
 	struct lc__buf text;        /* of all frames; begins with a NUL */
 	struct lc__frame_row *rows;
@@ -77,6 +77,6 @@ LC_CHECKED lc_status lc__dataset_runs(struct lc__dataset *dataset,
 
 /** The layout that @p root has, by a look at it. */
 LC_CHECKED lc_status lc__layout_detect(const char *root,
-    const struct lc__layout_row **out);
+    const struct lc__label_layout_row **out);
 
 #endif

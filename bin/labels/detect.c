@@ -129,11 +129,11 @@ note_image(void *ctx, const char *dir, struct lc__listing *listing)
 }
 
 static lc_status
-decide(struct survey *s, const struct lc__layout_row **out)
+decide(struct survey *s, const struct lc__label_layout_row **out)
 {
 	const struct {
 		const char *found;
-		const struct lc__layout_row *layout;
+		const struct lc__label_layout_row *layout;
 	} rows[] = {
 		{ s->capture, &lc__layout_capture }, { s->yolo, &lc__layout_yolo },
 		{ s->coco, &lc__layout_coco }, { s->voc, &lc__layout_voc },
@@ -170,7 +170,7 @@ decide(struct survey *s, const struct lc__layout_row **out)
 }
 
 lc_status
-lc__layout_detect(const char *root, const struct lc__layout_row **out)
+lc__layout_detect(const char *root, const struct lc__label_layout_row **out)
 {
 	struct survey s = { .root = root };
 	lc_status status = look_at_root(&s);

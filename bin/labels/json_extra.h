@@ -17,7 +17,7 @@ typedef bool (*lc__json_is_extra)(const json_t *object, const char *name,
 /** How many members are. */
 uint32_t lc__json_count_extra(const json_t *object, lc__json_is_extra is_extra);
 /** Append their names and values as MessagePack, without the head of a map; false
- *  if one is nested deeper than LC__JSON_DEPTH. */
+ *  if one is nested deeper than LC__LABEL_JSON_DEPTH. */
 bool lc__json_pack_extra(const json_t *object, lc__json_is_extra is_extra,
     struct lc__buf *out);
 

@@ -279,7 +279,7 @@ pack_string(const json_t *json, struct lc__buf *out)
 static bool
 pack(const json_t *json, unsigned depth, struct lc__buf *out)
 {
-	if (depth > LC__JSON_DEPTH)
+	if (depth > LC__LABEL_JSON_DEPTH)
 		return false;
 	switch (json_typeof(json)) {
 	case JSON_OBJECT:

@@ -17,7 +17,7 @@
 #include "lmdbcache.h"
 
 /** How deep metadata may be nested. */
-#define LC__JSON_DEPTH 32
+#define LC__LABEL_JSON_DEPTH 32
 
 /**
  * Parse one JSON value. NULL in @p out with a text in @p why if it is malformed.
@@ -37,7 +37,7 @@ bool lc__json_box(const json_t *json, double out[4]);
 /** True for no member, null, and text of blanks only. */
 bool lc__json_is_blank(const json_t *json);
 
-/** Append as MessagePack; false if it is nested deeper than LC__JSON_DEPTH. */
+/** Append as MessagePack; false if it is nested deeper than LC__LABEL_JSON_DEPTH. */
 bool lc__json_pack(const json_t *json, struct lc__buf *out);
 
 #endif

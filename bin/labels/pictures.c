@@ -13,7 +13,7 @@
 static int
 compare_pictures(const void *a, const void *b)
 {
-	const struct lc__picture *x = a, *y = b;
+	const struct lc__image_file *x = a, *y = b;
 	const int order = strcmp(x->stem, y->stem);
 
 	return order != 0 ? order : strcmp(x->name, y->name);
@@ -28,7 +28,7 @@ lc__pictures_of(const struct lc__listing *listing, struct lc__pictures *out)
 		return lc__no_memory(NULL);
 	for (size_t i = 0; i < listing->n; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
-		struct lc__picture *picture = &out->items[out->n];
+		struct lc__image_file *picture = &out->items[out->n];
 		if (entry->dir || !lc__is_any_image_name(entry->name))
 			continue;
 		picture->name = entry->name;
@@ -51,7 +51,7 @@ lc__pictures_free(struct lc__pictures *pictures)
 	*pictures = (struct lc__pictures){ .n = 0 };
 }
 
-struct lc__picture *
+struct lc__image_file *
 lc__pictures_find(const struct lc__pictures *pictures, const char *stem, size_t *n)
 {
 	size_t low = 0, high = pictures->n;
@@ -77,7 +77,7 @@ take_path(const struct lc__labelled_dir *dir, struct lc__pictures *pictures,
     const char *path)
 {
 	char *below = lc__name_dir(path), *stem = lc__name_stem(path);
-	struct lc__picture *found = NULL;
+	struct lc__image_file *found = NULL;
 	size_t n = 0;
 	lc_status status = LC_OK;
 
@@ -123,7 +123,7 @@ take_named(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 /* Mark the only image among those of a label's stem: of the kinds that are read, or of
  * the others where there is none of those. False if it is not clear which that is. */
 static bool
-take_only(struct lc__picture *found, size_t n)
+take_only(struct lc__image_file *found, size_t n)
 {
 	size_t is_read = 0;
 
@@ -145,7 +145,7 @@ take_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 
 	for (size_t i = 0; i < dir->listing->n && status == LC_OK; i++) {
 		const struct lc__entry *entry = &dir->listing->entries[i];
-		struct lc__picture *picture;
+		struct lc__image_file *picture;
 		char *stem, *path;
 		size_t n;
 		if (entry->dir || !lc__name_has(entry->name, dir->extension))
@@ -175,7 +175,7 @@ add_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 	lc_status status = LC_OK;
 
 	for (size_t i = 0; i < pictures->n && status == LC_OK; i++) {
-		const struct lc__picture *picture = &pictures->items[i];
+		const struct lc__image_file *picture = &pictures->items[i];
 		char *path;
 		if (picture->taken)
 			continue;

@@ -8,7 +8,7 @@
 
 #include "labels/dataset_private.h"
 
-struct lc__picture {
+struct lc__image_file {
 	char *stem;       /* "a" of "a.jpg", malloc'ed */
 	const char *name; /* borrowed from the listing */
 	bool is_read;     /* of a kind that is read */
@@ -17,7 +17,7 @@ struct lc__picture {
 
 /** Ordered by stem, then by name. Zeroed is empty. */
 struct lc__pictures {
-	struct lc__picture *items;
+	struct lc__image_file *items;
 	size_t n;
 };
 
@@ -27,7 +27,7 @@ LC_CHECKED lc_status lc__pictures_of(const struct lc__listing *listing,
     struct lc__pictures *out);
 void lc__pictures_free(struct lc__pictures *pictures);
 /** The first of the images of this stem, and how many there are; NULL and 0 if none. */
-struct lc__picture *lc__pictures_find(const struct lc__pictures *pictures,
+struct lc__image_file *lc__pictures_find(const struct lc__pictures *pictures,
     const char *stem, size_t *n);
 
 /** A directory of labels, each of which names its image, and where the images are. */

@@ -46,6 +46,6 @@ read_none(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	return lc__label_image(out, frame->image_path, "", frame->image_path);
 }
 
-const struct lc__layout_row lc__layout_unlabelled = {
+const struct lc__label_layout_row lc__layout_unlabelled = {
 	LC__LAYOUT_UNLABELLED, "unlabelled", list, read_none, NULL
 };

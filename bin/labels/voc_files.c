@@ -218,6 +218,6 @@ list(struct lc__dataset *dataset, const char *labels)
 	return listed ? LC_OK : learn_classes(dataset);
 }
 
-const struct lc__layout_row lc__layout_voc = {
+const struct lc__label_layout_row lc__layout_voc = {
 	LC__LAYOUT_VOC, "voc", list, lc__voc_read, NULL
 };

@@ -136,7 +136,7 @@ add_label(struct lc__dataset *dataset, const struct place *place,
 	char *label = lc__name_join(place->dir, name), *stem = lc__name_stem(name);
 	struct lc__frame frame = { .run = place->run, .name = stem,
 		.label_path = label, .number = LC__YOLO_NO_IMAGE };
-	const struct lc__picture *found = NULL;
+	const struct lc__image_file *found = NULL;
 	lc_status status = LC_OK;
 	bool has_image = false;
 	size_t n = 0;
@@ -207,6 +207,6 @@ list(struct lc__dataset *dataset, const char *labels)
 	return lc__tree_walk(dataset->root, visit, dataset);
 }
 
-const struct lc__layout_row lc__layout_yolo = {
+const struct lc__label_layout_row lc__layout_yolo = {
 	LC__LAYOUT_YOLO, "yolo", list, lc__yolo_read, NULL
 };

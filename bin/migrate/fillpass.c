@@ -66,7 +66,7 @@ next(void *ctx, struct lc__item *out)
 {
 	struct filling *f = ctx;
 	const char *field = f->run->how->field;
-	struct lc__text_line line;
+	struct lc__record_line line;
 	lc_status status;
 
 	for (;;) {
@@ -74,7 +74,7 @@ next(void *ctx, struct lc__item *out)
 		if (f->run->how->limit > 0 && f->lines.number > f->run->state.limit_line)
 			return lc__error(LC_END, 0, "%s: the limit is reached",
 			    f->run->how->file);
-		if (lc__text_line_is_blank(&line))
+		if (lc__record_line_is_blank(&line))
 			continue;
 		status = lc__entry_read(line.text, line.size, field, &f->entry);
 		if (status == LC_OK)

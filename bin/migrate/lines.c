@@ -65,7 +65,7 @@ read_more(struct lc__text_lines *lines)
 }
 
 lc_status
-lc__text_lines_next(struct lc__text_lines *lines, struct lc__text_line *out)
+lc__text_lines_next(struct lc__text_lines *lines, struct lc__record_line *out)
 {
 	size_t seen = 0;
 	char *newline = NULL;
@@ -106,7 +106,7 @@ lc__text_lines_free(struct lc__text_lines *lines)
 }
 
 bool
-lc__text_line_is_blank(const struct lc__text_line *line)
+lc__record_line_is_blank(const struct lc__record_line *line)
 {
 	for (size_t i = 0; i < line->size; i++)
 		if (line->text[i] != ' ' && line->text[i] != '\t' && line->text[i] != '\r')

@@ -24,7 +24,7 @@ struct lc__text_lines {
 };
 
 /** A line, without its end; the first one without the mark U+FEFF before it. Valid until the next call. */
-struct lc__text_line {
+struct lc__record_line {
 	const char *text;
 	size_t size;
 	bool ended; /* a newline follows; the last line may have none */
@@ -34,10 +34,10 @@ struct lc__text_line {
 LC_CHECKED lc_status lc__text_lines_seek(struct lc__text_lines *lines, uint64_t offset,
     uint64_t number);
 /** LC_END at the end of the file; LC_INVALID for a line above LC__TEXT_LINE_MAX. */
-LC_CHECKED lc_status lc__text_lines_next(struct lc__text_lines *lines, struct lc__text_line *out);
+LC_CHECKED lc_status lc__text_lines_next(struct lc__text_lines *lines, struct lc__record_line *out);
 void lc__text_lines_free(struct lc__text_lines *lines);
 
 /** Nothing but blanks? */
-bool lc__text_line_is_blank(const struct lc__text_line *line);
+bool lc__record_line_is_blank(const struct lc__record_line *line);
 
 #endif

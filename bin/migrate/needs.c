@@ -35,11 +35,11 @@ static lc_status
 look(const struct lc__stage2 *how, struct lc__text_lines *lines,
     struct lc__line_entry *entry, struct seen *seen)
 {
-	struct lc__text_line line;
+	struct lc__record_line line;
 	lc_status status = LC_OK;
 
 	while (lines->offset < SAMPLE && (status = lc__text_lines_next(lines, &line)) == LC_OK)
-		if (!lc__text_line_is_blank(&line) &&
+		if (!lc__record_line_is_blank(&line) &&
 		    lc__entry_read(line.text, line.size, how->field, entry) == LC_OK)
 			note(how, entry, seen);
 	seen->bytes = lines->offset;

@@ -26,6 +26,6 @@ LC_CHECKED lc_status lc__pass_keep(struct lc__pass *pass, const char *text, size
 
 /** Append what becomes of a line; bad ones are told of, counted and kept. */
 LC_CHECKED lc_status lc__pass_line(struct lc__pass *pass,
-    const struct lc__text_line *line);
+    const struct lc__record_line *line);
 
 #endif

@@ -58,7 +58,7 @@ find_id(struct restoring *r)
 
 /* A line that could not be migrated has not become a record: LC_INVALID, LC_CORRUPT. */
 static lc_status
-restore_line(struct restoring *r, const struct lc__text_line *line)
+restore_line(struct restoring *r, const struct lc__record_line *line)
 {
 	const struct lc__stage2 *how = r->run->how;
 	lc_tensor tensor;
@@ -84,12 +84,12 @@ static lc_status
 restore_lines(struct restoring *r)
 {
 	const struct lc__stage2 *how = r->run->how;
-	struct lc__text_line line;
+	struct lc__record_line line;
 	lc_status status;
 
 	return_if_error(lc__text_lines_seek(&r->lines, 0, 0));
 	while ((status = lc__text_lines_next(&r->lines, &line)) == LC_OK) {
-		if (lc__text_line_is_blank(&line))
+		if (lc__record_line_is_blank(&line))
 			continue;
 		status = restore_line(r, &line);
 		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_INVALID &&

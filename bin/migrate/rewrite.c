@@ -15,7 +15,7 @@ read_step(struct lc__pass *pass, bool *end)
 	const uint64_t start = pass->lines.offset, first = pass->lines.number;
 	const uint64_t asked = pass->run->how->step_lines;
 	const uint64_t most = asked > 0 && asked < LC__STEP_LINES ? asked : LC__STEP_LINES;
-	struct lc__text_line line;
+	struct lc__record_line line;
 
 	pass->out.size = 0;
 	pass->changed = pass->put = *end = false;

@@ -127,7 +127,7 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 }
 
 static lc_status
-keep_line(struct rolling *r, const struct lc__text_line *line, uint64_t *count)
+keep_line(struct rolling *r, const struct lc__record_line *line, uint64_t *count)
 {
 	++*count;
 	lc__buf_append(&r->text, line->text, line->size);
@@ -147,7 +147,7 @@ found(struct rolling *r, const char *what)
 }
 
 static lc_status
-roll_entry(struct rolling *r, const struct lc__text_line *line)
+roll_entry(struct rolling *r, const struct lc__record_line *line)
 {
 	const struct lc__stage2 *how = r->run->how;
 	lc_cache *const cache = r->run->modules[LC__PASS_DINOV3];
@@ -186,11 +186,11 @@ roll_entry(struct rolling *r, const struct lc__text_line *line)
 }
 
 static lc_status
-roll_line(struct rolling *r, const struct lc__text_line *line)
+roll_line(struct rolling *r, const struct lc__record_line *line)
 {
 	lc_status status;
 
-	if (lc__text_line_is_blank(line))
+	if (lc__record_line_is_blank(line))
 		return keep_line(r, line, &r->out->blank);
 	status = lc__entry_read(line->text, line->size, r->run->how->field, &r->entry);
 	if (status == LC_OK && r->entry.v2)
@@ -217,7 +217,7 @@ roll_lines(struct rolling *r)
 {
 	const struct lc__stage2 *how = r->run->how;
 	const struct lc__stage2_counts none = { 0 };
-	struct lc__text_line line;
+	struct lc__record_line line;
 	lc_status status;
 
 	return_if_error(lc__text_lines_seek(&r->lines, 0, 0));

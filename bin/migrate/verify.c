@@ -179,12 +179,12 @@ check_old(struct verifying *v)
 }
 
 static lc_status
-check_line(struct verifying *v, const struct lc__text_line *line)
+check_line(struct verifying *v, const struct lc__record_line *line)
 {
 	lc_status status;
 
 	v->id.size = 0;
-	if (lc__text_line_is_blank(line))
+	if (lc__record_line_is_blank(line))
 		return LC_OK;
 	status = lc__entry_read(line->text, line->size, v->how->field, &v->entry);
 	if (status == LC_OK)
@@ -203,7 +203,7 @@ check_lines(struct verifying *v, uint64_t size)
 {
 	const struct lc__stage2 *how = v->how;
 	const struct lc__stage2_counts none = { 0 };
-	struct lc__text_line line;
+	struct lc__record_line line;
 	lc_status status;
 
 	return_if_error(lc__text_lines_seek(&v->lines, 0, 0));

@@ -59,7 +59,7 @@ draw(const struct lc__facts *facts, const struct lc__image_form *form, const lc_
     const struct lc__observation *observation, struct lc__thumbnail *out)
 {
 	struct lc__canvas picture;
-	struct lc__range range;
+	struct lc__value_range range;
 	lc_status status;
 
 	return_if_error(lc__image_pixels(&sample->image, form, &picture, &range));

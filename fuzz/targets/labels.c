@@ -15,7 +15,7 @@
 enum { WIDTH = 640, HEIGHT = 480, LAYOUTS = 3 };
 
 static const struct {
-	enum lc__layout layout;
+	enum lc__label_layout layout;
 	const char *label, *image; /* from the root of the dataset */
 } layouts[LAYOUTS] = {
 	{ LC__LAYOUT_CAPTURE, "r/labels/f.json", "r/images/f.jpg" },

@@ -32,7 +32,7 @@ take_size(struct lc__tokens *in, size_t width, uint64_t least, bool shortest,
 }
 
 static bool
-take_bytes(struct lc__tokens *in, enum lc__token_kind kind, struct lc__token *out)
+take_bytes(struct lc__tokens *in, enum lc__token_kind kind, struct lc__mpack_token *out)
 {
 	if ((size_t)(in->end - in->at) < out->size)
 		return false;
@@ -44,7 +44,7 @@ take_bytes(struct lc__tokens *in, enum lc__token_kind kind, struct lc__token *ou
 
 /* Each member takes a byte at least, so a count cannot claim more than that. */
 static bool
-take_members(struct lc__tokens *in, enum lc__token_kind kind, struct lc__token *out)
+take_members(struct lc__tokens *in, enum lc__token_kind kind, struct lc__mpack_token *out)
 {
 	const size_t left = (size_t)(in->end - in->at);
 
@@ -53,7 +53,7 @@ take_members(struct lc__tokens *in, enum lc__token_kind kind, struct lc__token *
 }
 
 static bool
-take_ext(struct lc__tokens *in, struct lc__token *out)
+take_ext(struct lc__tokens *in, struct lc__mpack_token *out)
 {
 	if (in->at == in->end)
 		return false;
@@ -63,7 +63,7 @@ take_ext(struct lc__tokens *in, struct lc__token *out)
 
 /* 0xcc to 0xcf: of the numbers below these limits a shorter form exists. */
 static bool
-take_uint(struct lc__tokens *in, unsigned power, bool shortest, struct lc__token *out)
+take_uint(struct lc__tokens *in, unsigned power, bool shortest, struct lc__mpack_token *out)
 {
 	static const uint64_t least[] = { 0x80, 0x100, 0x10000, 0x100000000 };
 
@@ -74,7 +74,7 @@ take_uint(struct lc__tokens *in, unsigned power, bool shortest, struct lc__token
 
 /* 0xd0 to 0xd3: others have a form without a sign. */
 static bool
-take_int(struct lc__tokens *in, unsigned power, bool shortest, struct lc__token *out)
+take_int(struct lc__tokens *in, unsigned power, bool shortest, struct lc__mpack_token *out)
 {
 	static const int64_t most[] = { -33, -129, -32769, -2147483649 };
 	const unsigned shift = 64 - (8u << power);
@@ -90,7 +90,7 @@ take_int(struct lc__tokens *in, unsigned power, bool shortest, struct lc__token 
 
 /* 0xca: a float of 32 bits as one of 64, a NaN with the same bits. */
 static bool
-take_float32(struct lc__tokens *in, struct lc__token *out)
+take_float32(struct lc__tokens *in, struct lc__mpack_token *out)
 {
 	uint64_t bits;
 	uint32_t narrow;
@@ -124,7 +124,7 @@ take_wide(struct lc__tokens *in, unsigned power, uint64_t fix, bool shortest,
 
 /* 0xdc to 0xdf: a count of 16 or 32 bits. */
 static bool
-take_group(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__token *out)
+take_group(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__mpack_token *out)
 {
 	const bool wide = tag & 1;
 
@@ -134,7 +134,7 @@ take_group(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__token 
 
 /* 0xc0 to 0xdf */
 static bool
-take_tagged(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__token *out)
+take_tagged(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__mpack_token *out)
 {
 	switch (tag) {
 	case 0xc0:
@@ -176,7 +176,7 @@ take_tagged(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__token
 }
 
 static bool
-take_token(struct lc__tokens *in, bool shortest, struct lc__token *out)
+take_token(struct lc__tokens *in, bool shortest, struct lc__mpack_token *out)
 {
 	unsigned tag;
 
@@ -209,13 +209,13 @@ take_token(struct lc__tokens *in, bool shortest, struct lc__token *out)
 }
 
 bool
-lc__token_next(struct lc__tokens *in, struct lc__token *out)
+lc__token_next(struct lc__tokens *in, struct lc__mpack_token *out)
 {
 	return take_token(in, true, out);
 }
 
 bool
-lc__token_next_any(struct lc__tokens *in, struct lc__token *out)
+lc__token_next_any(struct lc__tokens *in, struct lc__mpack_token *out)
 {
 	return take_token(in, false, out);
 }
@@ -223,7 +223,7 @@ lc__token_next_any(struct lc__tokens *in, struct lc__token *out)
 bool
 lc__token_skip_any(struct lc__tokens *in)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	for (uint64_t left = 1; left > 0; left--) {
 		if (!lc__token_next_any(in, &token))

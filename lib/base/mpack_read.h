@@ -24,7 +24,7 @@ enum lc__token_kind {
 	LC__TOKEN_EXT
 };
 
-struct lc__token {
+struct lc__mpack_token {
 	enum lc__token_kind kind;
 	uint64_t number;   /* truth, integer in two's complement, bits of a float */
 	uint32_t size;     /* of bytes; members of an array, pairs of a map */
@@ -42,17 +42,17 @@ struct lc__tokens {
  * more members than there are bytes, it is not in its shortest form, or it is a
  * float of 32 bits.
  */
-bool lc__token_next(struct lc__tokens *in, struct lc__token *out);
+bool lc__token_next(struct lc__tokens *in, struct lc__mpack_token *out);
 
 /** The same of what others write: longer forms, and floats of 32 bits, which come as 64. */
-bool lc__token_next_any(struct lc__tokens *in, struct lc__token *out);
+bool lc__token_next_any(struct lc__tokens *in, struct lc__mpack_token *out);
 /** Pass over an object with all that is in it, however deep. */
 bool lc__token_skip_any(struct lc__tokens *in);
 
 /** The next token, which must be of @p kind. */
 static inline bool
 lc__token_expect(struct lc__tokens *in, enum lc__token_kind kind,
-    struct lc__token *out)
+    struct lc__mpack_token *out)
 {
 	return lc__token_next(in, out) && out->kind == kind;
 }

@@ -203,7 +203,7 @@ lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 }
 
 static bool
-text_is(const struct lc__token *token, const char *text)
+text_is(const struct lc__mpack_token *token, const char *text)
 {
 	return token->kind == LC__TOKEN_STR && token->size == strlen(text) &&
 	    memcmp(token->bytes, text, token->size) == 0;
@@ -215,7 +215,7 @@ static bool
 read_module(struct lc__tokens in, struct lc__module_row *out)
 {
 	bool uuid = false, created = false;
-	struct lc__token map, name, value;
+	struct lc__mpack_token map, name, value;
 
 	out->format = 0;
 	if (!lc__token_next_any(&in, &map) || map.kind != LC__TOKEN_MAP)

@@ -14,7 +14,7 @@
 #define LC__CLAIM_RECORD UINT32_MAX
 
 /** Something that says where a cache_id is: an entry of a run, or a record. */
-struct lc__claim {
+struct lc__record_claim {
 	uint64_t prefix;   /* lc__sort_prefix() of the cache_id */
 	const unsigned char *id;
 	uint32_t id_size;
@@ -73,7 +73,7 @@ struct lc__recovery {
 	uint64_t done;       /* bytes read */
 	/* malloc'ed, with counts and rooms */
 	struct lc__run *runs; /* by position */
-	struct lc__claim *claims;
+	struct lc__record_claim *claims;
 	struct lc__gap *gaps;
 	struct lc__sound *sounds; /* by location */
 	struct lc__span *spans;   /* by location */

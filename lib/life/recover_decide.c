@@ -18,16 +18,16 @@
 
 /* All claims of one cache_id. */
 struct group {
-	const struct lc__claim *claims;
+	const struct lc__record_claim *claims;
 	uint64_t count;
-	const struct lc__claim *newest; /* of a run; NULL if there is none */
-	const struct lc__claim *record; /* the last in place; NULL if there is none */
+	const struct lc__record_claim *newest; /* of a run; NULL if there is none */
+	const struct lc__record_claim *record; /* the last in place; NULL if there is none */
 };
 
 static int
 by_id(const void *a, const void *b)
 {
-	const struct lc__claim *x = a, *y = b;
+	const struct lc__record_claim *x = a, *y = b;
 
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
@@ -54,7 +54,7 @@ lc__recovery_sound(const struct lc__recovery *r, uint64_t location)
 /* ---- the claims of one cache_id ------------------------------------------- */
 
 static bool
-in_gap(const struct lc__gap *gap, const struct lc__claim *claim)
+in_gap(const struct lc__gap *gap, const struct lc__record_claim *claim)
 {
 	return (gap->after.id == NULL || lc__id_compare(gap->after.id,
 	    gap->after.id_size, claim->id, claim->id_size) < 0) &&
@@ -76,10 +76,10 @@ has_newer_gap(const struct lc__recovery *r, const struct group *g)
 }
 
 /* The newest run's entry with that location. */
-static const struct lc__claim *
+static const struct lc__record_claim *
 find_entry(const struct group *g, uint64_t location)
 {
-	const struct lc__claim *found = NULL;
+	const struct lc__record_claim *found = NULL;
 
 	for (uint64_t i = 0; i < g->count; i++)
 		if (g->claims[i].run != LC__CLAIM_RECORD &&
@@ -100,13 +100,13 @@ has_record(const struct group *g, uint64_t location)
 }
 
 /* The last record in place that an entry names. */
-static const struct lc__claim *
+static const struct lc__record_claim *
 last_named(const struct group *g)
 {
-	const struct lc__claim *last = NULL;
+	const struct lc__record_claim *last = NULL;
 
 	for (uint64_t i = 0; i < g->count; i++) {
-		const struct lc__claim *c = &g->claims[i];
+		const struct lc__record_claim *c = &g->claims[i];
 
 		if (c->run == LC__CLAIM_RECORD && (last == NULL ||
 		    c->location > last->location) &&
@@ -149,8 +149,8 @@ lose(struct lc__recovery *r, const struct group *g)
 static uint64_t
 decide_unordered(struct lc__recovery *r, const struct group *g)
 {
-	const struct lc__claim *deletion = find_entry(g, LC__TOMBSTONE);
-	const struct lc__claim *record = last_named(g), *entry;
+	const struct lc__record_claim *deletion = find_entry(g, LC__TOMBSTONE);
+	const struct lc__record_claim *record = last_named(g), *entry;
 
 	/* What a damaged record replaced must not come back. */
 	if (g->newest != NULL && find_span(r, g->newest->location) != NULL)
@@ -189,7 +189,7 @@ decide(struct lc__recovery *r, const struct group *g)
 /* ---- all of them ---------------------------------------------------------- */
 
 static lc_status
-add_live(struct lc__recovery *r, const struct lc__claim *claim,
+add_live(struct lc__recovery *r, const struct lc__record_claim *claim,
     uint64_t location)
 {
 	struct lc__sound *sound = lc__recovery_sound(r, location);
@@ -217,7 +217,7 @@ collect(const struct lc__recovery *r, uint64_t from, struct group *g)
 	for (; from + g->count < r->nclaims &&
 	    by_id(&r->claims[from], &r->claims[from + g->count]) == 0;
 	    g->count++) {
-		const struct lc__claim *c = &r->claims[from + g->count];
+		const struct lc__record_claim *c = &r->claims[from + g->count];
 
 		if (c->run == LC__CLAIM_RECORD) {
 			if (g->record == NULL || c->location > g->record->location)

@@ -70,7 +70,7 @@ add_sound(struct chunk_reader *reader, const struct lc__record *record,
 		.bytes = reader->records + at, .size = (uint32_t)record->size,
 		.length = lc__measure(&r->measure, record, schema)
 	};
-	r->claims[r->nclaims++] = (struct lc__claim) {
+	r->claims[r->nclaims++] = (struct lc__record_claim) {
 		.prefix = lc__sort_prefix(&record->id), .id = record->id.data,
 		.id_size = (uint32_t)record->id.size,
 		.run = LC__CLAIM_RECORD, .location = location_at(reader, at)
@@ -327,7 +327,7 @@ add_entry(struct run_reader *reader, const struct lc__run_entry *entry)
 
 	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
 	    r->nclaims + 1, "recover"));
-	r->claims[r->nclaims++] = (struct lc__claim) {
+	r->claims[r->nclaims++] = (struct lc__record_claim) {
 		.prefix = lc__sort_prefix(&id), .id = entry->id,
 		.id_size = (uint32_t)entry->id_size, .run = reader->position,
 		.location = entry->location & LC__TOMBSTONE ? LC__TOMBSTONE :

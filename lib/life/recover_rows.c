@@ -159,21 +159,21 @@ lc_status
 lc__recovery_mend_counters(struct lc__recovery *r)
 {
 	struct lc__snapshot *s = &r->change->snapshot;
-	struct lc__counts counts;
-	lc_status status = lc__counts_load(s->txn, &counts);
+	struct lc__counters counts;
+	lc_status status = lc__counters_load(s->txn, &counts);
 	bool mended = false;
 
 	if (status != LC_CORRUPT)
 		return status;
 	r->result.rows++;
 	return_if_error(mend_row(s, "counters", &mended));
-	status = lc__counts_load(s->txn, &counts);
+	status = lc__counters_load(s->txn, &counts);
 	lc__found_tell(r->progress, status == LC_OK ? "counters row: damaged, and mended" :
 	    "counters row: lost; it counts from 0 again");
 	if (status != LC_CORRUPT)
 		return status;
 	r->result.reset++;
-	return lc__counts_reset(s->txn);
+	return lc__counters_reset(s->txn);
 }
 
 /* ---- schemas -------------------------------------------------------------- */

@@ -162,8 +162,8 @@ check_meta(struct verify *v)
 {
 	struct lc__txn *txn = v->snapshot->txn;
 	struct lc__slice name, row;
-	struct lc__counts counts;
-	lc_status status = lc__counts_load(txn, &counts);
+	struct lc__counters counts;
+	lc_status status = lc__counters_load(txn, &counts);
 
 	if (status == LC_CORRUPT)
 		damage_from_error(v);

@@ -46,7 +46,7 @@ read_share(const char **at, uint64_t *out)
 }
 
 static lc_status
-read_part(const char *text, const char **at, struct lc__parts *out,
+read_part(const char *text, const char **at, struct lc__split_parts *out,
     uint64_t *share)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -84,7 +84,7 @@ check_sum(const char *text, const uint64_t *ends, size_t n)
 }
 
 lc_status
-lc__parts_parse(const char *text, struct lc__parts *out)
+lc__parts_parse(const char *text, struct lc__split_parts *out)
 {
 	const char *at = text;
 	uint64_t divisor = 0;
@@ -110,7 +110,7 @@ lc__parts_parse(const char *text, struct lc__parts *out)
 }
 
 lc_status
-lc__parts_named(const struct lc__parts *parts, const char *name, size_t *out)
+lc__parts_named(const struct lc__split_parts *parts, const char *name, size_t *out)
 {
 	char names[200] = "";
 
@@ -129,7 +129,7 @@ lc__parts_named(const struct lc__parts *parts, const char *name, size_t *out)
 }
 
 size_t
-lc__parts_of(const struct lc__parts *parts, const void *key, size_t size)
+lc__parts_of(const struct lc__split_parts *parts, const void *key, size_t size)
 {
 	const uint64_t hash = lc__hash64_seed(key, size, parts->seed);
 	const uint64_t place = (uint64_t)((unsigned __int128)hash *
@@ -145,7 +145,7 @@ lc_status
 lc_split_part(const char *split, uint64_t seed, const void *key, size_t size,
     size_t *out)
 {
-	struct lc__parts parts;
+	struct lc__split_parts parts;
 
 	return_if_error(lc__parts_parse(split, &parts));
 	parts.seed = seed;

@@ -19,7 +19,7 @@
 #define LC__PARTS_MAX 64
 #define LC__PART_NAME 32
 
-struct lc__parts {
+struct lc__split_parts {
 	size_t n;
 	char names[LC__PARTS_MAX][LC__PART_NAME + 1];
 	uint64_t ends[LC__PARTS_MAX]; /* shares up to each part, without a common divisor;
@@ -33,13 +33,13 @@ struct lc__parts {
  * sum to 1 or are whole numbers. by_run and seed are left to the caller.
  * @return LC_OK; LC_INVALID with what is wrong.
  */
-LC_CHECKED lc_status lc__parts_parse(const char *text, struct lc__parts *out);
+LC_CHECKED lc_status lc__parts_parse(const char *text, struct lc__split_parts *out);
 
 /** The part of a name; LC_INVALID, with those that there are. */
-LC_CHECKED lc_status lc__parts_named(const struct lc__parts *parts,
+LC_CHECKED lc_status lc__parts_named(const struct lc__split_parts *parts,
     const char *name, size_t *out);
 
 /** The part that a cache_id or run is in. */
-size_t lc__parts_of(const struct lc__parts *parts, const void *key, size_t size);
+size_t lc__parts_of(const struct lc__split_parts *parts, const void *key, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ enum {
  * before it knows what they will hold, so that there may be room behind the last.
  */
 static lc_status
-free_entry(struct lc__walk *walk, const struct lc__walk_entry *entry)
+free_entry(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 {
 	const struct lc__pages_meta *meta = &walk->report->meta;
 	const uint64_t id = lc__native64(entry->key);
@@ -54,7 +54,7 @@ free_entry(struct lc__walk *walk, const struct lc__walk_entry *entry)
  * are never written. Then all that is missing is in the free list.
  */
 static lc_status
-check_end_of_file(const struct lc__walk *walk)
+check_end_of_file(const struct lc__page_walk *walk)
 {
 	const uint64_t pages = walk->report->meta.last_page + 1;
 
@@ -66,7 +66,7 @@ check_end_of_file(const struct lc__walk *walk)
 }
 
 lc_status
-lc__walk_free_list(struct lc__walk *walk)
+lc__walk_free_list(struct lc__page_walk *walk)
 {
 	struct lc__pages_report *report = walk->report;
 	const struct lc__pages_tree *record = &report->meta.free_tree;

@@ -6,7 +6,7 @@
 #include "pages/pages.h"
 
 /** A walk over one snapshot. */
-struct lc__walk {
+struct lc__page_walk {
 	const unsigned char *map; /**< page 0 */
 	uint64_t end;             /**< pages below this number may be referenced and read */
 	uint64_t file_pages;      /**< whole pages in the file */
@@ -33,7 +33,7 @@ struct lc__walk_tree {
 	const struct lc__pages_tree *record; /**< what it should be */
 	bool read_values;       /**< check overflow headers and hand out values also when fast */
 	bool unlimited;         /**< max_pages does not count here */
-	lc_status (*entry)(struct lc__walk *walk, const struct lc__walk_entry *entry);
+	lc_status (*entry)(struct lc__page_walk *walk, const struct lc__walk_entry *entry);
 	                        /**< called for every entry, NULL: only plain values allowed */
 	uint32_t key_size;      /**< of integer keys, 0: the first key decides */
 	const unsigned char *last_key; /**< the key before, NULL at the start */
@@ -43,16 +43,16 @@ struct lc__walk_tree {
 };
 
 /** Walk one tree: structure, order, counts. */
-LC_CHECKED lc_status lc__walk_tree(struct lc__walk *walk, struct lc__walk_tree *tree);
+LC_CHECKED lc_status lc__walk_tree(struct lc__page_walk *walk, struct lc__walk_tree *tree);
 
 /** Walk the main tree and every table named in it. */
-LC_CHECKED lc_status lc__walk_tables(struct lc__walk *walk);
+LC_CHECKED lc_status lc__walk_tables(struct lc__page_walk *walk);
 
 /** Walk the free list; count free and, if thorough, leaked pages. */
-LC_CHECKED lc_status lc__walk_free_list(struct lc__walk *walk);
+LC_CHECKED lc_status lc__walk_free_list(struct lc__page_walk *walk);
 
 /** Note @p count pages from @p page as seen; LC_CORRUPT if one was before. */
-LC_CHECKED lc_status lc__walk_claim(struct lc__walk *walk, uint64_t page,
+LC_CHECKED lc_status lc__walk_claim(struct lc__page_walk *walk, uint64_t page,
     uint64_t count);
 
 /** The record of a tree at @p bytes. */
@@ -66,6 +66,6 @@ LC_CHECKED lc_status lc__walk_find_meta(const unsigned char *map, uint64_t size,
     const char *path, struct lc__pages_meta *out);
 
 /** Does each meta page show the transaction that it claims to? */
-LC_CHECKED lc_status lc__walk_check_rollback(const struct lc__walk *walk);
+LC_CHECKED lc_status lc__walk_check_rollback(const struct lc__page_walk *walk);
 
 #endif

@@ -17,7 +17,7 @@
  * bits) do without unless the check is thorough.
  */
 static lc_status
-make_used(struct lc__walk *walk)
+make_used(struct lc__page_walk *walk)
 {
 	const uint64_t limit = (uint64_t)1 << 28;
 	const uint64_t pages = walk->report->meta.last_page + 1;
@@ -32,7 +32,7 @@ make_used(struct lc__walk *walk)
 }
 
 static lc_status
-check_free(struct lc__walk *walk)
+check_free(struct lc__page_walk *walk)
 {
 	const struct lc__pages_options *options = walk->options;
 	const bool ends_early = walk->file_pages <= walk->report->meta.last_page;
@@ -56,7 +56,7 @@ check_snapshot(const void *map, uint64_t size, const struct lc__pages_options *o
 {
 	const uint64_t pages = out->meta.last_page + 1;
 	const uint64_t file_pages = size / out->meta.page_size;
-	struct lc__walk walk = { .map = map, .file_pages = file_pages,
+	struct lc__page_walk walk = { .map = map, .file_pages = file_pages,
 		.end = file_pages < pages ? file_pages : pages, .options = options,
 		.report = out };
 	lc_status status;

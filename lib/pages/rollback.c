@@ -83,7 +83,7 @@ check_meta(const struct file *file, unsigned which)
 }
 
 lc_status
-lc__walk_check_rollback(const struct lc__walk *walk)
+lc__walk_check_rollback(const struct lc__page_walk *walk)
 {
 	const struct file file = { .map = walk->map, .pages = walk->file_pages,
 		.page_size = walk->report->meta.page_size };

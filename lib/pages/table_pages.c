@@ -5,7 +5,7 @@
 #include "pages/page_walk.h"
 
 static const struct lc__pages_table *
-find_expected(struct lc__walk *walk, const struct lc__walk_entry *entry)
+find_expected(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 {
 	const struct lc__pages_options *options = walk->options;
 
@@ -34,7 +34,7 @@ check_table_flags(const struct lc__pages_tree *record,
 }
 
 static lc_status
-walk_table(struct lc__walk *walk, const struct lc__walk_entry *entry)
+walk_table(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 {
 	const struct lc__pages_table *expected = find_expected(walk, entry);
 	struct lc__pages_tree record;
@@ -54,7 +54,7 @@ walk_table(struct lc__walk *walk, const struct lc__walk_entry *entry)
 
 /* With a callback the other tables are worth a look too. */
 static lc_status
-report_damage(struct lc__walk *walk)
+report_damage(struct lc__page_walk *walk)
 {
 	if (walk->options->damage == NULL)
 		return LC_CORRUPT;
@@ -65,7 +65,7 @@ report_damage(struct lc__walk *walk)
 }
 
 static lc_status
-main_entry(struct lc__walk *walk, const struct lc__walk_entry *entry)
+main_entry(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 {
 	if (entry->flags != NODE_TREE) {
 		if (find_expected(walk, entry) == NULL)
@@ -81,7 +81,7 @@ main_entry(struct lc__walk *walk, const struct lc__walk_entry *entry)
 }
 
 static lc_status
-check_missing(struct lc__walk *walk)
+check_missing(struct lc__page_walk *walk)
 {
 	for (size_t i = 0; i < walk->options->table_count; i++) {
 		if (!(walk->tables_seen >> i & 1)) {
@@ -94,7 +94,7 @@ check_missing(struct lc__walk *walk)
 }
 
 lc_status
-lc__walk_tables(struct lc__walk *walk)
+lc__walk_tables(struct lc__page_walk *walk)
 {
 	const struct lc__pages_tree *record = &walk->report->meta.main_tree;
 	struct lc__walk_tree tree = { .record = record, .entry = main_entry };

@@ -16,11 +16,11 @@ struct page {
 	bool branch;
 };
 
-static lc_status walk_page(struct lc__walk *walk, struct lc__walk_tree *tree,
+static lc_status walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree,
     uint64_t number, unsigned level);
 
 static const unsigned char *
-page_at(const struct lc__walk *walk, uint64_t number)
+page_at(const struct lc__page_walk *walk, uint64_t number)
 {
 	return walk->map + number * walk->report->meta.page_size;
 }
@@ -45,7 +45,7 @@ node_size(const struct page *page, uint32_t offset)
 }
 
 lc_status
-lc__walk_claim(struct lc__walk *walk, uint64_t page, uint64_t count)
+lc__walk_claim(struct lc__page_walk *walk, uint64_t page, uint64_t count)
 {
 	if (walk->used == NULL)
 		return LC_OK;
@@ -116,7 +116,7 @@ check_layout(const struct page *page)
 }
 
 static lc_status
-open_page(const struct lc__walk *walk, uint64_t number, bool branch, struct page *out)
+open_page(const struct lc__page_walk *walk, uint64_t number, bool branch, struct page *out)
 {
 	const unsigned char *bytes = page_at(walk, number);
 	const uint32_t size = walk->report->meta.page_size;
@@ -222,7 +222,7 @@ check_run(const unsigned char *bytes, uint64_t number, uint64_t at_least, uint64
 }
 
 static lc_status
-check_overflow(struct lc__walk *walk, struct lc__walk_tree *tree, uint32_t i,
+check_overflow(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint32_t i,
     const unsigned char *reference, struct lc__walk_entry *entry)
 {
 	const uint32_t page_size = walk->report->meta.page_size;
@@ -247,7 +247,7 @@ check_overflow(struct lc__walk *walk, struct lc__walk_tree *tree, uint32_t i,
 }
 
 static lc_status
-walk_entry(struct lc__walk *walk, struct lc__walk_tree *tree, const struct page *page,
+walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct page *page,
     uint32_t i)
 {
 	const unsigned char *node = page->bytes + node_offset(page, i);
@@ -280,7 +280,7 @@ walk_entry(struct lc__walk *walk, struct lc__walk_tree *tree, const struct page 
 }
 
 static lc_status
-walk_child(struct lc__walk *walk, struct lc__walk_tree *tree, const struct page *page,
+walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct page *page,
     uint32_t i, unsigned level)
 {
 	const unsigned char *node = page->bytes + node_offset(page, i);
@@ -301,7 +301,7 @@ walk_child(struct lc__walk *walk, struct lc__walk_tree *tree, const struct page 
 }
 
 static bool
-out_of_budget(const struct lc__walk *walk, const struct lc__walk_tree *tree)
+out_of_budget(const struct lc__page_walk *walk, const struct lc__walk_tree *tree)
 {
 	const struct lc__pages_options *options = walk->options;
 
@@ -311,7 +311,7 @@ out_of_budget(const struct lc__walk *walk, const struct lc__walk_tree *tree)
 
 /* The page of a subtree of level levels. Recursion ends with it: at most 32. */
 static lc_status
-walk_page(struct lc__walk *walk, struct lc__walk_tree *tree, uint64_t number,
+walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint64_t number,
     unsigned level)
 {
 	struct page page;
@@ -351,7 +351,7 @@ check_count(const char *what, uint64_t found, uint64_t recorded)
 }
 
 static lc_status
-check_counts(const struct lc__walk *walk, const struct lc__walk_tree *tree)
+check_counts(const struct lc__page_walk *walk, const struct lc__walk_tree *tree)
 {
 	const struct lc__pages_tree *found = &tree->counted, *record = tree->record;
 
@@ -367,7 +367,7 @@ check_counts(const struct lc__walk *walk, const struct lc__walk_tree *tree)
 }
 
 lc_status
-lc__walk_tree(struct lc__walk *walk, struct lc__walk_tree *tree)
+lc__walk_tree(struct lc__page_walk *walk, struct lc__walk_tree *tree)
 {
 	const struct lc__pages_tree *record = tree->record;
 	const uint64_t last_page = walk->report->meta.last_page;

@@ -16,7 +16,7 @@
 #include "shard/writer.h"
 
 /** Samples of one form, in shards of their own. */
-struct lc__series {
+struct lc__shard_series {
 	const char *path;       /* of its directory in dir, one name; "" is dir itself */
 	const lc_shard_info *form; /* version, dtype and dimensions */
 	const struct lc__shard_source *source;
@@ -26,7 +26,7 @@ struct lc__series {
 /** What to build. */
 struct lc__build {
 	const char *dir;        /* where */
-	const struct lc__series *series; /* in the manifest's order */
+	const struct lc__shard_series *series; /* in the manifest's order */
 	size_t n_series;        /* 1 at least */
 	bool metadata;          /* with metadata rows and block checksums */
 	bool no_sha256;         /* leave SHA-256 out: the manifest says null */

@@ -330,7 +330,7 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 		.image = source_image };
 	struct lc__buf recipe = { 0 };
 	lc_shard_info form;
-	const struct lc__series series = { "", &form, &source, list->n };
+	const struct lc__shard_series series = { "", &form, &source, list->n };
 	struct lc__build build = { .dir = dir, .series = &series, .n_series = 1,
 		.no_sha256 = options->no_sha256 != 0,
 		.shard_bytes = options->shard_bytes,

@@ -13,7 +13,7 @@
 /* A plan on its way. */
 struct planning {
 	const struct lc__build *build;
-	const struct lc__series *series; /* the one being filled */
+	const struct lc__shard_series *series; /* the one being filled */
 	uint64_t number;                 /* of its next shard */
 	struct lc__buf row;              /* scratch */
 	struct lc__plan plan;

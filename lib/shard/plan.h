@@ -11,7 +11,7 @@
 
 /** One shard to be. */
 struct lc__plan_shard {
-	const struct lc__series *series; /* that it is of */
+	const struct lc__shard_series *series; /* that it is of */
 	uint64_t number;    /* in the series, from 0 */
 	lc_shard_info info; /* laid out */
 	uint64_t first;     /* its first sample in the series */

@@ -40,7 +40,7 @@ struct commit {
 	struct lc__measure measure; /* by their length field */
 	struct lc__ledger_row row; /* of the new chunk */
 	uint64_t chunk;            /* its id, 0 without one */
-	struct lc__counts counts;  /* taken, to be added to the module's */
+	struct lc__counters counts;  /* taken, to be added to the module's */
 	struct lc__evicted evicted; /* for the budget */
 	uint32_t nreads;           /* chunks noted as read */
 };
@@ -323,7 +323,7 @@ keep_budget(struct commit *c)
 static lc_status
 write_counts(struct commit *c)
 {
-	struct lc__counts sum;
+	struct lc__counters sum;
 
 	lc__module_take_counts(c->change->snapshot.env, &c->counts);
 	sum = c->counts;
@@ -333,7 +333,7 @@ write_counts(struct commit *c)
 	sum.commits++;
 	sum.evicted_records += c->evicted.records;
 	sum.evicted_bytes += c->evicted.bytes;
-	return lc__counts_store(c->change->snapshot.txn, &sum);
+	return lc__counters_store(c->change->snapshot.txn, &sum);
 }
 
 /* What was counted is in the commit now. */
@@ -341,7 +341,7 @@ static void
 finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 {
 	lc__env_lock(env);
-	lc__counts_duration(&lc__module_of(env)->counts,
+	lc__counters_duration(&lc__module_of(env)->counts,
 	    lc__clock_ns() - started_ns);
 	lc__module_forget_reads(lc__module_of(env), c->nreads);
 	lc__env_unlock(env);

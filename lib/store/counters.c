@@ -7,9 +7,9 @@
 #include "base/error.h"
 
 #define ROW_NAME "counters"
-/* The row holds the members of struct lc__counts in their order as u64, then
+/* The row holds the members of struct lc__counters in their order as u64, then
  * its checksum. */
-#define NUMBERS (sizeof(struct lc__counts) / sizeof(uint64_t))
+#define NUMBERS (sizeof(struct lc__counters) / sizeof(uint64_t))
 #define ROW_SIZE (NUMBERS * 8 + LC__ROW_SUM)
 
 /* ---- adding --------------------------------------------------------------- */
@@ -40,13 +40,13 @@ step_end(unsigned step)
 }
 
 void
-lc__counts_duration(struct lc__counts *counts, uint64_t ns)
+lc__counters_duration(struct lc__counters *counts, uint64_t ns)
 {
 	counts->durations[step_of(ns / 1000)]++;
 }
 
 void
-lc__counts_add(struct lc__counts *sum, const struct lc__counts *more)
+lc__counters_add(struct lc__counters *sum, const struct lc__counters *more)
 {
 	uint64_t *a = (uint64_t *)sum;
 	const uint64_t *b = (const uint64_t *)more;
@@ -56,7 +56,7 @@ lc__counts_add(struct lc__counts *sum, const struct lc__counts *more)
 }
 
 void
-lc__counts_subtract(struct lc__counts *sum, const struct lc__counts *less)
+lc__counters_subtract(struct lc__counters *sum, const struct lc__counters *less)
 {
 	uint64_t *a = (uint64_t *)sum;
 	const uint64_t *b = (const uint64_t *)less;
@@ -68,7 +68,7 @@ lc__counts_subtract(struct lc__counts *sum, const struct lc__counts *less)
 /* ---- the row -------------------------------------------------------------- */
 
 lc_status
-lc__counts_load(struct lc__txn *txn, struct lc__counts *out)
+lc__counters_load(struct lc__txn *txn, struct lc__counters *out)
 {
 	uint64_t *numbers = (uint64_t *)out;
 	struct lc__slice row;
@@ -87,7 +87,7 @@ lc__counts_load(struct lc__txn *txn, struct lc__counts *out)
 }
 
 static lc_status
-put(struct lc__txn *txn, const struct lc__counts *counts)
+put(struct lc__txn *txn, const struct lc__counters *counts)
 {
 	unsigned char row[ROW_SIZE];
 
@@ -99,23 +99,23 @@ put(struct lc__txn *txn, const struct lc__counts *counts)
 }
 
 lc_status
-lc__counts_store(struct lc__txn *txn, const struct lc__counts *more)
+lc__counters_store(struct lc__txn *txn, const struct lc__counters *more)
 {
-	struct lc__counts sum;
-	const lc_status status = lc__counts_load(txn, &sum);
+	struct lc__counters sum;
+	const lc_status status = lc__counters_load(txn, &sum);
 
 	/* It stays for verify to tell of: statistics are worth no failure. */
 	if (status == LC_CORRUPT)
 		return LC_OK;
 	return_if_error(status);
-	lc__counts_add(&sum, more);
+	lc__counters_add(&sum, more);
 	return put(txn, &sum);
 }
 
 lc_status
-lc__counts_reset(struct lc__txn *txn)
+lc__counters_reset(struct lc__txn *txn)
 {
-	static const struct lc__counts none;
+	static const struct lc__counters none;
 
 	return put(txn, &none);
 }
@@ -123,7 +123,7 @@ lc__counts_reset(struct lc__txn *txn)
 /* ---- reading --------------------------------------------------------------- */
 
 uint64_t
-lc__counts_percentile(const struct lc__counts *counts, uint64_t of_1000)
+lc__counters_percentile(const struct lc__counters *counts, uint64_t of_1000)
 {
 	uint64_t total = 0, seen = 0;
 	unsigned step = 0;

@@ -9,7 +9,7 @@
 #define LC__DURATIONS 128
 
 /** Counts of a while, or of ever. */
-struct lc__counts {
+struct lc__counters {
 	uint64_t hits, misses;     /* records asked for */
 	uint64_t puts, deletes;    /* committed */
 	uint64_t put_bytes;        /* of the records committed */
@@ -19,25 +19,25 @@ struct lc__counts {
 };
 
 /** Count a commit that took so long. */
-void lc__counts_duration(struct lc__counts *counts, uint64_t ns);
-void lc__counts_add(struct lc__counts *sum, const struct lc__counts *more);
+void lc__counters_duration(struct lc__counters *counts, uint64_t ns);
+void lc__counters_add(struct lc__counters *sum, const struct lc__counters *more);
 
 /** Take off what was added. */
-void lc__counts_subtract(struct lc__counts *sum, const struct lc__counts *less);
+void lc__counters_subtract(struct lc__counters *sum, const struct lc__counters *less);
 
 /** Read the row in a transaction of any kind.
  *  @return LC_OK; LC_CORRUPT, with all 0, if it is missing or damaged: a module has it
  *  from its making on. */
-LC_CHECKED lc_status lc__counts_load(struct lc__txn *txn,
-    struct lc__counts *out);
+LC_CHECKED lc_status lc__counters_load(struct lc__txn *txn,
+    struct lc__counters *out);
 /** Add to the row in a write transaction. One that is missing or damaged stays so. */
-LC_CHECKED lc_status lc__counts_store(struct lc__txn *txn,
-    const struct lc__counts *more);
+LC_CHECKED lc_status lc__counters_store(struct lc__txn *txn,
+    const struct lc__counters *more);
 /** Put the row of a new module. */
-LC_CHECKED lc_status lc__counts_reset(struct lc__txn *txn);
+LC_CHECKED lc_status lc__counters_reset(struct lc__txn *txn);
 
 /** How long @p of_1000 thousandths of all commits took at most, in microseconds. */
-uint64_t lc__counts_percentile(const struct lc__counts *counts,
+uint64_t lc__counters_percentile(const struct lc__counters *counts,
     uint64_t of_1000);
 
 #endif

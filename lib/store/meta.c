@@ -12,7 +12,7 @@ lc_status
 lc__meta_first_rows(struct lc__txn *txn)
 {
 	return_if_error(lc__settings_reset(txn));
-	return_if_error(lc__counts_reset(txn));
+	return_if_error(lc__counters_reset(txn));
 	return lc__usage_reset(txn);
 }
 

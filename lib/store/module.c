@@ -53,7 +53,7 @@ after_fork(void *guest)
 
 	lc__pool_abandon(module->pool);
 	lc__schemas_after_fork(module->schemas);
-	module->counts = module->saving = (struct lc__counts){ 0 };
+	module->counts = module->saving = (struct lc__counters){ 0 };
 	module->settings.txn = 0; /* it may reopen another file */
 	module->filled_txn = 0;
 	module->reads.count = 0;
@@ -119,38 +119,38 @@ lc__module_attach(struct lc__env *env)
 }
 
 void
-lc__module_take_counts(struct lc__env *env, struct lc__counts *out)
+lc__module_take_counts(struct lc__env *env, struct lc__counters *out)
 {
 	struct lc__module *module = lc__module_of(env);
 
 	lc__env_lock(env);
 	*out = module->counts;
-	lc__counts_subtract(out, &module->saving);
-	lc__counts_add(&module->saving, out);
+	lc__counters_subtract(out, &module->saving);
+	lc__counters_add(&module->saving, out);
 	lc__env_unlock(env);
 }
 
 void
-lc__module_settle_counts(struct lc__env *env, const struct lc__counts *taken,
+lc__module_settle_counts(struct lc__env *env, const struct lc__counters *taken,
     bool saved)
 {
 	struct lc__module *module = lc__module_of(env);
 
 	lc__env_lock(env);
-	lc__counts_subtract(&module->saving, taken);
+	lc__counters_subtract(&module->saving, taken);
 	if (saved)
-		lc__counts_subtract(&module->counts, taken);
+		lc__counters_subtract(&module->counts, taken);
 	lc__env_unlock(env);
 }
 
 static lc_status
-save(struct lc__env *env, const struct lc__counts *counts)
+save(struct lc__env *env, const struct lc__counters *counts)
 {
 	struct lc__txn *txn;
 	lc_status status;
 
 	return_if_error(lc__txn_begin_write(env, LC_DURABLE_RELAXED, &txn));
-	status = lc__counts_store(txn, counts);
+	status = lc__counters_store(txn, counts);
 	if (status == LC_OK)
 		return lc__txn_commit(txn);
 	lc__txn_abort(txn);
@@ -160,8 +160,8 @@ save(struct lc__env *env, const struct lc__counts *counts)
 lc_status
 lc__module_save_counts(struct lc__env *env)
 {
-	static const struct lc__counts nothing;
-	struct lc__counts counts;
+	static const struct lc__counters nothing;
+	struct lc__counters counts;
 	lc_status status;
 
 	lc__module_take_counts(env, &counts);

@@ -26,8 +26,8 @@ struct lc__module {
 	struct lc__known_settings settings; /* as last seen */
 	atomic_bool filled;          /* by inputs, as last seen: puts are refused */
 	/* guarded by the lock of env: */
-	struct lc__counts counts;    /* not yet in a commit */
-	struct lc__counts saving;    /* of them, those that a commit on its way holds */
+	struct lc__counters counts;    /* not yet in a commit */
+	struct lc__counters saving;    /* of them, those that a commit on its way holds */
 	struct lc__reads reads;      /* the same; only kept for LC_EVICT_UNREAD */
 	struct lc__claims claims;    /* inputs that writers hold */
 	uint64_t filled_txn;         /* commit that told of filled */
@@ -51,10 +51,10 @@ void lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
 
 /** What this process counted and no commit holds yet, for the caller's commit, which
  *  lc__module_settle_counts() ends. */
-void lc__module_take_counts(struct lc__env *env, struct lc__counts *out);
+void lc__module_take_counts(struct lc__env *env, struct lc__counters *out);
 /** What was taken is @p saved, or to be taken again. */
 void lc__module_settle_counts(struct lc__env *env,
-    const struct lc__counts *taken, bool saved);
+    const struct lc__counters *taken, bool saved);
 
 /** Save what this process counted since its last commit, if it is anything, in a
  *  commit that a loss of power may take. */

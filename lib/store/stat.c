@@ -81,7 +81,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 /* ---- counters -------------------------------------------------------------- */
 
 static void
-describe_counts(const struct lc__counts *counts, lc_counters *out)
+describe_counts(const struct lc__counters *counts, lc_counters *out)
 {
 	static const uint64_t shares[4] = { 500, 900, 990, 1000 };
 
@@ -94,7 +94,7 @@ describe_counts(const struct lc__counts *counts, lc_counters *out)
 	out->evicted_records = counts->evicted_records;
 	out->evicted_bytes = counts->evicted_bytes;
 	for (int i = 0; i < 4; i++)
-		out->flush_us[i] = lc__counts_percentile(counts, shares[i]);
+		out->flush_us[i] = lc__counters_percentile(counts, shares[i]);
 }
 
 lc_status
@@ -102,21 +102,21 @@ lc_counters_get(lc_cache *cache, lc_counters *out)
 {
 	struct lc__module *module = lc__module_of(cache->env);
 	struct lc__snapshot *snapshot;
-	struct lc__counts counts;
+	struct lc__counters counts;
 	lc_status status;
 
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,
 		    "counters: struct_size is not set");
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	status = lc__counts_load(snapshot->txn, &counts);
+	status = lc__counters_load(snapshot->txn, &counts);
 	/* Counts that are lost are told by verify: the others are right. */
 	if (status == LC_CORRUPT)
 		status = LC_OK;
 	lc__snapshot_give(snapshot, 0);
 	return_if_error(status);
 	lc__env_lock(cache->env);
-	lc__counts_add(&counts, &module->counts);
+	lc__counters_add(&counts, &module->counts);
 	lc__env_unlock(cache->env);
 	describe_counts(&counts, out);
 	lc__lru_count(cache->lru, out);

@@ -31,7 +31,7 @@ struct join_pin {
 	struct lc__pin pin;
 	struct lc__pin *first;
 	size_t n;
-	struct lc__blocks decoded[]; /* of the partners */
+	struct lc__block_list decoded[]; /* of the partners */
 };
 
 static struct join_cursor *
@@ -58,7 +58,7 @@ static void
 drop_decoded(struct join_cursor *c)
 {
 	for (size_t i = 0; i < c->join->n; i++)
-		lc__blocks_drop(&c->readers[i].decoded);
+		lc__block_list_drop(&c->readers[i].decoded);
 }
 
 static void
@@ -81,7 +81,7 @@ drop_pin(struct lc__pin *pin)
 	struct join_pin *p = (struct join_pin *)pin;
 
 	for (size_t i = 0; i < p->n; i++)
-		lc__blocks_free(&p->decoded[i]);
+		lc__block_list_free(&p->decoded[i]);
 	lc__pin_drop(p->first);
 	free(p);
 }
@@ -111,7 +111,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	for (size_t i = 0; i < n; i++) {
 		p->decoded[i] = c->readers[i].decoded;
 		memset(&c->readers[i].decoded, 0, sizeof(c->readers[i].decoded));
-		p->pin.bytes += lc__blocks_bytes(&p->decoded[i]);
+		p->pin.bytes += lc__block_list_bytes(&p->decoded[i]);
 	}
 	*out = &p->pin;
 	return LC_OK;

@@ -53,7 +53,7 @@ struct module_cursor {
 struct module_pin {
 	struct lc__pin pin;
 	struct lc__snapshot *snapshot;
-	struct lc__blocks decoded;
+	struct lc__block_list decoded;
 };
 
 static struct module_cursor *
@@ -104,7 +104,7 @@ end(struct lc__cursor *cursor)
 	if (c->snapshot == NULL)
 		return;
 	leave(c);
-	lc__blocks_drop(&c->reader.decoded);
+	lc__block_list_drop(&c->reader.decoded);
 	lc__snapshot_end_keep(c->snapshot);
 	c->snapshot = NULL;
 }
@@ -112,7 +112,7 @@ end(struct lc__cursor *cursor)
 static void
 forget(struct lc__cursor *cursor)
 {
-	lc__blocks_drop(&of(cursor)->reader.decoded);
+	lc__block_list_drop(&of(cursor)->reader.decoded);
 }
 
 static void
@@ -120,7 +120,7 @@ drop_pin(struct lc__pin *pin)
 {
 	struct module_pin *p = (struct module_pin *)pin;
 
-	lc__blocks_free(&p->decoded);
+	lc__block_list_free(&p->decoded);
 	lc__snapshot_unpin(p->snapshot);
 	free(p);
 }
@@ -138,7 +138,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	p->pin.drop = drop_pin;
 	p->snapshot = c->snapshot;
 	p->decoded = c->reader.decoded;
-	p->pin.bytes = sizeof(*p) + lc__blocks_bytes(&p->decoded);
+	p->pin.bytes = sizeof(*p) + lc__block_list_bytes(&p->decoded);
 	memset(&c->reader.decoded, 0, sizeof(c->reader.decoded));
 	leave(c);
 	lc__snapshot_end_keep_pinned(c->snapshot);

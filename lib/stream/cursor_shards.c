@@ -24,13 +24,13 @@ struct shards_cursor {
 	struct lc__hints hints;
 	uint32_t page_size;        /* of the system */
 	uint64_t touched;          /* bytes of samples that were read */
-	struct lc__blocks told;    /* fields out of metadata rows */
+	struct lc__block_list told;    /* fields out of metadata rows */
 };
 
 /** Keeps what is not in the shards' maps. */
 struct shards_pin {
 	struct lc__pin pin;
-	struct lc__blocks told;
+	struct lc__block_list told;
 };
 
 static struct shards_cursor *
@@ -57,13 +57,13 @@ begin(struct lc__cursor *cursor)
 static void
 end(struct lc__cursor *cursor)
 {
-	lc__blocks_drop(&of(cursor)->told);
+	lc__block_list_drop(&of(cursor)->told);
 }
 
 static void
 forget(struct lc__cursor *cursor)
 {
-	lc__blocks_drop(&of(cursor)->told);
+	lc__block_list_drop(&of(cursor)->told);
 }
 
 static void
@@ -77,7 +77,7 @@ drop_pin(struct lc__pin *pin)
 {
 	struct shards_pin *p = (struct shards_pin *)pin;
 
-	lc__blocks_free(&p->told);
+	lc__block_list_free(&p->told);
 	free(p);
 }
 
@@ -96,7 +96,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 		end(cursor);
 		return lc__no_memory("read");
 	}
-	*p = (struct shards_pin){ { drop_pin, lc__blocks_bytes(&c->told) }, c->told };
+	*p = (struct shards_pin){ { drop_pin, lc__block_list_bytes(&c->told) }, c->told };
 	memset(&c->told, 0, sizeof(c->told));
 	*out = &p->pin;
 	return LC_OK;
@@ -217,7 +217,7 @@ static lc_status
 read_told(struct shards_cursor *c, struct told *told)
 {
 	const uint32_t boxes = c->shard->twh1.info.max_boxes;
-	struct lc__block *block = lc__blocks_new(&c->told,
+	struct lc__block *block = lc__block_list_new(&c->told,
 	    (boxes + 1) * sizeof(int64_t));
 	bool has_total;
 
@@ -236,7 +236,7 @@ static lc_status
 take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim,
     uint64_t n, lc_tensor *out)
 {
-	struct lc__block *block = lc__blocks_new(&c->told, n * sizeof(*numbers));
+	struct lc__block *block = lc__block_list_new(&c->told, n * sizeof(*numbers));
 
 	if (block == NULL)
 		return lc__no_memory("read");
@@ -255,7 +255,7 @@ take_run(struct shards_cursor *c, const struct told *told, lc_tensor *out)
 		return lc__error(LC_SCHEMA, 0, "%s: sample %llu: its run_id has %zu "
 		    "bytes, and the field run_id %d at most", c->shard->path,
 		    (unsigned long long)told->record, run.size, RUN_ROOM);
-	block = lc__blocks_new(&c->told, RUN_ROOM);
+	block = lc__block_list_new(&c->told, RUN_ROOM);
 	if (block == NULL)
 		return lc__no_memory("read");
 	memset(block->data, 0, RUN_ROOM);
@@ -393,7 +393,7 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 static void
 free_cursor(struct lc__cursor *cursor)
 {
-	lc__blocks_free(&of(cursor)->told);
+	lc__block_list_free(&of(cursor)->told);
 	free(cursor);
 }
 

@@ -23,7 +23,7 @@ lc__fetch_record(struct lc__job *job, const struct lc__request *r,
     const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	const struct lc__reader_rule *rule = job->rule;
-	struct lc__portion *portion = &job->portions[r->source];
+	struct lc__read_share *portion = &job->portions[r->source];
 	struct lc__cursor *cursor;
 	uint64_t touched;
 

@@ -226,7 +226,7 @@ expand(struct lc__job *job, const struct lc__request *wanted,
 
 	while (spot.left > 0) {
 		struct lc__request *r = lc__requests_add(list);
-		struct lc__part part;
+		struct lc__example_part part;
 
 		if (r == NULL)
 			return lc__no_memory("reader");

@@ -55,7 +55,7 @@ struct lc__job_counts {
 };
 
 /** How much of a source's records the last batch read. */
-struct lc__portion {
+struct lc__read_share {
 	uint64_t touched, stored; /* bytes, and of the whole records */
 };
 
@@ -70,7 +70,7 @@ struct lc__job {
 	struct lc__requests wants;     /* rows in the order of what they begin with */
 	struct lc__requests parts;     /* of windows: parts of chunks */
 	struct lc__requests requests;  /* records */
-	struct lc__portion *portions;  /* of sources */
+	struct lc__read_share *portions;  /* of sources */
 	struct lc__extents extents;    /* that the system is asked for */
 	size_t fetched;                /* requests that the processor was asked for */
 	uint64_t fetched_bytes;        /* of those of them that were not read */

@@ -40,7 +40,7 @@ note_places(struct lc__cursor *cursor, struct lc__request *item, size_t n)
 static bool
 by_parts(const struct lc__job *job, const struct lc__request *r)
 {
-	const struct lc__portion *p = &job->portions[r->source];
+	const struct lc__read_share *p = &job->portions[r->source];
 
 	return r->stored >= LONG && p->touched <= p->stored / 4 * 3 &&
 	    lc__cursor_has_parts(job->cursors[r->source]);
@@ -151,7 +151,7 @@ static void
 look_at_one(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
 	const struct lc__request *item = job->requests.item;
-	struct lc__portion *portion = &job->portions[item[begin].source];
+	struct lc__read_share *portion = &job->portions[item[begin].source];
 
 	while (begin < end && item[begin].stored < LONG)
 		begin++;

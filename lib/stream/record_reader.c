@@ -14,7 +14,7 @@
 /* ---- decoded tensors ---------------------------------------------------------- */
 
 void
-lc__blocks_drop(struct lc__blocks *blocks)
+lc__block_list_drop(struct lc__block_list *blocks)
 {
 	for (size_t i = 0; i < blocks->n; i++)
 		lc__block_drop(blocks->block[i]);
@@ -22,15 +22,15 @@ lc__blocks_drop(struct lc__blocks *blocks)
 }
 
 void
-lc__blocks_free(struct lc__blocks *blocks)
+lc__block_list_free(struct lc__block_list *blocks)
 {
-	lc__blocks_drop(blocks);
+	lc__block_list_drop(blocks);
 	free(blocks->block);
 	memset(blocks, 0, sizeof(*blocks));
 }
 
 uint64_t
-lc__blocks_bytes(const struct lc__blocks *blocks)
+lc__block_list_bytes(const struct lc__block_list *blocks)
 {
 	uint64_t bytes = blocks->room * sizeof(struct lc__block *);
 
@@ -40,7 +40,7 @@ lc__blocks_bytes(const struct lc__blocks *blocks)
 }
 
 struct lc__block *
-lc__blocks_new(struct lc__blocks *blocks, size_t size)
+lc__block_list_new(struct lc__block_list *blocks, size_t size)
 {
 	if (lc__array_reserve(&blocks->block, &blocks->room, blocks->n + 1, "read") != LC_OK)
 		return NULL;
@@ -319,7 +319,7 @@ decode(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__part *part,
     lc_tensor *tensor)
 {
-	struct lc__block *block = lc__blocks_new(&reader->decoded, tensor->nbytes);
+	struct lc__block *block = lc__block_list_new(&reader->decoded, tensor->nbytes);
 
 	if (block == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "read: %s: out of memory",
@@ -513,5 +513,5 @@ lc__record_reader_free(struct lc__record_reader *reader)
 {
 	for (size_t i = 0; i < LC__FIELD_PLANS; i++)
 		free(reader->plans[i].node);
-	lc__blocks_free(&reader->decoded);
+	lc__block_list_free(&reader->decoded);
 }

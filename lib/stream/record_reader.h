@@ -12,18 +12,18 @@
 #include "stream/cursor.h"
 
 /** Blocks of decoded tensors. */
-struct lc__blocks {
+struct lc__block_list {
 	struct lc__block **block; /* malloc'ed; held */
 	size_t n, room;
 };
 
 /** A new block of the list; NULL without memory. */
-struct lc__block *lc__blocks_new(struct lc__blocks *blocks, size_t size);
+struct lc__block *lc__block_list_new(struct lc__block_list *blocks, size_t size);
 /** Drop all; what the list takes stays for the next. */
-void lc__blocks_drop(struct lc__blocks *blocks);
-void lc__blocks_free(struct lc__blocks *blocks);
+void lc__block_list_drop(struct lc__block_list *blocks);
+void lc__block_list_free(struct lc__block_list *blocks);
 /** Memory that they take. */
-uint64_t lc__blocks_bytes(const struct lc__blocks *blocks);
+uint64_t lc__block_list_bytes(const struct lc__block_list *blocks);
 
 /*
  * Long pieces of records that were compared with their checksums a while ago: windows
@@ -85,7 +85,7 @@ struct lc__record_reader {
 	bool verify;
 	struct lc__verified verified; /* what needs not be compared again */
 	uint64_t touched;           /* bytes that were read or verified */
-	struct lc__blocks decoded;  /* since the last lc__blocks_drop() */
+	struct lc__block_list decoded;  /* since the last lc__block_list_drop() */
 	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
 };
 

@@ -375,7 +375,7 @@ go_to_chunk(struct lc__walk *walk, uint64_t position)
 /* The rest of the chunk that we stand on, from a unit of it. */
 static void
 take(struct lc__walk *walk, struct lc__spot *spot, uint64_t first,
-    struct lc__part *out)
+    struct lc__example_part *out)
 {
 	const uint64_t rest = row_units(walk) - first;
 
@@ -388,7 +388,7 @@ take(struct lc__walk *walk, struct lc__spot *spot, uint64_t first,
 }
 
 static lc_status
-flat_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__part *out)
+flat_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__example_part *out)
 {
 	return_if_error(go_to_unit(walk, spot->unit));
 	take(walk, spot, spot->unit - row_first(walk), out);
@@ -397,7 +397,7 @@ flat_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__part *out)
 }
 
 static lc_status
-rstar_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__part *out)
+rstar_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__example_part *out)
 {
 	const struct lc__rstar *rstar = walk->sequence->rstar;
 
@@ -409,7 +409,7 @@ rstar_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__part *out)
 }
 
 lc_status
-lc__walk_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__part *out)
+lc__walk_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__example_part *out)
 {
 	return walk->sequence->rstar != NULL ? rstar_part(walk, spot, out) :
 	    flat_part(walk, spot, out);

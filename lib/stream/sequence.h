@@ -72,7 +72,7 @@ struct lc__spot {
 };
 
 /** A part of an example: what one chunk has of it. */
-struct lc__part {
+struct lc__example_part {
 	uint64_t epoch;
 	uint64_t position; /* of the chunk */
 	uint64_t chunk_id;
@@ -87,6 +87,6 @@ void lc__walk_example(struct lc__walk *walk, uint64_t index, struct lc__spot *ou
 
 /** The next part of an example that has units left. */
 LC_CHECKED lc_status lc__walk_part(struct lc__walk *walk, struct lc__spot *spot,
-    struct lc__part *out);
+    struct lc__example_part *out);
 
 #endif

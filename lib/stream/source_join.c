@@ -93,7 +93,7 @@ match(struct matching *m, lc_id id, bool *all)
 static lc_status
 is_wanted(const struct lc__join_source *join, lc_id id, lc_id run, bool *out)
 {
-	const struct lc__parts *parts = &join->parts;
+	const struct lc__split_parts *parts = &join->parts;
 	const lc_id key = parts->by_run ? run : id;
 
 	*out = true;
@@ -230,7 +230,7 @@ refuse(const struct matching *m)
 static void
 add_parts(const struct lc__join_source *join, struct lc__buf *text)
 {
-	const struct lc__parts *parts = &join->parts;
+	const struct lc__split_parts *parts = &join->parts;
 
 	if (parts->n == 0)
 		return;

@@ -50,7 +50,7 @@ struct lc__join_source {
 	size_t n;                      /* of them; that are begun */
 	struct lc__selection **kept;   /* of each chunk; NULL: all of its records */
 	uint64_t chunks;
-	struct lc__parts parts;        /* a split, of which only one part is read */
+	struct lc__split_parts parts;        /* a split, of which only one part is read */
 	size_t part;                   /* which */
 	uint64_t dropped;              /* records that are left out */
 };

@@ -618,7 +618,7 @@ static lc_status
 list_parts(struct lc__walk *walk, struct lc__spot spot, uint32_t source,
     uint64_t before, lc_piece *pieces, size_t room, size_t *n)
 {
-	struct lc__part part;
+	struct lc__example_part part;
 
 	*n = 0;
 	while (spot.left > 0) {

@@ -22,7 +22,7 @@ corrupt(void)
 }
 
 static bool
-text_is(const struct lc__token *token, const char *text)
+text_is(const struct lc__mpack_token *token, const char *text)
 {
 	return token->kind == LC__TOKEN_STR && token->size == strlen(text) &&
 	    memcmp(token->bytes, text, token->size) == 0;
@@ -31,7 +31,7 @@ text_is(const struct lc__token *token, const char *text)
 static bool
 expect_text(struct lc__tokens *in, const char *text)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	return lc__token_next(in, &token) && text_is(&token, text);
 }
@@ -39,7 +39,7 @@ expect_text(struct lc__tokens *in, const char *text)
 static bool
 decode_tensor(struct decoder *d, struct lc__schema_node *node)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 	char name[16];
 	lc_dtype dtype;
 
@@ -59,9 +59,9 @@ decode_tensor(struct decoder *d, struct lc__schema_node *node)
 
 /* One pair of a map in front of its value: an array of two, the name first. */
 static bool
-decode_name(struct decoder *d, struct lc__token *name)
+decode_name(struct decoder *d, struct lc__mpack_token *name)
 {
-	struct lc__token pair;
+	struct lc__mpack_token pair;
 
 	return lc__token_expect(&d->in, LC__TOKEN_ARRAY, &pair) && pair.size == 2 &&
 	    lc__token_expect(&d->in, LC__TOKEN_STR, name) && name->size > 0 &&
@@ -115,7 +115,7 @@ check_names(const struct lc__schema *schema, uint32_t map)
 }
 
 static lc_status decode_node(struct decoder *d, unsigned depth,
-    const struct lc__token *name);
+    const struct lc__mpack_token *name);
 
 static lc_status
 decode_children(struct decoder *d, uint32_t at)
@@ -123,7 +123,7 @@ decode_children(struct decoder *d, uint32_t at)
 	struct lc__schema *const schema = d->build.schema;
 	struct lc__schema_node *const node = &schema->node[at];
 	const bool map = node->kind == LC_MAP;
-	struct lc__token members, name;
+	struct lc__mpack_token members, name;
 
 	if (!lc__token_expect(&d->in, LC__TOKEN_ARRAY, &members))
 		return corrupt();
@@ -141,7 +141,7 @@ decode_children(struct decoder *d, uint32_t at)
 }
 
 static lc_status
-decode_node(struct decoder *d, unsigned depth, const struct lc__token *name)
+decode_node(struct decoder *d, unsigned depth, const struct lc__mpack_token *name)
 {
 	static const struct {
 		const char *key;
@@ -152,7 +152,7 @@ decode_node(struct decoder *d, unsigned depth, const struct lc__token *name)
 	};
 	const uint32_t at = d->build.schema->nodes;
 	struct lc__schema_node *node;
-	struct lc__token token, key;
+	struct lc__mpack_token token, key;
 	size_t i = 0;
 
 	if (depth > LC_MAX_DEPTH ||

@@ -17,17 +17,17 @@
 static bool measure_object(struct lc__tokens *in, unsigned depth, size_t *size);
 
 static bool
-good_name(const struct lc__token *token)
+good_name(const struct lc__mpack_token *token)
 {
 	return token->kind == LC__TOKEN_STR && token->size > 0 &&
 	    memchr(token->bytes, '\0', token->size) == NULL;
 }
 
 static bool
-measure_members(struct lc__tokens *in, const struct lc__token *group,
+measure_members(struct lc__tokens *in, const struct lc__mpack_token *group,
     lc_kind kind, unsigned depth, size_t *size)
 {
-	struct lc__token name;
+	struct lc__mpack_token name;
 
 	*size += lc__arena_node_size(kind, group->size);
 	for (uint32_t i = 0; i < group->size; i++) {
@@ -44,8 +44,8 @@ measure_members(struct lc__tokens *in, const struct lc__token *group,
 
 /* The array that the bytes of a tuple are; @p in becomes what follows its head. */
 static bool
-open_tuple(const struct lc__token *ext, struct lc__tokens *in,
-    struct lc__token *array)
+open_tuple(const struct lc__mpack_token *ext, struct lc__tokens *in,
+    struct lc__mpack_token *array)
 {
 	in->at = ext->bytes;
 	in->end = in->at + ext->size;
@@ -54,10 +54,10 @@ open_tuple(const struct lc__token *ext, struct lc__tokens *in,
 }
 
 static bool
-measure_tuple(const struct lc__token *ext, unsigned depth, size_t *size)
+measure_tuple(const struct lc__mpack_token *ext, unsigned depth, size_t *size)
 {
 	struct lc__tokens in;
-	struct lc__token array;
+	struct lc__mpack_token array;
 
 	return open_tuple(ext, &in, &array) &&
 	    measure_members(&in, &array, LC_TUPLE, depth, size) && in.at == in.end;
@@ -66,7 +66,7 @@ measure_tuple(const struct lc__token *ext, unsigned depth, size_t *size)
 static bool
 measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	if (depth > LC_MAX_DEPTH || !lc__token_next(in, &token))
 		return false;
@@ -93,7 +93,7 @@ static bool
 measure_leaf(struct lc__tokens *in, unsigned depth, size_t *size)
 {
 	struct lc__tokens first = *in;
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	return lc__token_next(&first, &token) && token.kind != LC__TOKEN_MAP &&
 	    measure_object(in, depth, size);
@@ -146,12 +146,12 @@ static lc_value *restore_object(struct lc__arena *arena, struct lc__tokens *in);
 /* NULL if a name is there twice. */
 static lc_value *
 restore_members(struct lc__arena *arena, struct lc__tokens *in,
-    const struct lc__token *array, lc_kind kind)
+    const struct lc__mpack_token *array, lc_kind kind)
 {
 	lc_value *value = lc__arena_node(arena, kind, array->size);
 	struct lc__group *group = lc__group_of(value);
 	const char *name = NULL;
-	struct lc__token token;
+	struct lc__mpack_token token;
 	lc_value *child;
 
 	for (uint32_t i = 0; i < array->size; i++) {
@@ -170,17 +170,17 @@ restore_members(struct lc__arena *arena, struct lc__tokens *in,
 }
 
 static lc_value *
-restore_tuple(struct lc__arena *arena, const struct lc__token *ext)
+restore_tuple(struct lc__arena *arena, const struct lc__mpack_token *ext)
 {
 	struct lc__tokens in;
-	struct lc__token array;
+	struct lc__mpack_token array;
 
 	open_tuple(ext, &in, &array);
 	return restore_members(arena, &in, &array, LC_TUPLE);
 }
 
 static lc_value *
-restore_text(struct lc__arena *arena, const struct lc__token *token)
+restore_text(struct lc__arena *arena, const struct lc__mpack_token *token)
 {
 	lc_value *value = lc__arena_node(arena,
 	    token->kind == LC__TOKEN_STR ? LC_STRING : LC_BYTES, 0);
@@ -191,7 +191,7 @@ restore_text(struct lc__arena *arena, const struct lc__token *token)
 }
 
 static lc_value *
-restore_bits(struct lc__arena *arena, lc_kind kind, const struct lc__token *token)
+restore_bits(struct lc__arena *arena, lc_kind kind, const struct lc__mpack_token *token)
 {
 	lc_value *value = lc__arena_node(arena, kind, 0);
 
@@ -205,7 +205,7 @@ restore_bits(struct lc__arena *arena, lc_kind kind, const struct lc__token *toke
 static lc_value *
 restore_object(struct lc__arena *arena, struct lc__tokens *in)
 {
-	struct lc__token token;
+	struct lc__mpack_token token;
 
 	lc__token_next(in, &token);
 	switch (token.kind) {

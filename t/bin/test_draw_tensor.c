@@ -55,7 +55,7 @@ START_TEST(ranges)
 	const double wide[] = { -1.7e308, 1.7e308, 0 };
 	const uint64_t six = 6, three = 3;
 	lc_tensor tensor = tensor_of(LC_F32, 1, &six, values);
-	struct lc__range range = lc__range_of(&tensor);
+	struct lc__value_range range = lc__range_of(&tensor);
 
 	ck_assert_double_eq(range.low, -3);
 	ck_assert_double_eq(range.high, 5);
@@ -112,7 +112,7 @@ START_TEST(what_looks_like_an_image)
 END_TEST
 
 static struct lc__canvas
-image_of(const lc_tensor *tensor, struct lc__range *range)
+image_of(const lc_tensor *tensor, struct lc__value_range *range)
 {
 	struct lc__image_form form;
 	struct lc__canvas canvas;
@@ -132,7 +132,7 @@ START_TEST(bytes_are_shown_as_they_are)
 		tensor_of(LC_U8, 3, (uint64_t[]) { 3, height, width }, first),
 		tensor_of(LC_U8, 3, (uint64_t[]) { height, width, 3 }, last)
 	};
-	struct lc__range range;
+	struct lc__value_range range;
 
 	for (int i = 0; i < height * width; i++)
 		for (int c = 0; c < 3; c++)
@@ -151,7 +151,7 @@ START_TEST(floats_are_shown_in_their_range)
 {
 	float values[4] = { 0, 1, 0.5F, 0.25F };
 	const lc_tensor tensor = tensor_of(LC_F32, 3, (uint64_t[]) { 1, 2, 2 }, values);
-	struct lc__range range;
+	struct lc__value_range range;
 	struct lc__canvas canvas = image_of(&tensor, &range);
 
 	ck_assert_uint_eq(pixel(&canvas, 0, 0), 0x000000);
@@ -176,7 +176,7 @@ START_TEST(opacity_shows_the_ground)
 {
 	uint8_t values[4 * 2 * 10] = { 0 };
 	const lc_tensor tensor = tensor_of(LC_U8, 3, (uint64_t[]) { 4, 2, 10 }, values);
-	struct lc__range range;
+	struct lc__value_range range;
 	struct lc__canvas canvas;
 
 	values[3 * 20 + 1] = 255; /* opaque black, the others clear */
@@ -271,7 +271,7 @@ START_TEST(heat_map_pixels)
 	const lc_tensor tensor = tensor_of(LC_F32, 3, (uint64_t[]) { 2, 3, 4 }, values);
 	uint32_t colours[LC__HEAT_COLOURS];
 	struct lc__heat_map map;
-	struct lc__range range;
+	struct lc__value_range range;
 	struct lc__canvas canvas;
 
 	for (int i = 0; i < 24; i++)
@@ -299,7 +299,7 @@ END_TEST
 
 /* A mean in the middle between two colours may become either. */
 static bool
-is_colour_of(const struct lc__range *range, double value, uint32_t colour)
+is_colour_of(const struct lc__value_range *range, double value, uint32_t colour)
 {
 	const double at = (value - range->low) / (range->high - range->low) * 255;
 	uint32_t colours[LC__HEAT_COLOURS];
@@ -315,7 +315,7 @@ START_TEST(heat_map_means)
 	static float values[128][256];
 	const lc_tensor tensor = tensor_of(LC_F32, 2, (uint64_t[]) { 128, 256 }, values);
 	uint64_t state = run_seed();
-	struct lc__range range;
+	struct lc__value_range range;
 	struct lc__heat_map map;
 	struct lc__canvas canvas;
 

@@ -435,7 +435,7 @@ END_TEST
 
 static const struct {
 	struct label_file files[5];
-	enum lc__layout layout;
+	enum lc__label_layout layout;
 	const char *labels;
 	lc_status status;
 	const char *text; /* behind "ROOT: " */
@@ -455,7 +455,7 @@ static const struct {
 	  LC__LAYOUT_AUTO, NULL, LC_INVALID,
 	  "labels of more than one layout: capture (a/labels/f.json), yolo "
 	  "(b/labels/x/g.txt), voc (Annotations/v.xml); say which with --layout" },
-	{ { { "x", NULL } }, (enum lc__layout)99, NULL, LC_INVALID,
+	{ { { "x", NULL } }, (enum lc__label_layout)99, NULL, LC_INVALID,
 	  "no layout has the number 99" },
 };
 

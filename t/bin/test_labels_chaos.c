@@ -15,7 +15,7 @@
 
 static const struct {
 	struct label_file files[6];
-	enum lc__layout layout;
+	enum lc__label_layout layout;
 	const char *label; /* of every frame */
 } datasets[] = {
 	{ { { "r/labels/f.json", "{\"image\":\"f.jpg\",\"a\":18446744073709551615,"

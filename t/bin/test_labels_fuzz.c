@@ -33,7 +33,7 @@ static const char coco[] =
     "[{\"id\":2,\"name\":\"c\"}]}";
 
 static const struct {
-	enum lc__layout layout;
+	enum lc__label_layout layout;
 	const char *path; /* of the label */
 	const char *text;
 	size_t size;

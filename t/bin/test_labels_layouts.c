@@ -15,7 +15,7 @@
 
 /* The only frame of a dataset, checked for an image of 100 x 50. */
 static char *
-only_label(const char *root, enum lc__layout layout, const char *name)
+only_label(const char *root, enum lc__label_layout layout, const char *name)
 {
 	struct lc__dataset *dataset = label_open(root, layout, NULL);
 	struct lc__label label;
@@ -30,7 +30,7 @@ only_label(const char *root, enum lc__layout layout, const char *name)
 }
 
 static void
-check_layout(const char *root, enum lc__layout layout, const char *frames,
+check_layout(const char *root, enum lc__label_layout layout, const char *frames,
     const char *dirs)
 {
 	struct lc__dataset *dataset = label_open(root, layout, NULL);

@@ -493,7 +493,7 @@ START_TEST(longer_forms)
 {
 	const unsigned char *bytes = (const unsigned char *)longer[_i].bytes;
 	struct lc__tokens in = { bytes, bytes + longer[_i].size };
-	struct lc__token token = { 0 };
+	struct lc__mpack_token token = { 0 };
 
 	ck_assert(!lc__token_next(&in, &token));
 	in = (struct lc__tokens){ bytes, bytes + longer[_i].size };

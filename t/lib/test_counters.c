@@ -39,7 +39,7 @@ misses(lc_cache *cache)
 START_TEST(what_one_commit_takes_no_other_takes)
 {
 	lc_cache *cache = open_module(run_scratch());
-	struct lc__counts first, second;
+	struct lc__counters first, second;
 
 	miss(cache, 3);
 	lc__module_take_counts(cache->env, &first);

@@ -382,7 +382,7 @@ START_TEST(bad_series)
 {
 	const lc_shard_info form = { .version = 2 };
 	const struct lc__shard_source source = { .ctx = NULL };
-	const struct lc__series series[2] = { { "b", &form, &source, 1 },
+	const struct lc__shard_series series[2] = { { "b", &form, &source, 1 },
 		{ bad_paths[_i], &form, &source, 1 } };
 	const struct lc__build build = { .dir = run_scratch(), .series = series,
 		.n_series = 2 };

@@ -24,7 +24,7 @@
 #include "base/mpack_read.h"
 
 struct item {
-	const struct lc__token *id;
+	const struct lc__mpack_token *id;
 	char image_id[500];
 	unsigned width, height;
 	bool array;
@@ -41,7 +41,7 @@ is(const char *variable, const struct item *item)
 }
 
 static void
-read_record(const struct lc__token *json, struct item *item)
+read_record(const struct lc__mpack_token *json, struct item *item)
 {
 	struct lc__json_members all;
 	struct lc__json_member m;
@@ -150,7 +150,7 @@ need(bool cond)
 }
 
 static bool
-is_name(const struct lc__token *token, const char *name)
+is_name(const struct lc__mpack_token *token, const char *name)
 {
 	return token->kind == LC__TOKEN_STR && token->size == strlen(name) &&
 	    memcmp(token->bytes, name, token->size) == 0;
@@ -160,7 +160,7 @@ is_name(const struct lc__token *token, const char *name)
 static void
 do_item(struct lc__tokens *in, struct lc__buf *out)
 {
-	struct lc__token map, key, value, id = { .kind = LC__TOKEN_NIL };
+	struct lc__mpack_token map, key, value, id = { .kind = LC__TOKEN_NIL };
 	struct item item = { .id = &id };
 
 	need(lc__token_expect(in, LC__TOKEN_MAP, &map));
@@ -178,7 +178,7 @@ do_item(struct lc__tokens *in, struct lc__buf *out)
 static void
 do_batch(struct lc__tokens *in, struct lc__buf *out)
 {
-	struct lc__token map, key, value;
+	struct lc__mpack_token map, key, value;
 
 	need(lc__token_expect(in, LC__TOKEN_MAP, &map) && map.size == 2);
 	need(lc__token_next(in, &key) && is_name(&key, "batch"));

@@ -80,7 +80,7 @@ fake_hash(void *ctx, uint64_t i, uint64_t hash[2])
 
 static void
 fill_series(const struct fake_variant *v, const struct lc__shard_source *source,
-    lc_shard_info *forms, struct lc__series *series)
+    lc_shard_info *forms, struct lc__shard_series *series)
 {
 	for (size_t i = 0; i < FAKE_SERIES; i++) {
 		forms[i] = (lc_shard_info){ .version = 2, .dtype = LC_U8,
@@ -91,7 +91,7 @@ fill_series(const struct fake_variant *v, const struct lc__shard_source *source,
 			forms[i].max_boxes = BOXES;
 			forms[i].boxes_dtype = LC_F32;
 		}
-		series[i] = (struct lc__series){ v->series ? fake_paths[i] : "",
+		series[i] = (struct lc__shard_series){ v->series ? fake_paths[i] : "",
 			&forms[i], source, v->samples ? v->samples : 100 };
 	}
 }
@@ -106,7 +106,7 @@ fake_build(const char *dir, const struct fake_variant *v, lc_export_result *out)
 		.transform = (char *)"null", .code_version = (char *)"test",
 		.thresholds = (char *)"{}", .summary = (char *)"{}" };
 	lc_shard_info forms[FAKE_SERIES];
-	struct lc__series series[FAKE_SERIES];
+	struct lc__shard_series series[FAKE_SERIES];
 	const struct lc__build b = { .dir = dir, .series = series,
 		.n_series = v->series ? v->series : 1, .metadata = true,
 		.no_sha256 = v->no_sha256, .shard_bytes = FAKE_SHARD_BYTES,

@@ -52,7 +52,7 @@ label_root(const struct label_file *files)
 }
 
 struct lc__dataset *
-label_open(const char *root, enum lc__layout layout, const char *labels)
+label_open(const char *root, enum lc__label_layout layout, const char *labels)
 {
 	struct lc__dataset *dataset;
 	const lc_status status = lc__dataset_open(root, layout, labels, &dataset);
@@ -152,7 +152,7 @@ put_float(uint64_t bits, FILE *out)
 static void
 put_next(struct lc__tokens *in, FILE *out)
 {
-	struct lc__token t;
+	struct lc__mpack_token t;
 
 	ck_assert(lc__token_next(in, &t));
 	if (t.kind == LC__TOKEN_NIL)

@@ -20,7 +20,7 @@ void label_file(const char *root, const char *path, const void *bytes,
 const char *label_root(const struct label_file *files);
 
 /** Open what must open. */
-struct lc__dataset *label_open(const char *root, enum lc__layout layout,
+struct lc__dataset *label_open(const char *root, enum lc__label_layout layout,
     const char *labels);
 
 /** Every frame a line: "RUN|NAME|LABEL|IMAGE", "-" for NULL. Free it. */

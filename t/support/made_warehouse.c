@@ -268,7 +268,7 @@ build(const struct made_variant *v, const char *dir, char *about_text)
 		{ .ctx = &parts[1], .row = row, .image = image, .boxes = boxes },
 	};
 	const lc_shard_info forms[2] = { form_of(v, 24, 32), form_of(v, 48, 16) };
-	const struct lc__series series[2] = {
+	const struct lc__shard_series series[2] = {
 		{ "32x24", &forms[0], &sources[0], MADE_FIRST },
 		{ "16x48", &forms[1], &sources[1], MADE_SECOND },
 	};

@@ -188,7 +188,7 @@ producing_run(struct producing *p)
 }
 
 size_t
-producing_count(const struct producing *p, enum lc__outcome outcome)
+producing_count(const struct producing *p, enum lc__item_outcome outcome)
 {
 	size_t n = 0;
 

@@ -25,7 +25,7 @@ struct producing {
 	char error[1000];
 
 	/* By item: outcome, why (malloc'ed), attempts, and the bytes of what was produced. */
-	enum lc__outcome outcome[PRODUCING_MAX];
+	enum lc__item_outcome outcome[PRODUCING_MAX];
 	char *why[PRODUCING_MAX];
 	unsigned attempts[PRODUCING_MAX];
 	lc_value *value[PRODUCING_MAX]; /* a copy */
@@ -42,7 +42,7 @@ void producing_init(struct producing *p, size_t items, size_t batch,
 /** Run it; asserts what must hold however it ends. */
 void producing_run(struct producing *p);
 /** How many items have that outcome. */
-size_t producing_count(const struct producing *p, enum lc__outcome outcome);
+size_t producing_count(const struct producing *p, enum lc__item_outcome outcome);
 /** Assert that what is done is what bad_producer makes of the items. */
 void producing_check_values(const struct producing *p);
 void producing_free(struct producing *p);
