@@ -8,8 +8,6 @@
 #include "index/run.h"
 #include "index/run_layout.h"
 #include "store/chunk.h"
-#include "store/directory.h"
-#include "store/directory_layout.h"
 #include "store/record.h"
 
 /* Places in bytes that lmdbcache(5) describes. */

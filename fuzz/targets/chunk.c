@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "mend.h"
 #include "store/chunk.h"
-#include "store/directory.h"
 #include "store/record.h"
 
 static void

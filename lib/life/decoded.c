@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "codec/codec.h"
-#include "store/digest.h"
+#include "store/record.h"
 
 void
 lc__decoded_free(struct lc__decoded *d)

@@ -8,7 +8,7 @@
 
 #include "life/found.h"
 #include "store/change.h"
-#include "store/length.h"
+#include "store/record.h"
 
 /** lc__claim.run of a record itself. */
 #define LC__CLAIM_RECORD UINT32_MAX

@@ -7,11 +7,12 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "store/digest.h"
-#include "store/inputs.h"
-#include "store/published.h"
 #include "life/decoded.h"
 #include "life/verify_inputs.h"
+#include "store/inputs.h"
+#include "store/lookup.h"
+#include "store/published.h"
+#include "store/record.h"
 
 /* ---- places --------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "index/run_build.h"
-#include "store/directory.h"
+#include "store/chunk.h"
+#include "store/lookup.h"
 #include "store/record.h"
 #include "life/recover.h"
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/counters.h"
+#include "store/lookup.h"
 #include "store/settings.h"
 
 /* ---- the state ------------------------------------------------------------ */

@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "codec/codec.h"
 #include "life/decoded.h"
-#include "store/length.h"
 #include "store/live.h"
+#include "store/lookup.h"
+#include "store/record.h"
 #include "store/settings.h"
 
 /* ---- which chunks --------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #include "base/hash128.h"
 #include "life/salvage.h"
 #include "store/chunk.h"
-#include "store/directory_layout.h"
 #include "store/record.h"
 #include "store/schemas.h"
 

@@ -7,19 +7,19 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "index/run_merge.h"
 #include "life/decoded.h"
 #include "life/found.h"
 #include "life/verify_inputs.h"
-#include "store/digest.h"
-#include "store/directory.h"
-#include "store/flush.h"
+#include "store/chunk.h"
 #include "store/counters.h"
+#include "store/flush.h"
 #include "store/lookup.h"
 #include "store/meta.h"
 #include "store/module.h"
 #include "store/reading.h"
+#include "store/record.h"
 #include "store/usage.h"
-#include "index/run_merge.h"
 
 /* A chunk that is there, and what the index says of it. */
 struct tally {
@@ -367,7 +367,7 @@ static lc_status
 read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
     struct lc__directory *out)
 {
-	const lc_status status = lc__directory_read(v->snapshot, chunk, out);
+	const lc_status status = lc__snapshot_directory(v->snapshot, chunk, out);
 
 	if (status != LC_OK)
 		memset(out, 0, sizeof(*out));

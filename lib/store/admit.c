@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "store/change.h"
+#include "store/lookup.h"
 
 #define TEXT 400
 

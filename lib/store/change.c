@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/lookup.h"
 #include "store/merge.h"
 
 /* ---- the transaction ------------------------------------------------------ */

@@ -7,7 +7,7 @@
 #define LC_STORE_CHANGE_H
 
 #include "index/run_build.h"
-#include "store/directory_build.h"
+#include "store/chunk.h"
 #include "store/snapshot.h"
 #include "store/usage.h"
 

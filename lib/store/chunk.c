@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/hash.h"
-#include "store/directory_layout.h"
 
 /* Offsets in the header. */
 enum {
@@ -80,4 +80,242 @@ lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
 		return false;
 	*id = lc__get64(bytes + at_id);
 	return lc__chunk_parse(bytes, size, *id, &chunk);
+}
+
+/* ---- reading a directory ------------------------------------------------- */
+
+/* Behind the header, unless a damaged table says otherwise. */
+static uint64_t
+offset_at(const unsigned char *offsets, uint64_t i)
+{
+	return (uint64_t)lc__get32(offsets + i * 4) * LC__RECORD_ALIGN;
+}
+
+/* Records stand in order, one behind the other. */
+static bool
+offsets_ascend(const unsigned char *offsets, const struct lc__chunk *chunk)
+{
+	if (offset_at(offsets, 0) != 0)
+		return false;
+	for (uint64_t i = 1; i < chunk->records; i++)
+		if (offset_at(offsets, i) <= offset_at(offsets, i - 1))
+			return false;
+	return offset_at(offsets, chunk->records - 1) < chunk->bytes;
+}
+
+/* Take the tables apart, whose size fits the value. */
+static bool
+read_tables(const unsigned char *tables, const struct lc__chunk *chunk,
+    struct lc__directory *out)
+{
+	const uint64_t size = lc__chunk_tables(chunk);
+	const unsigned char *p = tables + lc__at_tables;
+
+	if (memcmp(tables, LC__TABLES_MAGIC, 4) != 0 ||
+	    lc__get32(tables + lc__at_tables_flags) != chunk->directory ||
+	    lc__get64(tables + lc__at_tables_records) != chunk->records ||
+	    lc__get64(tables + size - 8) !=
+	    lc__hash64_seed(tables, (size_t)size - 8, chunk->id))
+		return false;
+	if ((chunk->directory & LC__DIRECTORY_OFFSETS) != 0) {
+		out->offsets = p;
+		p += lc__round_up(chunk->records * 4, 8);
+		if (!offsets_ascend(out->offsets, chunk))
+			return false;
+	}
+	if ((chunk->directory & LC__DIRECTORY_LENGTHS) != 0)
+		out->lengths = p;
+	return true;
+}
+
+static bool
+read_stride(const struct lc__chunk *chunk, struct lc__directory *out)
+{
+	out->stride = chunk->bytes / chunk->records;
+	return chunk->bytes % chunk->records == 0 &&
+	    out->stride % LC__RECORD_ALIGN == 0;
+}
+
+/* Do flags say what makes sense together? */
+static bool
+flags_fit(const struct lc__chunk *chunk)
+{
+	const uint32_t flags = chunk->directory;
+
+	if ((flags & LC__DIRECTORY) == 0 || (flags & ~LC__DIRECTORY_KNOWN) != 0)
+		return false;
+	if ((flags & LC__DIRECTORY_LENGTHS) != 0)
+		return (flags & LC__DIRECTORY_HAS_LENGTHS) != 0 &&
+		    chunk->length == 0;
+	return (flags & LC__DIRECTORY_HAS_LENGTHS) != 0 || chunk->length == 0;
+}
+
+bool
+lc__directory_parse(const unsigned char *value, uint64_t size,
+    const struct lc__chunk *chunk, struct lc__directory *out)
+{
+	const uint64_t end = LC__CHUNK_HEADER + chunk->bytes;
+
+	memset(out, 0, sizeof(*out));
+	if (!flags_fit(chunk))
+		return false;
+	if (chunk->records == 0)
+		return true;
+	if (lc__chunk_tables(chunk) > size - end)
+		return false;
+	if ((chunk->directory & LC__DIRECTORY_OFFSETS) == 0 &&
+	    !read_stride(chunk, out))
+		return false;
+	if ((chunk->directory & LC__DIRECTORY_TABLES) != 0 &&
+	    !read_tables(value + end, chunk, out))
+		return false;
+	out->records = chunk->records;
+	out->length = chunk->length;
+	out->has_lengths = (chunk->directory & LC__DIRECTORY_HAS_LENGTHS) != 0;
+	return true;
+}
+
+uint64_t
+lc__directory_offset(const struct lc__directory *d, uint64_t i)
+{
+	return d->offsets == NULL ? i * d->stride : offset_at(d->offsets, i);
+}
+
+uint64_t
+lc__directory_length(const struct lc__directory *d, uint64_t i)
+{
+	return d->lengths == NULL ? d->length : lc__get64(d->lengths + i * 8);
+}
+
+uint64_t
+lc__directory_tables_at(const unsigned char *bytes, uint64_t room, uint64_t id)
+{
+	uint32_t flags;
+	uint64_t records, size;
+
+	if (room < lc__at_tables || memcmp(bytes, LC__TABLES_MAGIC, 4) != 0)
+		return 0;
+	flags = lc__get32(bytes + lc__at_tables_flags);
+	records = lc__get64(bytes + lc__at_tables_records);
+	if (records > room)
+		return 0;
+	size = lc__tables_size(flags, records);
+	if (size == 0 || size > room || lc__get64(bytes + size - 8) !=
+	    lc__hash64_seed(bytes, (size_t)size - 8, id))
+		return 0;
+	return size;
+}
+
+/* ---- building a directory ------------------------------------------------ */
+
+static void
+append_offset(struct lc__directory_build *b, uint64_t offset)
+{
+	unsigned char bytes[4];
+
+	lc__set32(bytes, (uint32_t)(offset / LC__RECORD_ALIGN));
+	lc__buf_append(&b->offsets, bytes, sizeof(bytes));
+}
+
+/* Nothing is written down until a record is not like those before. */
+static void
+add_size(struct lc__directory_build *b, uint64_t size)
+{
+	if (b->records == 0)
+		b->stride = size;
+	if (b->offsets.size == 0 && size != b->stride)
+		for (uint64_t i = 0; i < b->records; i++)
+			append_offset(b, i * b->stride);
+	if (b->offsets.size > 0)
+		append_offset(b, b->bytes);
+}
+
+static void
+add_length(struct lc__directory_build *b, uint64_t length)
+{
+	if (b->records == 0)
+		b->length = length;
+	if (b->lengths.size == 0 && length != b->length)
+		for (uint64_t i = 0; i < b->records; i++)
+			lc__buf_append64(&b->lengths, b->length);
+	if (b->lengths.size > 0)
+		lc__buf_append64(&b->lengths, length);
+}
+
+void
+lc__directory_add(struct lc__directory_build *b, uint64_t size, uint64_t length)
+{
+	add_size(b, size);
+	if (b->has_lengths)
+		add_length(b, length);
+	b->records++;
+	b->bytes += size;
+}
+
+/* The header has 32 bits for what all lengths are. */
+static bool
+needs_lengths(const struct lc__directory_build *b)
+{
+	return b->lengths.size > 0 || b->length > UINT32_MAX;
+}
+
+lc_status
+lc__directory_done(const struct lc__directory_build *b, struct lc__chunk *chunk)
+{
+	if (b->offsets.failed || b->lengths.failed)
+		return lc__no_memory("commit");
+	chunk->directory = LC__DIRECTORY;
+	chunk->length = 0;
+	if (b->offsets.size > 0)
+		chunk->directory |= LC__DIRECTORY_OFFSETS;
+	if (b->has_lengths)
+		chunk->directory |= LC__DIRECTORY_HAS_LENGTHS;
+	if (b->has_lengths && needs_lengths(b))
+		chunk->directory |= LC__DIRECTORY_LENGTHS;
+	else
+		chunk->length = (uint32_t)b->length;
+	return LC_OK;
+}
+
+/* The table, or the one length above 32 bits of each record. */
+static unsigned char *
+put_lengths(const struct lc__directory_build *b, unsigned char *p)
+{
+	if (b->lengths.size > 0) {
+		memcpy(p, b->lengths.data, b->lengths.size);
+		return p + b->lengths.size;
+	}
+	for (uint64_t i = 0; i < b->records; i++, p += 8)
+		lc__set64(p, b->length);
+	return p;
+}
+
+void
+lc__directory_write(const struct lc__directory_build *b,
+    const struct lc__chunk *chunk, unsigned char *out)
+{
+	unsigned char *p = out + lc__at_tables;
+
+	if ((chunk->directory & LC__DIRECTORY_TABLES) == 0)
+		return;
+	memcpy(out + lc__at_tables_magic, LC__TABLES_MAGIC, 4);
+	lc__set32(out + lc__at_tables_flags, chunk->directory);
+	lc__set64(out + lc__at_tables_records, chunk->records);
+	if (b->offsets.size > 0) {
+		const size_t padded = (size_t)lc__round_up(b->offsets.size, 8);
+
+		memset(p + padded - 8, 0, 8);
+		memcpy(p, b->offsets.data, b->offsets.size);
+		p += padded;
+	}
+	if ((chunk->directory & LC__DIRECTORY_LENGTHS) != 0)
+		p = put_lengths(b, p);
+	lc__set64(p, lc__hash64_seed(out, (size_t)(p - out), chunk->id));
+}
+
+void
+lc__directory_free(struct lc__directory_build *b)
+{
+	lc__buf_free(&b->offsets);
+	lc__buf_free(&b->lengths);
 }

@@ -9,9 +9,9 @@
 #include "store/change.h"
 #include "store/evict.h"
 #include "store/inputs.h"
-#include "store/length.h"
 #include "store/lookup.h"
 #include "store/module.h"
+#include "store/record.h"
 
 /* Keys looked up together, so that their cache misses overlap. */
 #define LOOKUP_GROUP 16

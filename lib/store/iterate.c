@@ -90,7 +90,7 @@ skip_damage(struct lc_iter *iter)
 static lc_status
 damaged_record(struct lc_iter *iter, uint64_t offset)
 {
-	const char *key = lc__live_key_at(iter->snapshot, iter->chunk, offset);
+	const char *key = lc__index_key_at(iter->snapshot, iter->chunk, offset);
 
 	return lc__error(LC_CORRUPT, 0,
 	    "%s: %s%s%sthe record at byte %llu of chunk %llu is damaged",

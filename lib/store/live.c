@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
-#include "index/run_merge.h"
 #include "store/lookup.h"
 
 /* Keys looked up together, so that their cache misses overlap. */
@@ -141,23 +140,4 @@ lc__live_free(struct lc__live_list *list)
 {
 	free(list->records);
 	memset(list, 0, sizeof(*list));
-}
-
-const char *
-lc__live_key_at(struct lc__snapshot *snapshot, uint64_t chunk, uint64_t offset)
-{
-	struct lc__run_merge *merge = lc__run_merge_open(snapshot->runs,
-	    snapshot->state.nruns, NULL, 0);
-	const char *name = NULL;
-	struct lc__run_entry entry;
-	lc_status status;
-
-	while (merge != NULL && name == NULL &&
-	    (status = lc__run_merge_next(merge, &entry)) != LC_END)
-		if (status == LC_OK && !(entry.location & LC__TOMBSTONE) &&
-		    lc__location_chunk(entry.location) == chunk &&
-		    lc__location_offset(entry.location) == offset)
-			name = lc__quote_id(entry.id, entry.id_size);
-	lc__run_merge_close(merge);
-	return name;
 }

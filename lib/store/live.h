@@ -30,13 +30,6 @@ LC_CHECKED lc_status lc__live_add(struct lc__live_list *list,
     struct lc__snapshot *snapshot, uint64_t chunk,
     const struct lc__ledger_row *row, bool intact);
 
-/**
- * The cache_id that the index has for the record at a byte of a chunk, quoted for messages; NULL if it
- * has none there. For records that cannot say it themselves: it walks the whole index.
- */
-const char *lc__live_key_at(struct lc__snapshot *snapshot, uint64_t chunk,
-    uint64_t offset);
-
 void lc__live_free(struct lc__live_list *list);
 
 #endif

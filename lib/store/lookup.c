@@ -3,8 +3,141 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
+#include "index/run_merge.h"
+#include "store/module.h"
+
+/* ---- by number ----------------------------------------------------------- */
+
+static lc_status
+find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__mapped_chunk *out)
+{
+	struct lc__slice value;
+	struct lc__chunk chunk;
+	lc_status status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
+
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu is missing",
+		    lc__env_dir(s->env), (unsigned long long)id);
+	if (!lc__chunk_parse(value.data, value.size, id, &chunk))
+		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu "
+		    "is damaged", lc__env_dir(s->env), (unsigned long long)id);
+	out->id = id;
+	out->bytes = value.data;
+	out->size = value.size;
+	out->end = LC__CHUNK_HEADER + chunk.bytes;
+	out->records = chunk.records;
+	return LC_OK;
+}
+
+static __attribute__((noinline)) lc_status
+load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
+    struct lc__mapped_chunk *out)
+{
+	slot->chunk.id = 0;
+	slot->read = false;
+	return_if_error(find_chunk(s, id, &slot->chunk));
+	*out = slot->chunk;
+	return LC_OK;
+}
+
+/* Every read comes by here and by lc__snapshot_schema(), so these are short: what is
+ * rare stands in functions of their own. */
+lc_status
+lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
+    struct lc__mapped_chunk *out)
+{
+	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
+
+	if (slot->chunk.id != id || id == 0)
+		return load_chunk(s, id, slot, out);
+	*out = slot->chunk;
+	return LC_OK;
+}
+
+void
+lc__snapshot_forget_chunk(struct lc__snapshot *s, uint64_t id)
+{
+	s->chunks[id % LC__CHUNK_SLOTS].chunk.id = 0;
+}
+
+static lc_status
+reserve_schemas(struct lc__snapshot *s, uint32_t n)
+{
+	const size_t before = s->schemas_room;
+
+	return_if_error(lc__array_reserve(&s->schemas, &s->schemas_room, n, NULL));
+	for (size_t i = before; i < s->schemas_room; i++)
+		s->schemas[i] = NULL;
+	return LC_OK;
+}
+
+static __attribute__((noinline)) lc_status
+load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
+{
+	struct lc__slice row;
+
+	/* A damaged id must not make us allocate: ids are dense. */
+	if (id >= s->state.next_schema ||
+	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
+		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
+		    lc__env_dir(s->env), id);
+	return_if_error(reserve_schemas(s, id + 1));
+	if (lc__schemas_row(lc__module_of(s->env)->schemas, id, row.data,
+	    row.size, &s->schemas[id]) != LC_OK)
+		return lc__error_prefix("%s: schema %u", lc__env_dir(s->env), id);
+	*out = s->schemas[id];
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
+{
+	if (id >= s->schemas_room || s->schemas[id] == NULL)
+		return load_schema(s, id, out);
+	*out = s->schemas[id];
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_record(struct lc__snapshot *s, uint64_t location,
+    struct lc__record *out)
+{
+	const uint64_t id = lc__location_chunk(location);
+	const uint64_t offset = lc__location_offset(location);
+	struct lc__mapped_chunk chunk;
+
+	return_if_error(lc__snapshot_chunk(s, id, &chunk));
+	if (offset >= chunk.end ||
+	    !lc__record_parse(chunk.bytes + offset, chunk.end - offset, out))
+		return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of "
+		    "chunk %llu", lc__env_dir(s->env),
+		    (unsigned long long)offset, (unsigned long long)id);
+	return LC_OK;
+}
+
+lc_status
+lc__snapshot_directory(struct lc__snapshot *snapshot,
+    const struct lc__mapped_chunk *mapped, struct lc__directory *out)
+{
+	struct lc__directory directory;
+	struct lc__chunk chunk;
+
+	if (!lc__chunk_parse(mapped->bytes, mapped->size, mapped->id,
+	    &chunk) ||
+	    !lc__directory_parse(mapped->bytes, mapped->size, &chunk, &directory))
+		return lc__error(LC_CORRUPT, 0, "%s: the directory of chunk %llu "
+		    "is damaged", lc__env_dir(snapshot->env),
+		    (unsigned long long)mapped->id);
+	*out = directory;
+	return LC_OK;
+}
+
+/* ---- by cache_id --------------------------------------------------------- */
 
 void
 lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
@@ -211,4 +344,25 @@ lc__index_guess(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 		}
 	}
 	return LC_NOT_FOUND;
+}
+
+/* ---- the other way round ------------------------------------------------- */
+
+const char *
+lc__index_key_at(struct lc__snapshot *snapshot, uint64_t chunk, uint64_t offset)
+{
+	struct lc__run_merge *merge = lc__run_merge_open(snapshot->runs,
+	    snapshot->state.nruns, NULL, 0);
+	const char *name = NULL;
+	struct lc__run_entry entry;
+	lc_status status;
+
+	while (merge != NULL && name == NULL &&
+	    (status = lc__run_merge_next(merge, &entry)) != LC_END)
+		if (status == LC_OK && !(entry.location & LC__TOMBSTONE) &&
+		    lc__location_chunk(entry.location) == chunk &&
+		    lc__location_offset(entry.location) == offset)
+			name = lc__quote_id(entry.id, entry.id_size);
+	lc__run_merge_close(merge);
+	return name;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "codec/codec.h"
+#include "store/lookup.h"
 #include "store/lru.h"
 #include "value/value.h"
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "codec/codec.h"
+#include "value/path.h"
 
 /* Offsets in the prefix. */
 enum {
@@ -495,4 +496,89 @@ lc__record_first_codec(const struct lc__record *record)
 	if (record->nparts > 0)
 		(void)next_part(record, 0, &at, &part);
 	return part.codec;
+}
+
+/* ---- the length of a record ---------------------------------------------- */
+
+bool
+lc__is_length_field(const char *field)
+{
+	const char *rest = field;
+	struct lc__step step;
+
+	if (*field == '\0' || strcmp(field, ".") == 0)
+		return true;
+	while (rest != NULL)
+		if (!lc__path_step(&rest, &step) || step.size == 0)
+			return false;
+	return true;
+}
+
+/* Look for the field in a structure. */
+static void
+find_axis(struct lc__measure *m, const struct lc__schema *schema)
+{
+	const struct lc__schema_node *node;
+	uint32_t n = 0;
+
+	m->schema = schema;
+	m->dim = LC__NO_AXIS;
+	m->fixed = 0;
+	if (strcmp(m->field, ".") != 0 && !lc__schema_find(schema, m->field, &n))
+		return;
+	node = &schema->node[n];
+	if (node->kind != LC_TENSOR)
+		return;
+	if (node->ndim == 0)
+		m->fixed = 1;
+	else
+		m->dim = node->first_dim;
+}
+
+uint64_t
+lc__measure(struct lc__measure *m, const struct lc__record *record,
+    const struct lc__schema *schema)
+{
+	uint64_t length;
+
+	if (!lc__measures(m))
+		return 0;
+	if (m->schema != schema)
+		find_axis(m, schema);
+	if (m->dim == LC__NO_AXIS)
+		return m->fixed;
+	if (m->dim >= record->ndims)
+		return 0;
+	length = lc__get64(record->dims + (size_t)m->dim * 8);
+	return length > LC__RAW_MAX ? 0 : length;
+}
+
+/* ---- the digest of a record ---------------------------------------------- */
+
+uint64_t
+lc__digest(const struct lc__draft *draft)
+{
+	unsigned char shape[LC_MAX_NDIM * 8];
+	uint64_t h = draft->schema->hash;
+
+	h = lc__hash64_seed(draft->id.data, draft->id.size, h);
+	h = lc__hash64_seed(draft->plain, draft->plain_size, h);
+	for (uint32_t i = 0; i < draft->schema->tensors; i++) {
+		const lc_tensor *tensor = draft->tensors[i];
+
+		for (uint32_t d = 0; d < tensor->ndim; d++)
+			lc__set64(shape + 8 * (size_t)d, tensor->shape[d]);
+		h = lc__hash64_seed(shape, 8 * (size_t)tensor->ndim, h);
+		h = lc__hash64_seed(tensor->data, tensor->nbytes, h);
+	}
+	return h;
+}
+
+uint64_t
+lc__digest_add(uint64_t chunk, uint64_t record)
+{
+	unsigned char bytes[8];
+
+	lc__set64(bytes, record);
+	return lc__hash64_seed(bytes, sizeof(bytes), chunk);
 }

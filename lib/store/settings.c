@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "codec/codec.h"
-#include "store/length.h"
+#include "store/record.h"
 
 /* Offsets in the row. */
 enum {

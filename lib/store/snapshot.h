@@ -6,12 +6,12 @@
 #ifndef LC_STORE_SNAPSHOT_H
 #define LC_STORE_SNAPSHOT_H
 
-#include "store/chunk.h"
 #include "env/env.h"
-#include "store/record.h"
-#include "store/schemas.h"
 #include "env/rows.h"
 #include "index/run.h"
+#include "store/chunk.h"
+#include "store/record.h"
+#include "store/schemas.h"
 
 /* Chunks whose address a snapshot remembers: a power of two. */
 #define LC__CHUNK_SLOTS 1024
@@ -88,34 +88,5 @@ LC_CHECKED lc_status lc__snapshot_load(struct lc__snapshot *snapshot);
 /** Load the runs of snapshot->state. */
 LC_CHECKED lc_status lc__snapshot_load_runs(struct lc__snapshot *snapshot);
 void lc__snapshot_free_parts(struct lc__snapshot *snapshot);
-
-/** The chunk, or LC_CORRUPT: it must be there. @p out is a copy: further look-ups
- *  do not change it. */
-LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
-    uint64_t id, struct lc__mapped_chunk *out);
-
-/** Forget where a chunk stands: a write transaction deletes or replaces it. */
-void lc__snapshot_forget_chunk(struct lc__snapshot *snapshot, uint64_t id);
-
-/** The schema, or LC_CORRUPT: it must be there. */
-LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot,
-    uint32_t id, struct lc__known **out);
-
-/** Note that a record of a chunk was read, once a commit. */
-static inline void
-lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
-{
-	const uint64_t id = lc__location_chunk(location);
-	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
-
-	if (slot->chunk.id != id || slot->read || s->nreads == LC__READS_NOTED)
-		return;
-	slot->read = true;
-	s->reads[s->nreads++] = id;
-}
-
-/** Take apart the record at a location; LC_CORRUPT if it is none. */
-LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot,
-    uint64_t location, struct lc__record *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "store/cache.h"
 #include "store/flush.h"
+#include "store/lookup.h"
 #include "store/lru.h"
 #include "store/usage.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/lookup.h"
 #include "store/reading.h"
 
 /* lc_view.lc_private: what the view stands on, and what was read out of it. */

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "index/run_build.h"
 #include "store/commit.h"
-#include "store/digest.h"
 #include "store/inputs.h"
 #include "store/published.h"
 #include "store/put.h"
+#include "store/record.h"
 
 /* Where records of a chunk would not be found any more: locations have 24 bits. */
 #define CHUNK_LIMIT ((size_t)512 << 20)

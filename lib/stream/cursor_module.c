@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "store/live.h"
+#include "store/lookup.h"
 #include "stream/cursor.h"
 #include "stream/record_reader.h"
 #include "stream/source_module.h"
@@ -190,7 +191,7 @@ find_chunk(struct module_cursor *c, struct visit *v)
 	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
 	v->bytes = chunk.bytes;
 	v->end = chunk.end;
-	return_if_error(lc__directory_read(c->snapshot, &chunk, &v->directory));
+	return_if_error(lc__snapshot_directory(c->snapshot, &chunk, &v->directory));
 	v->needs_places = !says_enough(c, v);
 	return LC_OK;
 }
@@ -407,7 +408,7 @@ static lc_status
 no_record(const struct module_cursor *c, uint64_t record)
 {
 	const uint64_t chunk = c->here.visit->row.id;
-	const char *key = lc__live_key_at(c->snapshot, chunk,
+	const char *key = lc__index_key_at(c->snapshot, chunk,
 	    offset_of(&c->here, record));
 
 	return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record where number %llu of chunk "

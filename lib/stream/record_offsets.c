@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "store/live.h"
+#include "store/lookup.h"
 
 /* ---- taking them down -------------------------------------------------------- */
 
@@ -82,7 +83,7 @@ parse_at(const struct taking *t, uint64_t offset, struct lc__record *out)
 	if (offset < t->chunk.end && lc__record_parse(t->chunk.bytes + offset,
 	    t->chunk.end - offset, out))
 		return LC_OK;
-	key = lc__live_key_at(t->snapshot, t->places->key.chunk, offset);
+	key = lc__index_key_at(t->snapshot, t->places->key.chunk, offset);
 	return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record at byte %llu of chunk %llu",
 	    lc__env_dir(t->snapshot->env), key ? "key " : "", key ? key : "",
 	    key ? ": " : "", (unsigned long long)offset,

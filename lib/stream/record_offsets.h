@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "store/directory.h"
+#include "store/chunk.h"
 #include "store/snapshot.h"
 
 /** What places belong to. */

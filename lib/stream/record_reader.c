@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "codec/codec.h"
+#include "store/lookup.h"
 #include "stream/cursor.h"
 
 /* ---- decoded tensors ---------------------------------------------------------- */

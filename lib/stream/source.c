@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "store/length.h"
+#include "store/record.h"
 
 #define DIRECTORY_BYTES ((uint64_t)64 << 20)
 

@@ -14,7 +14,7 @@
 #include "outdir_files.h"
 #include "sample.h"
 #include "source_walk.h"
-#include "store/directory_layout.h"
+#include "store/chunk.h"
 
 #define RECORDS 12
 #define COUNT(rows) (int)(sizeof(rows) / sizeof((rows)[0]))

@@ -14,9 +14,8 @@
 #include "rawdb.h"
 #include "sample.h"
 #include "store/cache.h"
-#include "store/directory.h"
-#include "store/directory_build.h"
-#include "store/directory_layout.h"
+#include "store/chunk.h"
+#include "store/lookup.h"
 
 #define ID 77
 #define RECORDS_MAX 300
@@ -341,7 +340,7 @@ read_in_module(const char *root, uint64_t id)
 
 	assert_ok(lc__snapshot_take(cache->env, &s));
 	assert_ok(lc__snapshot_chunk(s, id, &chunk));
-	status = lc__directory_read(s, &chunk, &d);
+	status = lc__snapshot_directory(s, &chunk, &d);
 	for (uint64_t i = 0; status == LC_OK && i < d.records; i++) {
 		struct lc__record record;
 		struct lc__known *known;

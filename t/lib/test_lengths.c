@@ -11,7 +11,7 @@
 #include "sample.h"
 #include "store/cache.h"
 #include "store/change.h"
-#include "store/directory.h"
+#include "store/chunk.h"
 #include "store/settings.h"
 
 /* ---- the field ------------------------------------------------------------ */

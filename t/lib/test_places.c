@@ -10,6 +10,7 @@
 #include "need.h"
 #include "sample.h"
 #include "store/cache.h"
+#include "store/lookup.h"
 #include "stream/record_offsets.h"
 
 /* ---- worked out ------------------------------------------------------------------------ */
@@ -87,7 +88,7 @@ expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 	if (row.live == 0)
 		return;
 	assert_ok(lc__snapshot_chunk(s, chunk, &mapped));
-	assert_ok(lc__directory_read(s, &mapped, &directory));
+	assert_ok(lc__snapshot_directory(s, &mapped, &directory));
 	for (int k = 0; k < 2; k++) {
 		const struct lc__places_ask ask = { .row = &row,
 			.directory = &directory, .length_field = ".",
