@@ -3,7 +3,7 @@
 #ifndef LC_LIFE_DECODED_H
 #define LC_LIFE_DECODED_H
 
-#include "store/block.h"
+#include "store/lru.h"
 #include "store/record.h"
 
 struct lc__decoded {

@@ -11,8 +11,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
-#include "store/merge.h"
 #include "life/recover.h"
+#include "store/change.h"
 
 #define NOWHERE LC__TOMBSTONE
 

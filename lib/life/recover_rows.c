@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "store/counters.h"
 #include "store/lookup.h"
 #include "store/settings.h"
+#include "store/stat.h"
 
 /* ---- the state ------------------------------------------------------------ */
 

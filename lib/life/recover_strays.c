@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "store/inputs.h"
-#include "store/meta.h"
+#include "store/module.h"
 #include "store/published.h"
 
 /* ---- rows of a table ------------------------------------------------------ */

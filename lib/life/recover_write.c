@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/merge.h"
+#include "store/change.h"
 #include "store/record.h"
 
 /* Bytes of cache_ids and entries in a new run, about. */

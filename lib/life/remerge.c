@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "index/run_build.h"
 #include "index/run_merge.h"
-#include "store/merge.h"
+#include "store/change.h"
 
 /* What the table and the key section take for an entry, its cache_id aside. */
 #define ENTRY_BYTES 32

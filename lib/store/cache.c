@@ -6,7 +6,7 @@
 #include "store/flush.h"
 #include "store/inflight.h"
 #include "store/lru.h"
-#include "store/meta.h"
+#include "store/module.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -9,7 +9,7 @@
 #include "index/run_build.h"
 #include "store/chunk.h"
 #include "store/snapshot.h"
-#include "store/usage.h"
+#include "store/stat.h"
 
 /** A change under way. */
 struct lc__change {
@@ -127,5 +127,18 @@ LC_CHECKED lc_status lc__change_add_run(struct lc__change *change,
 /** Store a finished run, whose id is state.next_run, as the newest. */
 LC_CHECKED lc_status lc__change_push_run(struct lc__change *change,
     const struct lc__run_builder *builder, uint32_t level);
+
+/** Runs of one level that are merged into one of the next. */
+#define LC__MERGE_FANOUT 8
+/** Values larger than this are not merged any further: it bounds a commit. */
+#define LC__MERGE_LIMIT ((uint64_t)64 << 20)
+/** The level of runs that stay as they are. */
+#define LC__LEVEL_FULL UINT32_MAX
+
+/**
+ * Merge while the newest runs of @p snapshot, which is of a write transaction,
+ * ask for it. Updates snapshot->state; the caller stores it.
+ */
+LC_CHECKED lc_status lc__merge_runs(struct lc__snapshot *snapshot);
 
 #endif

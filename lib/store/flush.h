@@ -3,8 +3,8 @@
 #ifndef LC_STORE_FLUSH_H
 #define LC_STORE_FLUSH_H
 
-#include "store/block.h"
 #include "store/cache.h"
+#include "store/lru.h"
 
 /** Add a put, or with known NULL a delete, waiting for room. */
 LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache,

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "lmdbcache.h"
-#include "store/block.h"
+#include "store/lru.h"
 
 struct lc__inflight;
 struct lc__claim;

@@ -1,22 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Blocks in memory, the least recently used of which leave first. Thread-safe.
+ * Counted blocks of memory, and an LRU of them: the least recently used leave first.
+ * Both are thread-safe.
  *
- * A decoded tensor is found by the place of its record and the record's
- * checksum, so that it can never be another commit's; a record that this rank
- * must not write is found by its cache_id.
+ * Views and the LRU share a block. Whoever drops the last hold frees it, so a view keeps
+ * its block alive after the LRU has let go of it.
  *
- * Accounting: an entry counts as lc__lru_cost() from the moment it is findable
- * until it is not, and the sum is never above the limit. A block that leaves
- * while a view holds it no longer counts, and lives on until it is dropped.
+ * The LRU finds a decoded tensor by the location of its record and the record's
+ * checksum, so it never returns the tensor of another commit. It finds a record that
+ * this rank must not write by its cache_id.
+ *
+ * Accounting: an entry counts lc__lru_cost() from the moment it can be found until it
+ * cannot; the sum is never above the limit. A block that has left the LRU but is held by
+ * a view no longer counts.
  */
 #ifndef LC_STORE_LRU_H
 #define LC_STORE_LRU_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "lmdbcache.h"
-#include "store/block.h"
+
+struct lc__block {
+	atomic_uint refs;    /* holders */
+	size_t size;         /* bytes of data */
+	unsigned char *data; /* 64-byte aligned; in the same allocation */
+};
+
+/** New with one holder; NULL without memory. Its bytes are not set. */
+struct lc__block *lc__block_new(size_t size);
+struct lc__block *lc__block_hold(struct lc__block *block);
+/** Freed with the last holder. NULL is harmless. */
+void lc__block_drop(struct lc__block *block);
+/** Memory that a block of some size takes, its own struct included; SIZE_MAX for
+ *  one that cannot be made. */
+size_t lc__block_cost(size_t size);
+
+/* ---- the LRU ------------------------------------------------------------- */
 
 struct lc__lru;
 

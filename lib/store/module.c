@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "store/snapshot.h"
+#include "store/stat.h"
 
 static void
 free_module(void *guest)
@@ -170,4 +171,28 @@ lc__module_save_counts(struct lc__env *env)
 	status = save(env, &counts);
 	lc__module_settle_counts(env, &counts, status == LC_OK);
 	return status;
+}
+
+/* ---- rows of the table meta ---------------------------------------------- */
+
+lc_status
+lc__meta_first_rows(struct lc__txn *txn)
+{
+	return_if_error(lc__settings_reset(txn));
+	return_if_error(lc__counters_reset(txn));
+	return lc__usage_reset(txn);
+}
+
+bool
+lc__meta_knows(const struct lc__slice *name)
+{
+	static const char *const names[] = {
+		"module", "state", "settings", "counters", "usage", "fill"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (name->size == strlen(names[i]) &&
+		    memcmp(name->data, names[i], name->size) == 0)
+			return true;
+	return false;
 }

@@ -5,9 +5,9 @@
 
 #include "env/env.h"
 #include "store/claims.h"
-#include "store/counters.h"
 #include "store/schemas.h"
 #include "store/settings.h"
+#include "store/stat.h"
 
 struct lc__pool;
 
@@ -65,5 +65,11 @@ lc__module_of(const struct lc__env *env)
 {
 	return lc__env_guest_of(env);
 }
+
+/** For lc__env_open(): the rows of a new module but those of lib/env. */
+lc_status lc__meta_first_rows(struct lc__txn *txn);
+
+/** Has a row of meta this name? */
+bool lc__meta_knows(const struct lc__slice *name);
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef LC_STORE_READING_H
 #define LC_STORE_READING_H
 
-#include "store/block.h"
 #include "store/cache.h"
+#include "store/lru.h"
 
 /** A record that values are read out of. */
 struct lc__reading {

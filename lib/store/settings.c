@@ -6,7 +6,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "codec/codec.h"
+#include "store/cache.h"
 #include "store/record.h"
+#include "store/snapshot.h"
 
 /* Offsets in the row. */
 enum {
@@ -169,4 +171,100 @@ lc__settings_store(struct lc__txn *txn, const lc_settings *settings)
 	unsigned char row[ROW_ROOM];
 
 	return lc__txn_put_meta(txn, ROW_NAME, row, encode(settings, row));
+}
+
+/* ---- the calls ----------------------------------------------------------- */
+
+lc_status
+lc_settings_get(lc_cache *cache, lc_settings *out)
+{
+	struct lc__snapshot *snapshot;
+	lc_settings settings;
+	lc_status status;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0,
+		    "settings: struct_size is not set");
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	status = lc__settings_load(cache->env, snapshot->txn, &settings);
+	lc__snapshot_give(snapshot, 0);
+	if (status == LC_OK)
+		*out = settings;
+	return status;
+}
+
+/* Are there records, dead ones included? */
+static lc_status
+has_records(struct lc__env *env, struct lc__txn *txn, bool *out)
+{
+	struct lc__state state = { 0 };
+	struct lc__slice row;
+	lc_status status = lc__txn_get_meta(txn, "state", &row);
+
+	if (status == LC_OK)
+		status = lc__state_decode(row.data, row.size, &state);
+	*out = state.records > 0;
+	lc__state_free(&state);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: the state row is missing",
+		    lc__env_dir(env));
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s: state row",
+	    lc__env_dir(env));
+}
+
+/* The lengths of what is stored were summed by the old field. */
+static lc_status
+check_field(struct lc__env *env, struct lc__txn *txn,
+    const lc_settings *settings)
+{
+	lc_settings old;
+	bool records = false;
+
+	return_if_error(lc__settings_load(env, txn, &old));
+	if (strcmp(old.length_field, settings->length_field) == 0)
+		return LC_OK;
+	return_if_error(has_records(env, txn, &records));
+	return !records ? LC_OK : lc__error(LC_INVALID, 0, "settings: the length "
+	    "field of a module with records cannot be changed");
+}
+
+static lc_status
+store_once(struct lc__env *env, const lc_settings *settings, uint64_t *id)
+{
+	struct lc__txn *txn;
+	lc_status status;
+
+	return_if_error(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
+	*id = lc__txn_id(txn);
+	status = check_field(env, txn, settings);
+	if (status == LC_OK)
+		status = lc__settings_store(txn, settings);
+	if (status == LC_OK)
+		return lc__txn_commit(txn);
+	lc__txn_abort(txn);
+	return status;
+}
+
+lc_status
+lc_settings_set(lc_cache *cache, const lc_settings *settings)
+{
+	uint64_t txn = 0;
+	lc_status status;
+
+	if (settings->struct_size != sizeof(*settings))
+		return lc__error(LC_INVALID, 0,
+		    "settings: struct_size is not set");
+	return_if_error(lc__settings_check(settings));
+	return_if_error(lc__check_writable(cache, "settings"));
+	status = store_once(cache->env, settings, &txn);
+	while (status == LC_MAP_FULL) {
+		return_if_error(lc__env_grow(cache->env));
+		status = store_once(cache->env, settings, &txn);
+	}
+	if (status != LC_OK)
+		return status;
+	lc__env_lock(cache->env);
+	lc__settings_learn(&lc__module_of(cache->env)->settings, txn, settings);
+	lc__env_unlock(cache->env);
+	return LC_OK;
 }

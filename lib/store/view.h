@@ -3,8 +3,8 @@
 #ifndef LC_STORE_VIEW_H
 #define LC_STORE_VIEW_H
 
-#include "store/block.h"
 #include "store/cache.h"
+#include "store/lru.h"
 
 /** A view that holds nothing. */
 void lc__view_clear(lc_view *view, lc_status status);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/block.h"
+#include "store/lru.h"
 #include "store/snapshot.h"
 #include "stream/cursor.h"
 

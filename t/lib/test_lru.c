@@ -12,7 +12,6 @@
 
 #include "need.h"
 #include "sample.h"
-#include "store/block.h"
 #include "store/lru.h"
 
 #define KEYS 120

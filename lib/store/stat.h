@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Statistics of a module that it keeps in two rows: the counters (what happened since it
+ * was made) and the usage (what its chunks hold under each schema, dead or alive).
+ */
+#ifndef LC_STORE_STAT_H
+#define LC_STORE_STAT_H
+
+#include "env/env.h"
+#include "store/record.h"
+
+/* ---- counters ------------------------------------------------------------ */
+
+/* Commits by duration: 4 steps a power of two, from 1 us to 2^32 us. */
+#define LC__DURATIONS 128
+
+/** Counts of a while, or of ever. */
+struct lc__counters {
+	uint64_t hits, misses;     /* records asked for */
+	uint64_t puts, deletes;    /* committed */
+	uint64_t put_bytes;        /* of the records committed */
+	uint64_t commits;          /* with puts or deletes */
+	uint64_t evicted_records, evicted_bytes;
+	uint64_t durations[LC__DURATIONS];
+};
+
+/** Count a commit that took so long. */
+void lc__counters_duration(struct lc__counters *counts, uint64_t ns);
+void lc__counters_add(struct lc__counters *sum, const struct lc__counters *more);
+
+/** Take off what was added. */
+void lc__counters_subtract(struct lc__counters *sum, const struct lc__counters *less);
+
+/** Read the row in a transaction of any kind.
+ *  @return LC_OK; LC_CORRUPT, with all 0, if it is missing or damaged: a module has it
+ *  from its making on. */
+LC_CHECKED lc_status lc__counters_load(struct lc__txn *txn,
+    struct lc__counters *out);
+/** Add to the row in a write transaction. One that is missing or damaged stays so. */
+LC_CHECKED lc_status lc__counters_store(struct lc__txn *txn,
+    const struct lc__counters *more);
+/** Put the row of a new module. */
+LC_CHECKED lc_status lc__counters_reset(struct lc__txn *txn);
+
+/** How long @p of_1000 thousandths of all commits took at most, in microseconds. */
+uint64_t lc__counters_percentile(const struct lc__counters *counts,
+    uint64_t of_1000);
+
+/* ---- usage --------------------------------------------------------------- */
+
+/** Of one schema. */
+struct lc__schema_usage {
+	uint64_t records;
+	uint64_t raw_bytes;    /* of tensors, decoded */
+	uint64_t stored_bytes; /* of tensors, as stored, without padding */
+	uint64_t tensors[LC_CODEC_COUNT]; /* by codec */
+};
+
+/** Of all. */
+struct lc__usage {
+	struct lc__schema_usage *schemas; /* by id; malloc'ed */
+	uint32_t count;
+	size_t room;  /* allocated */
+	bool loaded;
+	bool damaged; /* the row is missing or damaged */
+	bool changed; /* since it was loaded */
+};
+
+/** Read the row, or nothing if it is missing or damaged, which usage->damaged says: it
+ *  is a summary that others can do without. */
+LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
+    struct lc__txn *txn);
+
+/** Are the counts of a schema the same in both? */
+bool lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
+    uint32_t schema);
+
+/** Count a record in, or with @p sign -1 out. It fits the schema. */
+LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,
+    const struct lc__record *record, const struct lc__schema *schema, int sign);
+
+/** Put the row of a new module. */
+LC_CHECKED lc_status lc__usage_reset(struct lc__txn *txn);
+
+/** Forget all counts. */
+LC_CHECKED lc_status lc__usage_clear(struct lc__usage *usage,
+    struct lc__txn *txn);
+
+/** Write the row if it changed. */
+LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage,
+    struct lc__txn *txn);
+
+void lc__usage_free(struct lc__usage *usage);
+
+#endif
