@@ -8,8 +8,8 @@
 
 #include "env/rows.h"
 #include "mend.h"
+#include "store/chunk_order.h"
 #include "store/inputs.h"
-#include "store/published.h"
 
 static void
 read_state(const unsigned char *row, size_t size)

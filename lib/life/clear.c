@@ -11,8 +11,8 @@
 #include "base/listdir.h"
 #include "store/cache.h"
 #include "store/change.h"
+#include "store/chunk_order.h"
 #include "store/flush.h"
-#include "store/published.h"
 
 /* Ids go on: no chunk and no run is ever taken for one of those deleted. */
 static lc_status
@@ -101,10 +101,10 @@ lc_clear(lc_cache *cache)
 	return_if_error(is_filled(cache, &filled));
 	if (!filled)
 		return clear_module(cache, false);
-	return_if_error(lc__claim_all(cache->env, "clear"));
+	return_if_error(lc__input_lock_all(cache->env, "clear"));
 	status = remove_kept(lc__env_path(cache->env));
 	if (status == LC_OK)
 		status = clear_module(cache, true);
-	lc__claim_all_end(cache->env);
+	lc__input_unlock_all(cache->env);
 	return status;
 }

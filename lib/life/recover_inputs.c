@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "life/decoded.h"
 #include "life/verify_inputs.h"
+#include "store/chunk_order.h"
 #include "store/inputs.h"
 #include "store/lookup.h"
-#include "store/published.h"
 #include "store/record.h"
 
 /* ---- places --------------------------------------------------------------- */

@@ -6,9 +6,9 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "store/chunk_order.h"
 #include "store/inputs.h"
 #include "store/module.h"
-#include "store/published.h"
 
 /* ---- rows of a table ------------------------------------------------------ */
 

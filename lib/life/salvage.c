@@ -15,8 +15,8 @@
 #include "env/locks.h"
 #include "store/cache.h"
 #include "store/change.h"
+#include "store/decode.h"
 #include "store/flush.h"
-#include "store/reading.h"
 #include "store/settings.h"
 
 /* A salvage and what it is asked for. */
@@ -174,17 +174,17 @@ static lc_status
 check_value(struct job *job, const struct lc__record *record,
     const struct lc__schema *schema, bool *good)
 {
-	struct lc__reading reading = { .record = *record };
+	struct lc__decoder decoder = { .record = *record };
 	const lc_value *value;
 	lc_status status;
 
 	*good = lc__record_fits(record, schema);
 	if (!*good || !record->has_parts || job->to == NULL)
 		return LC_OK;
-	status = lc__reading_memory(&reading, job->to, schema);
+	status = lc__decoder_open_memory(&decoder, job->to, schema);
 	if (status == LC_OK) {
-		status = lc__reading_value(&reading, NULL, &value);
-		lc__reading_end(&reading);
+		status = lc__decoder_value(&decoder, NULL, &value);
+		lc__decoder_close(&decoder);
 	}
 	*good = status == LC_OK;
 	return status == LC_CORRUPT ? LC_OK : status;

@@ -15,8 +15,8 @@
 #include "life/salvage.h"
 #include "pages/page_layout.h"
 #include "store/chunk.h"
+#include "store/chunk_order.h"
 #include "store/inputs.h"
-#include "store/published.h"
 #include "store/settings.h"
 
 /* A schema has no smaller row, and no larger one. */

@@ -12,10 +12,10 @@
 #include "life/found.h"
 #include "life/verify_inputs.h"
 #include "store/chunk.h"
+#include "store/decode.h"
 #include "store/flush.h"
 #include "store/lookup.h"
 #include "store/module.h"
-#include "store/reading.h"
 #include "store/record.h"
 #include "store/stat.h"
 
@@ -300,7 +300,7 @@ static lc_status
 check_value(struct verify *v, const struct lc__record *record,
     const struct lc__schema *schema, const char **wrong)
 {
-	struct lc__reading reading = { .record = *record };
+	struct lc__decoder decoder = { .record = *record };
 	const lc_value *value;
 	lc_status status;
 
@@ -309,12 +309,12 @@ check_value(struct verify *v, const struct lc__record *record,
 		*wrong = "shape and size disagree";
 	if (*wrong != NULL || !record->has_parts)
 		return LC_OK;
-	if (lc__reading_memory(&reading, v->cache, schema) != LC_OK) {
+	if (lc__decoder_open_memory(&decoder, v->cache, schema) != LC_OK) {
 		*wrong = "shape and size disagree";
 		return LC_OK;
 	}
-	status = lc__reading_value(&reading, NULL, &value);
-	lc__reading_end(&reading);
+	status = lc__decoder_value(&decoder, NULL, &value);
+	lc__decoder_close(&decoder);
 	/* A lack of memory says nothing about the record. */
 	if (status == LC_NO_MEMORY)
 		return status;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "store/chunk_order.h"
 #include "store/inputs.h"
-#include "store/published.h"
 
 struct check {
 	struct lc__snapshot *s;

@@ -8,8 +8,8 @@
 #include "base/error.h"
 
 /** A key that a call is computing. */
-struct lc__claim {
-	struct lc__claim *chain; /* of its slot, while it is in the table */
+struct lc__inflight_key {
+	struct lc__inflight_key *chain; /* of its slot, while it is in the table */
 	const struct lc__inflight_call *call;  /* that computes it, until it is over */
 	const struct lc__inflight_call *asker; /* that asked for it last */
 	size_t first;  /* where in the asker's wants */
@@ -23,7 +23,7 @@ struct lc__claim {
 struct lc__inflight {
 	pthread_mutex_t lock;     /* guards what follows, and all claims */
 	pthread_cond_t published; /* tells those who wait */
-	struct lc__claim **slots; /* chains by hash; NULL while nslots is 0 */
+	struct lc__inflight_key **slots; /* chains by hash; NULL while nslots is 0 */
 	size_t nslots;            /* 0 or a power of two */
 	size_t count;             /* claims in the table */
 	struct lc__inflight_call *waits; /* calls that wait now */
@@ -70,10 +70,10 @@ lc__inflight_number(struct lc__inflight *inflight)
 
 /* The link that points at the claim of a key, or the end of its chain. There
  * must be slots. */
-static struct lc__claim **
+static struct lc__inflight_key **
 find_link(const struct lc__inflight *inflight, const lc_id *id, uint64_t hash)
 {
-	struct lc__claim **link = &inflight->slots[hash & (inflight->nslots - 1)];
+	struct lc__inflight_key **link = &inflight->slots[hash & (inflight->nslots - 1)];
 
 	while (*link != NULL && ((*link)->hash != hash ||
 	    (*link)->id.size != id->size ||
@@ -87,21 +87,21 @@ static lc_status
 reserve(struct lc__inflight *inflight, size_t more)
 {
 	size_t nslots = inflight->nslots > 0 ? inflight->nslots : 16;
-	struct lc__claim **slots;
+	struct lc__inflight_key **slots;
 
 	while (nslots < inflight->count + more)
 		nslots *= 2;
 	if (nslots == inflight->nslots)
 		return LC_OK;
-	slots = calloc(nslots, sizeof(struct lc__claim *));
+	slots = calloc(nslots, sizeof(struct lc__inflight_key *));
 	if (slots == NULL)
 		return lc__no_memory("get or compute");
 	for (size_t i = 0; i < inflight->nslots; i++) {
-		struct lc__claim *claim = inflight->slots[i];
+		struct lc__inflight_key *claim = inflight->slots[i];
 
 		while (claim != NULL) {
-			struct lc__claim *next = claim->chain;
-			struct lc__claim **slot = &slots[claim->hash & (nslots - 1)];
+			struct lc__inflight_key *next = claim->chain;
+			struct lc__inflight_key **slot = &slots[claim->hash & (nslots - 1)];
 
 			claim->chain = *slot;
 			*slot = claim;
@@ -116,7 +116,7 @@ reserve(struct lc__inflight *inflight, size_t more)
 
 /* Take a claim out of the table: nobody else will come to wait for it. */
 static void
-end_claim(struct lc__inflight *inflight, struct lc__claim *claim)
+end_claim(struct lc__inflight *inflight, struct lc__inflight_key *claim)
 {
 	*find_link(inflight, &claim->id, claim->hash) = claim->chain;
 	claim->over = true;
@@ -130,10 +130,10 @@ end_claim(struct lc__inflight *inflight, struct lc__claim *claim)
 
 /* ---- claiming --------------------------------------------------------------- */
 
-static struct lc__claim *
+static struct lc__inflight_key *
 new_claim(const struct lc__inflight_call *call, const struct lc__want *want)
 {
-	struct lc__claim *claim = calloc(1, sizeof(*claim));
+	struct lc__inflight_key *claim = calloc(1, sizeof(*claim));
 
 	if (claim == NULL)
 		return NULL;
@@ -148,7 +148,7 @@ claim_one(struct lc__inflight *inflight, const struct lc__inflight_call *call,
     struct lc__want *wants, size_t i)
 {
 	struct lc__want *want = &wants[i];
-	struct lc__claim **link = find_link(inflight, &want->id, want->hash);
+	struct lc__inflight_key **link = find_link(inflight, &want->id, want->hash);
 
 	if (*link == NULL) {
 		*link = new_claim(call, want);
@@ -181,7 +181,7 @@ static void
 leave_locked(struct lc__want *wants, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct lc__claim *claim = wants[i].claim;
+		struct lc__inflight_key *claim = wants[i].claim;
 
 		claim->asker = NULL;
 		wants[i].claim = NULL;
@@ -235,7 +235,7 @@ lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
 }
 
 /* The claim that a thread waits for, NULL if it does not. */
-static const struct lc__claim *
+static const struct lc__inflight_key *
 waited_for(const struct lc__inflight *inflight, pthread_t thread)
 {
 	for (const struct lc__inflight_call *call = inflight->waits; call != NULL;
@@ -248,7 +248,7 @@ waited_for(const struct lc__inflight *inflight, pthread_t thread)
 /* Would a wait for the claim be one for the calling thread itself? It has claims
  * of its own while it waits if the function that computes them calls again. */
 static bool
-is_circular(const struct lc__inflight *inflight, const struct lc__claim *claim)
+is_circular(const struct lc__inflight *inflight, const struct lc__inflight_key *claim)
 {
 	while (claim != NULL && !claim->over) {
 		if (pthread_equal(claim->call->thread, pthread_self()))
@@ -260,7 +260,7 @@ is_circular(const struct lc__inflight *inflight, const struct lc__claim *claim)
 
 static void
 wait_locked(struct lc__inflight *inflight, struct lc__inflight_call *call,
-    const struct lc__claim *claim)
+    const struct lc__inflight_key *claim)
 {
 	struct lc__inflight_call **link = &inflight->waits;
 
@@ -326,7 +326,7 @@ lc__inflight_after_fork_child(struct lc__inflight *inflight)
 	init_locks(inflight);
 	inflight->waits = NULL;
 	for (size_t i = 0; i < inflight->nslots; i++) {
-		struct lc__claim **link = &inflight->slots[i];
+		struct lc__inflight_key **link = &inflight->slots[i];
 
 		while (*link != NULL) {
 			if (pthread_equal((*link)->call->thread, pthread_self())) {

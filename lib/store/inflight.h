@@ -17,12 +17,12 @@
 #include "store/lru.h"
 
 struct lc__inflight;
-struct lc__claim;
+struct lc__inflight_key;
 
 /** A call under way, from before its claims to behind its last wait. */
 struct lc__inflight_call {
 	pthread_t thread;                /* that makes it */
-	const struct lc__claim *waiting; /* for this claim now, or NULL */
+	const struct lc__inflight_key *waiting; /* for this claim now, or NULL */
 	struct lc__inflight_call *next;  /* of those that wait */
 };
 
@@ -31,7 +31,7 @@ struct lc__want {
 	size_t at;               /* position in the caller's keys */
 	lc_id id;                /* borrowed until lc__inflight_leave() */
 	uint64_t hash;           /* of the id */
-	struct lc__claim *claim; /* of the key; held */
+	struct lc__inflight_key *claim; /* of the key; held */
 	size_t first;            /* where the key comes first among the call's wants */
 	bool mine;               /* this call's claim, else another's */
 };

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "index/run_merge.h"
+#include "store/decode.h"
 #include "store/flush.h"
 #include "store/live.h"
 #include "store/lookup.h"
-#include "store/reading.h"
-#include "index/run_merge.h"
 
 /* Records fetched into the cache before the walk comes to them. */
 #define AHEAD 16
@@ -18,7 +18,7 @@
 struct lc_iter {
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	struct lc__reading reading;  /* of the record it stands on; without a schema
+	struct lc__decoder decoder;  /* of the record it stands on; without a schema
 	                                until that is asked for */
 	uint64_t location;           /* of that record; 0 if it stands on none */
 	struct lc__block *decoded;   /* its tensor, if it is a coded one */
@@ -326,12 +326,12 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
 static void
 leave_record(struct lc_iter *iter)
 {
-	if (iter->reading.values != NULL)
-		lc__reading_end(&iter->reading);
+	if (iter->decoder.values != NULL)
+		lc__decoder_close(&iter->decoder);
 	if (iter->decoded != NULL)
 		lc__block_drop(iter->decoded);
 	iter->decoded = NULL;
-	iter->reading.schema = NULL;
+	iter->decoder.schema = NULL;
 	iter->location = 0;
 }
 
@@ -343,10 +343,10 @@ next(struct lc_iter *iter)
 
 	leave_record(iter);
 	if (iter->flags & LC_BY_COMMIT)
-		return_if_error(next_by_commit(iter, &iter->reading.record,
+		return_if_error(next_by_commit(iter, &iter->decoder.record,
 		    &location));
 	else
-		return_if_error(next_by_key(iter, &iter->reading.record, &location));
+		return_if_error(next_by_key(iter, &iter->decoder.record, &location));
 	iter->location = location;
 	return LC_OK;
 }
@@ -355,11 +355,11 @@ next(struct lc_iter *iter)
 static lc_status
 read_record(struct lc_iter *iter)
 {
-	if (iter->reading.schema != NULL)
+	if (iter->decoder.schema != NULL)
 		return LC_OK;
-	return_if_error(lc__reading_committed(&iter->reading, iter->cache,
+	return_if_error(lc__decoder_open(&iter->decoder, iter->cache,
 	    iter->snapshot, iter->location, false));
-	iter->reading.listed = (iter->flags & LC_ITER_LISTED) != 0;
+	iter->decoder.listed = (iter->flags & LC_ITER_LISTED) != 0;
 	return LC_OK;
 }
 
@@ -369,17 +369,17 @@ describe_alone(struct lc_iter *iter, lc_item *out)
 {
 	out->kind = LC_TENSOR;
 	out->codec = LC_CODEC_NONE;
-	return lc__reading_alone(iter->cache, iter->snapshot,
-	    &iter->reading.record, false, &out->tensor);
+	return lc__decode_alone(iter->cache, iter->snapshot,
+	    &iter->decoder.record, false, &out->tensor);
 }
 
 static lc_status
 describe_tensor(struct lc_iter *iter, lc_item *out)
 {
-	const struct lc__reading *reading = &iter->reading;
+	const struct lc__decoder *decoder = &iter->decoder;
 	struct lc__part part;
 
-	lc__record_tensors(&reading->record, reading->schema, 0, &out->tensor,
+	lc__record_tensors(&decoder->record, decoder->schema, 0, &out->tensor,
 	    &part);
 	out->kind = LC_TENSOR;
 	out->codec = part.codec;
@@ -387,20 +387,20 @@ describe_tensor(struct lc_iter *iter, lc_item *out)
 		return LC_OK;
 	out->tensor.data = NULL;
 	return iter->flags & LC_ITER_LISTED ? LC_OK :
-	    lc__reading_tensor(&iter->reading, &out->tensor, &iter->decoded);
+	    lc__decoder_tensor(&iter->decoder, &out->tensor, &iter->decoded);
 }
 
 static lc_status
 describe_value(struct lc_iter *iter, lc_item *out)
 {
-	const struct lc__reading *reading = &iter->reading;
+	const struct lc__decoder *decoder = &iter->decoder;
 	const lc_value *value;
 
 	memset(&out->tensor, 0, sizeof(out->tensor));
-	out->kind = reading->schema->node[0].kind;
-	out->codec = lc__record_first_codec(&reading->record);
-	if (reading->schema->node[0].kind == LC__PLAIN) {
-		return_if_error(lc__reading_value(&iter->reading, NULL, &value));
+	out->kind = decoder->schema->node[0].kind;
+	out->codec = lc__record_first_codec(&decoder->record);
+	if (decoder->schema->node[0].kind == LC__PLAIN) {
+		return_if_error(lc__decoder_value(&iter->decoder, NULL, &value));
 		out->kind = lc_value_kind(value);
 	}
 	return LC_OK;
@@ -411,7 +411,7 @@ lc__iter_step(lc_iter *iter, const struct lc__record **out, uint64_t *location)
 {
 	return_if_error(next(iter));
 	return_if_error(read_record(iter));
-	*out = &iter->reading.record;
+	*out = &iter->decoder.record;
 	*location = iter->location;
 	return LC_OK;
 }
@@ -419,7 +419,7 @@ lc__iter_step(lc_iter *iter, const struct lc__record **out, uint64_t *location)
 lc_status
 lc_iter_next(lc_iter *iter, lc_item *out)
 {
-	const struct lc__record *record = &iter->reading.record;
+	const struct lc__record *record = &iter->decoder.record;
 
 	return_if_error(next(iter));
 	out->id = record->id;
@@ -428,7 +428,7 @@ lc_iter_next(lc_iter *iter, lc_item *out)
 	if (!record->has_parts)
 		return describe_alone(iter, out);
 	return_if_error(read_record(iter));
-	return lc__schema_is_tensor(iter->reading.schema) ?
+	return lc__schema_is_tensor(iter->decoder.schema) ?
 	    describe_tensor(iter, out) : describe_value(iter, out);
 }
 
@@ -438,7 +438,7 @@ lc_iter_value(lc_iter *iter, const char *path, const lc_value **out)
 	if (iter->location == 0)
 		return lc__error(LC_INVALID, 0, "iterate: on no record");
 	return_if_error(read_record(iter));
-	return lc__reading_value(&iter->reading, path, out);
+	return lc__decoder_value(&iter->decoder, path, out);
 }
 
 lc_status
@@ -463,7 +463,7 @@ lc__iter_rewind(lc_iter *iter)
 const struct lc__schema *
 lc__iter_schema(const lc_iter *iter)
 {
-	return iter->reading.schema;
+	return iter->decoder.schema;
 }
 
 void

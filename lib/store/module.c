@@ -17,7 +17,7 @@ free_module(void *guest)
 		return;
 	lc__pool_free(module->pool);
 	lc__schemas_free(module->schemas);
-	lc__claims_free(&module->claims);
+	lc__input_locks_free(&module->locks);
 	free(module->reads.chunks);
 	free(module);
 }
@@ -33,7 +33,7 @@ make_module(struct lc__env *env)
 	module->pool = lc__pool_new();
 	module->schemas = lc__schemas_new();
 	lc__known_settings_init(&module->settings);
-	lc__claims_init(&module->claims);
+	lc__input_locks_init(&module->locks);
 	if (module->pool != NULL && module->schemas != NULL)
 		return module;
 	free_module(module);
@@ -58,7 +58,7 @@ after_fork(void *guest)
 	module->settings.txn = 0; /* it may reopen another file */
 	module->filled_txn = 0;
 	module->reads.count = 0;
-	lc__claims_after_fork(&module->claims);
+	lc__input_locks_after_fork(&module->locks);
 }
 
 void

@@ -4,7 +4,7 @@
 #define LC_STORE_MODULE_H
 
 #include "env/env.h"
-#include "store/claims.h"
+#include "store/input_lock.h"
 #include "store/schemas.h"
 #include "store/settings.h"
 #include "store/stat.h"
@@ -29,7 +29,7 @@ struct lc__module {
 	struct lc__counters counts;    /* not yet in a commit */
 	struct lc__counters saving;    /* of them, those that a commit on its way holds */
 	struct lc__reads reads;      /* the same; only kept for LC_EVICT_UNREAD */
-	struct lc__claims claims;    /* inputs that writers hold */
+	struct lc__input_locks locks;    /* inputs that writers hold */
 	uint64_t filled_txn;         /* commit that told of filled */
 };
 

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/chunk_order.h"
 #include "store/module.h"
-#include "store/published.h"
 
 /* Guarded by the lock of the environment. */
 struct lc__pool {

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "store/admit.h"
 #include "store/change.h"
+#include "store/decode.h"
 #include "store/lookup.h"
 #include "store/own.h"
-#include "store/reading.h"
 
 const char *
 lc__cache_dir(const lc_cache *cache)
@@ -99,21 +99,21 @@ static lc_status
 check_record(struct look *look, size_t number, const struct lc__lookup *lookup)
 {
 	const bool deep = look->how->deep;
-	struct lc__reading reading = { .record = lookup->record };
+	struct lc__decoder reading = { .record = lookup->record };
 	const lc_value *value;
 	lc_status status;
 
 	/* A record without parts has one checksum, which covers the tensor too. */
-	return_if_error(lc__reading_committed(&reading, look->cache, look->snapshot,
+	return_if_error(lc__decoder_open(&reading, look->cache, look->snapshot,
 	    lookup->location, deep || lookup->record.has_parts));
 	return_if_error(check_structure(look, reading.schema));
 	if (look->how->fn == NULL)
 		return LC_OK;
 	reading.listed = !deep;
-	status = lc__reading_value(&reading, NULL, &value);
+	status = lc__decoder_value(&reading, NULL, &value);
 	if (status == LC_OK)
 		status = look->how->fn(look->how->ctx, number, value);
-	lc__reading_end(&reading);
+	lc__decoder_close(&reading);
 	return status;
 }
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/decode.h"
 #include "store/lookup.h"
-#include "store/reading.h"
 
 /* lc_view.lc_private: what the view stands on, and what was read out of it. */
-enum { view_snapshot = 0, view_block = 1, view_reading = 2 };
+enum { view_snapshot = 0, view_block = 1, view_values = 2 };
 
 /* The call costs as much as hashing a few KiB: it is for records that would
  * fault several times. */
@@ -29,31 +29,31 @@ lc__view_clear(lc_view *view, lc_status status)
 	view->status = status;
 }
 
-/* A value of several parts: keep the reading. What a plain value is, only its
+/* A value of several parts: keep the decoder. What a plain value is, only its
  * data tells. */
 static lc_status
-hold_value(const struct lc__reading *reading, lc_view *out)
+hold_value(const struct lc__decoder *decoder, lc_view *out)
 {
-	struct lc__reading *kept = malloc(sizeof(*kept));
+	struct lc__decoder *kept = malloc(sizeof(*kept));
 	const lc_value *value;
 	lc_status status = LC_OK;
 
 	if (kept == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
-		    lc__quote_id(reading->record.id.data,
-		    reading->record.id.size));
-	*kept = *reading;
+		    lc__quote_id(decoder->record.id.data,
+		    decoder->record.id.size));
+	*kept = *decoder;
 	memset(&out->tensor, 0, sizeof(out->tensor));
 	out->kind = kept->schema->node[0].kind;
 	if (kept->schema->node[0].kind == LC__PLAIN)
-		status = lc__reading_value(kept, NULL, &value);
+		status = lc__decoder_value(kept, NULL, &value);
 	if (status != LC_OK) {
 		free(kept);
 		return status;
 	}
 	if (kept->schema->node[0].kind == LC__PLAIN)
 		out->kind = lc_value_kind(value);
-	out->lc_private[view_reading] = kept;
+	out->lc_private[view_values] = kept;
 	return LC_OK;
 }
 
@@ -68,21 +68,21 @@ lc__view_expect(const struct lc_cache *cache, const struct lc__record *record,
 	if (lc__record_first_codec(record) == LC_CODEC_NONE)
 		read = cache->options.verify != 0;
 	else
-		read = !lc__reading_kept(cache, record, location);
+		read = !lc__decode_cached(cache, record, location);
 	if (read)
 		lc__view_willneed(cache->env, record);
 }
 
 /* Fill a cleared view from a record. */
 static lc_status
-hold(struct lc__reading *reading, lc_view *out)
+hold(struct lc__decoder *decoder, lc_view *out)
 {
 	struct lc__block *block = NULL;
 
-	if (!lc__schema_is_tensor(reading->schema)) {
-		return_if_error(hold_value(reading, out));
+	if (!lc__schema_is_tensor(decoder->schema)) {
+		return_if_error(hold_value(decoder, out));
 	} else {
-		return_if_error(lc__reading_tensor(reading, &out->tensor, &block));
+		return_if_error(lc__decoder_tensor(decoder, &out->tensor, &block));
 		out->kind = LC_TENSOR;
 		out->lc_private[view_block] = block;
 	}
@@ -94,18 +94,18 @@ static lc_status
 open_parts(struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, uint64_t location, lc_view *out)
 {
-	struct lc__reading reading = { .record = *record };
+	struct lc__decoder decoder = { .record = *record };
 
-	return_if_error(lc__reading_committed(&reading, cache, snapshot,
+	return_if_error(lc__decoder_open(&decoder, cache, snapshot,
 	    location, cache->options.verify != 0));
-	return hold(&reading, out);
+	return hold(&decoder, out);
 }
 
 static lc_status
 open_alone(struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, lc_view *out)
 {
-	return_if_error(lc__reading_alone(cache, snapshot, record,
+	return_if_error(lc__decode_alone(cache, snapshot, record,
 	    cache->options.verify != 0, &out->tensor));
 	out->kind = LC_TENSOR;
 	out->status = LC_OK;
@@ -134,13 +134,13 @@ lc_status
 lc__view_block(struct lc_cache *cache, struct lc__block *block,
     const struct lc__known *known, lc_view *out)
 {
-	struct lc__reading reading;
+	struct lc__decoder decoder;
 
 	lc__view_clear(out, LC_NOT_FOUND);
-	if (!lc__record_parse(block->data, block->size, &reading.record))
+	if (!lc__record_parse(block->data, block->size, &decoder.record))
 		return lc__error(LC_CORRUPT, 0, "get: a record in memory is damaged");
-	return_if_error(lc__reading_memory(&reading, cache, known->schema));
-	return_if_error(hold(&reading, out));
+	return_if_error(lc__decoder_open_memory(&decoder, cache, known->schema));
+	return_if_error(hold(&decoder, out));
 	if (out->lc_private[view_block] == NULL)
 		out->lc_private[view_block] = lc__block_hold(block);
 	return LC_OK;
@@ -154,9 +154,9 @@ tensor_value(lc_view *view, const char *path, const lc_value **out)
 {
 	if (path != NULL && *path != '\0')
 		return lc__error(LC_NOT_FOUND, 0, "a tensor has no part %s", path);
-	if (view->lc_private[view_reading] == NULL)
-		view->lc_private[view_reading] = lc_value_tensor(&view->tensor);
-	*out = view->lc_private[view_reading];
+	if (view->lc_private[view_values] == NULL)
+		view->lc_private[view_values] = lc_value_tensor(&view->tensor);
+	*out = view->lc_private[view_values];
 	return *out == NULL ? lc__no_memory("view") : LC_OK;
 }
 
@@ -167,22 +167,22 @@ lc_view_value(lc_view *view, const char *path, const lc_value **out)
 		return lc__error(LC_INVALID, 0, "view: it holds nothing");
 	if (view->kind == LC_TENSOR)
 		return tensor_value(view, path, out);
-	return lc__reading_value(view->lc_private[view_reading], path, out);
+	return lc__decoder_value(view->lc_private[view_values], path, out);
 }
 
 void
 lc_view_release(lc_view *view)
 {
-	void *reading;
+	void *decoder;
 
 	if (view->status != LC_OK)
 		return;
-	reading = view->lc_private[view_reading];
+	decoder = view->lc_private[view_values];
 	if (view->kind != LC_TENSOR) {
-		lc__reading_end(reading);
-		free(reading);
-	} else if (reading != NULL) {
-		lc_value_free(reading);
+		lc__decoder_close(decoder);
+		free(decoder);
+	} else if (decoder != NULL) {
+		lc_value_free(decoder);
 	}
 	if (view->lc_private[view_block] != NULL)
 		lc__block_drop(view->lc_private[view_block]);

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "index/run_build.h"
+#include "store/chunk_order.h"
 #include "store/commit.h"
 #include "store/inputs.h"
-#include "store/published.h"
 #include "store/put.h"
 #include "store/record.h"
 
@@ -85,14 +85,14 @@ settle_last_commit(struct lc__env *env)
 
 /* Hold it, and read it again: whoever held it until now may have committed. */
 static lc_status
-claim(struct lc_writer *w, const char *name)
+lock_input(struct lc_writer *w, const char *name)
 {
 	uint32_t index;
 	lc_status status;
 
 	return_if_error(find(w, name));
 	index = w->info.index;
-	return_if_error(lc__claim(w->cache->env, index, name));
+	return_if_error(lc__input_lock(w->cache->env, index, name));
 	status = settle_last_commit(w->cache->env);
 	if (status == LC_OK)
 		status = find(w, name);
@@ -100,7 +100,7 @@ claim(struct lc_writer *w, const char *name)
 		status = lc__error(LC_BUSY, 0, "%s: inputs are being declared",
 		    lc__env_dir(w->cache->env));
 	if (status != LC_OK)
-		lc__claim_end(w->cache->env, index);
+		lc__input_unlock(w->cache->env, index);
 	return status;
 }
 
@@ -118,7 +118,7 @@ lc_writer_open(lc_cache *cache, const char *name, lc_writer **out)
 		return lc__no_memory("writer");
 	w->cache = cache;
 	w->epoch = lc__env_epoch(cache->env);
-	status = claim(w, name);
+	status = lock_input(w, name);
 	if (status == LC_OK)
 		*out = w;
 	else
@@ -279,7 +279,7 @@ lc_writer_close(lc_writer *writer)
 	if (writer == NULL)
 		return;
 	if (writer->epoch == lc__env_epoch(writer->cache->env))
-		lc__claim_end(writer->cache->env, writer->info.index);
+		lc__input_unlock(writer->cache->env, writer->info.index);
 	lc__pending_free_parts(&writer->pending);
 	free(writer);
 }

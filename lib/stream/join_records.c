@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/reading.h"
+#include "store/decode.h"
 #include "stream/source_join.h"
 
 struct lc__join_records {
 	struct lc__join_source *source;
 	lc_cache *const *partners;
 	size_t n;
-	struct lc__reading readings[]; /* one a partner */
+	struct lc__decoder readings[]; /* one a partner */
 };
 
 lc_status
@@ -36,22 +36,22 @@ lc__join_records_read(struct lc__join_records *records, size_t i, lc_id id, bool
     const lc_value **out)
 {
 	struct lc__join_partner *partner = &records->source->partners[i];
-	struct lc__reading *reading = &records->readings[i];
+	struct lc__decoder *reading = &records->readings[i];
 	struct lc__lookup lookup;
 
 	return_if_error(lc__join_find(partner, id, &lookup));
 	reading->record = lookup.record;
-	return_if_error(lc__reading_committed(reading, records->partners[i],
+	return_if_error(lc__decoder_open(reading, records->partners[i],
 	    partner->snapshot, lookup.location, !listed));
 	reading->listed = listed;
-	return lc__reading_value(reading, NULL, out);
+	return lc__decoder_value(reading, NULL, out);
 }
 
 void
 lc__join_records_end(struct lc__join_records *records)
 {
 	for (size_t i = 0; i < records->n; i++) {
-		lc__reading_end(&records->readings[i]);
+		lc__decoder_close(&records->readings[i]);
 		memset(&records->readings[i], 0, sizeof(records->readings[i]));
 	}
 }

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "store/published.h"
+#include "store/chunk_order.h"
 
 /* Rows that are read and kept together. */
 #define SEGMENT 512

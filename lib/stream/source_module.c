@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "store/change.h"
+#include "store/chunk_order.h"
 #include "store/flush.h"
-#include "store/published.h"
 #include "store/settings.h"
 #include "stream/layout.h"
 #include "stream/source_join.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The published order of a module with inputs, as rows. */
-#ifndef LC_STORE_PUBLISHED_H
-#define LC_STORE_PUBLISHED_H
+#ifndef LC_STORE_CHUNK_ORDER_H
+#define LC_STORE_CHUNK_ORDER_H
 
 #include "order/rounds.h"
 #include "store/snapshot.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/published.h"
+#include "store/chunk_order.h"
 
 #include <stdlib.h>
 
@@ -332,7 +332,7 @@ count_held(struct lc__snapshot *s, lc_fill *out)
 
 	if (held == NULL)
 		return lc__no_memory("inputs");
-	status = lc__claims_list(s->env, out->inputs, held);
+	status = lc__input_locks_list(s->env, out->inputs, held);
 	for (uint32_t i = 0; i < out->inputs; i++)
 		out->held += held[i];
 	free(held);

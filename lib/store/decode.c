@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/reading.h"
+#include "store/decode.h"
 
 #include <stdlib.h>
 
@@ -10,8 +10,8 @@
 #include "value/value.h"
 
 /* A value that was read, and what its tensors stand on. */
-struct lc__read_value {
-	struct lc__read_value *next;
+struct lc__decoded_value {
+	struct lc__decoded_value *next;
 	lc_value *value;
 	uint32_t count;            /* of its tensors */
 	struct lc__block *blocks[]; /* of each, NULL for one in place */
@@ -26,14 +26,14 @@ damaged(const struct lc_cache *cache, const lc_id *id, const char *what)
 }
 
 static lc_status
-no_memory(const struct lc__reading *r)
+no_memory(const struct lc__decoder *r)
 {
 	return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
 	    lc__quote_id(r->record.id.data, r->record.id.size));
 }
 
 lc_status
-lc__reading_memory(struct lc__reading *r, struct lc_cache *cache,
+lc__decoder_open_memory(struct lc__decoder *r, struct lc_cache *cache,
     const struct lc__schema *schema)
 {
 	if (!lc__record_fits(&r->record, schema))
@@ -61,20 +61,20 @@ find_schema(const struct lc_cache *cache, struct lc__snapshot *snapshot,
 }
 
 lc_status
-lc__reading_committed(struct lc__reading *r, struct lc_cache *cache,
+lc__decoder_open(struct lc__decoder *r, struct lc_cache *cache,
     struct lc__snapshot *snapshot, uint64_t location, bool verify)
 {
 	struct lc__known *known;
 
 	return_if_error(find_schema(cache, snapshot, &r->record, verify, &known));
-	return_if_error(lc__reading_memory(r, cache, known->schema));
+	return_if_error(lc__decoder_open_memory(r, cache, known->schema));
 	r->location = location;
 	r->verify = verify;
 	return LC_OK;
 }
 
 lc_status
-lc__reading_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+lc__decode_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, bool verify, lc_tensor *out)
 {
 	struct lc__known *known;
@@ -93,7 +93,7 @@ key_of(const struct lc__record *record, uint64_t location, uint32_t i)
 }
 
 bool
-lc__reading_kept(const struct lc_cache *cache, const struct lc__record *record,
+lc__decode_cached(const struct lc_cache *cache, const struct lc__record *record,
     uint64_t location)
 {
 	const struct lc__lru_key key = key_of(record, location, 0);
@@ -102,7 +102,7 @@ lc__reading_kept(const struct lc_cache *cache, const struct lc__record *record,
 }
 
 static lc_status
-decode(const struct lc__reading *r, const struct lc__part *part,
+decode(const struct lc__decoder *r, const struct lc__part *part,
     const lc_tensor *tensor, struct lc__block **out)
 {
 	struct lc__block *block = lc__block_new(tensor->nbytes);
@@ -122,7 +122,7 @@ decode(const struct lc__reading *r, const struct lc__part *part,
 /* Verify tensor i, and let it point at its elements; a coded one is taken from
  * the LRU if it can be. */
 static lc_status
-read_tensor(const struct lc__reading *r, uint32_t i,
+read_tensor(const struct lc__decoder *r, uint32_t i,
     const struct lc__part *part, lc_tensor *tensor, struct lc__block **block)
 {
 	struct lc__lru *lru = r->location != 0 ? r->cache->lru : NULL;
@@ -148,7 +148,7 @@ read_tensor(const struct lc__reading *r, uint32_t i,
 }
 
 lc_status
-lc__reading_tensor(struct lc__reading *r, lc_tensor *out,
+lc__decoder_tensor(struct lc__decoder *r, lc_tensor *out,
     struct lc__block **block)
 {
 	struct lc__part part;
@@ -160,7 +160,7 @@ lc__reading_tensor(struct lc__reading *r, lc_tensor *out,
 /* ---- values --------------------------------------------------------------- */
 
 static void
-free_value(struct lc__read_value *read)
+free_value(struct lc__decoded_value *read)
 {
 	lc_value_free(read->value);
 	for (uint32_t i = 0; i < read->count; i++)
@@ -170,8 +170,8 @@ free_value(struct lc__read_value *read)
 
 /* Read the tensors below a node and put the value together. */
 static lc_status
-restore(const struct lc__reading *r, uint32_t node,
-    struct lc__read_value *read, lc_tensor *tensors, struct lc__part *parts)
+restore(const struct lc__decoder *r, uint32_t node,
+    struct lc__decoded_value *read, lc_tensor *tensors, struct lc__part *parts)
 {
 	const uint32_t first = r->schema->node[node].first_tensor;
 
@@ -190,8 +190,8 @@ restore(const struct lc__reading *r, uint32_t node,
 #define FEW 8
 
 static lc_status
-read_node(const struct lc__reading *r, uint32_t node,
-    struct lc__read_value *read)
+read_node(const struct lc__decoder *r, uint32_t node,
+    struct lc__decoded_value *read)
 {
 	lc_tensor few[FEW], *tensors;
 	struct lc__part few_parts[FEW], *parts;
@@ -211,17 +211,17 @@ read_node(const struct lc__reading *r, uint32_t node,
 }
 
 static lc_status
-no_part(const struct lc__reading *r, const char *path)
+no_part(const struct lc__decoder *r, const char *path)
 {
 	return lc__error(LC_NOT_FOUND, 0, "key %s has no part %s",
 	    lc__quote_id(r->record.id.data, r->record.id.size), path);
 }
 
 lc_status
-lc__reading_value(struct lc__reading *r, const char *path,
+lc__decoder_value(struct lc__decoder *r, const char *path,
     const lc_value **out)
 {
-	struct lc__read_value *read;
+	struct lc__decoded_value *read;
 	const char *rest = NULL;
 	uint32_t node = 0, count;
 	lc_status status;
@@ -248,11 +248,11 @@ lc__reading_value(struct lc__reading *r, const char *path,
 }
 
 void
-lc__reading_end(struct lc__reading *r)
+lc__decoder_close(struct lc__decoder *r)
 {
-	struct lc__read_value *next;
+	struct lc__decoded_value *next;
 
-	for (struct lc__read_value *read = r->values; read != NULL; read = next) {
+	for (struct lc__decoded_value *read = r->values; read != NULL; read = next) {
 		next = read->next;
 		free_value(read);
 	}

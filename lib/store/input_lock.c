@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "store/claims.h"
+#include "store/input_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,25 +18,25 @@
 #define FILE_NAME "inputs.lock"
 
 void
-lc__claims_init(struct lc__claims *claims)
+lc__input_locks_init(struct lc__input_locks *locks)
 {
-	*claims = (struct lc__claims){ .fd = -1 };
+	*locks = (struct lc__input_locks){ .fd = -1 };
 }
 
 void
-lc__claims_free(struct lc__claims *claims)
+lc__input_locks_free(struct lc__input_locks *locks)
 {
-	if (claims->fd != -1)
-		close(claims->fd);
-	free(claims->held);
-	lc__claims_init(claims);
+	if (locks->fd != -1)
+		close(locks->fd);
+	free(locks->held);
+	lc__input_locks_init(locks);
 }
 
 /* The descriptor may go: the locks belong to the parent process, not to it. */
 void
-lc__claims_after_fork(struct lc__claims *claims)
+lc__input_locks_after_fork(struct lc__input_locks *locks)
 {
-	lc__claims_free(claims);
+	lc__input_locks_free(locks);
 }
 
 /* ---- the file ------------------------------------------------------------- */
@@ -61,48 +61,48 @@ check_regular(int fd, const char *path)
 
 /* Nothing is held while there is only a descriptor to read with: it may go. */
 static lc_status
-open_to_write(struct lc__claims *claims, const char *path)
+open_to_write(struct lc__input_locks *locks, const char *path)
 {
 	int fd;
 
-	if (claims->writable)
+	if (locks->writable)
 		return LC_OK;
 	fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
 	return_if_error(check_regular(fd, path));
 	lc__share_new_path(path, fd);
-	if (claims->fd != -1)
-		close(claims->fd);
-	claims->fd = fd;
-	claims->writable = true;
+	if (locks->fd != -1)
+		close(locks->fd);
+	locks->fd = fd;
+	locks->writable = true;
 	return LC_OK;
 }
 
 /* LC_NO_FILE, without an error, if nobody has needed the file so far. */
 static lc_status
-open_to_ask(struct lc__claims *claims, const char *path)
+open_to_ask(struct lc__input_locks *locks, const char *path)
 {
 	int fd;
 
-	if (claims->fd != -1)
+	if (locks->fd != -1)
 		return LC_OK;
 	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1 && errno == ENOENT)
 		return LC_NO_FILE;
 	return_if_error(check_regular(fd, path));
-	claims->fd = fd;
+	locks->fd = fd;
 	return LC_OK;
 }
 
 static lc_status
 with_path(struct lc__env *env,
-    lc_status (*fn)(struct lc__claims *claims, const char *path))
+    lc_status (*fn)(struct lc__input_locks *locks, const char *path))
 {
 	char *path = lc__path_join(lc__env_path(env), FILE_NAME);
 	lc_status status;
 
 	if (path == NULL)
 		return lc__no_memory("inputs");
-	status = fn(&lc__module_of(env)->claims, path);
+	status = fn(&lc__module_of(env)->locks, path);
 	free(path);
 	return status;
 }
@@ -120,17 +120,17 @@ range(short type, uint64_t first, uint64_t n)
 static lc_status
 lock(struct lc__env *env, uint64_t first, uint64_t n, const char *what)
 {
-	struct lc__claims *claims = &lc__module_of(env)->claims;
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 	struct flock take = range(F_WRLCK, first, n);
 
 	return_if_error(with_path(env, open_to_write));
-	if (fcntl(claims->fd, F_SETLK, &take) == 0)
+	if (fcntl(locks->fd, F_SETLK, &take) == 0)
 		return LC_OK;
 	if (errno != EAGAIN && errno != EACCES)
 		return lc__error_sys(errno, "%s: lock of %s",
 		    lc__env_dir(env), what);
 	take = range(F_WRLCK, first, n);
-	if (fcntl(claims->fd, F_GETLK, &take) == -1 || take.l_type == F_UNLCK)
+	if (fcntl(locks->fd, F_GETLK, &take) == -1 || take.l_type == F_UNLCK)
 		take.l_pid = 0;
 	return lc__error(LC_BUSY, 0, "%s: %s: process %ld writes it",
 	    lc__env_dir(env), what, (long)take.l_pid);
@@ -141,58 +141,58 @@ unlock(struct lc__env *env, uint64_t first, uint64_t n)
 {
 	const struct flock drop = range(F_UNLCK, first, n);
 
-	(void)fcntl(lc__module_of(env)->claims.fd, F_SETLK, &drop);
+	(void)fcntl(lc__module_of(env)->locks.fd, F_SETLK, &drop);
 }
 
 /* ---- one input ------------------------------------------------------------ */
 
 static lc_status
-reserve(struct lc__claims *claims, uint32_t input)
+reserve(struct lc__input_locks *locks, uint32_t input)
 {
-	const size_t before = claims->room;
+	const size_t before = locks->room;
 
-	return_if_error(lc__array_reserve(&claims->held, &claims->room, (size_t)input + 1,
+	return_if_error(lc__array_reserve(&locks->held, &locks->room, (size_t)input + 1,
 	    "inputs"));
-	memset(claims->held + before, 0, claims->room - before);
+	memset(locks->held + before, 0, locks->room - before);
 	return LC_OK;
 }
 
 static lc_status
-claim_locked(struct lc__env *env, uint32_t input, const char *name)
+lock_input_locked(struct lc__env *env, uint32_t input, const char *name)
 {
-	struct lc__claims *claims = &lc__module_of(env)->claims;
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 
-	return_if_error(reserve(claims, input));
-	if (claims->all || claims->held[input])
+	return_if_error(reserve(locks, input));
+	if (locks->all || locks->held[input])
 		return lc__error(LC_BUSY, 0, "%s: %s: this process writes it",
 		    lc__env_dir(env), name);
 	return_if_error(lock(env, input, 1, name));
-	claims->held[input] = 1;
-	claims->count++;
+	locks->held[input] = 1;
+	locks->count++;
 	return LC_OK;
 }
 
 lc_status
-lc__claim(struct lc__env *env, uint32_t input, const char *name)
+lc__input_lock(struct lc__env *env, uint32_t input, const char *name)
 {
 	lc_status status;
 
 	lc__env_lock(env);
-	status = claim_locked(env, input, name);
+	status = lock_input_locked(env, input, name);
 	lc__env_unlock(env);
 	return status;
 }
 
 void
-lc__claim_end(struct lc__env *env, uint32_t input)
+lc__input_unlock(struct lc__env *env, uint32_t input)
 {
-	struct lc__claims *claims = &lc__module_of(env)->claims;
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 
 	lc__env_lock(env);
-	if (input < claims->room && claims->held[input]) {
+	if (input < locks->room && locks->held[input]) {
 		unlock(env, input, 1);
-		claims->held[input] = 0;
-		claims->count--;
+		locks->held[input] = 0;
+		locks->count--;
 	}
 	lc__env_unlock(env);
 }
@@ -200,35 +200,35 @@ lc__claim_end(struct lc__env *env, uint32_t input)
 /* ---- all inputs ----------------------------------------------------------- */
 
 static lc_status
-claim_all_locked(struct lc__env *env, const char *operation)
+lock_all_locked(struct lc__env *env, const char *operation)
 {
-	struct lc__claims *claims = &lc__module_of(env)->claims;
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 
-	if (claims->all || claims->count > 0)
+	if (locks->all || locks->count > 0)
 		return lc__error(LC_BUSY, 0, "%s: %s: this process writes "
 		    "inputs of it", lc__env_dir(env), operation);
 	return_if_error(lock(env, 0, 0, operation));
-	claims->all = true;
+	locks->all = true;
 	return LC_OK;
 }
 
 lc_status
-lc__claim_all(struct lc__env *env, const char *operation)
+lc__input_lock_all(struct lc__env *env, const char *operation)
 {
 	lc_status status;
 
 	lc__env_lock(env);
-	status = claim_all_locked(env, operation);
+	status = lock_all_locked(env, operation);
 	lc__env_unlock(env);
 	return status;
 }
 
 void
-lc__claim_all_end(struct lc__env *env)
+lc__input_unlock_all(struct lc__env *env)
 {
 	lc__env_lock(env);
 	unlock(env, 0, 0);
-	lc__module_of(env)->claims.all = false;
+	lc__module_of(env)->locks.all = false;
 	lc__env_unlock(env);
 }
 
@@ -243,7 +243,7 @@ ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 		struct flock found = range(F_WRLCK, first, end - first);
 		uint64_t from, to;
 
-		if (fcntl(lc__module_of(env)->claims.fd, F_GETLK, &found) == -1)
+		if (fcntl(lc__module_of(env)->locks.fd, F_GETLK, &found) == -1)
 			return lc__error_sys(errno, "%s: " FILE_NAME,
 			    lc__env_dir(env));
 		if (found.l_type == F_UNLCK)
@@ -267,7 +267,7 @@ ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 static lc_status
 list_locked(struct lc__env *env, uint32_t n, unsigned char *held)
 {
-	const struct lc__claims *claims = &lc__module_of(env)->claims;
+	const struct lc__input_locks *locks = &lc__module_of(env)->locks;
 
 	lc_status status = with_path(env, open_to_ask);
 
@@ -276,13 +276,13 @@ list_locked(struct lc__env *env, uint32_t n, unsigned char *held)
 	if (status != LC_OK && status != LC_NO_FILE)
 		return status;
 	for (uint32_t i = 0; i < n; i++)
-		if (claims->all || (i < claims->room && claims->held[i]))
+		if (locks->all || (i < locks->room && locks->held[i]))
 			held[i] = 1;
 	return LC_OK;
 }
 
 lc_status
-lc__claims_list(struct lc__env *env, uint32_t n, unsigned char *held)
+lc__input_locks_list(struct lc__env *env, uint32_t n, unsigned char *held)
 {
 	lc_status status;
 
