@@ -5,11 +5,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "store/admit.h"
 #include "store/flush.h"
 #include "store/inputs.h"
 #include "store/iterate.h"
 #include "store/module.h"
+#include "store/put.h"
 
 struct copying {
 	struct lc_cache *from, *to;
@@ -52,7 +52,7 @@ find_known(struct copying *c, uint32_t id, struct lc__known **out)
 
 	return_if_error(reserve_known(c, id + 1));
 	if (c->known[id] == NULL) {
-		return_if_error(lc__admit(c->to, schema));
+		return_if_error(lc__check_schema(c->to, schema));
 		return_if_error(lc__schema_decode(schema->bytes, schema->size,
 		    &same));
 		return_if_error(lc__schemas_intern(

@@ -16,17 +16,17 @@
 #include "index/run_build.h"
 #include "store/cache.h"
 #include "store/flush.h"
+#include "store/get.h"
 #include "store/inflight.h"
 #include "store/inputs.h"
 #include "store/put.h"
-#include "store/view.h"
 
 /* ---- results ------------------------------------------------------------- */
 
 /** One result. */
 struct lc__result {
 	enum { LC__RESULT_UNSET, LC__RESULT_SET, LC__RESULT_FAILED } state;
-	struct lc__peeked record; /* if it is set */
+	struct lc__encoded record; /* if it is set */
 	lc_status status;         /* if it failed: LC_FAILED, or LC_NO_MEMORY here */
 	char *why;                /* if it failed; NULL without memory for it */
 };

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The pending writes of a handle and the thread that commits them.
- *
- * Two buffers: `open` takes puts while `sealed` is being committed. A put waits
- * when open is full and sealed is still there. If a commit fails, sealed stays
- * and is tried again by the next put that needs the room, or by a flush.
+ * Two buffers: `open` takes puts while `sealed` is being committed. A put waits when open
+ * is full and sealed is not committed yet. If a commit fails, sealed stays, and the next
+ * put that needs the room, or a flush, tries it again.
  */
-#include <errno.h>
+#include "store/flush.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +13,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "store/cache.h"
-#include "store/flush.h"
-#include "store/commit.h"
-#include "value/tensor.h"
 #include "index/run_build.h"
+#include "store/commit.h"
 
 /* ---- the flush thread ----------------------------------------------------- */
 
-/* Hand the open buffer over for its commit; there must be none on its way. */
+/* Hand the open buffer over to the flush thread; sealed must be NULL. */
 static void
-seal(struct lc_cache *cache)
+seal_locked(struct lc_cache *cache)
 {
 	cache->open->last_seq = cache->put_seq;
 	cache->sealed = cache->open;
@@ -33,18 +29,18 @@ seal(struct lc_cache *cache)
 	pthread_cond_signal(&cache->work);
 }
 
-/* Can the open buffer not take so many more bytes? */
+/* Is the open buffer too full for @p more bytes? */
 static bool
-is_full(const struct lc_cache *cache, size_t more)
+is_full_locked(const struct lc_cache *cache, size_t more)
 {
 	return cache->open->count > 0 &&
 	    (cache->open->count >= cache->options.flush_every ||
 	    cache->open->used + more > cache->options.chunk_bytes);
 }
 
-/* When the open buffer is due by its age; 0 for never. */
+/* When the open buffer must be committed because of its age; 0 for never. */
 static uint64_t
-deadline_ns(const struct lc_cache *cache)
+deadline_ns_locked(const struct lc_cache *cache)
 {
 	const uint64_t interval_ms = cache->options.flush_interval_ms;
 
@@ -55,9 +51,9 @@ deadline_ns(const struct lc_cache *cache)
 	return cache->open->first_ns + interval_ms * 1000000;
 }
 
-/* Wait for a sealed buffer to commit; false when the thread shall end. */
+/* Wait until a sealed buffer is to be committed; false when the thread must end. */
 static bool
-wait_for_work(struct lc_cache *cache)
+wait_for_work_locked(struct lc_cache *cache)
 {
 	for (;;) {
 		uint64_t deadline;
@@ -67,11 +63,11 @@ wait_for_work(struct lc_cache *cache)
 			return false;
 		if (cache->sealed != NULL && (!cache->failed || cache->retry))
 			return true;
-		deadline = cache->sealed == NULL ? deadline_ns(cache) : 0;
+		deadline = cache->sealed == NULL ? deadline_ns_locked(cache) : 0;
 		if (deadline == 0) {
 			pthread_cond_wait(&cache->work, &cache->lock);
 		} else if (lc__clock_ns() >= deadline) {
-			seal(cache);
+			seal_locked(cache);
 		} else {
 			ts.tv_sec = (time_t)(deadline / 1000000000);
 			ts.tv_nsec = (long)(deadline % 1000000000);
@@ -80,10 +76,10 @@ wait_for_work(struct lc_cache *cache)
 	}
 }
 
-/* The commit of the sealed buffer succeeded: it becomes the spare one. Puts may
- * have filled the open one meanwhile, and nobody else looks at it if no more come. */
+/* The sealed buffer is committed and becomes the spare one. Puts may have filled the open
+ * one during the commit: seal it here, because no other put may come to do it. */
 static void
-finish_commit(struct lc_cache *cache)
+finish_commit_locked(struct lc_cache *cache)
 {
 	struct lc__pending *done = cache->sealed;
 
@@ -95,11 +91,11 @@ finish_commit(struct lc_cache *cache)
 		cache->open = done;
 	else
 		cache->spare = done;
-	if (!cache->held && is_full(cache, 1))
-		seal(cache);
+	if (!cache->held && is_full_locked(cache, 1))
+		seal_locked(cache);
 }
 
-/* Once for each that is held too long. */
+/* Warn once about each view or walk that pins a snapshot for too long. */
 static void
 warn_of_pins(struct lc_cache *cache)
 {
@@ -124,7 +120,7 @@ flush_thread(void *arg)
 	struct lc_cache *cache = arg;
 
 	pthread_mutex_lock(&cache->lock);
-	while (wait_for_work(cache)) {
+	while (wait_for_work_locked(cache)) {
 		lc_status status;
 
 		cache->failed = cache->retry = false;
@@ -134,7 +130,7 @@ flush_thread(void *arg)
 		warn_of_pins(cache);
 		pthread_mutex_lock(&cache->lock);
 		if (status == LC_OK) {
-			finish_commit(cache);
+			finish_commit_locked(cache);
 		} else {
 			cache->failed = true;
 			cache->reported = false;
@@ -147,10 +143,10 @@ flush_thread(void *arg)
 	return NULL;
 }
 
-/* Signals go to the threads of the program: a handler that runs here would
- * make fdatasync fail with EINTR, and LMDB does not try again. */
+/* The thread blocks all signals: a handler that ran here would make fdatasync() fail with
+ * EINTR, and LMDB does not try again. */
 static lc_status
-start_thread(struct lc_cache *cache)
+start_thread_locked(struct lc_cache *cache)
 {
 	sigset_t all, old;
 	int rc;
@@ -182,11 +178,11 @@ lc__flush_stop(struct lc_cache *cache)
 	cache->running = false;
 }
 
-/* ---- putting -------------------------------------------------------------- */
+/* ---- adding --------------------------------------------------------------- */
 
-/* Report a failed commit once; LC_OK if there is none to report. */
+/* Report a failed commit, once; LC_OK if there is none to report. */
 static lc_status
-report_failure(struct lc_cache *cache)
+report_failure_locked(struct lc_cache *cache)
 {
 	if (!cache->failed || cache->reported || cache->retry)
 		return LC_OK;
@@ -194,10 +190,10 @@ report_failure(struct lc_cache *cache)
 	return lc__error_raise(&cache->error);
 }
 
-/* Wait for the end of the commit on its way, not of those that follow it; a
- * failed one is tried again once. */
+/* Wait for the commit that is running, not for those that follow it. One that failed is
+ * tried again, once. */
 static lc_status
-wait_for_commit(struct lc_cache *cache)
+wait_for_commit_locked(struct lc_cache *cache)
 {
 	const uint64_t durable = cache->durable_seq;
 
@@ -208,13 +204,13 @@ wait_for_commit(struct lc_cache *cache)
 	while (cache->sealed != NULL && cache->durable_seq == durable &&
 	    (!cache->failed || cache->retry))
 		pthread_cond_wait(&cache->done, &cache->lock);
-	return report_failure(cache);
+	return report_failure_locked(cache);
 }
 
 static lc_status
-prepare_open(struct lc_cache *cache)
+prepare_open_locked(struct lc_cache *cache)
 {
-	return_if_error(start_thread(cache));
+	return_if_error(start_thread_locked(cache));
 	if (cache->open != NULL)
 		return LC_OK;
 	cache->open = calloc(1, sizeof(*cache->open));
@@ -223,46 +219,46 @@ prepare_open(struct lc_cache *cache)
 	return LC_OK;
 }
 
-/* Make the open buffer ready to take a record of some size. */
+/* Make the open buffer ready for a record of @p size bytes. */
 static lc_status
-make_room(struct lc_cache *cache, size_t size)
+make_room_locked(struct lc_cache *cache, size_t size)
 {
 	size_t room = (size_t)cache->options.chunk_bytes;
 
-	return_if_error(prepare_open(cache));
-	while (cache->held || is_full(cache, size)) {
+	return_if_error(prepare_open_locked(cache));
+	while (cache->held || is_full_locked(cache, size)) {
 		if (cache->held) {
 			pthread_cond_wait(&cache->done, &cache->lock);
-			return_if_error(prepare_open(cache));
+			return_if_error(prepare_open_locked(cache));
 			continue;
 		}
 		if (cache->sealed == NULL) {
-			seal(cache);
-			return_if_error(prepare_open(cache));
+			seal_locked(cache);
+			return_if_error(prepare_open_locked(cache));
 			continue;
 		}
-		return_if_error(wait_for_commit(cache));
-		/* Told before, still failing: the put is not taken. */
+		return_if_error(wait_for_commit_locked(cache));
+		/* The failure was reported before and persists: refuse the put. */
 		if (cache->failed)
 			return lc__error_raise(&cache->error);
 	}
 	return lc__pending_reserve(cache->open, size > room ? size : room);
 }
 
-/* A put on its way into the buffer. */
+/* A put or delete for the open buffer: a draft to encode, or an encoded record. */
 struct addition {
-	uint64_t hash;
-	size_t size;                   /* of the record */
-	const struct lc__draft *draft; /* to be encoded, or */
-	const struct lc__record *record; /* encoded */
-	struct lc__known *known;       /* NULL for a delete */
+	uint64_t hash; /* of the cache_id */
+	size_t size;   /* of the record */
+	const struct lc__draft *draft;   /* NULL: record is set */
+	const struct lc__record *record;
+	struct lc__known *known;         /* NULL for a delete */
 };
 
 static lc_status
 add_locked(struct lc_cache *cache, const struct addition *a)
 {
-	return_if_error(report_failure(cache));
-	return_if_error(make_room(cache, a->size));
+	return_if_error(report_failure_locked(cache));
+	return_if_error(make_room_locked(cache, a->size));
 	if (a->draft != NULL)
 		return_if_error(lc__pending_add(cache->open, a->hash, a->draft,
 		    a->size, a->known));
@@ -276,8 +272,8 @@ add_locked(struct lc_cache *cache, const struct addition *a)
 		if (cache->options.flush_interval_ms > 0)
 			pthread_cond_signal(&cache->work);
 	}
-	if (cache->sealed == NULL && is_full(cache, 1))
-		seal(cache);
+	if (cache->sealed == NULL && is_full_locked(cache, 1))
+		seal_locked(cache);
 	return LC_OK;
 }
 
@@ -292,6 +288,56 @@ add(struct lc_cache *cache, const struct addition *addition)
 	return status;
 }
 
+/* A rank that does not write finds its own puts in the LRU by their cache_ids. */
+static struct lc__lru_key
+kept_key(const struct lc_cache *cache, const void *id, size_t id_size)
+{
+	return (struct lc__lru_key){
+		.location = lc__run_hash(lc__env_seed(cache->env), id, id_size),
+		.part = LC__LRU_RECORD, .id = { id, id_size }
+	};
+}
+
+lc_status
+lc__encode(const struct lc__draft *draft, struct lc__known *known,
+    struct lc__encoded *out)
+{
+	const size_t size = lc__record_size(draft);
+	struct lc__block *block;
+
+	if (size == 0)
+		return lc__error(LC_INVALID, 0,
+		    "its record is above the limit of 2 GiB");
+	block = lc__block_new(size);
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "put: %s: out of memory",
+		    lc__quote_id(draft->id.data, draft->id.size));
+	lc__record_encode(block->data, size, draft);
+	*out = (struct lc__encoded){ block, known };
+	return LC_OK;
+}
+
+/* On a rank that does not write: keep a put, or forget what a delete names. */
+static lc_status
+keep(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known)
+{
+	const struct lc__lru_key key =
+	    kept_key(cache, draft->id.data, draft->id.size);
+	struct lc__encoded encoded;
+
+	if (known == NULL) {
+		lc__lru_remove(cache->lru, &key);
+		return LC_OK;
+	}
+	if (cache->lru == NULL)
+		return LC_OK;
+	return_if_error(lc__encode(draft, known, &encoded));
+	lc__lru_put(cache->lru, &key, encoded.block, known);
+	lc__block_drop(encoded.block);
+	return LC_OK;
+}
+
 lc_status
 lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known)
@@ -302,6 +348,8 @@ lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
 		.size = lc__record_size(draft), .draft = draft, .known = known
 	};
 
+	if (!cache->writes)
+		return keep(cache, draft, known);
 	if (addition.size == 0)
 		return lc__error(LC_INVALID, 0,
 		    "its record is above the limit of 2 GiB");
@@ -321,6 +369,22 @@ lc__flush_add_record(struct lc_cache *cache, const struct lc__record *record,
 	return add(cache, &addition);
 }
 
+lc_status
+lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
+{
+	struct lc__lru_key key;
+	struct lc__record record;
+
+	/* Our own bytes: they always parse. */
+	(void)lc__record_parse(encoded->block->data, encoded->block->size,
+	    &record);
+	if (cache->writes)
+		return lc__flush_add_record(cache, &record, encoded->known);
+	key = kept_key(cache, record.id.data, record.id.size);
+	lc__lru_put(cache->lru, &key, encoded->block, encoded->known);
+	return LC_OK;
+}
+
 /* ---- flushing ------------------------------------------------------------- */
 
 static lc_status
@@ -334,10 +398,10 @@ flush_locked(struct lc_cache *cache)
 			continue;
 		}
 		if (cache->sealed == NULL) {
-			seal(cache);
+			seal_locked(cache);
 			continue;
 		}
-		return_if_error(wait_for_commit(cache));
+		return_if_error(wait_for_commit_locked(cache));
 		if (cache->failed)
 			return lc__error_raise(&cache->error);
 	}
@@ -353,6 +417,12 @@ lc__flush_all(struct lc_cache *cache)
 	status = flush_locked(cache);
 	pthread_mutex_unlock(&cache->lock);
 	return status;
+}
+
+lc_status
+lc_flush(lc_cache *cache)
+{
+	return lc__flush_all(cache);
 }
 
 /* ---- holding -------------------------------------------------------------- */
@@ -371,20 +441,20 @@ lc__flush_hold(struct lc_cache *cache)
 
 /* Forget what a buffer holds. */
 static void
-drop(struct lc_cache *cache, struct lc__pending *pending)
+drop_locked(struct lc_cache *cache, struct lc__pending *pending)
 {
 	atomic_fetch_sub(&cache->pending, pending->count);
 	lc__pending_clear(pending, (size_t)cache->options.chunk_bytes * 2);
 }
 
-/* With the lock held. Where there is a sealed buffer, its commit failed. */
+/* Forget both buffers. If there is a sealed one, its commit failed. */
 static void
-drop_both(struct lc_cache *cache)
+drop_both_locked(struct lc_cache *cache)
 {
 	if (cache->open != NULL)
-		drop(cache, cache->open);
+		drop_locked(cache, cache->open);
 	if (cache->sealed != NULL) {
-		drop(cache, cache->sealed);
+		drop_locked(cache, cache->sealed);
 		if (cache->open == NULL)
 			cache->open = cache->sealed;
 		else
@@ -400,69 +470,85 @@ lc__flush_release(struct lc_cache *cache, bool dropping)
 {
 	pthread_mutex_lock(&cache->lock);
 	if (dropping)
-		drop_both(cache);
+		drop_both_locked(cache);
 	cache->held = false;
-	/* The open buffer may be due by now. */
+	/* The open buffer may be due now. */
 	pthread_cond_signal(&cache->work);
 	pthread_cond_broadcast(&cache->done);
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* ---- reading one's own writes --------------------------------------------- */
+/* ---- finding uncommitted writes ------------------------------------------- */
 
-/* Copy a record to memory that lasts. */
+/* Look in both buffers, and copy a put: its buffer may be committed and used again as
+ * soon as the lock is released. */
 static lc_status
-copy_out(const struct lc__pending *pending,
-    const struct lc__pending_entry *entry, struct lc__peeked *out)
-{
-	struct lc__record record;
-
-	lc__pending_record(pending, entry, &record);
-	out->known = pending->schemas[entry->schema].known;
-	out->block = lc__block_new(record.size);
-	if (out->block == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
-		    lc__quote_id(record.id.data, record.id.size));
-	memcpy(out->block->data, lc__record_start(&record), record.size);
-	return LC_OK;
-}
-
-static lc_status
-peek_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
-    size_t id_size, struct lc__peeked *out, enum lc__pending_answer *answer)
+find_pending_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
+    size_t id_size, struct lc__encoded *out, enum lc__uncommitted *answer)
 {
 	const struct lc__pending *const newest_first[] = {
 		cache->open, cache->sealed
 	};
 
 	for (int i = 0; i < 2; i++) {
+		const struct lc__pending *pending = newest_first[i];
 		const struct lc__pending_entry *entry = NULL;
+		struct lc__record record;
 
-		if (newest_first[i] != NULL)
-			entry = lc__pending_find(newest_first[i], hash, id, id_size);
+		if (pending != NULL)
+			entry = lc__pending_find(pending, hash, id, id_size);
 		if (entry == NULL)
 			continue;
-		*answer = entry->deletes ? LC__PENDING_DELETED : LC__PENDING_PUT;
+		*answer = entry->deletes ? LC__UNCOMMITTED_DELETED :
+		    LC__UNCOMMITTED_PUT;
 		if (entry->deletes || out == NULL)
 			return LC_OK;
-		return copy_out(newest_first[i], entry, out);
+		lc__pending_record(pending, entry, &record);
+		out->known = pending->schemas[entry->schema].known;
+		out->block = lc__block_new(record.size);
+		if (out->block == NULL)
+			return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
+			    lc__quote_id(id, id_size));
+		memcpy(out->block->data, lc__record_start(&record), record.size);
+		return LC_OK;
 	}
 	return LC_OK;
 }
 
+/* On a rank that does not write. The LRU tells the schema with the block. */
+static void
+find_kept(struct lc_cache *cache, const void *id, size_t id_size,
+    struct lc__encoded *out, enum lc__uncommitted *answer)
+{
+	const struct lc__lru_key key = kept_key(cache, id, id_size);
+	const void *known = NULL;
+	struct lc__block *block = lc__lru_get_noted(cache->lru, &key, &known);
+
+	if (block != NULL)
+		*answer = LC__UNCOMMITTED_PUT;
+	if (out == NULL)
+		lc__block_drop(block);
+	else
+		*out = (struct lc__encoded){ block, (struct lc__known *)known };
+}
+
 lc_status
-lc__flush_peek(struct lc_cache *cache, const void *id, size_t id_size,
-    struct lc__peeked *out, enum lc__pending_answer *answer)
+lc__flush_find(struct lc_cache *cache, const void *id, size_t id_size,
+    struct lc__encoded *out, enum lc__uncommitted *answer)
 {
 	lc_status status;
 	uint64_t hash;
 
-	*answer = LC__PENDING_UNKNOWN;
+	*answer = LC__UNCOMMITTED_NONE;
+	if (!cache->writes) {
+		find_kept(cache, id, id_size, out, answer);
+		return LC_OK;
+	}
 	if (atomic_load_explicit(&cache->pending, memory_order_acquire) == 0)
 		return LC_OK;
 	hash = lc__run_hash(lc__env_seed(cache->env), id, id_size);
 	pthread_mutex_lock(&cache->lock);
-	status = peek_locked(cache, hash, id, id_size, out, answer);
+	status = find_pending_locked(cache, hash, id, id_size, out, answer);
 	pthread_mutex_unlock(&cache->lock);
 	return status;
 }

@@ -1,28 +1,176 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* get, get copy, contains: pending -> index -> chunk -> record -> view. */
+/* get, get copy, contains, get batch, prefetch: uncommitted write or index -> record -> view. */
+#include "store/get.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
+#include "store/decode.h"
+#include "store/flush.h"
 #include "store/lookup.h"
-#include "store/own.h"
-#include "store/view.h"
 #include "value/tensor.h"
 
-/* Find a record in a snapshot, counting. */
-static lc_status
-find(struct lc_cache *cache, struct lc__snapshot *snapshot,
-    struct lc__lookup *lookup, const void *id, size_t id_size)
+/* ---- views --------------------------------------------------------------- */
+
+/* lc_view.lc_private: the snapshot or block that the view borrows from, and the decoder
+ * of a value, or the value that was made of a tensor. */
+enum { view_snapshot = 0, view_block = 1, view_values = 2 };
+
+void
+lc__view_clear(lc_view *view, lc_status status)
 {
+	memset(view->lc_private, 0, sizeof(view->lc_private));
+	view->status = status;
+}
+
+/* Fill a cleared view with a value of several parts, which keeps a decoder. */
+static lc_status
+hold_value(const struct lc__decoder *decoder, lc_view *out)
+{
+	const bool plain = decoder->schema->node[0].kind == LC__PLAIN;
+	struct lc__decoder *kept = malloc(sizeof(*kept));
+	const lc_value *value;
+
+	if (kept == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
+		    lc__quote_id(decoder->record.id.data,
+		    decoder->record.id.size));
+	*kept = *decoder;
+	memset(&out->tensor, 0, sizeof(out->tensor));
+	out->kind = kept->schema->node[0].kind;
+	if (plain) {
+		/* Only the data tells which kind of plain value it is. */
+		const lc_status status = lc__decoder_value(kept, NULL, &value);
+
+		if (status != LC_OK) {
+			free(kept);
+			return status;
+		}
+		out->kind = lc_value_kind(value);
+	}
+	out->lc_private[view_values] = kept;
+	return LC_OK;
+}
+
+/* Fill a cleared view from a record. */
+static lc_status
+hold(struct lc__decoder *decoder, lc_view *out)
+{
+	struct lc__block *block = NULL;
+
+	if (!lc__schema_is_tensor(decoder->schema)) {
+		return_if_error(hold_value(decoder, out));
+	} else {
+		return_if_error(lc__decoder_tensor(decoder, &out->tensor, &block));
+		out->kind = LC_TENSOR;
+		out->lc_private[view_block] = block;
+	}
+	out->status = LC_OK;
+	return LC_OK;
+}
+
+/*
+ * Make a view of a record of a snapshot that the caller has taken. If the view borrows
+ * from the snapshot, *pins grows by 1: the caller gives it to lc__snapshot_give().
+ * Returns LC_OK; LC_CORRUPT, naming the key; LC_NO_MEMORY.
+ */
+static lc_status
+open_view(struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t location, lc_view *out,
+    unsigned *pins)
+{
+	const bool verify = cache->options.verify != 0;
+
+	lc__view_clear(out, LC_NOT_FOUND);
+	if (record->has_parts) {
+		struct lc__decoder decoder = { .record = *record };
+
+		return_if_error(lc__decoder_open(&decoder, cache, snapshot,
+		    location, verify));
+		return_if_error(hold(&decoder, out));
+	} else {
+		return_if_error(lc__decode_alone(cache, snapshot, record, verify,
+		    &out->tensor));
+		out->kind = LC_TENSOR;
+		out->status = LC_OK;
+	}
+	lc__snapshot_note_read(snapshot, location);
+	if (out->lc_private[view_block] == NULL) {
+		out->lc_private[view_snapshot] = snapshot;
+		(*pins)++;
+	}
+	return LC_OK;
+}
+
+lc_status
+lc__view_block(struct lc_cache *cache, struct lc__block *block,
+    const struct lc__known *known, lc_view *out)
+{
+	struct lc__decoder decoder;
+
+	lc__view_clear(out, LC_NOT_FOUND);
+	if (!lc__record_parse(block->data, block->size, &decoder.record))
+		return lc__error(LC_CORRUPT, 0, "get: a record in memory is damaged");
+	return_if_error(lc__decoder_open_memory(&decoder, cache, known->schema));
+	return_if_error(hold(&decoder, out));
+	if (out->lc_private[view_block] == NULL)
+		out->lc_private[view_block] = lc__block_hold(block);
+	return LC_OK;
+}
+
+/* ---- get ----------------------------------------------------------------- */
+
+/* madvise() costs as much as hashing a few KiB: it pays for records on several pages. */
+#define WILLNEED_SIZE ((size_t)16 << 10)
+
+static void
+willneed(const struct lc__env *env, const struct lc__record *record)
+{
+	if (record->size >= WILLNEED_SIZE)
+		lc__env_willneed(env, lc__record_start(record), record->size);
+}
+
+/* Ask the system for the pages of a record if a view of it reads them all: to verify
+ * them, or to decode a tensor that the LRU does not hold. */
+static void
+willneed_view(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location)
+{
+	bool reads_all;
+
+	if (record->size < WILLNEED_SIZE)
+		return;
+	if (lc__record_first_codec(record) == LC_CODEC_NONE)
+		reads_all = cache->options.verify != 0;
+	else
+		reads_all = !lc__decode_cached(cache, record, location);
+	if (reads_all)
+		willneed(cache->env, record);
+}
+
+/* Look among the handle's own uncommitted writes, and view a put. */
+static lc_status
+view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size,
+    lc_view *out, enum lc__uncommitted *answer)
+{
+	struct lc__encoded found = { NULL, NULL };
 	lc_status status;
 
-	lc__lookup_start(lookup, cache->env, id, id_size);
-	status = lc__index_find(snapshot, lookup, cache->options.verify != 0);
-	snapshot->hits += status == LC_OK;
-	snapshot->misses += status == LC_NOT_FOUND;
+	return_if_error(lc__flush_find(cache, id, id_size, &found, answer));
+	if (found.block == NULL)
+		return LC_OK;
+	status = lc__view_block(cache, found.block, found.known, out);
+	lc__block_drop(found.block);
+	lc__env_lock(cache->env);
+	lc__module_of(cache->env)->counts.hits++;
+	lc__env_unlock(cache->env);
 	return status;
 }
 
-/* Read from the newest commit and pin it for the view. */
+/* Read from the newest commit, and pin it for the view. */
 static lc_status
-get_committed(struct lc_cache *cache, const void *id, size_t id_size,
+view_committed(struct lc_cache *cache, const void *id, size_t id_size,
     lc_view *out)
 {
 	struct lc__snapshot *snapshot = NULL;
@@ -31,10 +179,13 @@ get_committed(struct lc_cache *cache, const void *id, size_t id_size,
 	lc_status status;
 
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	status = find(cache, snapshot, &lookup, id, id_size);
+	lc__lookup_start(&lookup, cache->env, id, id_size);
+	status = lc__index_find(snapshot, &lookup, cache->options.verify != 0);
+	snapshot->hits += status == LC_OK;
+	snapshot->misses += status == LC_NOT_FOUND;
 	if (status == LC_OK) {
-		lc__view_expect(cache, &lookup.record, lookup.location);
-		status = lc__view_open(cache, snapshot, &lookup.record,
+		willneed_view(cache, &lookup.record, lookup.location);
+		status = open_view(cache, snapshot, &lookup.record,
 		    lookup.location, out, &pins);
 	}
 	lc__snapshot_give(snapshot, pins);
@@ -44,14 +195,14 @@ get_committed(struct lc_cache *cache, const void *id, size_t id_size,
 lc_status
 lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 {
-	enum lc__pending_answer answer = LC__PENDING_UNKNOWN;
+	enum lc__uncommitted answer = LC__UNCOMMITTED_NONE;
 	lc_status status = lc__check_id("get", id, id_size);
 
 	if (status == LC_OK)
-		status = lc__own_view(cache, id, id_size, out, &answer);
-	if (status == LC_OK && answer == LC__PENDING_UNKNOWN)
-		status = get_committed(cache, id, id_size, out);
-	else if (status == LC_OK && answer == LC__PENDING_DELETED)
+		status = view_uncommitted(cache, id, id_size, out, &answer);
+	if (status == LC_OK && answer == LC__UNCOMMITTED_NONE)
+		status = view_committed(cache, id, id_size, out);
+	else if (status == LC_OK && answer == LC__UNCOMMITTED_DELETED)
 		status = LC_NOT_FOUND;
 	if (status != LC_OK)
 		lc__view_clear(out, status);
@@ -96,18 +247,258 @@ lc_get_into(lc_cache *cache, const void *id, size_t id_size, void *buf,
 lc_status
 lc_contains(lc_cache *cache, const void *id, size_t id_size)
 {
-	enum lc__pending_answer answer;
+	enum lc__uncommitted answer;
 	struct lc__snapshot *snapshot;
 	struct lc__lookup lookup;
 	lc_status status;
 
 	return_if_error(lc__check_id("contains", id, id_size));
-	return_if_error(lc__own_has(cache, id, id_size, &answer));
-	if (answer != LC__PENDING_UNKNOWN)
-		return answer == LC__PENDING_PUT ? LC_OK : LC_NOT_FOUND;
+	return_if_error(lc__flush_find(cache, id, id_size, NULL, &answer));
+	if (answer != LC__UNCOMMITTED_NONE)
+		return answer == LC__UNCOMMITTED_PUT ? LC_OK : LC_NOT_FOUND;
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	lc__lookup_start(&lookup, cache->env, id, id_size);
 	status = lc__index_find(snapshot, &lookup, cache->options.verify != 0);
 	lc__snapshot_give(snapshot, 0);
 	return status;
+}
+
+/* ---- get batch ----------------------------------------------------------- */
+
+/*
+ * The look-ups of a window go through the steps together: the buckets of the index, then
+ * the head of each record, then its data. Each step asks the processor for the memory
+ * that the next one reads, so that the waits overlap.
+ */
+#define WINDOW 16
+
+/* The status of an item that neither the check nor the uncommitted writes decided. */
+#define UNDECIDED ((lc_status)-1)
+
+struct batch {
+	struct lc_cache *cache;
+	struct lc__snapshot *snapshot;
+	const lc_id *ids;
+	lc_view *views;
+	unsigned pins;    /* views that borrow from the snapshot */
+	lc_error first;   /* failure of the first item that failed */
+};
+
+static void
+fail_item(struct batch *batch, size_t i, lc_status status)
+{
+	lc__view_clear(&batch->views[i], status);
+	if (status != LC_NOT_FOUND && batch->first.status == LC_OK)
+		batch->first = *lc_last_error();
+}
+
+/* Answer an item from the uncommitted writes, or leave it undecided. */
+static void
+try_uncommitted(struct batch *batch, size_t i)
+{
+	const lc_id *id = &batch->ids[i];
+	enum lc__uncommitted answer = LC__UNCOMMITTED_NONE;
+	lc_status status = lc__check_id("get", id->data, id->size);
+
+	if (status == LC_OK)
+		status = view_uncommitted(batch->cache, id->data, id->size,
+		    &batch->views[i], &answer);
+	if (status != LC_OK)
+		fail_item(batch, i, status);
+	else if (answer == LC__UNCOMMITTED_DELETED)
+		fail_item(batch, i, LC_NOT_FOUND);
+	else if (answer == LC__UNCOMMITTED_NONE)
+		lc__view_clear(&batch->views[i], UNDECIDED);
+}
+
+/* Find the record's location, and fetch its head. */
+static lc_status
+guess_item(struct batch *batch, struct lc__lookup *lookup)
+{
+	const bool verify = batch->cache->options.verify != 0;
+	const unsigned char *record;
+	struct lc__mapped_chunk chunk;
+
+	return_if_error(lc__index_guess(batch->snapshot, lookup, verify));
+	if (lookup->location & LC__TOMBSTONE)
+		return LC_OK;
+	/* find_item() meets any damage again, and names the key. */
+	if (lc__snapshot_chunk(batch->snapshot,
+	    lc__location_chunk(lookup->location), &chunk) != LC_OK ||
+	    lc__location_offset(lookup->location) >= chunk.end)
+		return LC_OK;
+	record = chunk.bytes + lc__location_offset(lookup->location);
+	__builtin_prefetch(record);
+	if (!verify) {
+		/* The cache_id, after a table of parts if there is one, and the
+		 * start of small data. To verify, find_item() asks for everything. */
+		__builtin_prefetch(record + 64);
+		__builtin_prefetch(record + 128);
+	}
+	return LC_OK;
+}
+
+/* Find the record, and ask for what its view reads. */
+static lc_status
+find_item(struct batch *batch, struct lc__lookup *lookup)
+{
+	return_if_error(lc__index_find(batch->snapshot, lookup,
+	    batch->cache->options.verify != 0));
+	willneed_view(batch->cache, &lookup->record, lookup->location);
+	return LC_OK;
+}
+
+/* Do one step for all items of a window, at positions @p at, that did not fail yet. */
+static void
+step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at,
+    size_t n, lc_status (*step)(struct batch *, struct lc__lookup *))
+{
+	for (size_t j = 0; j < n; j++) {
+		lc_status status;
+
+		if (batch->views[at[j]].status != UNDECIDED)
+			continue;
+		status = step(batch, &lookups[j]);
+		batch->snapshot->misses += status == LC_NOT_FOUND;
+		if (status != LC_OK)
+			fail_item(batch, at[j], status);
+	}
+}
+
+/* Read the undecided items of @p n from the snapshot, window by window. */
+static void
+get_undecided(struct batch *batch, size_t n)
+{
+	struct lc__lookup lookups[WINDOW];
+	size_t at[WINDOW];
+
+	for (size_t i = 0; i < n;) {
+		size_t used = 0;
+
+		for (; i < n && used < WINDOW; i++) {
+			if (batch->views[i].status != UNDECIDED)
+				continue;
+			lc__lookup_start(&lookups[used], batch->cache->env,
+			    batch->ids[i].data, batch->ids[i].size);
+			lc__index_prefetch(batch->snapshot, &lookups[used]);
+			at[used++] = i;
+		}
+		step_all(batch, lookups, at, used, guess_item);
+		step_all(batch, lookups, at, used, find_item);
+		for (size_t j = 0; j < used; j++) {
+			lc_status status;
+
+			if (batch->views[at[j]].status != UNDECIDED)
+				continue;
+			batch->snapshot->hits++;
+			status = open_view(batch->cache, batch->snapshot,
+			    &lookups[j].record, lookups[j].location,
+			    &batch->views[at[j]], &batch->pins);
+			if (status != LC_OK)
+				fail_item(batch, at[j], status);
+		}
+	}
+}
+
+lc_status
+lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views,
+    size_t *missing, size_t *n_missing)
+{
+	struct batch batch = { .cache = cache, .ids = ids, .views = views };
+	size_t absent = 0;
+	lc_status status;
+
+	/* First the uncommitted writes: a commit may take them before the snapshot. */
+	for (size_t i = 0; i < n; i++)
+		try_uncommitted(&batch, i);
+	status = lc__snapshot_take(cache->env, &batch.snapshot);
+	if (status != LC_OK) {
+		for (size_t i = 0; i < n; i++)
+			if (views[i].status == UNDECIDED)
+				lc__view_clear(&views[i], status);
+		return status;
+	}
+	get_undecided(&batch, n);
+	lc__snapshot_give(batch.snapshot, batch.pins);
+	for (size_t i = 0; i < n; i++) {
+		if (views[i].status != LC_NOT_FOUND)
+			continue;
+		if (missing != NULL)
+			missing[absent] = i;
+		absent++;
+	}
+	if (n_missing != NULL)
+		*n_missing = absent;
+	return batch.first.status == LC_OK ? LC_OK :
+	    lc__error_raise(&batch.first);
+}
+
+lc_status
+lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
+{
+	struct lc__snapshot *snapshot;
+	struct lc__lookup lookup;
+
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	for (size_t i = 0; i < n; i++) {
+		if (lc__check_id("prefetch", ids[i].data, ids[i].size) != LC_OK)
+			continue;
+		lc__lookup_start(&lookup, cache->env, ids[i].data, ids[i].size);
+		if (lc__index_find(snapshot, &lookup, false) == LC_OK)
+			willneed(cache->env, &lookup.record);
+	}
+	lc__snapshot_give(snapshot, 0);
+	return LC_OK;
+}
+
+/* ---- using and releasing views ------------------------------------------- */
+
+/* The value of a view that holds a tensor. */
+static lc_status
+tensor_value(lc_view *view, const char *path, const lc_value **out)
+{
+	if (path != NULL && *path != '\0')
+		return lc__error(LC_NOT_FOUND, 0, "a tensor has no part %s", path);
+	if (view->lc_private[view_values] == NULL)
+		view->lc_private[view_values] = lc_value_tensor(&view->tensor);
+	*out = view->lc_private[view_values];
+	return *out == NULL ? lc__no_memory("view") : LC_OK;
+}
+
+lc_status
+lc_view_value(lc_view *view, const char *path, const lc_value **out)
+{
+	if (view->status != LC_OK)
+		return lc__error(LC_INVALID, 0, "view: it holds nothing");
+	if (view->kind == LC_TENSOR)
+		return tensor_value(view, path, out);
+	return lc__decoder_value(view->lc_private[view_values], path, out);
+}
+
+void
+lc_view_release(lc_view *view)
+{
+	void *decoder;
+
+	if (view->status != LC_OK)
+		return;
+	decoder = view->lc_private[view_values];
+	if (view->kind != LC_TENSOR) {
+		lc__decoder_close(decoder);
+		free(decoder);
+	} else if (decoder != NULL) {
+		lc_value_free(decoder);
+	}
+	if (view->lc_private[view_block] != NULL)
+		lc__block_drop(view->lc_private[view_block]);
+	if (view->lc_private[view_snapshot] != NULL)
+		lc__snapshot_unpin(view->lc_private[view_snapshot]);
+	lc__view_clear(view, LC_NOT_FOUND);
+}
+
+void
+lc_views_release(lc_view *views, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		lc_view_release(&views[i]);
 }

@@ -1,56 +1,216 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* put, put batch, delete, flush: value -> schema -> record -> pending -> commit. */
+/* put, put batch, delete: value -> schema -> coded tensors -> pending write. */
+#include "store/put.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "codec/codec.h"
-#include "store/admit.h"
-#include "store/flush.h"
+#include "store/change.h"
 #include "store/inputs.h"
-#include "store/own.h"
-#include "store/put.h"
+#include "store/lookup.h"
 #include "value/tensor.h"
 #include "value/value.h"
 
-/* How a put's tensors are to be stored. */
-struct coding {
+/* ---- the schema ----------------------------------------------------------- */
+
+#define SCHEMA_TEXT 400
+
+/* Compare with the first structure of a snapshot; LC_NOT_FOUND if it has none. */
+static lc_status
+compare_first(struct lc__snapshot *snapshot, const struct lc__schema *schema)
+{
+	char theirs[SCHEMA_TEXT], ours[SCHEMA_TEXT];
+	struct lc__known *first;
+
+	if (snapshot->state.next_schema == 0)
+		return LC_NOT_FOUND;
+	return_if_error(lc__snapshot_schema(snapshot, 0, &first));
+	if (lc__schema_alike(first->schema, schema))
+		return LC_OK;
+	lc__schema_describe(first->schema, theirs, sizeof(theirs));
+	lc__schema_describe(schema, ours, sizeof(ours));
+	return lc__error(LC_SCHEMA, 0, "the module is strict and holds %s, "
+	    "not %s", theirs, ours);
+}
+
+/* The body of a change: make the structure the first one, unless there is one now. */
+static lc_status
+store_first(struct lc__change *change, void *ctx)
+{
+	const struct lc__schema *schema = ctx;
+	struct lc__snapshot *s = &change->snapshot;
+	const lc_status status = compare_first(s, schema);
+
+	if (status != LC_NOT_FOUND)
+		return status;
+	return lc__schema_row_put(s->txn, s->state.next_schema++, schema);
+}
+
+static lc_status
+check_strictly(struct lc_cache *cache, const struct lc__schema *schema)
+{
+	struct lc__snapshot *snapshot;
+	lc_status status;
+
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	status = compare_first(snapshot, schema);
+	lc__snapshot_give(snapshot, 0);
+	if (status != LC_NOT_FOUND)
+		return status;
+	if (!cache->writes || (cache->options.flags & LC_RDONLY))
+		return LC_OK;
+	return lc__change_run(cache->env, cache->options.durability, store_first,
+	    (void *)(uintptr_t)schema);
+}
+
+/* Read all structures of the module: one that seemed to be too many may be among them.
+ * Damaged ones do not matter here. */
+static lc_status
+learn_schemas(struct lc_cache *cache)
+{
+	struct lc__snapshot *snapshot;
+	struct lc__known *known;
+	lc_status status = LC_OK;
+
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	for (uint32_t id = 0; id < snapshot->state.next_schema &&
+	    (status == LC_OK || status == LC_CORRUPT); id++)
+		status = lc__snapshot_schema(snapshot, id, &known);
+	lc__snapshot_give(snapshot, 0);
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
+lc_status
+lc__check_schema(struct lc_cache *cache, const struct lc__schema *schema)
+{
+	struct lc__module *module = lc__module_of(cache->env);
+
+	if (atomic_load(&module->settings.policy) == LC_STRICT)
+		return_if_error(check_strictly(cache, schema));
+	if (lc__schemas_refuses(module->schemas, schema))
+		return_if_error(learn_schemas(cache));
+	return LC_OK;
+}
+
+/* Check a structure and keep it. It is freed if it is refused, or if the same one is
+ * kept already. LC_SCHEMA also if the module has too many. */
+static lc_status
+keep_schema(struct lc_cache *cache, struct lc__schema *schema,
+    struct lc__known **out)
+{
+	const lc_status status = lc__check_schema(cache, schema);
+
+	if (status != LC_OK) {
+		lc__schema_free(schema);
+		return status;
+	}
+	return lc__schemas_intern(lc__module_of(cache->env)->schemas, schema, out);
+}
+
+static lc_status
+schema_of_tensor(struct lc_cache *cache, const lc_tensor *tensor,
+    struct lc__known **out)
+{
+	struct lc__schema *schema;
+
+	*out = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas,
+	    tensor->dtype, tensor->ndim);
+	if (*out != NULL)
+		return lc__check_schema(cache, (*out)->schema);
+	return_if_error(lc__schema_of_tensor(tensor->dtype, tensor->ndim,
+	    &schema));
+	return keep_schema(cache, schema, out);
+}
+
+/* ---- from values to drafts ------------------------------------------------ */
+
+/* Check a tensor and give its draft to @p emit. */
+static lc_status
+put_tensor(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
+    lc__put_fn *emit, void *ctx)
+{
+	struct lc__draft draft = { .id = *id, .tensors = &tensor };
+	struct lc__known *known;
+
+	if (tensor == NULL)
+		return lc__error(LC_INVALID, 0, "no tensor");
+	return_if_error(lc__tensor_check(tensor));
+	return_if_error(schema_of_tensor(cache, tensor, &known));
+	draft.schema = known->schema;
+	return emit(ctx, &draft, known);
+}
+
+/* Check a value and give its draft to @p emit. */
+static lc_status
+put_value(struct lc_cache *cache, const lc_id *id, const lc_value *value,
+    lc__put_fn *emit, void *ctx)
+{
+	struct lc__draft draft = { .id = *id };
+	struct lc__buf plain = { 0 };
+	const lc_tensor **tensors;
+	struct lc__schema *schema;
+	struct lc__known *known;
+	lc_tensor tensor;
+	lc_status status;
+
+	return_if_error(lc_value_check(value));
+	if (lc_value_kind(value) == LC_TENSOR) {
+		return_if_error(lc_value_as_tensor(value, &tensor));
+		return put_tensor(cache, id, &tensor, emit, ctx);
+	}
+	return_if_error(lc__schema_infer(value, &schema));
+	return_if_error(keep_schema(cache, schema, &known));
+	tensors = calloc(known->schema->tensors + 1, sizeof(*tensors));
+	if (tensors == NULL)
+		return lc__no_memory(NULL);
+	status = lc__value_leaves(value, tensors, &plain);
+	if (status == LC_OK) {
+		draft.schema = known->schema;
+		draft.tensors = tensors;
+		draft.plain = plain.data;
+		draft.plain_size = plain.size;
+		status = emit(ctx, &draft, known);
+	}
+	lc__buf_free(&plain);
+	free(tensors);
+	return status;
+}
+
+/* ---- coding --------------------------------------------------------------- */
+
+/* Where a coded record goes, and how its tensors are coded. */
+struct target {
+	struct lc_cache *cache;
 	lc_codec codec;
 	int level;
+	lc__put_fn *fn; /* gets the record, with ctx */
+	void *ctx;
 };
 
-/* The caller's wish, or that of the handle, or the module's setting. */
-static struct coding
-choose_coding(const struct lc_cache *cache, lc_codec codec, int level)
+/* The codec is the caller's choice, or the handle's, or the module's setting. */
+static struct target
+make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn,
+    void *ctx)
 {
 	const struct lc__known_settings *settings =
 	    &lc__module_of(cache->env)->settings;
+	struct target target = { cache, codec, level, fn, ctx };
 
-	if (codec != LC_CODEC_DEFAULT)
-		return (struct coding){ codec, level };
-	if (cache->options.codec != LC_CODEC_DEFAULT)
-		return (struct coding){ cache->options.codec,
-			cache->options.level };
-	return (struct coding){ atomic_load(&settings->codec),
-		atomic_load(&settings->level) };
+	if (codec == LC_CODEC_DEFAULT) {
+		target.codec = cache->options.codec;
+		target.level = cache->options.level;
+	}
+	if (target.codec == LC_CODEC_DEFAULT) {
+		target.codec = atomic_load(&settings->codec);
+		target.level = atomic_load(&settings->level);
+	}
+	return target;
 }
 
-/* Tensors coded for one put. */
-struct coded {
-	uint32_t count;
-	struct lc__part *parts; /* the data of those that are coded is malloc'ed */
-};
-
-static void
-free_coded(struct coded *coded)
-{
-	for (uint32_t i = 0; i < coded->count; i++)
-		free((void *)(uintptr_t)coded->parts[i].data);
-	free(coded->parts);
-}
-
-/* Keep coded bytes. A buffer that is mostly empty, as that of a small tensor always
- * is, is used again: a value has up to 65,535 of them. */
+/* Move coded bytes into a part. A buffer that is mostly empty, as it is for small
+ * tensors, is used again for the next one: a value has up to 65,535 tensors. */
 static lc_status
 keep_coded(struct lc__buf *buf, struct lc__part *part)
 {
@@ -68,206 +228,110 @@ keep_coded(struct lc__buf *buf, struct lc__part *part)
 	return LC_OK;
 }
 
-/* However small it is coded, a larger one is not read (LC__RAW_MAX). */
-static lc_status
-check_raw_size(const lc_tensor *tensor)
-{
-	return tensor->nbytes <= LC__RAW_MAX ? LC_OK : lc__error(LC_INVALID, 0,
-	    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
-}
-
 /* Code one tensor; its part's data stays NULL if it is stored as it is. */
 static lc_status
-code_tensor(const lc_tensor *tensor, const struct coding *coding,
+code_tensor(const lc_tensor *tensor, const struct target *target,
     struct lc__buf *buf, struct lc__part *part)
 {
-	return_if_error(check_raw_size(tensor));
-	return_if_error(lc__part_code(part, coding->codec, coding->level, tensor,
+	/* A larger one could not be read, however small it is coded (LC__RAW_MAX). */
+	if (tensor->nbytes > LC__RAW_MAX)
+		return lc__error(LC_INVALID, 0, "a tensor of %zu bytes is above "
+		    "the limit of 16 GiB", tensor->nbytes);
+	return_if_error(lc__part_code(part, target->codec, target->level, tensor,
 	    buf));
 	part->data = NULL;
 	return part->codec == LC_CODEC_NONE ? LC_OK : keep_coded(buf, part);
 }
 
+/* An lc__put_fn: code the tensors of a draft and give it to the target. */
 static lc_status
-code_tensors(const struct lc__draft *draft, const struct coding *coding,
-    struct coded *out)
+emit_coded(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {
+	const struct target *target = ctx;
+	const uint32_t count = draft->schema->tensors;
+	struct lc__draft coded = *draft;
 	struct lc__buf buf = { 0 };
+	struct lc__part *parts;
 	lc_status status = LC_OK;
 
-	out->parts = calloc(draft->schema->tensors, sizeof(*out->parts));
-	if (out->parts == NULL)
+	/* A rank that does not write keeps records in memory, ready to be read. */
+	if (target->codec == LC_CODEC_NONE || count == 0 || !target->cache->writes)
+		return target->fn(target->ctx, draft, known);
+	parts = calloc(count, sizeof(*parts));
+	if (parts == NULL)
 		return lc__no_memory(NULL);
-	out->count = draft->schema->tensors;
-	for (uint32_t i = 0; i < out->count && status == LC_OK; i++)
-		status = code_tensor(draft->tensors[i], coding, &buf,
-		    &out->parts[i]);
+	for (uint32_t i = 0; i < count && status == LC_OK; i++)
+		status = code_tensor(draft->tensors[i], target, &buf, &parts[i]);
 	lc__buf_free(&buf);
-	return status;
-}
-
-/* Where an encoded record goes. */
-struct sink {
-	struct coding coding;     /* how it is stored */
-	struct lc__peeked *block; /* if not NULL it is not, but comes as it is into this */
-	lc__put_fn *fn;           /* if not NULL it is given to this, with ctx */
-	void *ctx;
-};
-
-/* To the pending writes, or where this rank keeps what it may not write. */
-static lc_status
-store(struct lc_cache *cache, const struct lc__draft *draft,
-    struct lc__known *known, const struct sink *sink)
-{
-	if (sink->fn != NULL)
-		return sink->fn(sink->ctx, draft, known);
-	return cache->writes ? lc__flush_add(cache, draft, known) :
-	    lc__own_keep(cache, draft, known);
-}
-
-static lc_status
-store_coded(struct lc_cache *cache, struct lc__draft *draft,
-    struct lc__known *known, const struct sink *sink)
-{
-	struct coded coded = { 0 };
-	lc_status status;
-
-	/* Memory holds what is ready to be read. */
-	if (sink->coding.codec == LC_CODEC_NONE || draft->schema->tensors == 0 ||
-	    !cache->writes)
-		return store(cache, draft, known, sink);
-	status = code_tensors(draft, &sink->coding, &coded);
-	draft->parts = coded.parts;
+	coded.parts = parts;
 	if (status == LC_OK)
-		status = store(cache, draft, known, sink);
-	free_coded(&coded);
+		status = target->fn(target->ctx, &coded, known);
+	for (uint32_t i = 0; i < count; i++)
+		free((void *)(uintptr_t)parts[i].data);
+	free(parts);
 	return status;
 }
 
+/* An lc__put_fn: add a record to the handle's pending writes. */
 static lc_status
-pour(struct lc_cache *cache, struct lc__draft *draft, struct lc__known *known,
-    const struct sink *sink)
+emit_pending(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {
-	return sink->block != NULL ? lc__own_encode(draft, known, sink->block) :
-	    store_coded(cache, draft, known, sink);
+	return lc__flush_add(ctx, draft, known);
 }
 
+/* An lc__put_fn: encode a record into a block. */
 static lc_status
-schema_of_tensor(struct lc_cache *cache, const lc_tensor *tensor,
-    struct lc__known **out)
+emit_encoded(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {
-	struct lc__schema *schema;
-
-	*out = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas,
-	    tensor->dtype, tensor->ndim);
-	if (*out != NULL)
-		return lc__admit(cache, (*out)->schema);
-	return_if_error(lc__schema_of_tensor(tensor->dtype, tensor->ndim,
-	    &schema));
-	return lc__admit_new(cache, schema, out);
+	return lc__encode(draft, known, ctx);
 }
 
+/* ---- put ------------------------------------------------------------------ */
+
+/* Name the key in an error of the item itself. The failure of an earlier commit, which
+ * a put reports too, is not about this key. */
 static lc_status
-put_tensor(struct lc_cache *cache, const void *id, size_t id_size,
-    const lc_tensor *tensor, const struct sink *sink)
-{
-	struct lc__draft draft = { .id = { id, id_size }, .tensors = &tensor };
-	struct lc__known *known;
-
-	if (tensor == NULL)
-		return lc__error(LC_INVALID, 0, "no tensor");
-	return_if_error(lc__tensor_check(tensor));
-	return_if_error(schema_of_tensor(cache, tensor, &known));
-	draft.schema = known->schema;
-	return pour(cache, &draft, known, sink);
-}
-
-/* A value of several parts; schema is the caller's. */
-static lc_status
-put_parts(struct lc_cache *cache, struct lc__draft *draft,
-    const lc_value *value, struct lc__known *known, const struct sink *sink)
-{
-	const lc_tensor **tensors =
-	    calloc(known->schema->tensors + 1, sizeof(*tensors));
-	struct lc__buf plain = { 0 };
-	lc_status status;
-
-	if (tensors == NULL)
-		return lc__no_memory(NULL);
-	status = lc__value_leaves(value, tensors, &plain);
-	if (status == LC_OK) {
-		draft->schema = known->schema;
-		draft->tensors = tensors;
-		draft->plain = plain.data;
-		draft->plain_size = plain.size;
-		status = pour(cache, draft, known, sink);
-	}
-	lc__buf_free(&plain);
-	free(tensors);
-	return status;
-}
-
-static lc_status
-put_value(struct lc_cache *cache, const void *id, size_t id_size,
-    const lc_value *value, const struct sink *sink)
-{
-	struct lc__draft draft = { .id = { id, id_size } };
-	struct lc__schema *schema;
-	struct lc__known *known;
-	lc_tensor tensor;
-
-	return_if_error(lc_value_check(value));
-	if (lc_value_kind(value) == LC_TENSOR) {
-		return_if_error(lc_value_as_tensor(value, &tensor));
-		return put_tensor(cache, id, id_size, &tensor, sink);
-	}
-	return_if_error(lc__schema_infer(value, &schema));
-	return_if_error(lc__admit_new(cache, schema, &known));
-	return put_parts(cache, &draft, value, known, sink);
-}
-
-/* What is wrong with the item is told with its key; a commit that failed earlier
- * has nothing to do with it. */
-static lc_status
-name_item(lc_status status, const void *id, size_t id_size)
+name_item(lc_status status, const lc_id *id)
 {
 	if (status == LC_INVALID || status == LC_SCHEMA)
-		return lc__error_prefix("put: %s", lc__quote_id(id, id_size));
+		return lc__error_prefix("put: %s",
+		    lc__quote_id(id->data, id->size));
 	return status;
 }
 
 static lc_status
-prepare(struct lc_cache *cache, const void *id, size_t id_size,
-    lc_codec codec, int level, struct sink *out)
+check_put(struct lc_cache *cache, const lc_id *id, lc_codec codec, int level)
 {
 	if (cache->writes)
 		return_if_error(lc__check_writable(cache, "put"));
-	return_if_error(lc__check_id("put", id, id_size));
+	return_if_error(lc__check_id("put", id->data, id->size));
 	return_if_error(lc__codec_check("put", codec, level));
-	return_if_error(lc__check_plain(cache, "put"));
-	*out = (struct sink){ .coding = choose_coding(cache, codec, level) };
-	return LC_OK;
+	return lc__check_plain(cache, "put");
 }
 
 lc_status
 lc_put(lc_cache *cache, const void *id, size_t id_size,
     const lc_tensor *tensor)
 {
-	struct sink sink;
+	const lc_id key = { id, id_size };
+	struct target target;
 
-	return_if_error(prepare(cache, id, id_size, LC_CODEC_DEFAULT, 0, &sink));
-	return name_item(put_tensor(cache, id, id_size, tensor, &sink), id,
-	    id_size);
+	return_if_error(check_put(cache, &key, LC_CODEC_DEFAULT, 0));
+	target = make_target(cache, LC_CODEC_DEFAULT, 0, emit_pending, cache);
+	return name_item(put_tensor(cache, &key, tensor, emit_coded, &target),
+	    &key);
 }
 
 lc_status
 lc_put_coded(lc_cache *cache, const void *id, size_t id_size,
     const lc_value *value, lc_codec codec, int level)
 {
-	struct sink sink;
+	const lc_id key = { id, id_size };
+	struct target target;
 
-	return_if_error(prepare(cache, id, id_size, codec, level, &sink));
-	return name_item(put_value(cache, id, id_size, value, &sink), id, id_size);
+	return_if_error(check_put(cache, &key, codec, level));
+	target = make_target(cache, codec, level, emit_pending, cache);
+	return name_item(put_value(cache, &key, value, emit_coded, &target), &key);
 }
 
 lc_status
@@ -294,58 +358,59 @@ lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids,
 	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
 }
 
-/* ---- elsewhere ------------------------------------------------------------ */
+lc_status
+lc_delete(lc_cache *cache, const void *id, size_t id_size)
+{
+	const struct lc__draft draft = { .id = { id, id_size } };
+
+	if (cache->writes)
+		return_if_error(lc__check_writable(cache, "delete"));
+	return_if_error(lc__check_id("delete", id, id_size));
+	return_if_error(lc__check_plain(cache, "delete"));
+	return_if_error(lc_contains(cache, id, id_size));
+	return lc__flush_add(cache, &draft, NULL);
+}
+
+/* ---- put elsewhere -------------------------------------------------------- */
 
 lc_status
 lc__put_tensor_to(struct lc_cache *cache, const lc_id *id,
     const lc_tensor *tensor, lc__put_fn *fn, void *ctx)
 {
-	const struct sink sink = {
-		.coding = choose_coding(cache, LC_CODEC_DEFAULT, 0),
-		.fn = fn, .ctx = ctx
-	};
+	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, fn, ctx);
 
-	return name_item(put_tensor(cache, id->data, id->size, tensor, &sink),
-	    id->data, id->size);
+	return name_item(put_tensor(cache, id, tensor, emit_coded, &target), id);
 }
 
 lc_status
 lc__put_value_to(struct lc_cache *cache, const lc_id *id,
     const lc_value *value, lc__put_fn *fn, void *ctx)
 {
-	const struct sink sink = {
-		.coding = choose_coding(cache, LC_CODEC_DEFAULT, 0),
-		.fn = fn, .ctx = ctx
-	};
+	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, fn, ctx);
 
-	return name_item(put_value(cache, id->data, id->size, value, &sink),
-	    id->data, id->size);
+	return name_item(put_value(cache, id, value, emit_coded, &target), id);
 }
 
-/* ---- in two steps --------------------------------------------------------- */
+/* ---- put in two steps ----------------------------------------------------- */
 
 lc_status
 lc__put_encode_tensor(struct lc_cache *cache, const lc_id *id,
-    const lc_tensor *tensor, struct lc__peeked *out)
+    const lc_tensor *tensor, struct lc__encoded *out)
 {
-	const struct sink sink = { .block = out };
-
-	return put_tensor(cache, id->data, id->size, tensor, &sink);
+	return put_tensor(cache, id, tensor, emit_encoded, out);
 }
 
 lc_status
 lc__put_encode_value(struct lc_cache *cache, const lc_id *id,
-    const lc_value *value, struct lc__peeked *out)
+    const lc_value *value, struct lc__encoded *out)
 {
-	const struct sink sink = { .block = out };
-
-	return put_value(cache, id->data, id->size, value, &sink);
+	return put_value(cache, id, value, emit_encoded, out);
 }
 
-/* Code the tensors of an encoded record and store it. */
+/* Code the tensors of an encoded record and add it to the pending writes. */
 static lc_status
-recode(struct lc_cache *cache, const struct lc__record *record,
-    struct lc__known *known, const struct sink *sink)
+recode(struct target *target, const struct lc__record *record,
+    struct lc__known *known)
 {
 	const uint32_t count = known->schema->tensors;
 	lc_tensor *tensors = calloc(count, sizeof(*tensors));
@@ -363,7 +428,7 @@ recode(struct lc_cache *cache, const struct lc__record *record,
 		lc__record_tensors(record, known->schema, 0, tensors, parts);
 		for (uint32_t i = 0; i < count; i++)
 			list[i] = &tensors[i];
-		status = store_coded(cache, &draft, known, sink);
+		status = emit_coded(target, &draft, known);
 	}
 	free(parts);
 	free(list);
@@ -372,46 +437,17 @@ recode(struct lc_cache *cache, const struct lc__record *record,
 }
 
 lc_status
-lc__put_encoded(struct lc_cache *cache, const struct lc__peeked *encoded)
+lc__put_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 {
-	const struct sink sink = {
-		.coding = choose_coding(cache, LC_CODEC_DEFAULT, 0)
-	};
+	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0,
+	    emit_pending, cache);
 	struct lc__record record;
 
+	if (!cache->writes || target.codec == LC_CODEC_NONE ||
+	    encoded->known->schema->tensors == 0)
+		return lc__flush_add_encoded(cache, encoded);
 	/* Our own bytes: they always parse. */
 	(void)lc__record_parse(encoded->block->data, encoded->block->size,
 	    &record);
-	if (!cache->writes) {
-		lc__own_keep_block(cache, &record.id, encoded->block,
-		    encoded->known);
-		return LC_OK;
-	}
-	if (sink.coding.codec == LC_CODEC_NONE || encoded->known->schema->tensors == 0)
-		return lc__flush_add_record(cache, &record, encoded->known);
-	return recode(cache, &record, encoded->known, &sink);
-}
-
-/* ---- delete, flush --------------------------------------------------------- */
-
-lc_status
-lc_delete(lc_cache *cache, const void *id, size_t id_size)
-{
-	const struct lc__draft draft = { .id = { id, id_size } };
-
-	if (cache->writes)
-		return_if_error(lc__check_writable(cache, "delete"));
-	return_if_error(lc__check_id("delete", id, id_size));
-	return_if_error(lc__check_plain(cache, "delete"));
-	return_if_error(lc_contains(cache, id, id_size));
-	if (cache->writes)
-		return lc__flush_add(cache, &draft, NULL);
-	lc__own_forget(cache, &draft.id);
-	return LC_OK;
-}
-
-lc_status
-lc_flush(lc_cache *cache)
-{
-	return lc__flush_all(cache);
+	return recode(&target, &record, encoded->known);
 }

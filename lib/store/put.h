@@ -1,32 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Putting for one who needs the record himself: in two steps, or elsewhere. */
+/* Putting for callers that need the record itself: in two steps, or elsewhere. */
 #ifndef LC_STORE_PUT_H
 #define LC_STORE_PUT_H
 
-#include "store/cache.h"
 #include "store/flush.h"
 
-/** Takes a record; everything in @p draft is borrowed, and its tensors are as the
- *  caller put them, whatever its parts are. */
+/**
+ * May values of this structure be put? In a strict module the structure must be like the
+ * first one. The first put of all makes its structure the first, in a commit of its own,
+ * so that two processes cannot each have their own.
+ * @return LC_OK; LC_SCHEMA, naming both structures; what the look-up or commit returned.
+ */
+LC_CHECKED lc_status lc__check_schema(struct lc_cache *cache,
+    const struct lc__schema *schema);
+
+/** Takes a record. Everything in @p draft is borrowed; its tensors are as the caller put
+ *  them, whatever its parts are. */
 typedef lc_status lc__put_fn(void *ctx, const struct lc__draft *draft,
     struct lc__known *known);
 
-/** Check and code as lc_put() does, for somebody else than the pending writes. */
+/** Check and code as lc_put() does, then give the record to @p fn, not to the pending
+ *  writes. */
 LC_CHECKED lc_status lc__put_tensor_to(struct lc_cache *cache, const lc_id *id,
     const lc_tensor *tensor, lc__put_fn *fn, void *ctx);
 LC_CHECKED lc_status lc__put_value_to(struct lc_cache *cache, const lc_id *id,
     const lc_value *value, lc__put_fn *fn, void *ctx);
 
-/** Check and encode as lc_put() does, the tensors as they are, into a block that
- *  the caller drops. */
+/** Check and encode as lc_put() does, with the tensors as they are, into a block that the
+ *  caller drops. */
 LC_CHECKED lc_status lc__put_encode_tensor(struct lc_cache *cache,
-    const lc_id *id, const lc_tensor *tensor, struct lc__peeked *out);
+    const lc_id *id, const lc_tensor *tensor, struct lc__encoded *out);
 LC_CHECKED lc_status lc__put_encode_value(struct lc_cache *cache,
-    const lc_id *id, const lc_value *value, struct lc__peeked *out);
+    const lc_id *id, const lc_value *value, struct lc__encoded *out);
 
-/** Store what was encoded as lc_put() does: coded by the settings, or on a rank
- *  that does not write the block itself in the LRU. */
+/** Store an encoded record as lc_put() does: coded by the settings, or on a rank that
+ *  does not write, the block itself in the LRU. */
 LC_CHECKED lc_status lc__put_encoded(struct lc_cache *cache,
-    const struct lc__peeked *encoded);
+    const struct lc__encoded *encoded);
 
 #endif

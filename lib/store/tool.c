@@ -5,11 +5,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "store/admit.h"
 #include "store/change.h"
 #include "store/decode.h"
+#include "store/flush.h"
 #include "store/lookup.h"
-#include "store/own.h"
+#include "store/put.h"
 
 const char *
 lc__cache_dir(const lc_cache *cache)
@@ -90,7 +90,7 @@ check_structure(struct look *look, const struct lc__schema *schema)
 	/* Equal structures are the same one. */
 	if (schema == look->admitted || !is_strict(look->cache))
 		return LC_OK;
-	return_if_error(lc__admit(look->cache, schema));
+	return_if_error(lc__check_schema(look->cache, schema));
 	look->admitted = schema;
 	return LC_OK;
 }
@@ -156,13 +156,13 @@ lc__stored_look(lc_cache *cache, const lc_id *ids, size_t n,
     const struct lc__stored_check *how, enum lc__stored *out)
 {
 	struct look look = { .cache = cache, .how = how };
-	enum lc__pending_answer answer;
+	enum lc__uncommitted answer;
 	lc_status status = LC_OK;
 
 	/* Uncommitted records first: they may be committed before the snapshot is taken. */
 	for (size_t i = 0; i < n; i++) {
-		return_if_error(lc__own_has(cache, ids[i].data, ids[i].size, &answer));
-		out[i] = answer == LC__PENDING_PUT ? LC__STORED_DONE : LC__STORED_MISSING;
+		return_if_error(lc__flush_find(cache, ids[i].data, ids[i].size, NULL, &answer));
+		out[i] = answer == LC__UNCOMMITTED_PUT ? LC__STORED_DONE : LC__STORED_MISSING;
 	}
 	return_if_error(lc__snapshot_take(cache->env, &look.snapshot));
 	for (size_t i = 0; i < n && status == LC_OK; i += WINDOW)
@@ -180,7 +180,7 @@ lc__stored_admits(lc_cache *cache, const lc_value *value)
 	if (!is_strict(cache))
 		return LC_OK;
 	return_if_error(lc__schema_infer(value, &schema));
-	status = lc__admit(cache, schema);
+	status = lc__check_schema(cache, schema);
 	lc__schema_free(schema);
 	return status;
 }
