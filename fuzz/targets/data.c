@@ -225,7 +225,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (lc__pages_check_map(image->map, image->whole.size, "data.mdb", &options,
 	    &report) == LC_OK && report.meta.last_page < image->whole.size / 4096) {
 		lc__set64(opened->lock + lock_at_txn, report.meta.txnid);
-		lc__pool_empty(lc__module_of(opened->cache->env)->pool);
+		lc__pool_empty_locked(lc__module_of(opened->cache->env)->pool);
 		if (choice % 4 == 0)
 			(void)!lc_verify(opened->cache, NULL, &verified);
 		get_records(opened->cache);
@@ -234,7 +234,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			ask(opened->cache);
 		if (choice % 4 == 2)
 			stream(opened->cache, choice >> 4);
-		lc__pool_empty(lc__module_of(opened->cache->env)->pool);
+		lc__pool_empty_locked(lc__module_of(opened->cache->env)->pool);
 	}
 	fuzz_image_restore(image);
 	lc__set64(opened->lock + lock_at_txn, newest_txn(image));

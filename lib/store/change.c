@@ -32,11 +32,11 @@ store_state(struct lc__change *change)
 	return status;
 }
 
-/* What a change is to do. */
+/* What lc__change_run() was asked for. */
 struct order {
 	struct lc__env *env;
 	lc_durability durability;
-	bool unread; /* leave the state to the body */
+	bool unread; /* do not read the state: the body sets it */
 	lc_status (*body)(struct lc__change *change, void *ctx);
 	void *ctx;
 };
@@ -116,7 +116,7 @@ lc__change_count(struct lc__change *change, const struct lc__record *record,
 	if (!change->usage.loaded)
 		return_if_error(lc__usage_load(&change->usage,
 		    change->snapshot.txn));
-	/* One that is lost stays so: counts from the middle on would be wrong. */
+	/* A lost usage row stays lost: counting from now on would give wrong sums. */
 	if (change->usage.damaged)
 		return LC_OK;
 	return lc__usage_count(&change->usage, record, schema, sign);
@@ -131,7 +131,7 @@ count_chunk(struct lc__state *state, const struct lc__ledger_row *row)
 	state->live_bytes += row->bytes;
 }
 
-/* Write all of a chunk's value but its records. */
+/* Write everything of a chunk's value except its records. */
 static void
 frame_chunk(const struct lc__chunk *chunk,
     const struct lc__directory_build *directory, unsigned char *bytes,
@@ -191,7 +191,7 @@ less(uint64_t count, uint64_t n)
 	return count < n ? 0 : count - n;
 }
 
-/* Take the records of a chunk off the usage, as far as they can be read. */
+/* Subtract the records of a chunk from the usage, as far as they can be read. */
 static lc_status
 uncount_chunk(struct lc__change *change, uint64_t id)
 {
@@ -309,7 +309,7 @@ bury_one(struct lc__ledger_row *row, const struct lc__dead *dead)
 	row->ordinal = lc__hash64_seed(checksum, sizeof(checksum), row->ordinal);
 }
 
-/* Take n records off the live ones of their chunk. */
+/* Subtract n records from the live ones of their chunk. */
 static lc_status
 bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 {
@@ -328,7 +328,8 @@ bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 	return lc__change_put_ledger(change, dead->chunk, &row);
 }
 
-/* Those of a chunk in an order that the same records always have. */
+/* Orders by chunk; within one, by checksum, so that the same records always give the same
+ * ordinal. */
 static int
 by_chunk(const void *a, const void *b)
 {
@@ -395,7 +396,7 @@ lc__change_push_run(struct lc__change *change,
 
 /* ---- merging runs -------------------------------------------------------- */
 
-/* Store a finished run, which replaces n runs from position from. */
+/* Store a finished run in the place of n runs from position @p from. */
 static lc_status
 replace_runs(struct lc__snapshot *s, uint32_t from, uint32_t n,
     const struct lc__run_builder *builder, uint32_t level)
@@ -417,8 +418,8 @@ replace_runs(struct lc__snapshot *s, uint32_t from, uint32_t n,
 	return LC_OK;
 }
 
-/* Merge n runs from position from into one. Damaged ones stay as they are: reads
- * and verify tell of them, and what is put now must not be lost for them. */
+/* Merge n runs from position @p from into one. Damaged runs stay as they are: reads and
+ * verify report them, and a put must not fail because of them. */
 static lc_status
 merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 {
@@ -446,8 +447,8 @@ merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 	return lc__snapshot_load_runs(s);
 }
 
-/* The newest runs are too large together: merge neighbours as far as they fit
- * and let them be from now on. */
+/* The newest runs together are above the limit: merge neighbours that fit, and never merge
+ * these runs again. */
 static lc_status
 settle(struct lc__snapshot *s, uint32_t from)
 {
@@ -467,7 +468,7 @@ settle(struct lc__snapshot *s, uint32_t from)
 	return LC_OK;
 }
 
-/* How many of the newest runs have the newest one's level. */
+/* How many of the newest runs have the level of the newest one. */
 static uint32_t
 tail_length(const struct lc__state *state)
 {
@@ -498,7 +499,7 @@ lc__merge_runs(struct lc__snapshot *s)
 		return_if_error(merge_group(s, from, LC__MERGE_FANOUT,
 		    state->runs[from].level + 1));
 		if (state->nruns > from + 1)
-			break; /* not merged */
+			break; /* a run is damaged */
 	}
 	return LC_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A change of a module: one write transaction, and what every kind of it writes:
- * a chunk, an index run, ledger rows and the state row.
+ * A change of a module: a write transaction, and what every kind of change writes: a chunk,
+ * ledger rows, an index run and the state row.
  */
 #ifndef LC_STORE_CHANGE_H
 #define LC_STORE_CHANGE_H
@@ -13,15 +13,15 @@
 
 /** A change under way. */
 struct lc__change {
-	struct lc__snapshot snapshot; /* of the write transaction; its state is the
-	                                 one that will be stored */
-	struct lc__usage usage;       /* loaded when a record is counted */
+	struct lc__snapshot snapshot; /* of the write transaction; its state is the one that
+					 will be stored */
+	struct lc__usage usage;       /* loaded when the first record is counted */
 };
 
 /**
- * Run @p body in a write transaction, store the state and commit; durable on
- * LC_OK. If @p body fails, nothing is changed. When the map is full it is made
- * larger and @p body runs again from the start: it keeps nothing of the last time.
+ * Run @p body in a write transaction, store the state and commit; durable on LC_OK. If @p
+ * body fails, nothing changes. If the map is full, it grows and @p body runs again from the
+ * start, so @p body must keep nothing from its last run.
  */
 LC_CHECKED lc_status lc__change_run(struct lc__env *env,
     lc_durability durability,
@@ -33,12 +33,12 @@ LC_CHECKED lc_status lc__change_run_unread(struct lc__env *env,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx);
 
 /**
- * A new chunk behind all others, counted in the state with all its records live.
- * The caller fills *records, row->bytes long, before any other call, sets
+ * Add a chunk after all others, and count its records in the state, all of them live.
+ * Before any other call the caller fills *records, which is row->bytes long; then it sets
  * row->hash and stores the row with lc__change_put_ledger().
- * @param row        its counts and bytes of records are set
- * @param directory  all records were added to it
- * @param id         gets the chunk's id
+ * @param row its counts and bytes of records are set
+ * @param directory all records were added to it
+ * @param id gets the chunk's id
  */
 LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
     const struct lc__ledger_row *row,
@@ -46,14 +46,13 @@ LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
     unsigned char **records);
 
 /**
- * As lc__change_add_chunk(), in the place of chunk @p id, which was dropped in
- * this change.
+ * As lc__change_add_chunk(), in the place of chunk @p id, which this change has dropped.
  */
 LC_CHECKED lc_status lc__change_put_chunk(struct lc__change *change,
     uint64_t id, const struct lc__ledger_row *row,
     const struct lc__directory_build *directory, unsigned char **records);
 
-/** Delete a chunk and its ledger row, which is @p row; the counters follow. */
+/** Delete a chunk and its ledger row, which is @p row, and subtract them from the state. */
 LC_CHECKED lc_status lc__change_drop_chunk(struct lc__change *change,
     uint64_t id, const struct lc__ledger_row *row);
 
@@ -63,15 +62,15 @@ void lc__ledger_count(struct lc__ledger_row *row, uint64_t size,
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
 
 /**
- * Give a chunk of plain puts with new records its ordinal. The ordinal says which of
- * the chunk's records live, and in what order: it begins as the hash of all of them, and
- * each record that dies is hashed into it. A chunk that is rewritten with the live
- * records that it had keeps its ordinal, even if their codec is another one now.
+ * Set the ordinal of a chunk of plain puts whose records are new. The ordinal tells which
+ * of the chunk's records live, and in which order: it starts as the hash of all of them,
+ * and each record that dies is hashed into it. A chunk that is rewritten with its live
+ * records keeps its ordinal, even if they are coded differently.
  */
 void lc__ledger_name_records(struct lc__ledger_row *row);
 
-/** Count a record into the usage of its schema, or with @p sign -1 out of it;
- *  lc__change_drop_chunk() does so for what it drops. */
+/** Add a record to the usage of its schema, or with @p sign -1 subtract it.
+ *  lc__change_drop_chunk() does so itself. */
 LC_CHECKED lc_status lc__change_count(struct lc__change *change,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
 
@@ -80,64 +79,64 @@ LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,
     uint64_t chunk, const struct lc__ledger_row *row);
 
 /**
- * The first ledger row from chunk @p from on; *id gets its chunk. If the row is
- * damaged or there is none, *intact is false and *row all zeros.
- * @return LC_OK; LC_END behind the last.
+ * Find the first ledger row from chunk @p from on; *id gets its chunk. If the row is
+ * damaged, *intact is false and *row all zeros.
+ * @return LC_OK; LC_END after the last row.
  */
 LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot,
     uint64_t from, uint64_t *id, struct lc__ledger_row *row, bool *intact);
 
-/** The same of the first one behind chunk @p last, whatever its number. */
+/** The same for the first row after chunk @p last, which may be any number. */
 LC_CHECKED lc_status lc__ledger_after(struct lc__snapshot *snapshot,
     uint64_t last, uint64_t *id, struct lc__ledger_row *row, bool *intact);
 
-/** A record of some chunk that a change makes dead. */
+/** A record that a change makes dead. */
 struct lc__dead {
 	uint64_t chunk;
 	uint64_t bytes; /* of the record */
-	uint64_t length; /* of it, as the ledger sums them */
-	uint64_t checksum; /* of it */
+	uint64_t length; /* of the record, as the ledger sums them */
+	uint64_t checksum; /* of the record */
 };
 
 /**
- * Take records off the live ones of their chunks and of the module. Sorts
- * @p dead. A damaged ledger row stays as it is: verify tells of it.
+ * Subtract records from the live ones of their chunks and of the module. Sorts @p dead. A
+ * damaged ledger row stays as it is; verify reports it.
  */
 LC_CHECKED lc_status lc__change_bury(struct lc__change *change,
     struct lc__dead *dead, uint32_t n);
 
 /** An entry of the index that a change adds. */
 struct lc__new_entry {
-	uint64_t prefix;   /* first 8 bytes of the cache_id, big-endian: sorts */
+	uint64_t prefix;   /* first 8 bytes of the cache_id, big-endian: for sorting */
 	lc_id id;          /* borrowed */
-	uint64_t hash;     /* lc__run_hash() of it */
+	uint64_t hash;     /* lc__run_hash() of the id */
 	uint64_t location; /* of its record, or LC__TOMBSTONE */
 };
 
-/** The prefix of a cache_id. */
+/** The sort prefix of a cache_id. */
 uint64_t lc__sort_prefix(const lc_id *id);
 
 /**
- * A new run with @p n entries, one or more, each cache_id once; then merge what
- * the newest runs ask for. Sorts @p entries.
+ * Add a run with @p n entries, one or more, each cache_id once. Then merge the newest runs
+ * if there are enough of them. Sorts @p entries.
  */
 LC_CHECKED lc_status lc__change_add_run(struct lc__change *change,
     struct lc__new_entry *entries, uint32_t n);
 
-/** Store a finished run, whose id is state.next_run, as the newest. */
+/** Store a finished run, whose id is state.next_run, as the newest one. */
 LC_CHECKED lc_status lc__change_push_run(struct lc__change *change,
     const struct lc__run_builder *builder, uint32_t level);
 
-/** Runs of one level that are merged into one of the next. */
+/** So many runs of one level are merged into one of the next. */
 #define LC__MERGE_FANOUT 8
-/** Values larger than this are not merged any further: it bounds a commit. */
+/** Larger runs are not merged any more: this bounds the size of a commit. */
 #define LC__MERGE_LIMIT ((uint64_t)64 << 20)
-/** The level of runs that stay as they are. */
+/** The level of runs that are never merged again. */
 #define LC__LEVEL_FULL UINT32_MAX
 
 /**
- * Merge while the newest runs of @p snapshot, which is of a write transaction,
- * ask for it. Updates snapshot->state; the caller stores it.
+ * Merge the newest runs of @p snapshot, which is of a write transaction, while there are
+ * enough of them. Updates snapshot->state; the caller stores it.
  */
 LC_CHECKED lc_status lc__merge_runs(struct lc__snapshot *snapshot);
 

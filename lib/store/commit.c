@@ -13,36 +13,36 @@
 #include "store/module.h"
 #include "store/record.h"
 
-/* Keys looked up together, so that their cache misses overlap. */
+/* Keys that are looked up together, so that their cache misses overlap. */
 #define LOOKUP_GROUP 16
 
-/* One put or delete that is worth storing. */
+/* A put or delete that was not replaced by a later one. */
 struct item {
 	const unsigned char *bytes; /* the pending record */
-	size_t size;     /* of it */
-	uint64_t length; /* of it; 0 for a delete */
+	size_t size;     /* of the record */
+	uint64_t length; /* by the module's length field; 0 for a delete */
 	uint32_t schema; /* position in pending->schemas */
-	bool skip;       /* a delete of something that is not there */
+	bool skip;       /* a delete of a key that does not exist */
 };
 
 /* A commit under way. */
 struct commit {
 	struct lc__change *change;
 	const struct lc__pending *pending;
-	struct lc__input_step *step; /* NULL if it is no input's */
+	struct lc__input_step *step; /* NULL for a handle's own writes */
 	struct item *items;    /* in put order */
-	struct lc__new_entry *entries; /* of the items; later by cache_id */
-	uint32_t count;        /* of both */
-	struct lc__dead *dead; /* what the items replace */
+	struct lc__new_entry *entries; /* of the items; sorted by cache_id in the end */
+	uint32_t count;        /* of items and entries */
+	struct lc__dead *dead; /* the records that the items replace */
 	uint32_t ndead;
-	uint32_t *schema_ids;  /* of pending->schemas in the module */
+	uint32_t *schema_ids;  /* ids in the module of pending->schemas */
 	lc_settings settings;  /* of the module */
-	struct lc__measure measure; /* by their length field */
+	struct lc__measure measure; /* measures by settings.length_field */
 	struct lc__ledger_row row; /* of the new chunk */
-	uint64_t chunk;            /* its id, 0 without one */
-	struct lc__counters counts;  /* taken, to be added to the module's */
-	struct lc__evicted evicted; /* for the budget */
-	uint32_t nreads;           /* chunks noted as read */
+	uint64_t chunk;            /* its id; 0 without a chunk */
+	struct lc__counters counts;  /* counters that this commit saves */
+	struct lc__evicted evicted; /* what was evicted for the budget */
+	uint32_t nreads;           /* read chunks that were noted */
 };
 
 /* ---- collecting ----------------------------------------------------------- */
@@ -74,8 +74,8 @@ collect(struct commit *c)
 	}
 }
 
-/* What the ledger lost count of with a record: its size, and its length unless its
- * structure cannot be read. */
+/* Note a record that dies. Its length counts as 0 if its structure cannot be read: the
+ * ledger is then off by it. */
 static lc_status
 note_dead(struct commit *c, const struct lc__lookup *found)
 {
@@ -97,7 +97,8 @@ note_dead(struct commit *c, const struct lc__lookup *found)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
-/* Inputs replace nothing. What cannot be told is no yes. */
+/* An input replaces nothing. If the look-up failed, nobody can say that the key is new:
+ * refuse it too. */
 static lc_status
 refuse_existing(const struct commit *c, const struct lc__lookup *lookup,
     lc_status found)
@@ -109,7 +110,7 @@ refuse_existing(const struct commit *c, const struct lc__lookup *lookup,
 	    lc__quote_id(lookup->id.data, lookup->id.size));
 }
 
-/* Look up what stands under an item's cache_id and note that it will be dead. */
+/* Find the record that an item replaces, and note that it dies. */
 static lc_status
 find_replaced(struct commit *c, uint32_t i)
 {
@@ -122,8 +123,9 @@ find_replaced(struct commit *c, uint32_t i)
 
 	if (c->step != NULL)
 		return refuse_existing(c, &lookup, status);
-	/* A damaged record may be replaced, which is its cure; its size and checksum
-	 * are lost, but no other record has its location. */
+	/* Damage may be replaced: that is its cure. Its size and checksum cannot be read,
+	 * so 0 bytes die; the location stands in for the checksum, since no other record
+	 * has it. */
 	if (status == LC_CORRUPT && !(lookup.location & LC__TOMBSTONE)) {
 		c->dead[c->ndead++] = (struct lc__dead) {
 			.chunk = lc__location_chunk(lookup.location),
@@ -174,10 +176,10 @@ drop_skipped(struct commit *c)
 
 /* ---- schemas -------------------------------------------------------------- */
 
-/* The id of a structure in the module; a new one is added behind the @p stored
- * ones. Rows that this transaction adds are not looked at: what is learned from
- * them would be wrong if it failed. A damaged row is nobody's: those who put on
- * must not suffer from it. */
+/* The id of a structure in the module: that of a row, or else a new row after the @p stored
+ * ones. The search ignores rows that this transaction adds, because what it learned from
+ * them would be wrong if the transaction failed. It also ignores damaged rows: they must
+ * not stop puts. */
 static lc_status
 schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
     uint32_t *out)
@@ -205,7 +207,8 @@ schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
 
 /* ---- the chunk ------------------------------------------------------------ */
 
-/* Copy the records into the chunk, sealing those that put could not. */
+/* Copy the records into the chunk. Seal those that were put before their schema had an
+ * id. */
 static lc_status
 fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 {
@@ -232,7 +235,7 @@ fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 	return LC_OK;
 }
 
-/* Count the records and say where they will be. */
+/* Count the records into the ledger row and the directory. */
 static void
 lay_out(struct commit *c, struct lc__directory_build *directory)
 {
@@ -282,7 +285,7 @@ write_chunk(struct commit *c)
 
 /* ---- the budget ----------------------------------------------------------- */
 
-/* Which chunks were read since the last commit, as far as somebody will ask. */
+/* Note in the ledger which chunks were read since the last commit. */
 static lc_status
 note_reads(struct commit *c)
 {
@@ -319,7 +322,8 @@ keep_budget(struct commit *c)
 
 /* ---- the counters --------------------------------------------------------- */
 
-/* What this process counted since its last commit, and this commit itself. */
+/* Add to the stored counters what this process counted since its last commit, and this
+ * commit. */
 static lc_status
 write_counts(struct commit *c)
 {
@@ -336,18 +340,18 @@ write_counts(struct commit *c)
 	return lc__counters_store(c->change->snapshot.txn, &sum);
 }
 
-/* What was counted is in the commit now. */
+/* The counters are stored now: count this commit's duration for the next one. */
 static void
 finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 {
 	lc__env_lock(env);
 	lc__counters_duration(&lc__module_of(env)->counts,
 	    lc__clock_ns() - started_ns);
-	lc__module_forget_reads(lc__module_of(env), c->nreads);
+	lc__module_forget_reads_locked(lc__module_of(env), c->nreads);
 	lc__env_unlock(env);
 }
 
-/* What the last try took, if there was one. */
+/* Give back the counters that the last try took, if there was one. */
 static void
 settle_counts(struct lc__env *env, struct commit *c, bool saved)
 {
@@ -357,7 +361,7 @@ settle_counts(struct lc__env *env, struct commit *c, bool saved)
 
 /* ---- the commit ----------------------------------------------------------- */
 
-/* All rows of a commit, in the order of their dependence. */
+/* Write all rows of a commit, each after those that it depends on. */
 static lc_status
 write_rows(struct commit *c)
 {

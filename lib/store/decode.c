@@ -9,15 +9,15 @@
 #include "store/lru.h"
 #include "value/value.h"
 
-/* A value that was read, and what its tensors stand on. */
+/* A decoded value, with the memory of its tensors. */
 struct lc__decoded_value {
 	struct lc__decoded_value *next;
 	lc_value *value;
 	uint32_t count;            /* of its tensors */
-	struct lc__block *blocks[]; /* of each, NULL for one in place */
+	struct lc__block *blocks[]; /* of each tensor; NULL if it is in place */
 };
 
-/* LC_CORRUPT with the module and the key of a record. */
+/* LC_CORRUPT, naming the module and the key. */
 static lc_status
 damaged(const struct lc_cache *cache, const lc_id *id, const char *what)
 {
@@ -47,7 +47,7 @@ lc__decoder_open_memory(struct lc__decoder *r, struct lc_cache *cache,
 	return LC_OK;
 }
 
-/* Verify the head and find the schema: a damaged head may name any. */
+/* Verify the head before its schema id is used: a damaged one may name any schema. */
 static lc_status
 find_schema(const struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, bool verify, struct lc__known **out)
@@ -119,8 +119,7 @@ decode(const struct lc__decoder *r, const struct lc__part *part,
 	return LC_OK;
 }
 
-/* Verify tensor i, and let it point at its elements; a coded one is taken from
- * the LRU if it can be. */
+/* Verify tensor @p i and set its data. A coded one comes from the LRU if it is there. */
 static lc_status
 read_tensor(const struct lc__decoder *r, uint32_t i,
     const struct lc__part *part, lc_tensor *tensor, struct lc__block **block)
@@ -168,7 +167,7 @@ free_value(struct lc__decoded_value *read)
 	free(read);
 }
 
-/* Read the tensors below a node and put the value together. */
+/* Decode the tensors below a node and build the value. */
 static lc_status
 restore(const struct lc__decoder *r, uint32_t node,
     struct lc__decoded_value *read, lc_tensor *tensors, struct lc__part *parts)
@@ -186,7 +185,7 @@ restore(const struct lc__decoder *r, uint32_t node,
 	return LC_OK;
 }
 
-/* Values have few tensors, as a rule: then no memory is needed but for the result. */
+/* Most values have few tensors: then the stack has room for them. */
 #define FEW 8
 
 static lc_status

@@ -71,7 +71,7 @@ lc__inflight_number(struct lc__inflight *inflight)
 /* The link that points at the claim of a key, or the end of its chain. There
  * must be slots. */
 static struct lc__inflight_key **
-find_link(const struct lc__inflight *inflight, const lc_id *id, uint64_t hash)
+find_link_locked(const struct lc__inflight *inflight, const lc_id *id, uint64_t hash)
 {
 	struct lc__inflight_key **link = &inflight->slots[hash & (inflight->nslots - 1)];
 
@@ -84,7 +84,7 @@ find_link(const struct lc__inflight *inflight, const lc_id *id, uint64_t hash)
 
 /* Slots for @p more claims, one each. */
 static lc_status
-reserve(struct lc__inflight *inflight, size_t more)
+reserve_locked(struct lc__inflight *inflight, size_t more)
 {
 	size_t nslots = inflight->nslots > 0 ? inflight->nslots : 16;
 	struct lc__inflight_key **slots;
@@ -116,9 +116,9 @@ reserve(struct lc__inflight *inflight, size_t more)
 
 /* Take a claim out of the table: nobody else will come to wait for it. */
 static void
-end_claim(struct lc__inflight *inflight, struct lc__inflight_key *claim)
+end_claim_locked(struct lc__inflight *inflight, struct lc__inflight_key *claim)
 {
-	*find_link(inflight, &claim->id, claim->hash) = claim->chain;
+	*find_link_locked(inflight, &claim->id, claim->hash) = claim->chain;
 	claim->over = true;
 	inflight->count--;
 	if (inflight->count == 0) {
@@ -144,11 +144,11 @@ new_claim(const struct lc__inflight_call *call, const struct lc__want *want)
 }
 
 static lc_status
-claim_one(struct lc__inflight *inflight, const struct lc__inflight_call *call,
+claim_one_locked(struct lc__inflight *inflight, const struct lc__inflight_call *call,
     struct lc__want *wants, size_t i)
 {
 	struct lc__want *want = &wants[i];
-	struct lc__inflight_key **link = find_link(inflight, &want->id, want->hash);
+	struct lc__inflight_key **link = find_link_locked(inflight, &want->id, want->hash);
 
 	if (*link == NULL) {
 		*link = new_claim(call, want);
@@ -171,7 +171,7 @@ publish_locked(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (wants[i].mine && !wants[i].claim->over)
-			end_claim(inflight, wants[i].claim);
+			end_claim_locked(inflight, wants[i].claim);
 	atomic_fetch_add_explicit(&inflight->number, 1, memory_order_release);
 	pthread_cond_broadcast(&inflight->published);
 }
@@ -202,9 +202,9 @@ lc__inflight_claim(struct lc__inflight *inflight, struct lc__inflight_call *call
 	call->thread = pthread_self();
 	call->waiting = NULL;
 	pthread_mutex_lock(&inflight->lock);
-	status = reserve(inflight, n);
+	status = reserve_locked(inflight, n);
 	while (status == LC_OK && done < n) {
-		status = claim_one(inflight, call, wants, done);
+		status = claim_one_locked(inflight, call, wants, done);
 		done += status == LC_OK;
 	}
 	if (status != LC_OK) {
@@ -236,7 +236,7 @@ lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
 
 /* The claim that a thread waits for, NULL if it does not. */
 static const struct lc__inflight_key *
-waited_for(const struct lc__inflight *inflight, pthread_t thread)
+waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 {
 	for (const struct lc__inflight_call *call = inflight->waits; call != NULL;
 	    call = call->next)
@@ -248,12 +248,12 @@ waited_for(const struct lc__inflight *inflight, pthread_t thread)
 /* Would a wait for the claim be one for the calling thread itself? It has claims
  * of its own while it waits if the function that computes them calls again. */
 static bool
-is_circular(const struct lc__inflight *inflight, const struct lc__inflight_key *claim)
+is_circular_locked(const struct lc__inflight *inflight, const struct lc__inflight_key *claim)
 {
 	while (claim != NULL && !claim->over) {
 		if (pthread_equal(claim->call->thread, pthread_self()))
 			return true;
-		claim = waited_for(inflight, claim->call->thread);
+		claim = waited_for_locked(inflight, claim->call->thread);
 	}
 	return false;
 }
@@ -282,7 +282,7 @@ lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
 	bool circular;
 
 	pthread_mutex_lock(&inflight->lock);
-	circular = is_circular(inflight, want->claim);
+	circular = is_circular_locked(inflight, want->claim);
 	if (!circular) {
 		wait_locked(inflight, call, want->claim);
 		*out = want->claim->outcome;

@@ -147,7 +147,7 @@ unlock(struct lc__env *env, uint64_t first, uint64_t n)
 /* ---- one input ------------------------------------------------------------ */
 
 static lc_status
-reserve(struct lc__input_locks *locks, uint32_t input)
+reserve_locked(struct lc__input_locks *locks, uint32_t input)
 {
 	const size_t before = locks->room;
 
@@ -162,7 +162,7 @@ lock_input_locked(struct lc__env *env, uint32_t input, const char *name)
 {
 	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 
-	return_if_error(reserve(locks, input));
+	return_if_error(reserve_locked(locks, input));
 	if (locks->all || locks->held[input])
 		return lc__error(LC_BUSY, 0, "%s: %s: this process writes it",
 		    lc__env_dir(env), name);

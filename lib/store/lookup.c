@@ -45,8 +45,8 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
 	return LC_OK;
 }
 
-/* Every read comes by here and by lc__snapshot_schema(), so these are short: what is
- * rare stands in functions of their own. */
+/* Every read calls this and lc__snapshot_schema(), so both are short; the rare cases are in
+ * functions of their own. */
 lc_status
 lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
     struct lc__mapped_chunk *out)
@@ -81,7 +81,7 @@ load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 {
 	struct lc__slice row;
 
-	/* A damaged id must not make us allocate: ids are dense. */
+	/* Ids are dense, so a damaged one must not make us allocate much. */
 	if (id >= s->state.next_schema ||
 	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
@@ -172,8 +172,8 @@ damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    (unsigned long long)run);
 }
 
-/* A slot led to the entry of another cache_id than the one asked for. That is a
- * collision of fingerprints if its hash agrees with the slot, and else damage. */
+/* A slot of the index led to another cache_id. That is a collision of fingerprints if the
+ * hash of this one fits the slot, and damage otherwise. */
 static lc_status
 check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
     const void *id, size_t id_size)
@@ -187,9 +187,9 @@ check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    lc__quote_id(id, id_size));
 }
 
-/* A slot led to a place where the cache_id asked for is not; @p failure says what
- * is there. Its entry may be another cache_id's which a later run replaced: since
- * then, anything may stand there. The sorted entries of the run know. */
+/* A slot of the index led to a location that does not hold the cache_id; @p failure tells
+ * what it holds. The slot may belong to another cache_id whose record was replaced later:
+ * then its location may hold anything. The sorted entries of the run decide. */
 static lc_status
 check_listed(const struct lc__snapshot *s, const struct lc__lookup *lookup,
     const struct lc__run *run, uint64_t location, const lc_error *failure)
@@ -221,7 +221,7 @@ check_stranger(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	return check_listed(s, lookup, run, location, &failure);
 }
 
-/* No record can be read at a location. */
+/* There is no readable record at the location. */
 static lc_status
 check_nothing(const struct lc__snapshot *s, const struct lc__lookup *lookup,
     const struct lc__run *run, uint64_t location)
@@ -234,8 +234,8 @@ check_nothing(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	return check_listed(s, lookup, run, location, &failure);
 }
 
-/* The processor waits longer for the bytes of a record than it takes to hash
- * them: ask for them before the length is known. More would mostly be waste. */
+/* Waiting for a record's memory takes longer than hashing it: prefetch so many bytes before
+ * its length is known. More would mostly be wasted. */
 #define FETCHED_AHEAD 2176
 
 static void
@@ -251,8 +251,8 @@ fetch_record(struct lc__snapshot *s, uint64_t location)
 		__builtin_prefetch(chunk.bytes + offset);
 }
 
-/* Is the candidate that a probe met the cache_id asked for? LC_NOT_FOUND says
- * that it is another one with the same fingerprint. */
+/* Does a location that a probe found hold the cache_id? LC_NOT_FOUND means that it is
+ * another one with the same fingerprint. */
 static lc_status
 compare(struct lc__snapshot *s, struct lc__lookup *lookup,
     const struct lc__run *run, uint64_t location, bool checked)
@@ -299,7 +299,7 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
 	return LC_NOT_FOUND;
 }
 
-/* In all runs, newest first. */
+/* Look in all runs, newest first. */
 static lc_status
 find_in_all(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 {
@@ -316,7 +316,7 @@ lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 {
 	lc_status status = LC_NOT_FOUND;
 
-	/* Nearly every guess is right; a collision starts from the beginning. */
+	/* Nearly every guess is right. After a collision, search from the beginning. */
 	if (lookup->guess > 0)
 		status = compare(s, lookup, &s->runs[lookup->guess - 1],
 		    lookup->location, checked);

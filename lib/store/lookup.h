@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding things in a snapshot: a chunk, a schema and a record by their numbers, and the
+ * Finding things in a snapshot: a chunk, a schema, a record by their numbers, and the
  * newest record of a cache_id in all index runs.
  */
 #ifndef LC_STORE_LOOKUP_H
@@ -10,19 +10,19 @@
 
 /* ---- by number ----------------------------------------------------------- */
 
-/** The chunk, or LC_CORRUPT: it must be there. @p out is a copy: further look-ups
- *  do not change it. */
+/** The chunk; it must exist, else LC_CORRUPT. @p out is a copy that further look-ups do not
+ *  change. */
 LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
     uint64_t id, struct lc__mapped_chunk *out);
 
-/** Forget where a chunk stands: a write transaction deletes or replaces it. */
+/** Forget a chunk's address: a write transaction deletes or replaces the chunk. */
 void lc__snapshot_forget_chunk(struct lc__snapshot *snapshot, uint64_t id);
 
-/** The schema, or LC_CORRUPT: it must be there. */
+/** The schema; it must exist, else LC_CORRUPT. */
 LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot,
     uint32_t id, struct lc__known **out);
 
-/** Note that a record of a chunk was read, once a commit. */
+/** Note that a record of a chunk was read; each chunk once. */
 static inline void
 lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
 {
@@ -35,57 +35,60 @@ lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
 	s->reads[s->nreads++] = id;
 }
 
-/** Take apart the record at a location; LC_CORRUPT if it is none. */
+/** Parse the record at a location; LC_CORRUPT if there is none. Only its lengths are
+ *  checked. */
 LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot,
     uint64_t location, struct lc__record *out);
 
 /**
- * The directory of a chunk, in the map and verified: every offset is that of bytes
- * in the chunk, though not of a record that can be parsed.
- * @return LC_OK; LC_CORRUPT if it is damaged.
+ * The directory of a chunk, in the map and verified: every offset is within the chunk, but
+ * there may be no intact record there.
+ * @return LC_OK; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__snapshot_directory(struct lc__snapshot *snapshot,
     const struct lc__mapped_chunk *chunk, struct lc__directory *out);
 
 /* ---- by cache_id --------------------------------------------------------- */
 
-/** A cache_id on its way through the index. */
+/** The search for a cache_id. */
 struct lc__lookup {
 	lc_id id;              /* borrowed */
 	uint64_t hash;         /* lc__run_hash() of it */
-	uint64_t location;     /* of the record, once found or guessed */
-	uint32_t guess;        /* position + 1 of the run that a guess met, 0 for none */
-	struct lc__record record; /* taken apart, once found; not verified */
+	uint64_t location;     /* of the record, once it is found or guessed */
+	uint32_t guess;        /* 1 + position of the run in which lc__index_guess() found
+				  the location; 0 for none */
+	struct lc__record record; /* parsed, once it is found; not verified */
 };
 
-/** Set id and hash. */
+/** Begin a search: set id and hash. */
 void lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
     const void *id, size_t id_size);
 
-/** Ask for the cache lines that lc__index_find() will read first. */
+/** Prefetch what lc__index_find() reads first. */
 void lc__index_prefetch(const struct lc__snapshot *snapshot,
     const struct lc__lookup *lookup);
 
 /**
  * Find the newest record of a cache_id.
- * @p checked verifies the index as it is read.
+ * @param checked verify the index blocks that are read
  * @return LC_OK; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__index_find(struct lc__snapshot *snapshot,
     struct lc__lookup *lookup, bool checked);
 
 /**
- * The first half of lc__index_find(), so that a batch can prefetch in between:
- * finds a location whose fingerprint agrees, and touches no record.
- * lc__index_find() goes on from there.
+ * The first half of lc__index_find(), so that a batch can prefetch in between: find a
+ * location with the right fingerprint, without reading the record. lc__index_find() goes on
+ * from there.
  * @return LC_OK with lookup->location; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__index_guess(struct lc__snapshot *snapshot,
     struct lc__lookup *lookup, bool checked);
 
 /**
- * The cache_id that the index has for the record at a byte of a chunk, quoted for messages; NULL if it
- * has none there. For records that cannot say it themselves: it walks the whole index.
+ * The cache_id that the index has for the record at an offset in a chunk, quoted for
+ * messages; NULL if it has none. Walks the whole index: for records that are too damaged to
+ * tell.
  */
 const char *lc__index_key_at(struct lc__snapshot *snapshot, uint64_t chunk,
     uint64_t offset);

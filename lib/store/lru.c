@@ -158,7 +158,7 @@ free_entries(struct entry *entry)
 /* The link that points at the entry of a key, or the end of its chain. There
  * must be slots. */
 static struct entry **
-find_link(const struct lc__lru *lru, const struct lc__lru_key *key, uint64_t hash)
+find_link_locked(const struct lc__lru *lru, const struct lc__lru_key *key, uint64_t hash)
 {
 	struct entry **link = &lru->slots[hash & (lru->nslots - 1)];
 
@@ -171,7 +171,7 @@ find_link(const struct lc__lru *lru, const struct lc__lru_key *key, uint64_t has
 /* From nslots to twice as many: each chain parts in two. Without memory the
  * chains become longer instead. */
 static void
-grow(struct lc__lru *lru)
+grow_locked(struct lc__lru *lru)
 {
 	const size_t half = lru->nslots;
 	struct entry **slots = realloc(lru->slots, 2 * half * sizeof(*slots));
@@ -196,7 +196,7 @@ grow(struct lc__lru *lru)
 
 /* From nslots to half as many, of 2 to none. */
 static void
-shrink(struct lc__lru *lru)
+shrink_locked(struct lc__lru *lru)
 {
 	const size_t half = lru->nslots / 2;
 	struct entry **slots;
@@ -217,13 +217,13 @@ shrink(struct lc__lru *lru)
 /* Slots for one more entry. Between growing and shrinking the number of entries
  * must double or halve, and there are at most two slots an entry. */
 static bool
-make_slot(struct lc__lru *lru)
+make_slot_locked(struct lc__lru *lru)
 {
 	if (lru->nslots == 0) {
 		lru->slots = calloc(2, sizeof(*lru->slots));
 		lru->nslots = lru->slots != NULL ? 2 : 0;
 	} else if (lru->count >= 2 * lru->nslots) {
-		grow(lru);
+		grow_locked(lru);
 	}
 	return lru->nslots != 0;
 }
@@ -231,7 +231,7 @@ make_slot(struct lc__lru *lru)
 /* ---- coming and leaving, under the lock ------------------------------------ */
 
 static void
-ring_add(struct lc__lru *lru, struct entry *entry)
+ring_add_locked(struct lc__lru *lru, struct entry *entry)
 {
 	entry->newer = &lru->ring;
 	entry->older = lru->ring.older;
@@ -240,7 +240,7 @@ ring_add(struct lc__lru *lru, struct entry *entry)
 }
 
 static void
-ring_leave(struct entry *entry)
+ring_leave_locked(struct entry *entry)
 {
 	entry->newer->older = entry->older;
 	entry->older->newer = entry->newer;
@@ -248,12 +248,12 @@ ring_leave(struct entry *entry)
 
 /* Take the entry at a link out and put it before those that left. */
 static void
-leave(struct lc__lru *lru, struct entry **link, struct entry **left)
+leave_locked(struct lc__lru *lru, struct entry **link, struct entry **left)
 {
 	struct entry *entry = *link;
 
 	*link = entry->chain;
-	ring_leave(entry);
+	ring_leave_locked(entry);
 	lru->bytes -= entry_cost(entry);
 	lru->count--;
 	entry->chain = *left;
@@ -263,45 +263,45 @@ leave(struct lc__lru *lru, struct entry **link, struct entry **left)
 		lru->slots = NULL;
 		lru->nslots = 0;
 	} else if (2 * lru->count < lru->nslots) {
-		shrink(lru);
+		shrink_locked(lru);
 	}
 }
 
 static void
-leave_key(struct lc__lru *lru, const struct lc__lru_key *key, uint64_t hash,
+leave_key_locked(struct lc__lru *lru, const struct lc__lru_key *key, uint64_t hash,
     struct entry **left)
 {
 	struct entry **link;
 
 	if (lru->count == 0)
 		return;
-	link = find_link(lru, key, hash);
+	link = find_link_locked(lru, key, hash);
 	if (*link != NULL)
-		leave(lru, link, left);
+		leave_locked(lru, link, left);
 }
 
 static void
-evict(struct lc__lru *lru, uint64_t cost, struct entry **left)
+evict_locked(struct lc__lru *lru, uint64_t cost, struct entry **left)
 {
 	while (lru->bytes > lru->limit - cost) {
 		const struct entry *oldest = lru->ring.newer;
 
-		leave(lru, find_link(lru, &oldest->key, oldest->hash), left);
+		leave_locked(lru, find_link_locked(lru, &oldest->key, oldest->hash), left);
 		lru->evictions++;
 	}
 }
 
 static bool
-enter(struct lc__lru *lru, struct entry *entry)
+enter_locked(struct lc__lru *lru, struct entry *entry)
 {
 	struct entry **slot;
 
-	if (!make_slot(lru))
+	if (!make_slot_locked(lru))
 		return false;
 	slot = &lru->slots[entry->hash & (lru->nslots - 1)];
 	entry->chain = *slot;
 	*slot = entry;
-	ring_add(lru, entry);
+	ring_add_locked(lru, entry);
 	lru->bytes += entry_cost(entry);
 	lru->count++;
 	return true;
@@ -354,11 +354,11 @@ lc__lru_get_noted(struct lc__lru *lru, const struct lc__lru_key *key,
 	hash = key_hash(key);
 	pthread_mutex_lock(&lru->lock);
 	if (lru->count > 0)
-		entry = *find_link(lru, key, hash);
+		entry = *find_link_locked(lru, key, hash);
 	if (entry != NULL) {
 		lru->hits++;
-		ring_leave(entry);
-		ring_add(lru, entry);
+		ring_leave_locked(entry);
+		ring_add_locked(lru, entry);
 		block = lc__block_hold(entry->block);
 		*note = entry->note;
 	} else {
@@ -376,7 +376,7 @@ lc__lru_has(struct lc__lru *lru, const struct lc__lru_key *key)
 	if (lru == NULL)
 		return false;
 	pthread_mutex_lock(&lru->lock);
-	has = lru->count > 0 && *find_link(lru, key, key_hash(key)) != NULL;
+	has = lru->count > 0 && *find_link_locked(lru, key, key_hash(key)) != NULL;
 	pthread_mutex_unlock(&lru->lock);
 	return has;
 }
@@ -403,10 +403,10 @@ lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
 	if (cost <= lru->limit)
 		entry = new_entry(key, hash, block, note);
 	pthread_mutex_lock(&lru->lock);
-	leave_key(lru, key, hash, &left);
+	leave_key_locked(lru, key, hash, &left);
 	if (entry != NULL) {
-		evict(lru, cost, &left);
-		if (!enter(lru, entry)) {
+		evict_locked(lru, cost, &left);
+		if (!enter_locked(lru, entry)) {
 			entry->chain = left;
 			left = entry;
 		}
@@ -423,7 +423,7 @@ lc__lru_remove(struct lc__lru *lru, const struct lc__lru_key *key)
 	if (lru == NULL)
 		return;
 	pthread_mutex_lock(&lru->lock);
-	leave_key(lru, key, key_hash(key), &left);
+	leave_key_locked(lru, key, key_hash(key), &left);
 	pthread_mutex_unlock(&lru->lock);
 	free_entries(left);
 }

@@ -43,7 +43,7 @@ make_module(struct lc__env *env)
 static void
 before_close(void *guest)
 {
-	lc__pool_empty(((struct lc__module *)guest)->pool);
+	lc__pool_empty_locked(((struct lc__module *)guest)->pool);
 }
 
 /* The parent saves its own counts. */
@@ -62,7 +62,7 @@ after_fork(void *guest)
 }
 
 void
-lc__module_learn_filled(struct lc__module *module, uint64_t txn, bool filled)
+lc__module_learn_filled_locked(struct lc__module *module, uint64_t txn, bool filled)
 {
 	if (txn < module->filled_txn)
 		return;
@@ -71,7 +71,7 @@ lc__module_learn_filled(struct lc__module *module, uint64_t txn, bool filled)
 }
 
 void
-lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
+lc__module_note_reads_locked(struct lc__module *module, const uint64_t *chunks,
     uint32_t n)
 {
 	struct lc__reads *reads = &module->reads;
@@ -91,7 +91,7 @@ lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
 }
 
 void
-lc__module_forget_reads(struct lc__module *module, uint32_t n)
+lc__module_forget_reads_locked(struct lc__module *module, uint32_t n)
 {
 	struct lc__reads *reads = &module->reads;
 

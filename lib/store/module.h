@@ -38,15 +38,15 @@ LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
 
 /** With the lock of env held: a commit is of a module that is filled by inputs, or not;
  *  unless a later one is known: a reader may come late. */
-void lc__module_learn_filled(struct lc__module *module, uint64_t txn,
+void lc__module_learn_filled_locked(struct lc__module *module, uint64_t txn,
     bool filled);
 
 /** With the lock of env held: the first of the reads are in a commit, or in two of
  *  them that ran into each other. */
-void lc__module_forget_reads(struct lc__module *module, uint32_t n);
+void lc__module_forget_reads_locked(struct lc__module *module, uint32_t n);
 
 /** With the lock of env held: chunks were read. */
-void lc__module_note_reads(struct lc__module *module, const uint64_t *chunks,
+void lc__module_note_reads_locked(struct lc__module *module, const uint64_t *chunks,
     uint32_t n);
 
 /** What this process counted and no commit holds yet, for the caller's commit, which

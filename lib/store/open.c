@@ -14,14 +14,14 @@
 #include "store/lru.h"
 #include "store/module.h"
 
-/* Open handles, so that a normal exit can flush them and a fork reset them. */
+/* Open handles: a normal exit flushes them, and a fork resets them in the child. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lc_cache *handles;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
 /* ---- the process ---------------------------------------------------------- */
 
-/* Other threads may open and close handles meanwhile: those listed are whole. */
+/* Other threads may open and close handles meanwhile; the handles in the list are whole. */
 static void
 flush_at_exit(void)
 {
@@ -46,7 +46,7 @@ init_locks(struct lc_cache *cache)
 	pthread_condattr_destroy(&attr);
 }
 
-/* Hold every handle still, so that the child finds its buffers whole. */
+/* Take the locks of every handle, so that the child finds their buffers whole. */
 static void
 before_fork(void)
 {
@@ -71,7 +71,7 @@ after_fork_parent(void)
 	pthread_mutex_unlock(&handles_lock);
 }
 
-/* The parent commits what was pending; its flush thread does not exist here. */
+/* The parent commits what was pending. The flush thread does not exist in the child. */
 static void
 after_fork_child(void)
 {
@@ -101,7 +101,7 @@ watch_process(void)
 
 /* ---- options ------------------------------------------------------------- */
 
-/* The launchers of parallel jobs number their processes in RANK. */
+/* Launchers of parallel jobs number their processes in RANK. */
 static int
 rank_of_environment(void)
 {
@@ -268,7 +268,8 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 	return LC_OK;
 }
 
-/* Statistics are worth no failure of a close, nor the caller's last error. */
+/* A failure to save statistics neither fails a close nor replaces the caller's last
+ * error. */
 static void
 save_counts(const struct lc_cache *cache)
 {
@@ -300,7 +301,8 @@ lc_discard(lc_cache *cache)
 {
 	if (cache == NULL)
 		return;
-	/* First: an exit must not wait for a thread that is stopped. */
+	/* Unlist it first: an exit must not wait for a flush thread that is being
+	 * stopped. */
 	unlist(cache);
 	lc__flush_stop(cache);
 	free_cache(cache);

@@ -16,7 +16,7 @@ lc__pending_reserve(struct lc__pending *pending, size_t room)
 
 	if (room <= pending->room)
 		return LC_OK;
-	/* Untouched pages of a map cost nothing, and it never has to be copied. */
+	/* Untouched pages of a mapping cost nothing, and mremap() never copies it. */
 	if (pending->bytes != NULL)
 		bytes = mremap(pending->bytes, pending->room, room,
 		    MREMAP_MAYMOVE);
@@ -39,7 +39,7 @@ reserve_entry(struct lc__pending *pending)
 	    (size_t)pending->count + 1, "pending writes");
 }
 
-/* Put an entry's position into the table, behind others of its slot. */
+/* Enter an entry's position into the table, after others of the same slot. */
 static void
 link_entry(struct lc__pending *pending, uint32_t position)
 {
@@ -71,7 +71,7 @@ grow_table(struct lc__pending *pending)
 	return LC_OK;
 }
 
-/* The slot of the table that names a cache_id; NULL if none does. */
+/* The slot of the table that names a cache_id; NULL if there is none. */
 static uint32_t *
 find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
     size_t id_size)
@@ -95,8 +95,8 @@ find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
 	return NULL;
 }
 
-/* The position of a schema among those in use. Records mostly have that of the
- * one before. */
+/* Find or add a schema among those in use. Most records have the schema of the record
+ * before. */
 static lc_status
 use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 {
@@ -116,7 +116,7 @@ use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 	return LC_OK;
 }
 
-/* Memory for one more entry, so that what follows cannot fail. */
+/* Get memory for one more entry, so that nothing after it can fail. */
 static lc_status
 prepare_entry(struct lc__pending *pending, uint64_t hash,
     struct lc__known *known, struct lc__pending_entry *entry)
@@ -130,7 +130,8 @@ prepare_entry(struct lc__pending *pending, uint64_t hash,
 	    use_schema(pending, known, &entry->schema);
 }
 
-/* The record stands behind the last one: seal it and make it the newest. */
+/* A record was written after the last one: seal it and make it the newest of its
+ * cache_id. */
 static void
 add_entry(struct lc__pending *pending, const struct lc__pending_entry *entry,
     const lc_id *id, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The puts and deletes of a handle that are not committed yet: encoded records
- * in one buffer, and a table to find them by cache_id. Not locked: the handle
+ * A buffer of puts and deletes that are not committed yet: encoded records in one block of
+ * memory, and a table that finds them by cache_id. It has no lock of its own: its owner
  * guards it.
  */
 #ifndef LC_STORE_PENDING_H
@@ -22,37 +22,38 @@ struct lc__pending_entry {
 
 struct lc__pending {
 	unsigned char *bytes; /* mapped; records in put order */
-	size_t room;          /* of bytes */
-	size_t used;          /* of bytes */
-	struct lc__pending_entry *entries; /* malloc'ed */
-	uint32_t count;       /* entries */
+	size_t room;          /* bytes mapped */
+	size_t used;          /* bytes in use */
+	struct lc__pending_entry *entries; /* in put order; malloc'ed */
+	uint32_t count;       /* entries in use */
 	size_t entries_room;
-	uint32_t *table;      /* position in entries + 1 by hash, 0 empty; malloc'ed */
+	uint32_t *table;      /* by hash: position in entries + 1, or 0 for none; malloc'ed */
 	uint32_t table_size;  /* a power of two, or 0 */
 	struct lc__pending_schema {
 		struct lc__known *known;
-		uint32_t id; /* its records are sealed with; LC__SCHEMA_NEW: not yet */
-	} *schemas;           /* those in use; malloc'ed */
+		uint32_t id; /* that its records are sealed with; LC__SCHEMA_NEW: not sealed
+				yet */
+	} *schemas;           /* that the entries use; malloc'ed */
 	uint32_t nschemas;
 	size_t schemas_room;
-	uint64_t last_seq;    /* number of the last put on the handle */
-	uint64_t first_ns;    /* when the first entry came */
+	uint64_t last_seq;    /* number of the handle's last put in it */
+	uint64_t first_ns;    /* time of the first entry */
 };
 
 /**
- * Add a put, or with known NULL a delete. Replaces an entry of the same id. The
- * record is sealed if its schema's id in the module is known; else that is left
- * to the commit. lc__pending_reserve() has made the room.
- * @param size  lc__record_size() of the draft
+ * Add a put, or with @p known NULL a delete; it replaces an entry of the same cache_id. The
+ * record is sealed if its schema has an id in the module; else the commit seals it. Call
+ * lc__pending_reserve() first.
+ * @param size lc__record_size() of the draft
  */
 LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
     const struct lc__draft *draft, size_t size, struct lc__known *known);
 
-/** Add a put of a record that is encoded already, with whatever seal. */
+/** Add a put of a record that is encoded already; it is sealed anew. */
 LC_CHECKED lc_status lc__pending_add_record(struct lc__pending *pending,
     uint64_t hash, const struct lc__record *record, struct lc__known *known);
 
-/** The newest entry of a cache_id, NULL if there is none. */
+/** The newest entry of a cache_id; NULL if there is none. */
 const struct lc__pending_entry *lc__pending_find(
     const struct lc__pending *pending, uint64_t hash, const void *id,
     size_t id_size);
@@ -61,14 +62,14 @@ const struct lc__pending_entry *lc__pending_find(
 void lc__pending_record(const struct lc__pending *pending,
     const struct lc__pending_entry *entry, struct lc__record *out);
 
-/** Forget everything, keep the memory unless it is above @p keep bytes. */
+/** Forget everything. Keep the memory unless it is more than @p keep bytes. */
 void lc__pending_clear(struct lc__pending *pending, size_t keep);
-/** All but the struct itself. */
+/** Free all but the struct itself. */
 void lc__pending_free_parts(struct lc__pending *pending);
 /** NULL is harmless. */
 void lc__pending_free(struct lc__pending *pending);
 
-/** Make sure that the buffer has @p room bytes; it may move. */
+/** Give the buffer at least @p room bytes of memory, which may move. */
 LC_CHECKED lc_status lc__pending_reserve(struct lc__pending *pending,
     size_t room);
 

@@ -85,7 +85,7 @@ lc__schemas_after_fork(struct lc__schemas *schemas)
 
 /* With the lock held: the one that is equal, NULL if there is none. */
 static struct lc__known *
-find(struct lc__schemas *schemas, const struct lc__schema *schema)
+find_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 {
 	struct lc__known *known = schemas->slots[schema->hash % SLOTS];
 
@@ -97,10 +97,10 @@ find(struct lc__schemas *schemas, const struct lc__schema *schema)
 /* With the lock held: keep a structure, which is freed if it is known. A child
  * that was forked meanwhile finds the list whole: it is linked in last. */
 static lc_status
-keep(struct lc__schemas *schemas, struct lc__schema *schema,
+keep_locked(struct lc__schemas *schemas, struct lc__schema *schema,
     struct lc__known **out)
 {
-	struct lc__known *known = find(schemas, schema);
+	struct lc__known *known = find_locked(schemas, schema);
 
 	if (known != NULL) {
 		lc__schema_free(schema);
@@ -131,9 +131,9 @@ is_full(const struct lc__schemas *schemas)
 
 /* With the lock held. */
 static bool
-refuses(struct lc__schemas *schemas, const struct lc__schema *schema)
+refuses_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 {
-	const struct lc__known *known = find(schemas, schema);
+	const struct lc__known *known = find_locked(schemas, schema);
 
 	return is_full(schemas) && (known == NULL ||
 	    (!known->fresh && atomic_load(&known->id) == LC__SCHEMA_NEW));
@@ -148,7 +148,7 @@ lc__schemas_refuses(struct lc__schemas *schemas,
 	if (!is_full(schemas))
 		return false;
 	pthread_mutex_lock(&schemas->lock);
-	refused = refuses(schemas, schema);
+	refused = refuses_locked(schemas, schema);
 	pthread_mutex_unlock(&schemas->lock);
 	return refused;
 }
@@ -157,12 +157,12 @@ static lc_status
 intern_locked(struct lc__schemas *schemas, struct lc__schema *schema,
     struct lc__known **out)
 {
-	if (refuses(schemas, schema)) {
+	if (refuses_locked(schemas, schema)) {
 		lc__schema_free(schema);
 		return lc__error(LC_SCHEMA, 0, "more than %d structures of values: "
 		    "is a name data?", LC__SCHEMAS_PUT);
 	}
-	return_if_error(keep(schemas, schema, out));
+	return_if_error(keep_locked(schemas, schema, out));
 	if (!(*out)->fresh && atomic_load(&(*out)->id) == LC__SCHEMA_NEW) {
 		(*out)->fresh = true;
 		atomic_fetch_add(&schemas->fresh, 1);
@@ -198,7 +198,7 @@ lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype,
 
 /* With the lock held. */
 static void
-set_id(struct lc__schemas *schemas, struct lc__known *known, uint32_t id)
+set_id_locked(struct lc__schemas *schemas, struct lc__known *known, uint32_t id)
 {
 	atomic_store(&known->id, id);
 	if (known->fresh)
@@ -217,9 +217,9 @@ lc__schemas_row(struct lc__schemas *schemas, uint32_t id, const void *bytes,
 
 	return_if_error(lc__schema_row_decode(bytes, size, id, &schema));
 	pthread_mutex_lock(&schemas->lock);
-	status = keep(schemas, schema, out);
+	status = keep_locked(schemas, schema, out);
 	if (status == LC_OK)
-		set_id(schemas, *out, id);
+		set_id_locked(schemas, *out, id);
 	pthread_mutex_unlock(&schemas->lock);
 	return status;
 }
@@ -229,7 +229,7 @@ lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known,
     uint32_t id)
 {
 	pthread_mutex_lock(&schemas->lock);
-	set_id(schemas, known, id);
+	set_id_locked(schemas, known, id);
 	pthread_mutex_unlock(&schemas->lock);
 }
 

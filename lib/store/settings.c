@@ -148,11 +148,11 @@ lc__known_settings_init(struct lc__known_settings *known)
 
 	lc__settings_default(&settings);
 	known->txn = 0;
-	lc__settings_learn(known, 0, &settings);
+	lc__settings_learn_locked(known, 0, &settings);
 }
 
 void
-lc__settings_learn(struct lc__known_settings *known, uint64_t txn,
+lc__settings_learn_locked(struct lc__known_settings *known, uint64_t txn,
     const lc_settings *settings)
 {
 	if (txn < known->txn)
@@ -264,7 +264,7 @@ lc_settings_set(lc_cache *cache, const lc_settings *settings)
 	if (status != LC_OK)
 		return status;
 	lc__env_lock(cache->env);
-	lc__settings_learn(&lc__module_of(cache->env)->settings, txn, settings);
+	lc__settings_learn_locked(&lc__module_of(cache->env)->settings, txn, settings);
 	lc__env_unlock(cache->env);
 	return LC_OK;
 }

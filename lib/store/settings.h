@@ -41,7 +41,7 @@ LC_CHECKED lc_status lc__settings_check(const lc_settings *settings);
 
 /** With the lock of the environment held: let puts and commits follow the settings
  *  of a commit, unless those of a later one are known: a reader may come late. */
-void lc__settings_learn(struct lc__known_settings *known, uint64_t txn,
+void lc__settings_learn_locked(struct lc__known_settings *known, uint64_t txn,
     const lc_settings *settings);
 
 #endif

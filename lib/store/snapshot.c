@@ -12,12 +12,12 @@
 
 /* Guarded by the lock of the environment. */
 struct lc__pool {
-	struct lc__snapshot *idle; /* not in use; pinned ones are still active */
-	struct lc__snapshot *kept; /* in use by walks */
+	struct lc__snapshot *idle; /* not taken; those with pins are still active */
+	struct lc__snapshot *kept; /* kept by walks */
 };
 
-/* Snapshots of parent processes: their slots are the parent's and views may
- * still name them, so they are never freed. */
+/* Snapshots of parent processes. Their reader slots are the parent's and views may still
+ * point at them, so they are never freed. */
 static struct lc__snapshot *abandoned;
 
 /* ---- the pool ------------------------------------------------------------- */
@@ -45,7 +45,7 @@ free_snapshot(struct lc__snapshot *snapshot)
 }
 
 void
-lc__pool_empty(struct lc__pool *pool)
+lc__pool_empty_locked(struct lc__pool *pool)
 {
 	struct lc__snapshot *next;
 
@@ -61,7 +61,7 @@ lc__pool_free(struct lc__pool *pool)
 {
 	if (pool == NULL)
 		return;
-	lc__pool_empty(pool);
+	lc__pool_empty_locked(pool);
 	free(pool);
 }
 
@@ -75,13 +75,13 @@ lc__pool_abandon(struct lc__pool *pool)
 	*end = abandoned;
 	abandoned = pool->idle;
 	pool->idle = NULL;
-	pool->kept = NULL; /* their iterators still name them */
+	pool->kept = NULL; /* the iterators still point at them */
 }
 
-/* Take off the first idle snapshot that can show the newest commit: one that is
- * free to be renewed, or one that is pinned at just that commit. */
+/* Remove the first idle snapshot that can show the newest commit: one without pins, which
+ * can be renewed, or one that is pinned at this very commit. */
 static struct lc__snapshot *
-pop_usable(struct lc__env *env)
+pop_usable_locked(struct lc__env *env)
 {
 	struct lc__pool *pool = lc__module_of(env)->pool;
 	struct lc__snapshot **link, *s;
@@ -102,8 +102,9 @@ pop_usable(struct lc__env *env)
 	return s;
 }
 
-/* An idle snapshot, counted in unless it is active already; NULL if there is
- * none, and then one may be begun: it is counted in. */
+/* Enter the environment and take an idle snapshot, which is *active if it has pins: then
+ * the environment was entered for it before. *out stays NULL if there is none; the caller
+ * may then begin one. */
 static lc_status
 pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
 {
@@ -112,7 +113,7 @@ pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
 	lc__env_lock(env);
 	status = lc__env_enter(env);
 	if (status == LC_OK) {
-		*out = pop_usable(env);
+		*out = pop_usable_locked(env);
 		*active = *out != NULL && (*out)->pins > 0;
 		if (*active)
 			lc__env_leave(env);
@@ -144,7 +145,7 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	return status;
 }
 
-/* What is damaged of them is told to those who ask for them. */
+/* Damaged settings are reported by the calls that ask for them. */
 static void
 learn_settings(struct lc__snapshot *s)
 {
@@ -153,17 +154,17 @@ learn_settings(struct lc__snapshot *s)
 	if (lc__settings_load(s->env, s->txn, &settings) != LC_OK)
 		return;
 	lc__env_lock(s->env);
-	lc__settings_learn(&lc__module_of(s->env)->settings,
+	lc__settings_learn_locked(&lc__module_of(s->env)->settings,
 	    lc__txn_id(s->txn), &settings);
 	lc__env_unlock(s->env);
 }
 
 static lc_status
-learn_filled(struct lc__snapshot *s)
+learn_inputs(struct lc__snapshot *s)
 {
 	return_if_error(lc__has_inputs(s, &s->filled));
 	lc__env_lock(s->env);
-	lc__module_learn_filled(lc__module_of(s->env), lc__txn_id(s->txn),
+	lc__module_learn_filled_locked(lc__module_of(s->env), lc__txn_id(s->txn),
 	    s->filled);
 	lc__env_unlock(s->env);
 	return LC_OK;
@@ -184,7 +185,7 @@ refresh(struct lc__snapshot *s)
 	s->map_version = map_version;
 	lc__schemas_count(lc__module_of(s->env)->schemas, s->state.next_schema);
 	learn_settings(s);
-	return learn_filled(s);
+	return learn_inputs(s);
 }
 
 lc_status
@@ -200,7 +201,7 @@ lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 	else if (!active)
 		status = lc__txn_renew(s->txn);
 	if (status != LC_OK) {
-		/* It is not counted in: the lock keeps the environment open. */
+		/* The environment was left: only its lock keeps it open. */
 		lc__env_lock(env);
 		free_snapshot(s);
 		lc__env_unlock(env);
@@ -215,9 +216,8 @@ lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out)
 	return LC_OK;
 }
 
-/* With the lock held. */
 static void
-add_pins(struct lc__snapshot *s, unsigned pins)
+add_pins_locked(struct lc__snapshot *s, unsigned pins)
 {
 	if (s->pins == 0 && pins > 0) {
 		s->pinned_ns = lc__clock_coarse_ns();
@@ -226,9 +226,8 @@ add_pins(struct lc__snapshot *s, unsigned pins)
 	s->pins += pins;
 }
 
-/* With the lock held. */
 static void
-drop_pin(struct lc__snapshot *s)
+drop_pin_locked(struct lc__snapshot *s)
 {
 	if (--s->pins > 0)
 		return;
@@ -237,9 +236,8 @@ drop_pin(struct lc__snapshot *s)
 		lc__txn_reset(s->txn);
 }
 
-/* With the lock held. */
 static void
-put_back(struct lc__snapshot *s)
+put_back_locked(struct lc__snapshot *s)
 {
 	struct lc__module *module = lc__module_of(s->env);
 	struct lc__pool *pool = module->pool;
@@ -249,7 +247,7 @@ put_back(struct lc__snapshot *s)
 	s->hits = s->misses = 0;
 	if (s->nreads > 0 && atomic_load(&module->settings.evict) ==
 	    LC_EVICT_UNREAD)
-		lc__module_note_reads(module, s->reads, s->nreads);
+		lc__module_note_reads_locked(module, s->reads, s->nreads);
 	s->nreads = 0;
 	s->in_use = false;
 	if (s->pins == 0)
@@ -262,8 +260,8 @@ void
 lc__snapshot_give(struct lc__snapshot *s, unsigned pins)
 {
 	lc__env_lock(s->env);
-	add_pins(s, pins);
-	put_back(s);
+	add_pins_locked(s, pins);
+	put_back_locked(s);
 	lc__env_unlock(s->env);
 }
 
@@ -274,7 +272,7 @@ lc__snapshot_unpin(struct lc__snapshot *s)
 	if (s->epoch != lc__env_epoch(s->env))
 		return;
 	lc__env_lock(s->env);
-	drop_pin(s);
+	drop_pin_locked(s);
 	lc__env_unlock(s->env);
 }
 
@@ -284,15 +282,14 @@ lc__snapshot_keep(struct lc__snapshot *s)
 	struct lc__pool *pool = lc__module_of(s->env)->pool;
 
 	lc__env_lock(s->env);
-	add_pins(s, 1);
+	add_pins_locked(s, 1);
 	s->next = pool->kept;
 	pool->kept = s;
 	lc__env_unlock(s->env);
 }
 
-/* With the lock held. */
 static void
-unlink_kept(struct lc__snapshot *s)
+unlink_kept_locked(struct lc__snapshot *s)
 {
 	struct lc__snapshot **link = &lc__module_of(s->env)->pool->kept;
 
@@ -307,9 +304,9 @@ lc__snapshot_end_keep(struct lc__snapshot *s)
 	if (s->epoch != lc__env_epoch(s->env))
 		return;
 	lc__env_lock(s->env);
-	unlink_kept(s);
-	drop_pin(s);
-	put_back(s);
+	unlink_kept_locked(s);
+	drop_pin_locked(s);
+	put_back_locked(s);
 	lc__env_unlock(s->env);
 }
 
@@ -319,14 +316,13 @@ lc__snapshot_end_keep_pinned(struct lc__snapshot *s)
 	if (s->epoch != lc__env_epoch(s->env))
 		return;
 	lc__env_lock(s->env);
-	unlink_kept(s);
-	put_back(s);
+	unlink_kept_locked(s);
+	put_back_locked(s);
 	lc__env_unlock(s->env);
 }
 
-/* With the lock held. */
 static uint64_t
-oldest_of(const struct lc__snapshot *list, uint64_t oldest)
+oldest_pin_locked(const struct lc__snapshot *list, uint64_t oldest)
 {
 	for (const struct lc__snapshot *s = list; s != NULL; s = s->next)
 		if (s->pins > 0 && (oldest == 0 || s->pinned_ns < oldest))
@@ -341,7 +337,7 @@ lc__pool_oldest_pin_ns(struct lc__env *env)
 	uint64_t oldest;
 
 	lc__env_lock(env);
-	oldest = oldest_of(pool->kept, oldest_of(pool->idle, 0));
+	oldest = oldest_pin_locked(pool->kept, oldest_pin_locked(pool->idle, 0));
 	lc__env_unlock(env);
 	return oldest;
 }

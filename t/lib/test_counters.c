@@ -125,11 +125,11 @@ START_TEST(reads_are_forgotten_once)
 	const uint64_t chunks[3] = { 1, 2, 3 };
 
 	lc__env_lock(cache->env);
-	lc__module_note_reads(module, chunks, 3);
-	lc__module_forget_reads(module, 2);
-	lc__module_forget_reads(module, 2);
+	lc__module_note_reads_locked(module, chunks, 3);
+	lc__module_forget_reads_locked(module, 2);
+	lc__module_forget_reads_locked(module, 2);
 	ck_assert_uint_eq(module->reads.count, 0);
-	lc__module_note_reads(module, chunks, 1);
+	lc__module_note_reads_locked(module, chunks, 1);
 	ck_assert_uint_eq(module->reads.count, 1);
 	ck_assert_uint_eq(module->reads.chunks[0], 1);
 	lc__env_unlock(cache->env);

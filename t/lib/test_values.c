@@ -360,7 +360,7 @@ START_TEST(old_settings_do_not_come_back)
 	lc__snapshot_give(old, 0);
 	make_strict(cache);
 	lc__env_lock(cache->env);
-	lc__settings_learn(&lc__module_of(cache->env)->settings, txn, &evolving);
+	lc__settings_learn_locked(&lc__module_of(cache->env)->settings, txn, &evolving);
 	lc__env_unlock(cache->env);
 	OK(lc_put(cache, "a", 1, &f));
 	ck_assert_int_eq(lc_put(cache, "b", 1, &h), LC_SCHEMA);
@@ -388,7 +388,7 @@ START_TEST(a_child_follows_the_settings_that_it_finds)
 	OK(lc_settings_get(cache, &evolving));
 	make_strict(cache);
 	lc__env_lock(cache->env);
-	lc__settings_learn(&lc__module_of(cache->env)->settings, UINT64_MAX,
+	lc__settings_learn_locked(&lc__module_of(cache->env)->settings, UINT64_MAX,
 	    &evolving);
 	lc__env_unlock(cache->env);
 	ck_assert_int_eq(child_run(look_in_child, cache), 0);
