@@ -84,14 +84,14 @@ lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
 
 /* ---- reading a directory ------------------------------------------------- */
 
-/* Behind the header, unless a damaged table says otherwise. */
+/* An offset after the header; only a damaged table gives one that is not. */
 static uint64_t
 offset_at(const unsigned char *offsets, uint64_t i)
 {
 	return (uint64_t)lc__get32(offsets + i * 4) * LC__RECORD_ALIGN;
 }
 
-/* Records stand in order, one behind the other. */
+/* Do the records follow one another? */
 static bool
 offsets_ascend(const unsigned char *offsets, const struct lc__chunk *chunk)
 {
@@ -103,7 +103,7 @@ offsets_ascend(const unsigned char *offsets, const struct lc__chunk *chunk)
 	return offset_at(offsets, chunk->records - 1) < chunk->bytes;
 }
 
-/* Take the tables apart, whose size fits the value. */
+/* Check and read the tables, whose size fits the value. */
 static bool
 read_tables(const unsigned char *tables, const struct lc__chunk *chunk,
     struct lc__directory *out)
@@ -136,7 +136,7 @@ read_stride(const struct lc__chunk *chunk, struct lc__directory *out)
 	    out->stride % LC__RECORD_ALIGN == 0;
 }
 
-/* Do flags say what makes sense together? */
+/* Do the flags fit together? */
 static bool
 flags_fit(const struct lc__chunk *chunk)
 {
@@ -217,7 +217,7 @@ append_offset(struct lc__directory_build *b, uint64_t offset)
 	lc__buf_append(&b->offsets, bytes, sizeof(bytes));
 }
 
-/* Nothing is written down until a record is not like those before. */
+/* The tables stay empty until a record differs from those before. */
 static void
 add_size(struct lc__directory_build *b, uint64_t size)
 {
@@ -252,7 +252,7 @@ lc__directory_add(struct lc__directory_build *b, uint64_t size, uint64_t length)
 	b->bytes += size;
 }
 
-/* The header has 32 bits for what all lengths are. */
+/* The header has only 32 bits for a length that is common to all records. */
 static bool
 needs_lengths(const struct lc__directory_build *b)
 {
@@ -277,7 +277,7 @@ lc__directory_done(const struct lc__directory_build *b, struct lc__chunk *chunk)
 	return LC_OK;
 }
 
-/* The table, or the one length above 32 bits of each record. */
+/* Write the table of lengths, or the one length, above 32 bits, of every record. */
 static unsigned char *
 put_lengths(const struct lc__directory_build *b, unsigned char *p)
 {

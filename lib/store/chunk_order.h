@@ -17,7 +17,7 @@ struct lc__order_row {
 	uint64_t records;      /* in it */
 	uint64_t first_unit;   /* sum of lengths of all chunks before it */
 	uint64_t length;       /* of it */
-	uint64_t digest;       /* of its records (store/digest.h) */
+	uint64_t digest;       /* of its records, by lc__digest() */
 	uint64_t prefix_hash;  /* over the order up to this chunk, included */
 };
 

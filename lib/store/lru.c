@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 
-/* The struct takes one unit, so that the data behind it is aligned. */
+/* The struct fits one unit, so the data after it is aligned. */
 #define UNIT 64
 
 _Static_assert(sizeof(struct lc__block) <= UNIT, "the struct fits its unit");
@@ -59,11 +59,11 @@ lc__block_drop(struct lc__block *block)
 /* ---- the LRU ------------------------------------------------------------- */
 
 struct entry {
-	struct entry *chain;  /* the next of its slot, or of those that left */
+	struct entry *chain;  /* the next in its slot, or in a list of removed entries */
 	struct entry *newer;  /* ring by last use; both ends are lc__lru.ring */
 	struct entry *older;
 	uint64_t hash;        /* of the key */
-	struct lc__lru_key key; /* its id stands behind the struct */
+	struct lc__lru_key key; /* its id is stored after the struct */
 	struct lc__block *block; /* held */
 	const void *note;     /* the caller's */
 };
@@ -74,8 +74,8 @@ struct lc__lru {
 	struct entry **slots; /* chains by hash; NULL while nslots is 0 */
 	size_t nslots;        /* a power of two, never above 2 * count */
 	size_t count;         /* entries */
-	uint64_t bytes;       /* their cost */
-	uint64_t limit;       /* of bytes */
+	uint64_t bytes;       /* cost of all entries */
+	uint64_t limit;       /* limit of bytes */
 	uint64_t hits, misses, evictions;
 };
 
@@ -89,7 +89,7 @@ mix(uint64_t z)
 	return z ^ (z >> 31);
 }
 
-/* The id of a key is not hashed: its location is its hash. */
+/* The cache_id of a key need not be hashed: the key's location is its hash. */
 static uint64_t
 key_hash(const struct lc__lru_key *key)
 {
@@ -140,7 +140,7 @@ new_entry(const struct lc__lru_key *key, uint64_t hash, struct lc__block *block,
 	return entry;
 }
 
-/* Free entries that left, chained. */
+/* Free a list of removed entries. */
 static void
 free_entries(struct entry *entry)
 {
@@ -155,8 +155,7 @@ free_entries(struct entry *entry)
 
 /* ---- the hash table -------------------------------------------------------- */
 
-/* The link that points at the entry of a key, or the end of its chain. There
- * must be slots. */
+/* The link to the entry of a key, or the end of its chain. There must be slots. */
 static struct entry **
 find_link_locked(const struct lc__lru *lru, const struct lc__lru_key *key, uint64_t hash)
 {
@@ -168,8 +167,8 @@ find_link_locked(const struct lc__lru *lru, const struct lc__lru_key *key, uint6
 	return link;
 }
 
-/* From nslots to twice as many: each chain parts in two. Without memory the
- * chains become longer instead. */
+/* Double the slots: each chain splits in two. If there is no memory, the chains get
+ * longer. */
 static void
 grow_locked(struct lc__lru *lru)
 {
@@ -194,7 +193,7 @@ grow_locked(struct lc__lru *lru)
 	}
 }
 
-/* From nslots to half as many, of 2 to none. */
+/* Halve the slots; from 2 to none. */
 static void
 shrink_locked(struct lc__lru *lru)
 {
@@ -214,8 +213,8 @@ shrink_locked(struct lc__lru *lru)
 		lru->slots = slots;
 }
 
-/* Slots for one more entry. Between growing and shrinking the number of entries
- * must double or halve, and there are at most two slots an entry. */
+/* Make slots for one more entry. The number of entries must double or halve between growing
+ * and shrinking; there are never more than two slots for an entry. */
 static bool
 make_slot_locked(struct lc__lru *lru)
 {
@@ -246,7 +245,7 @@ ring_leave_locked(struct entry *entry)
 	entry->older->newer = entry->newer;
 }
 
-/* Take the entry at a link out and put it before those that left. */
+/* Remove the entry at a link and put it on a list of removed ones. */
 static void
 leave_locked(struct lc__lru *lru, struct entry **link, struct entry **left)
 {

@@ -29,66 +29,65 @@ struct lc__block {
 	unsigned char *data; /* 64-byte aligned; in the same allocation */
 };
 
-/** New with one holder; NULL without memory. Its bytes are not set. */
+/** A new block with one holder; NULL if there is no memory. Its bytes are not set. */
 struct lc__block *lc__block_new(size_t size);
 struct lc__block *lc__block_hold(struct lc__block *block);
-/** Freed with the last holder. NULL is harmless. */
+/** Let go of a block; the last holder frees it. NULL is harmless. */
 void lc__block_drop(struct lc__block *block);
-/** Memory that a block of some size takes, its own struct included; SIZE_MAX for
- *  one that cannot be made. */
+/** Memory that a block of @p size bytes takes, its struct included; SIZE_MAX if that is too
+ *  large to exist. */
 size_t lc__block_cost(size_t size);
 
 /* ---- the LRU ------------------------------------------------------------- */
 
 struct lc__lru;
 
-/** What a block is found by. */
+/** How the LRU finds a block. */
 struct lc__lru_key {
-	uint64_t location; /* of the record; of an id: its hash */
-	uint64_t checksum; /* of the record; of an id: 0 */
-	uint32_t part;     /* number of the tensor in the value; LC__LRU_RECORD */
-	lc_id id;          /* NULL and 0 unless part is LC__LRU_RECORD; compared, copied */
+	uint64_t location; /* of the record; for a cache_id its hash */
+	uint64_t checksum; /* of the record; for a cache_id 0 */
+	uint32_t part;     /* number of the tensor in its value, or LC__LRU_RECORD */
+	lc_id id;          /* of a LC__LRU_RECORD, else NULL and 0; compared and copied */
 };
 #define LC__LRU_RECORD UINT32_MAX
 
-/** NULL without memory, or with @p limit 0. */
+/** A new LRU; NULL if there is no memory or @p limit is 0. */
 struct lc__lru *lc__lru_new(uint64_t limit);
-/** NULL is harmless, here and below: an LRU that is off. */
+/** NULL is harmless here and below: the LRU is off. */
 void lc__lru_free(struct lc__lru *lru);
 
 /**
- * What an entry counts: lc__block_cost() of the block, the entry's own struct,
- * the bytes of the id, and two pointers, as the hash table has at most two slots
- * an entry.
+ * What an entry counts: lc__block_cost() of its block, its struct, the bytes of its
+ * cache_id, and two pointers, because the hash table has at most two slots for an entry.
  */
 uint64_t lc__lru_cost(const struct lc__lru_key *key, size_t block_size);
 
-/** The block, held for the caller, who drops it; NULL if there is none. Counts a
- *  hit or a miss. */
+/** Find a block and hold it; the caller drops it. NULL if there is none. Counts a hit or a
+ *  miss. */
 struct lc__block *lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key);
 
 /**
- * Keep a block (hold it too), in place of another of that key. One that is
- * larger than the limit, or for which there is no memory, is not kept; another
- * of that key leaves all the same. Makes room first.
- * @param note  borrowed; for lc__lru_get_noted()
+ * Keep a block and hold it, in place of another of that key; others make room. If it is
+ * larger than the limit, or there is no memory, it is not kept, but the other one of that
+ * key goes all the same.
+ * @param note borrowed; for lc__lru_get_noted()
  */
 void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
     struct lc__block *block, const void *note);
-/** Is there one? Counts nothing, and is no use of it. */
+/** Is there a block of this key? This neither counts nor renews its use. */
 bool lc__lru_has(struct lc__lru *lru, const struct lc__lru_key *key);
-/** lc__lru_get() with the @p note given with the block; written only with one. */
+/** lc__lru_get(), also with the @p note given with the block; set only if there is one. */
 struct lc__block *lc__lru_get_noted(struct lc__lru *lru,
     const struct lc__lru_key *key, const void **note);
 
-/** Forget one; all. Neither counts as evictions. */
+/** Forget one block, or all; neither counts as an eviction. */
 void lc__lru_remove(struct lc__lru *lru, const struct lc__lru_key *key);
 void lc__lru_clear(struct lc__lru *lru);
 
-/** Fill the lru_ fields. */
+/** Set the lru_ fields. */
 void lc__lru_count(struct lc__lru *lru, lc_counters *out);
 
-/* Around a fork: hold it still, go on; in the child start anew with what is there. */
+/* Around a fork: take the lock, release it, and make it anew in the child. */
 void lc__lru_before_fork(struct lc__lru *lru);
 void lc__lru_after_fork_parent(struct lc__lru *lru);
 void lc__lru_after_fork_child(struct lc__lru *lru);

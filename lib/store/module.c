@@ -55,7 +55,7 @@ after_fork(void *guest)
 	lc__pool_abandon(module->pool);
 	lc__schemas_after_fork(module->schemas);
 	module->counts = module->saving = (struct lc__counters){ 0 };
-	module->settings.txn = 0; /* it may reopen another file */
+	module->settings.txn = 0; /* the child may reopen another file */
 	module->filled_txn = 0;
 	module->reads.count = 0;
 	lc__input_locks_after_fork(&module->locks);
@@ -85,7 +85,8 @@ lc__module_note_reads_locked(struct lc__module *module, const uint64_t *chunks,
 			reads->room = reads->room * 2 + 64;
 		}
 	}
-	/* What does not fit is not missed much: the next commit forgets all. */
+	/* A read that does not fit is lost, which hardly matters: the next commit empties
+	 * the list. */
 	for (uint32_t i = 0; i < n && reads->count < reads->room; i++)
 		reads->chunks[reads->count++] = chunks[i];
 }
@@ -113,7 +114,7 @@ lc__module_attach(struct lc__env *env)
 	struct lc__snapshot *snapshot;
 
 	return_if_error(lc__env_invite(env, &kind));
-	/* What is damaged is told by the call that needs it. */
+	/* Damage is reported by the call that meets it. */
 	if (lc__snapshot_take(env, &snapshot) == LC_OK)
 		lc__snapshot_give(snapshot, 0);
 	return LC_OK;

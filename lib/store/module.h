@@ -11,53 +11,54 @@
 
 struct lc__pool;
 
-/* Chunks that were read since the last commit, for the eviction of those that were
- * not: a sample, when there are very many. */
+/* Chunks that were read since the last commit, for the eviction of those that were not. A
+ * sample if there are very many. */
 struct lc__reads {
-	uint64_t *chunks; /* ids, some of them twice; malloc'ed */
+	uint64_t *chunks; /* ids, which may repeat; malloc'ed */
 	uint32_t count, room;
 };
 #define LC__READS_MAX 65536
 
 struct lc__module {
 	struct lc__env *env;
-	struct lc__pool *pool;       /* idle snapshots */
-	struct lc__schemas *schemas; /* structures that were met */
+	struct lc__pool *pool;       /* snapshots that no call uses */
+	struct lc__schemas *schemas; /* structures that this process has met */
 	struct lc__known_settings settings; /* as last seen */
-	atomic_bool filled;          /* by inputs, as last seen: puts are refused */
+	atomic_bool filled;          /* as last seen: filled by inputs, so that puts are
+					refused */
 	/* guarded by the lock of env: */
-	struct lc__counters counts;    /* not yet in a commit */
-	struct lc__counters saving;    /* of them, those that a commit on its way holds */
-	struct lc__reads reads;      /* the same; only kept for LC_EVICT_UNREAD */
-	struct lc__input_locks locks;    /* inputs that writers hold */
-	uint64_t filled_txn;         /* commit that told of filled */
+	struct lc__counters counts;    /* not saved by a commit yet */
+	struct lc__counters saving;    /* those of them that a running commit saves */
+	struct lc__reads reads;      /* likewise; only for LC_EVICT_UNREAD */
+	struct lc__input_locks locks;    /* of inputs that writers hold */
+	uint64_t filled_txn;         /* the commit that told filled */
 };
 
-/** Give an environment its module, unless it has one, and read its settings. */
+/** Give an environment its module, if it has none, and read the settings. */
 LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
 
-/** With the lock of env held: a commit is of a module that is filled by inputs, or not;
- *  unless a later one is known: a reader may come late. */
+/** Learn whether a commit's module is filled by inputs, unless a later commit is known: a
+ *  reader may be late. The caller holds the environment's lock. */
 void lc__module_learn_filled_locked(struct lc__module *module, uint64_t txn,
     bool filled);
 
-/** With the lock of env held: the first of the reads are in a commit, or in two of
- *  them that ran into each other. */
+/** Forget the first @p n reads, which a commit has noted. Two commits may note the same
+ *  ones. The caller holds the environment's lock. */
 void lc__module_forget_reads_locked(struct lc__module *module, uint32_t n);
 
-/** With the lock of env held: chunks were read. */
+/** Remember that chunks were read. The caller holds the environment's lock. */
 void lc__module_note_reads_locked(struct lc__module *module, const uint64_t *chunks,
     uint32_t n);
 
-/** What this process counted and no commit holds yet, for the caller's commit, which
- *  lc__module_settle_counts() ends. */
+/** Take what this process counted and no commit saved or is saving. Then call
+ *  lc__module_settle_counts(). */
 void lc__module_take_counts(struct lc__env *env, struct lc__counters *out);
-/** What was taken is @p saved, or to be taken again. */
+/** The counts that were taken are @p saved, or else can be taken again. */
 void lc__module_settle_counts(struct lc__env *env,
     const struct lc__counters *taken, bool saved);
 
-/** Save what this process counted since its last commit, if it is anything, in a
- *  commit that a loss of power may take. */
+/** Save what this process counted since its last commit, if there is anything. A loss of
+ *  power may undo this commit. */
 LC_CHECKED lc_status lc__module_save_counts(struct lc__env *env);
 
 static inline struct lc__module *
@@ -66,10 +67,10 @@ lc__module_of(const struct lc__env *env)
 	return lc__env_guest_of(env);
 }
 
-/** For lc__env_open(): the rows of a new module but those of lib/env. */
+/** For lc__env_open(): store the rows of a new module, except those of lib/env. */
 lc_status lc__meta_first_rows(struct lc__txn *txn);
 
-/** Has a row of meta this name? */
+/** Is this the name of a row of the table meta? */
 bool lc__meta_knows(const struct lc__slice *name);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* Offsets in the prefix. */
 enum {
-	at_checksum = 0, /* u64, XXH3-64 of what it covers, from byte 8 on */
-	at_units = 8,    /* u32, record size in units of 64 bytes */
+	at_checksum = 0, /* u64, XXH3-64 of the bytes from at_units on that it covers */
+	at_units = 8,    /* u32, size of the record in units of 64 bytes */
 	at_schema = 12,  /* u32 */
 	at_id_size = 16, /* u16, size - 1 */
 	at_zero = 18,    /* u8 */
@@ -20,10 +20,10 @@ enum {
 	at_ndims = 20,   /* u16 */
 	at_nparts = 22,  /* u16 */
 	at_plain = 24,   /* u32, bytes of plain data */
-	at_nblocks = 28  /* u32, checksums of blocks */
+	at_nblocks = 28  /* u32, number of checksums of blocks */
 };
 
-/* There is a table of parts. */
+/* The record has a table of parts. */
 #define FLAG_PARTS 0x01
 
 /* Offsets in an entry of the table of parts. */
@@ -36,7 +36,7 @@ enum {
 	part_bytes = 16
 };
 
-/* Bytes before the payload. Cannot overflow: each part has a small bound. */
+/* Bytes before the payload. The sum cannot overflow: each term has a small bound. */
 static uint64_t
 head_size(uint64_t ndims, uint64_t nparts, uint64_t nblocks, uint64_t id_size,
     uint64_t plain)
@@ -45,7 +45,7 @@ head_size(uint64_t ndims, uint64_t nparts, uint64_t nblocks, uint64_t id_size,
 	    nblocks * 8 + id_size + plain, LC__RECORD_ALIGN);
 }
 
-/* Blocks of a part of so many bytes; 0 for one that is not longer than a block. */
+/* Number of blocks of a part of @p size bytes; 0 if it is not longer than a block. */
 static uint32_t
 blocks_of(size_t size)
 {
@@ -62,7 +62,7 @@ lc__part_code(struct lc__part *part, lc_codec codec, int level,
     const lc_tensor *tensor, struct lc__buf *buf)
 {
 	return_if_error(lc__codec_encode(codec, level, tensor, buf, &part->codec));
-	/* Stored bytes are padded: a few less may be none less. */
+	/* Stored bytes are padded, so a few bytes less may save nothing. */
 	if (lc__round_up(buf->size, LC__RECORD_ALIGN) >=
 	    lc__round_up(tensor->nbytes, LC__RECORD_ALIGN))
 		part->codec = LC_CODEC_NONE;
@@ -81,7 +81,7 @@ needs_parts(const struct lc__draft *draft)
 	    blocks_of(draft->tensors[0]->nbytes) > 0);
 }
 
-/* What tensor i is stored as. */
+/* How tensor @p i is stored. */
 static struct lc__part
 part_of(const struct lc__draft *draft, uint32_t i)
 {
@@ -100,7 +100,7 @@ tensors_of(const struct lc__draft *draft)
 	return draft->schema == NULL ? 0 : draft->schema->tensors;
 }
 
-/* Blocks of all parts, each of which is below LC__RECORD_MAX. */
+/* Blocks of all parts, each of which is smaller than LC__RECORD_MAX. */
 static uint64_t
 count_blocks(const struct lc__draft *draft)
 {
@@ -141,7 +141,7 @@ lc__record_size(const struct lc__draft *draft)
 	return size > LC__RECORD_MAX ? 0 : (size_t)size;
 }
 
-/* Copy bytes, and zeros up to the next boundary; returns what is behind. */
+/* Copy bytes, and zeros up to the next boundary. Returns the end. */
 static unsigned char *
 put_padded(unsigned char *out, const void *data, size_t size)
 {
@@ -162,8 +162,7 @@ put_dims(unsigned char *p, const struct lc__draft *draft)
 	return p;
 }
 
-/* As put_padded(), block after block while each is in the processor's cache, with their
- * checksums. */
+/* As put_padded(), block by block, and hash each while it is in the processor's cache. */
 static unsigned char *
 put_blocks(unsigned char *out, const struct lc__part *part, unsigned char *blocks)
 {
@@ -182,8 +181,8 @@ put_blocks(unsigned char *out, const struct lc__part *part, unsigned char *block
 	return out;
 }
 
-/* The tensors, and if @p table is not NULL an entry of it for each; @p blocks gets the
- * checksums of those that have several. */
+/* Copy the tensors. If @p table is not NULL, write an entry for each, and to @p blocks the
+ * checksums of those with several blocks. */
 static void
 put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
     const struct lc__draft *draft)
@@ -241,7 +240,7 @@ lc__record_encode(unsigned char *out, size_t size,
 	put_tensors(head_end, parts ? table : NULL, blocks, draft);
 }
 
-/* What the record's checksum covers, from at_units on. */
+/* How many bytes from at_units on the record's checksum covers. */
 static size_t
 covered(const struct lc__record *record)
 {
@@ -320,14 +319,14 @@ lc__record_head_intact(const struct lc__record *record)
 	    lc__hash64(lc__record_start(record) + at_units, covered(record));
 }
 
-/* Before a part: bytes of the payload, and checksums of blocks. */
+/* What lies before a part: bytes of the payload, and checksums of blocks. */
 struct place {
 	size_t offset;
 	uint32_t block;
 };
 
-/* Entry i of the table, whose bytes start at @p at, which is moved after them; false if
- * they do not fit. */
+/* Read entry @p i of the table. Its bytes start at @p at, which moves to the next part;
+ * false if they do not fit. */
 static bool
 next_part(const struct lc__record *record, uint32_t i, struct place *at,
     struct lc__part *out)
@@ -404,7 +403,7 @@ lc__record_intact(const struct lc__record *record)
 	return true;
 }
 
-/* Shape and size of the tensor of a node; false if it overflows. */
+/* Shape and size of the tensor of a node; false on overflow. */
 static bool
 shape_of(const struct lc__record *record, const struct lc__schema_node *node,
     lc_tensor *out)
@@ -514,7 +513,7 @@ lc__is_length_field(const char *field)
 	return true;
 }
 
-/* Look for the field in a structure. */
+/* Find the field in a schema. */
 static void
 find_axis(struct lc__measure *m, const struct lc__schema *schema)
 {

@@ -10,9 +10,9 @@
 #define SLOTS 1024
 
 struct lc__schemas {
-	pthread_mutex_t lock; /* guards the lists, and what structures are fresh */
-	atomic_uint_least32_t fresh; /* structures that are; changed with the lock held */
-	atomic_uint_least32_t rows; /* in the module, as last seen */
+	pthread_mutex_t lock; /* guards the lists and every structure's fresh */
+	atomic_uint_least32_t fresh; /* number of fresh structures; changed under the lock */
+	atomic_uint_least32_t rows; /* of the module's table, as last seen */
 	struct lc__known *slots[SLOTS];
 	_Atomic(struct lc__known *) tensors[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
 };
@@ -72,7 +72,7 @@ lc__schemas_free(struct lc__schemas *schemas)
 	free(schemas);
 }
 
-/* What was put is the parent's to store. */
+/* The parent stores what was put before the fork. */
 void
 lc__schemas_after_fork(struct lc__schemas *schemas)
 {
@@ -83,7 +83,7 @@ lc__schemas_after_fork(struct lc__schemas *schemas)
 	atomic_store(&schemas->fresh, 0);
 }
 
-/* With the lock held: the one that is equal, NULL if there is none. */
+/* The equal structure that is kept; NULL if there is none. */
 static struct lc__known *
 find_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 {
@@ -94,8 +94,8 @@ find_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 	return known;
 }
 
-/* With the lock held: keep a structure, which is freed if it is known. A child
- * that was forked meanwhile finds the list whole: it is linked in last. */
+/* Keep a structure; free it if an equal one is kept already. It is linked in last, so a
+ * child that is forked meanwhile finds the lists whole. */
 static lc_status
 keep_locked(struct lc__schemas *schemas, struct lc__schema *schema,
     struct lc__known **out)
@@ -129,7 +129,6 @@ is_full(const struct lc__schemas *schemas)
 	    LC__SCHEMAS_PUT;
 }
 
-/* With the lock held. */
 static bool
 refuses_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 {
@@ -196,7 +195,6 @@ lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype,
 
 /* ---- what the module has -------------------------------------------------- */
 
-/* With the lock held. */
 static void
 set_id_locked(struct lc__schemas *schemas, struct lc__known *known, uint32_t id)
 {
@@ -236,7 +234,7 @@ lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known,
 void
 lc__schemas_count(struct lc__schemas *schemas, uint32_t rows)
 {
-	/* Rows are only ever added; mostly there are as many as before. */
+	/* Rows are only ever added, and mostly there are as many as before. */
 	if (atomic_load(&schemas->rows) >= rows)
 		return;
 	pthread_mutex_lock(&schemas->lock);

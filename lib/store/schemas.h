@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The structures that this process has met in an environment, each kept once: so
- * that two are the same if their addresses are. They live as long as the
- * environment is open. Guarded by a lock of their own that is never held long.
+ * The structures of values that this process has met in an environment. Each is kept once,
+ * so two are equal if their addresses are. They live until the environment is closed. A
+ * lock of their own guards them, and is never held for long.
  */
 #ifndef LC_STORE_SCHEMAS_H
 #define LC_STORE_SCHEMAS_H
@@ -14,28 +14,29 @@
 #include "env/env.h"
 #include "value/schema.h"
 
-/** lc__known.id: not in the module yet, as far as this process knows. */
+/** lc__known.id of a structure that, as far as this process knows, the module does not
+ *  have. */
 #define LC__SCHEMA_NEW UINT32_MAX
 
-/* A row of the table schema is the bytes of a structure and the checksum of a row. */
+/* A row of the table schema is the bytes of a structure and a row's checksum. */
 
 /**
- * Read the row of schema @p id; free the structure with lc__schema_free().
+ * Decode the row of schema @p id. Free the structure with lc__schema_free().
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__schema_row_decode(const void *bytes, size_t size,
     uint32_t id, struct lc__schema **out);
 
-/** Store a structure as schema @p id, in the place of another one if there is one. */
+/** Store a structure as schema @p id, or replace the one that is stored. */
 LC_CHECKED lc_status lc__schema_row_put(struct lc__txn *txn, uint32_t id,
     const struct lc__schema *schema);
 
-/** A structure that was met. */
+/** A structure that this process has met. */
 struct lc__known {
-	struct lc__known *next;    /* of the same hash slot */
+	struct lc__known *next;    /* in the same hash slot */
 	struct lc__schema *schema; /* owned */
-	atomic_uint_least32_t id;  /* in the module; set once, never changes */
-	bool fresh;                /* put, and not stored yet as far as is known */
+	atomic_uint_least32_t id;  /* in the module; once set, it never changes */
+	bool fresh;                /* it was put, and no commit is known to have stored it */
 };
 
 struct lc__schemas;
@@ -46,29 +47,29 @@ void lc__schemas_free(struct lc__schemas *schemas);
 /** In a forked child, whose parent may have held the lock. */
 void lc__schemas_after_fork(struct lc__schemas *schemas);
 
-/** The structure of a tensor alone if one was put, else NULL; without a lock. */
+/** The structure of a tensor, if such a tensor was put, else NULL. Takes no lock. */
 struct lc__known *lc__schemas_of_tensor(struct lc__schemas *schemas,
     lc_dtype dtype, uint32_t ndim);
 
-/** Keep a structure that is put; frees it if there is one like it. LC_SCHEMA if with
- *  it the module would have more than LC__SCHEMAS_PUT. */
+/** Keep the structure of a put; free it if an equal one is kept already. LC_SCHEMA if the
+ *  module would have more than LC__SCHEMAS_PUT. */
 LC_CHECKED lc_status lc__schemas_intern(struct lc__schemas *schemas,
     struct lc__schema *schema, struct lc__known **out);
 
-/** Would lc__schemas_intern() refuse a structure, as far as is known? */
+/** Would lc__schemas_intern() refuse this structure, as far as is known? */
 bool lc__schemas_refuses(struct lc__schemas *schemas,
     const struct lc__schema *schema);
 
-/** The structure of a row of the schema table, whose id is @p id. Nothing that the
- *  module has is refused. */
+/** The structure of row @p id of the table schema, which the module has: it is never
+ *  refused. */
 LC_CHECKED lc_status lc__schemas_row(struct lc__schemas *schemas, uint32_t id,
     const void *bytes, size_t size, struct lc__known **out);
 
-/** A commit has stored a structure. */
+/** A commit has stored a structure as schema @p id. */
 void lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known,
     uint32_t id);
 
-/** The module has so many rows, or more. */
+/** The module has at least so many rows. */
 void lc__schemas_count(struct lc__schemas *schemas, uint32_t rows);
 
 #endif

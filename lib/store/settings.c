@@ -17,8 +17,8 @@ enum {
 	at_policy = 8,     /* u32 */
 	at_evict = 12,     /* u32 */
 	at_max_bytes = 16, /* u64 */
-	at_field = 24      /* the length field, without a terminator; nothing for none;
-	                      then the checksum of a row */
+	at_field = 24      /* the length field without a terminator, empty for none; then a
+			      row's checksum */
 };
 
 /* The longest row. */
@@ -62,7 +62,7 @@ lc__settings_check(const lc_settings *settings)
 	return LC_OK;
 }
 
-/* Write the row; its size. */
+/* Encode the row; returns its size. */
 static size_t
 encode(const lc_settings *settings, unsigned char out[ROW_ROOM])
 {
@@ -193,7 +193,7 @@ lc_settings_get(lc_cache *cache, lc_settings *out)
 	return status;
 }
 
-/* Are there records, dead ones included? */
+/* Does the module have records, dead ones included? */
 static lc_status
 has_records(struct lc__env *env, struct lc__txn *txn, bool *out)
 {
@@ -212,7 +212,7 @@ has_records(struct lc__env *env, struct lc__txn *txn, bool *out)
 	    lc__env_dir(env));
 }
 
-/* The lengths of what is stored were summed by the old field. */
+/* A module with records keeps its length field: their lengths are summed by it. */
 static lc_status
 check_field(struct lc__env *env, struct lc__txn *txn,
     const lc_settings *settings)

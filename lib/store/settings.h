@@ -7,40 +7,40 @@
 
 #include "env/env.h"
 
-/** The settings of the newest commit that this process has seen. */
+/** The settings of the newest commit that this process has seen, for puts and commits. */
 struct lc__known_settings {
 	atomic_int codec, level, policy, evict;
 	atomic_uint_fast64_t max_bytes;
-	uint64_t txn; /* that commit; guarded by the lock of the environment */
+	uint64_t txn; /* of that commit; guarded by the lock of the environment */
 };
 
-/** Those of a new module. */
+/** Set the settings of a new module. */
 void lc__known_settings_init(struct lc__known_settings *known);
 
-/** Those of a new module, without a row. */
+/** The settings of a new module. */
 void lc__settings_default(lc_settings *out);
 
-/** Take a row apart; false if it is damaged. */
+/** Decode a row; false if it is damaged. */
 bool lc__settings_parse(const void *bytes, size_t size, lc_settings *out);
 
-/** Read the row in a transaction of any kind. A module has it from its making on: a
- *  writer must not go by the defaults, which may be more than its owner allows.
+/** Read the row in any transaction. Every module has it: a writer must not assume the
+ *  defaults, which may allow more than the module's owner does.
  *  @return LC_OK; LC_CORRUPT, with the defaults, if the row is missing or damaged. */
 LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
     lc_settings *out);
 
-/** In a write transaction, put the row of a new module. */
+/** Store the row of a new module. */
 LC_CHECKED lc_status lc__settings_reset(struct lc__txn *txn);
 
-/** Write the row in a write transaction. */
+/** Store the row. */
 LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn,
     const lc_settings *settings);
 
 /** LC_INVALID unless every field has one of its values. */
 LC_CHECKED lc_status lc__settings_check(const lc_settings *settings);
 
-/** With the lock of the environment held: let puts and commits follow the settings
- *  of a commit, unless those of a later one are known: a reader may come late. */
+/** Learn the settings of a commit, unless those of a later commit are known: a reader may
+ *  be late. The caller holds the environment's lock. */
 void lc__settings_learn_locked(struct lc__known_settings *known, uint64_t txn,
     const lc_settings *settings);
 

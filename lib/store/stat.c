@@ -15,14 +15,14 @@
 #include "store/lru.h"
 
 #define COUNTERS "counters"
-/* The row holds the members of struct lc__counters in their order as u64, then
- * its checksum. */
+/* The row holds the members of struct lc__counters in order, as u64, and then its
+ * checksum. */
 #define COUNTS (sizeof(struct lc__counters) / sizeof(uint64_t))
 #define COUNTERS_SIZE (COUNTS * 8 + LC__ROW_SUM)
 
 /* ---- durations and sums -------------------------------------------------- */
 
-/* The step of a duration: its power of two, and the two bits below. */
+/* The bucket of a duration: its power of two, and the next two bits. */
 static unsigned
 step_of(uint64_t us)
 {
@@ -36,7 +36,7 @@ step_of(uint64_t us)
 	return power * 4 - 4 + (unsigned)(us >> (power - 2) & 3);
 }
 
-/* The largest duration of a step, in us. */
+/* The longest duration of a bucket, in us. */
 static uint64_t
 step_end(unsigned step)
 {
@@ -112,7 +112,8 @@ lc__counters_store(struct lc__txn *txn, const struct lc__counters *more)
 	struct lc__counters sum;
 	const lc_status status = lc__counters_load(txn, &sum);
 
-	/* It stays for verify to tell of: statistics are worth no failure. */
+	/* The row stays as it is, for verify to report: statistics must not fail a
+	 * commit. */
 	if (status == LC_CORRUPT)
 		return LC_OK;
 	return_if_error(status);
@@ -149,8 +150,8 @@ lc__counters_percentile(const struct lc__counters *counts, uint64_t of_1000)
 /* ---- the usage row ------------------------------------------------------- */
 
 #define USAGE "usage"
-/* The row holds the members of struct lc__schema_usage in their order as u64, one
- * schema after the other, then its checksum. */
+/* The row holds the members of struct lc__schema_usage in order, as u64, for one schema
+ * after another, and then its checksum. */
 #define USAGE_NUMBERS (sizeof(struct lc__schema_usage) / sizeof(uint64_t))
 
 static lc_status
@@ -200,7 +201,7 @@ lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
 	    schema < b->count ? &b->schemas[schema] : &none, sizeof(none)) == 0;
 }
 
-/* Damage may have left the summary behind: it never runs below 0. */
+/* After damage the summary may be too small: it never goes below 0. */
 static void
 add(uint64_t *sum, uint64_t n, int sign)
 {
@@ -408,7 +409,7 @@ lc_counters_get(lc_cache *cache, lc_counters *out)
 		    "counters: struct_size is not set");
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = lc__counters_load(snapshot->txn, &counts);
-	/* Counts that are lost are told by verify: the others are right. */
+	/* Verify reports lost counters; the others are right. */
 	if (status == LC_CORRUPT)
 		status = LC_OK;
 	lc__snapshot_give(snapshot, 0);

@@ -11,52 +11,53 @@
 
 /* ---- counters ------------------------------------------------------------ */
 
-/* Commits by duration: 4 steps a power of two, from 1 us to 2^32 us. */
+/* Buckets for the durations of commits: 4 for each power of two, from 1 us to 2^32 us. */
 #define LC__DURATIONS 128
 
-/** Counts of a while, or of ever. */
+/** Counters of a module, or of a part of its life. */
 struct lc__counters {
 	uint64_t hits, misses;     /* records asked for */
 	uint64_t puts, deletes;    /* committed */
 	uint64_t put_bytes;        /* of the records committed */
-	uint64_t commits;          /* with puts or deletes */
+	uint64_t commits;          /* that had puts or deletes */
 	uint64_t evicted_records, evicted_bytes;
 	uint64_t durations[LC__DURATIONS];
 };
 
-/** Count a commit that took so long. */
+/** Count a commit of this duration. */
 void lc__counters_duration(struct lc__counters *counts, uint64_t ns);
 void lc__counters_add(struct lc__counters *sum, const struct lc__counters *more);
 
-/** Take off what was added. */
+/** Subtract what was added before. */
 void lc__counters_subtract(struct lc__counters *sum, const struct lc__counters *less);
 
-/** Read the row in a transaction of any kind.
- *  @return LC_OK; LC_CORRUPT, with all 0, if it is missing or damaged: a module has it
- *  from its making on. */
+/** Read the row in any transaction.
+ *  @return LC_OK; LC_CORRUPT, with all counters 0, if it is missing or damaged: every
+ *  module has the row. */
 LC_CHECKED lc_status lc__counters_load(struct lc__txn *txn,
     struct lc__counters *out);
-/** Add to the row in a write transaction. One that is missing or damaged stays so. */
+/** Add to the row in a write transaction. A row that is missing or damaged stays so. */
 LC_CHECKED lc_status lc__counters_store(struct lc__txn *txn,
     const struct lc__counters *more);
-/** Put the row of a new module. */
+/** Store the row of a new module. */
 LC_CHECKED lc_status lc__counters_reset(struct lc__txn *txn);
 
-/** How long @p of_1000 thousandths of all commits took at most, in microseconds. */
+/** The duration, in microseconds, that @p of_1000 thousandths of all commits did not
+ *  exceed. */
 uint64_t lc__counters_percentile(const struct lc__counters *counts,
     uint64_t of_1000);
 
 /* ---- usage --------------------------------------------------------------- */
 
-/** Of one schema. */
+/** Usage of one schema. */
 struct lc__schema_usage {
 	uint64_t records;
 	uint64_t raw_bytes;    /* of tensors, decoded */
 	uint64_t stored_bytes; /* of tensors, as stored, without padding */
-	uint64_t tensors[LC_CODEC_COUNT]; /* by codec */
+	uint64_t tensors[LC_CODEC_COUNT]; /* number by codec */
 };
 
-/** Of all. */
+/** Usage of all schemas. */
 struct lc__usage {
 	struct lc__schema_usage *schemas; /* by id; malloc'ed */
 	uint32_t count;
@@ -66,8 +67,8 @@ struct lc__usage {
 	bool changed; /* since it was loaded */
 };
 
-/** Read the row, or nothing if it is missing or damaged, which usage->damaged says: it
- *  is a summary that others can do without. */
+/** Read the row. If it is missing or damaged, which usage->damaged tells, there are no
+ *  counts: nothing depends on this summary. */
 LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
     struct lc__txn *txn);
 
@@ -75,18 +76,18 @@ LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
 bool lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
     uint32_t schema);
 
-/** Count a record in, or with @p sign -1 out. It fits the schema. */
+/** Add a record that fits its schema, or with @p sign -1 subtract it. */
 LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
 
-/** Put the row of a new module. */
+/** Store the row of a new module. */
 LC_CHECKED lc_status lc__usage_reset(struct lc__txn *txn);
 
-/** Forget all counts. */
+/** Set all counts to 0. */
 LC_CHECKED lc_status lc__usage_clear(struct lc__usage *usage,
     struct lc__txn *txn);
 
-/** Write the row if it changed. */
+/** Store the row if it changed. */
 LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage,
     struct lc__txn *txn);
 
