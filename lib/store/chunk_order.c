@@ -12,7 +12,7 @@
 
 /* ---- bytes ---------------------------------------------------------------- */
 
-/* Rows are numbers and the checksum of a row. */
+/* Both kinds of rows are numbers and then a row's checksum. */
 static void
 encode(const uint64_t *numbers, size_t n, uint64_t seed, unsigned char *out)
 {
@@ -102,7 +102,8 @@ lc__has_inputs(struct lc__snapshot *s, bool *out)
 	uint64_t inputs = 0;
 	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
 
-	/* Without its row it has inputs all the same, and takes no puts. */
+	/* A module that has lost the fill row has inputs all the same, and takes no
+	 * puts. */
 	if (status == LC_NOT_FOUND)
 		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
 	else
@@ -140,7 +141,7 @@ lc__fill_put(struct lc__change *change, const struct lc__fill_row *row)
 	    sizeof(bytes));
 }
 
-/* The key that a chunk waits under. */
+/* The key of a waiting chunk. */
 static uint64_t
 waiting_key(uint32_t input, uint64_t ordinal)
 {
@@ -214,7 +215,7 @@ lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row)
 	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
 }
 
-/* The chunk (input, ordinal) comes next. */
+/* Publish the chunk (input, ordinal), whose turn it is. */
 static lc_status
 publish_one(struct lc__change *change, struct lc__fill_row *fill,
     uint32_t input, uint64_t ordinal)
@@ -243,7 +244,7 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
 	return LC_OK;
 }
 
-/* What the round asks of inputs; a failure waits, and is told then. */
+/* How lc__rounds_next() asks for inputs. A failure is kept until it returns. */
 struct asked {
 	struct lc__snapshot *snapshot;
 	lc_status status;
@@ -301,7 +302,8 @@ add_plain(lc_fill *out, uint64_t chunk, const struct lc__ledger_row *row,
 	    has_lengths ? row->length : row->live);
 }
 
-/* One implicit input: chunks with live records in the order of their commits. */
+/* Plain puts are one implicit input: its chunks are those with live records, in the order
+ * of their commits. */
 static lc_status
 load_plain(struct lc__snapshot *s, lc_fill *out)
 {

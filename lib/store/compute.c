@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * get or compute: batch -> claims -> the caller's function -> put -> publish ->
- * what others computed.
+ * get or compute: get batch -> claim the missing keys -> the caller's function -> put ->
+ * publish -> wait for what others compute.
  *
- * Between a key's miss and its claim another thread may have computed it. Then
- * its claim was published in between, which the number of the inflight table
- * tells, and the key is looked up once more before it is computed. So is a key
- * that is claimed because another thread gave it up.
+ * Another thread may have computed a key between this call's miss and its claim. It then
+ * published results in between, which changes the number of the inflight table: then the
+ * key is looked up again before it is computed. So is a key that another thread gave up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,29 +22,29 @@
 
 /* ---- results ------------------------------------------------------------- */
 
-/** One result. */
+/** One result of the caller's function. */
 struct lc__result {
 	enum { LC__RESULT_UNSET, LC__RESULT_SET, LC__RESULT_FAILED } state;
-	struct lc__encoded record; /* if it is set */
-	lc_status status;         /* if it failed: LC_FAILED, or LC_NO_MEMORY here */
-	char *why;                /* if it failed; NULL without memory for it */
+	struct lc__encoded record; /* if LC__RESULT_SET */
+	lc_status status;         /* if it failed: LC_FAILED, or LC_NO_MEMORY from here */
+	char *why;                /* if it failed; NULL if there was no memory for it */
 };
 
 struct lc_results {
 	struct lc_cache *cache;
 	const lc_id *keys;
-	const size_t *missing; /* positions in keys, of each result */
+	const size_t *missing; /* position in keys of each result */
 	size_t n;
-	struct lc__result *items; /* of n */
+	struct lc__result *items; /* n results */
 };
 
-/** Fail what the function left unset; @p status is what it returned. */
+/** Fail the results that the function left unset; @p status is what it returned. */
 void lc__results_end(lc_results *results, lc_status status);
 
-/** Drop what was set, and the array. */
+/** Drop the results and the array. */
 void lc__results_free(lc_results *results);
 
-/* The first reason stands. */
+/* Fail a result; the first reason counts. */
 static void
 fail_result(struct lc__result *result, lc_status status, const char *why)
 {
@@ -58,7 +57,7 @@ fail_result(struct lc__result *result, lc_status status, const char *why)
 	result->why = strdup(why);
 }
 
-/* The item of result j, which must be unset. */
+/* Find result @p j, which must be unset. */
 static lc_status
 open_result(lc_results *results, size_t j, struct lc__result **out)
 {
@@ -141,7 +140,7 @@ lc__results_free(lc_results *results)
 	free(results->items);
 }
 
-/* The status of an item that has no answer yet. */
+/* The status of an item without an answer. */
 #define UNDECIDED ((lc_status)-1)
 
 /* One call under way. */
@@ -152,17 +151,17 @@ struct compute {
 	void *ctx;
 	lc_view *out;
 	struct lc__inflight_call call;
-	struct lc__want *wants; /* undecided items, by position */
-	size_t n;               /* of wants */
-	uint64_t number;        /* of the inflight table, from before the first look-up */
-	size_t failed;          /* items */
-	size_t first_at;        /* the first of them */
-	lc_error first;         /* its failure */
+	struct lc__want *wants; /* the undecided items, by position */
+	size_t n;               /* number of wants */
+	uint64_t number;        /* of the inflight table, before the first look-up */
+	size_t failed;          /* number of items */
+	size_t first_at;        /* position of the first of them */
+	lc_error first;         /* its error */
 };
 
 /* ---- items ----------------------------------------------------------------- */
 
-/* The calling thread's last error is why. */
+/* Fail an item with the calling thread's last error. */
 static void
 fail_item(struct compute *c, size_t at, lc_status status)
 {
@@ -179,7 +178,7 @@ is_undecided(const struct compute *c, const struct lc__want *want)
 	return c->out[want->at].status == UNDECIDED;
 }
 
-/* Decide an item by what is stored; damage counts as nothing. */
+/* Decide an item by what is stored. A damaged record counts as missing. */
 static void
 look_up(struct compute *c, size_t at)
 {
@@ -214,8 +213,8 @@ show_outcome(struct compute *c, size_t at, const struct lc__outcome *outcome)
 		show(c, at, outcome->block, (struct lc__known *)outcome->note);
 }
 
-/* What the batch said of an item that it does not hold. Its error is that of its
- * first failure only. */
+/* Sort out an item that the batch did not hold. The batch keeps only the error of its first
+ * failure. */
 static void
 sort_out(struct compute *c, size_t at, const lc_error *batch)
 {
@@ -262,7 +261,7 @@ list_wants(struct compute *c, size_t n)
 	return LC_OK;
 }
 
-/* Those that are still undecided. */
+/* Keep the wants that are still undecided. */
 static void
 compact_wants(struct compute *c)
 {
@@ -276,7 +275,7 @@ compact_wants(struct compute *c)
 
 /* ---- computing -------------------------------------------------------------- */
 
-/* Is this what the function is to be asked for? Each key once. */
+/* Must the function compute this one? Each key once. */
 static bool
 is_missing(const struct compute *c, size_t i)
 {
@@ -284,8 +283,8 @@ is_missing(const struct compute *c, size_t i)
 	    is_undecided(c, &c->wants[i]);
 }
 
-/* Store a result, show it, and hand it to those who wait; they get it also if it
- * could not be stored. */
+/* Store a result, show it, and pass it to those who wait, who get it even if it could not
+ * be stored. */
 static void
 take_result(struct compute *c, struct lc__want *want,
     const struct lc__result *result)
@@ -344,7 +343,7 @@ call_fn(struct compute *c, size_t n)
 	return LC_OK;
 }
 
-/* Compute what is missing of this call's own claims. */
+/* Compute what is missing among this call's own claims. */
 static void
 compute_mine(struct compute *c)
 {
@@ -368,7 +367,7 @@ compute_mine(struct compute *c)
 			fail_item(c, c->wants[i].at, status);
 }
 
-/* Repeats share what came of the key where it stood first. */
+/* Give a repeated key the outcome of its first place. */
 static void
 share(struct compute *c, size_t i)
 {
@@ -385,7 +384,7 @@ share(struct compute *c, size_t i)
 		show_outcome(c, c->wants[i].at, &outcome);
 }
 
-/* Wait for what another thread computes; if it failed, the want stays. */
+/* Wait for what another thread computes. If that failed, the item stays undecided. */
 static void
 await(struct compute *c, size_t i)
 {
@@ -402,8 +401,8 @@ await(struct compute *c, size_t i)
 	show_outcome(c, c->wants[i].at, &outcome);
 }
 
-/* Claim, compute, publish, wait. What stays undecided then was given up by those
- * who had claimed it. */
+/* Claim, compute, publish, wait. Items that are still undecided then were given up by other
+ * threads. */
 static lc_status
 run_round(struct compute *c)
 {
@@ -441,7 +440,7 @@ decide(struct compute *c, size_t n)
 	free(c->wants);
 }
 
-/* Go on from a batch that does not hold everything. */
+/* Go on after a batch that did not hold everything. */
 static lc_status
 complete(struct compute *c, size_t n, lc_status status)
 {

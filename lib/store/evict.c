@@ -11,14 +11,14 @@
 #define MAX_CHUNKS 64
 #define MAX_BYTES ((uint64_t)64 << 20)
 
-/* A chunk that may go. */
+/* A chunk that may be evicted. */
 struct candidate {
-	uint64_t when; /* smaller ones go first */
+	uint64_t when; /* the smallest goes first */
 	uint64_t id;
 	struct lc__ledger_row row;
 };
 
-/* The chunks that may go, and those that will. */
+/* The chunks that may be evicted, and those that are. */
 struct eviction {
 	struct lc__change *change;
 	struct candidate *candidates; /* malloc'ed */
@@ -53,8 +53,8 @@ by_when(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* All chunks but the newest, those first that go first. In the order of their ids
- * there is no need to look at more than can go at once. */
+/* Find all chunks except the newest, sorted by who goes first. In the order of ids it is
+ * enough to look at as many as can go at once. */
 static lc_status
 find_candidates(struct eviction *e, lc_evict how)
 {
@@ -65,7 +65,7 @@ find_candidates(struct eviction *e, lc_evict how)
 
 	while ((status = lc__ledger_after(s, c.id, &c.id, &c.row, &intact)) ==
 	    LC_OK && c.id < s->state.next_chunk - 1) {
-		/* What an input brought stays. */
+		/* Chunks of inputs are never evicted. */
 		if (!intact || c.row.source > 0)
 			continue;
 		c.when = how == LC_EVICT_UNREAD ? last_use(&c.row) : c.id;
@@ -79,7 +79,7 @@ find_candidates(struct eviction *e, lc_evict how)
 	return LC_OK;
 }
 
-/* Choose victims until the rest is within the budget. */
+/* Choose victims until the others are within the budget. */
 static lc_status
 choose(struct eviction *e, uint64_t max_bytes, uint64_t limit)
 {
@@ -100,7 +100,7 @@ choose(struct eviction *e, uint64_t max_bytes, uint64_t limit)
 	return LC_OK;
 }
 
-/* One run says that all live records of the victims are gone. */
+/* Add one run that deletes all live records of the victims. */
 static lc_status
 bury_live(struct eviction *e)
 {
@@ -137,7 +137,7 @@ drop_victims(struct eviction *e, struct lc__evicted *out)
 	return LC_OK;
 }
 
-/* How much may go at once: as much as the newest chunk brought, or more. */
+/* How many bytes may go at once: at least as many as the newest chunk brought. */
 static uint64_t
 bytes_limit(struct lc__snapshot *s)
 {

@@ -7,27 +7,27 @@
 
 #include "base/error.h"
 
-/** A key that a call is computing. */
+/** A claim: a key that a call is computing. */
 struct lc__inflight_key {
-	struct lc__inflight_key *chain; /* of its slot, while it is in the table */
+	struct lc__inflight_key *chain; /* the next in its slot, while it is in the table */
 	const struct lc__inflight_call *call;  /* that computes it, until it is over */
-	const struct lc__inflight_call *asker; /* that asked for it last */
-	size_t first;  /* where in the asker's wants */
+	const struct lc__inflight_call *asker; /* the last call that asked for it */
+	size_t first;  /* position in the wants of asker */
 	lc_id id;      /* borrowed from the call's want, until it is over */
 	uint64_t hash; /* of the id */
-	bool over;     /* published */
-	unsigned refs; /* wants that hold it */
-	struct lc__outcome outcome; /* once it is over */
+	bool over;     /* it was published */
+	unsigned refs; /* number of wants that hold it */
+	struct lc__outcome outcome; /* set when it is over */
 };
 
 struct lc__inflight {
 	pthread_mutex_t lock;     /* guards what follows, and all claims */
-	pthread_cond_t published; /* tells those who wait */
+	pthread_cond_t published; /* wakes those who wait */
 	struct lc__inflight_key **slots; /* chains by hash; NULL while nslots is 0 */
 	size_t nslots;            /* 0 or a power of two */
-	size_t count;             /* claims in the table */
-	struct lc__inflight_call *waits; /* calls that wait now */
-	atomic_uint_fast64_t number; /* of lc__inflight_publish() so far */
+	size_t count;             /* number of claims in the table */
+	struct lc__inflight_call *waits; /* calls that are waiting */
+	atomic_uint_fast64_t number; /* number of lc__inflight_publish() calls */
 };
 
 /* ---- life ------------------------------------------------------------------ */
@@ -68,8 +68,7 @@ lc__inflight_number(struct lc__inflight *inflight)
 
 /* ---- the table, under the lock ---------------------------------------------- */
 
-/* The link that points at the claim of a key, or the end of its chain. There
- * must be slots. */
+/* The link to the claim of a key, or the end of its chain. There must be slots. */
 static struct lc__inflight_key **
 find_link_locked(const struct lc__inflight *inflight, const lc_id *id, uint64_t hash)
 {
@@ -82,7 +81,7 @@ find_link_locked(const struct lc__inflight *inflight, const lc_id *id, uint64_t 
 	return link;
 }
 
-/* Slots for @p more claims, one each. */
+/* Make slots for @p more claims, one each. */
 static lc_status
 reserve_locked(struct lc__inflight *inflight, size_t more)
 {
@@ -114,7 +113,7 @@ reserve_locked(struct lc__inflight *inflight, size_t more)
 	return LC_OK;
 }
 
-/* Take a claim out of the table: nobody else will come to wait for it. */
+/* Remove a claim from the table, so that no other call finds it. */
 static void
 end_claim_locked(struct lc__inflight *inflight, struct lc__inflight_key *claim)
 {
@@ -176,7 +175,7 @@ publish_locked(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
 	pthread_cond_broadcast(&inflight->published);
 }
 
-/* Forget which call asked last: the next one may have the same address. */
+/* Also forget which call asked last: the next call may have the same address. */
 static void
 leave_locked(struct lc__want *wants, size_t n)
 {
@@ -217,7 +216,7 @@ lc__inflight_claim(struct lc__inflight *inflight, struct lc__inflight_call *call
 
 /* ---- publishing and waiting -------------------------------------------------- */
 
-/* Nobody else looks at the outcome before the claim is over. */
+/* No other thread reads the outcome before the claim is over, so this needs no lock. */
 void
 lc__inflight_set(struct lc__want *want, struct lc__outcome outcome)
 {
@@ -234,7 +233,7 @@ lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
 	pthread_mutex_unlock(&inflight->lock);
 }
 
-/* The claim that a thread waits for, NULL if it does not. */
+/* The claim that a thread waits for; NULL if it does not wait. */
 static const struct lc__inflight_key *
 waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 {
@@ -245,8 +244,8 @@ waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 	return NULL;
 }
 
-/* Would a wait for the claim be one for the calling thread itself? It has claims
- * of its own while it waits if the function that computes them calls again. */
+/* Would the calling thread wait for itself? It has claims while it waits if the function
+ * that computes them calls again. */
 static bool
 is_circular_locked(const struct lc__inflight *inflight, const struct lc__inflight_key *claim)
 {
@@ -318,8 +317,8 @@ lc__inflight_after_fork_parent(struct lc__inflight *inflight)
 	pthread_mutex_unlock(&inflight->lock);
 }
 
-/* What the calling thread computes stays claimed: the fork may have been made
- * by the function that computes it. */
+/* What the calling thread computes stays claimed: the function that computes it may have
+ * forked. */
 void
 lc__inflight_after_fork_child(struct lc__inflight *inflight)
 {

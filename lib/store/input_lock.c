@@ -32,7 +32,7 @@ lc__input_locks_free(struct lc__input_locks *locks)
 	lc__input_locks_init(locks);
 }
 
-/* The descriptor may go: the locks belong to the parent process, not to it. */
+/* Closing the descriptor here does no harm: the locks belong to the parent process. */
 void
 lc__input_locks_after_fork(struct lc__input_locks *locks)
 {
@@ -41,7 +41,8 @@ lc__input_locks_after_fork(struct lc__input_locks *locks)
 
 /* ---- the file ------------------------------------------------------------- */
 
-/* Of what was opened, with errno if it is -1; closes it if it is no file. */
+/* Check what was opened, with errno set if @p fd is -1; close it unless it is a regular
+ * file. */
 static lc_status
 check_regular(int fd, const char *path)
 {
@@ -59,7 +60,7 @@ check_regular(int fd, const char *path)
 	return lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 }
 
-/* Nothing is held while there is only a descriptor to read with: it may go. */
+/* A descriptor that can only read holds no locks, so it may be closed. */
 static lc_status
 open_to_write(struct lc__input_locks *locks, const char *path)
 {
@@ -107,7 +108,7 @@ with_path(struct lc__env *env,
 	return status;
 }
 
-/* @p n bytes from @p first; 0 means all behind it. */
+/* @p n bytes from @p first on; 0 means all bytes. */
 static struct flock
 range(short type, uint64_t first, uint64_t n)
 {
@@ -234,8 +235,8 @@ lc__input_unlock_all(struct lc__env *env)
 
 /* ---- asking --------------------------------------------------------------- */
 
-/* Note what other processes hold of [first, end): the system tells of one lock at a
- * time, which may be any. */
+/* Note what other processes hold of [first, end). The system reports one lock at a time, in
+ * any order: ask again before and after it. */
 static lc_status
 ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 {
@@ -254,7 +255,7 @@ ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 		    (uint64_t)found.l_start + (uint64_t)found.l_len;
 		if (to > end)
 			to = end;
-		/* What a lock outside of what was asked for would be. */
+		/* The system reported a lock outside the range that was asked for. */
 		if (from >= to)
 			return LC_OK;
 		memset(held + from, 1, to - from);

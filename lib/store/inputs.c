@@ -116,7 +116,7 @@ lc__input_find(struct lc__snapshot *s, const char *name, uint32_t *index,
 	for (*index = 0; *index < fill.inputs; (*index)++) {
 		const lc_status status = lc__input_get(s, *index, out);
 
-		/* That of another input is no obstacle. */
+		/* A damaged row of another input does not matter here. */
 		if (status != LC_OK && status != LC_CORRUPT &&
 		    status != LC_NOT_FOUND)
 			return status;
@@ -155,7 +155,7 @@ lc__input_check(struct lc__change *change, const struct lc__input_step *step)
 	return LC_OK;
 }
 
-/* The new chunk waits for its place, perhaps not for long. */
+/* Enter the new chunk as waiting for its place in the order. */
 static lc_status
 add_chunk(struct lc__change *change, const struct lc__input_step *step,
     uint64_t chunk, const struct lc__ledger_row *row)
@@ -214,7 +214,7 @@ lc__check_plain(struct lc_cache *cache, const char *operation)
 
 	if (!atomic_load_explicit(&module->filled, memory_order_relaxed))
 		return LC_OK;
-	/* It may have been cleared since. */
+	/* The module may have been cleared since. */
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	filled = snapshot->filled;
 	lc__snapshot_give(snapshot, 0);
@@ -292,7 +292,7 @@ check_inputs(const lc_input *inputs, size_t n)
 	return check_unique(inputs, n);
 }
 
-/* What is to be declared, or is already. */
+/* The inputs to declare, or to compare with those that are declared. */
 struct declaration {
 	const lc_input *inputs;
 	size_t n;
@@ -305,7 +305,7 @@ same_bytes(const lc_id *a, const lc_id *b)
 	    (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Compare the names, or then the fingerprints, with those declared before. */
+/* Compare the name, and with @p fingerprint also that, with the declared input's. */
 static lc_status
 compare_one(struct lc__snapshot *s, const lc_input *input, uint32_t at,
     bool fingerprint)
@@ -376,7 +376,7 @@ declare(struct lc__change *change, void *ctx)
 	return store(change, d);
 }
 
-/* LC_NOT_FOUND, without an error, if none are declared. */
+/* LC_NOT_FOUND, without an error, if no inputs are declared. */
 static lc_status
 compare_now(lc_cache *cache, const struct declaration *d)
 {
@@ -403,7 +403,7 @@ lc_inputs_declare(lc_cache *cache, size_t n, const lc_input *inputs)
 	return_if_error(lc__flush_all(cache));
 	return_if_error(lc__change_run(cache->env, cache->options.durability,
 	    declare, &d));
-	/* So that puts are refused at once. */
+	/* Learn it at once, so that this process refuses puts from now on. */
 	return compare_now(cache, &d);
 }
 
@@ -507,10 +507,10 @@ finish(struct lc__change *change, void *ctx)
 	return lc__fill_put(change, &fill);
 }
 
-/* Inputs that are locked for it, so that nobody opens one meanwhile. */
+/* The inputs that lc_inputs_finish() has locked, so that nobody opens one meanwhile. */
 struct finishing {
 	struct lc__env *env;
-	unsigned char *locked; /* a byte an input */
+	unsigned char *locked; /* 1 for each input that is locked */
 	uint32_t n;
 };
 

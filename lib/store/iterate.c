@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walking a snapshot: by key over the index runs, by commit over the chunks. */
+/* Walking a snapshot: by key over the index runs, or by commit over the chunks. */
 #include "store/iterate.h"
 
 #include <stdlib.h>
@@ -12,38 +12,40 @@
 #include "store/live.h"
 #include "store/lookup.h"
 
-/* Records fetched into the cache before the walk comes to them. */
+/* Records that a walk by key fetches ahead. */
 #define AHEAD 16
 
 struct lc_iter {
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	struct lc__decoder decoder;  /* of the record it stands on; without a schema
-	                                until that is asked for */
-	uint64_t location;           /* of that record; 0 if it stands on none */
-	struct lc__block *decoded;   /* its tensor, if it is a coded one */
+	struct lc__decoder decoder;  /* of the current record; its schema is NULL until it
+					is needed */
+	uint64_t location;           /* of the current record; 0 if there is none */
+	struct lc__block *decoded;   /* the current tensor, if it is coded */
 	unsigned flags;
 	bool verify;
 	unsigned char *prefix; /* malloc'ed */
 	size_t prefix_size;
-	bool ended;          /* nothing more can be read */
-	struct lc__run_merge *keys; /* by key */
-	bool keys_lost;      /* a run was damaged: entries of older ones may show */
+	bool ended;          /* there is nothing more to read */
+	struct lc__run_merge *keys; /* the walk by key */
+	bool keys_lost;      /* a run is damaged, so entries of older runs may show that it
+				replaced */
 	struct lc__run_entry ahead[AHEAD]; /* entries whose records are being fetched */
 	unsigned ahead_first, ahead_count;
-	lc_status ahead_end; /* what ended the filling, to be told behind them */
+	lc_status ahead_end; /* what ended the fetching; reported after the entries */
 	lc_error ahead_error;
-	/* by commit */
-	uint64_t chunk;      /* current chunk, 0 before the first */
-	struct lc__mapped_chunk bytes; /* of it; id 0 when a next one is to be found */
+	/* the walk by commit: */
+	uint64_t chunk;      /* current chunk; 0 before the first */
+	struct lc__mapped_chunk bytes; /* the current chunk; id 0 if the next one must be
+					  found */
 	uint64_t offset;     /* of the next record */
-	bool all_live;       /* no record of the chunk is dead */
+	bool all_live;       /* the chunk has no dead records */
 };
 
 /* ---- by commit ------------------------------------------------------------ */
 
-/* Go to the next chunk; LC_END behind the last. After damage the walk
- * stands on the damaged chunk's end. */
+/* Go to the next chunk; LC_END after the last. After an error the next call goes on with the
+ * chunk after the damaged one. */
 static lc_status
 next_chunk(struct lc_iter *iter)
 {
@@ -71,8 +73,8 @@ next_chunk(struct lc_iter *iter)
 	return LC_OK;
 }
 
-/* Behind a damaged record: its length cannot be trusted, so look for the next
- * place where a whole record stands. */
+/* Skip a damaged record. Its length cannot be trusted, so look for the next place that has
+ * an intact record. */
 static void
 skip_damage(struct lc_iter *iter)
 {
@@ -98,7 +100,7 @@ damaged_record(struct lc_iter *iter, uint64_t offset)
 	    key ? ": " : "", (unsigned long long)offset, (unsigned long long)iter->chunk);
 }
 
-/* Take apart the record at the current offset and step behind it. */
+/* Parse the record at the current offset and move after it. */
 static lc_status
 next_record(struct lc_iter *iter, struct lc__record *record)
 {
@@ -111,7 +113,8 @@ next_record(struct lc_iter *iter, struct lc__record *record)
 		return damaged_record(iter, offset);
 	}
 	iter->offset += record->size;
-	/* The head of a record some way on, if the records are alike. */
+	/* Fetch the head of a record some way on; its place is right if the records are
+	 * alike. */
 	if (record->size * 6 < iter->bytes.end - offset) {
 		__builtin_prefetch(bytes + record->size * 6);
 		__builtin_prefetch(bytes + record->size * 6 + 64);
@@ -119,7 +122,7 @@ next_record(struct lc_iter *iter, struct lc__record *record)
 	return LC_OK;
 }
 
-/* Does the index still name this very record? */
+/* Is this record still the one that the index names? */
 static lc_status
 check_live(struct lc_iter *iter, const struct lc__record *record,
     uint64_t location, bool *live)
@@ -174,8 +177,8 @@ next_by_commit(struct lc_iter *iter, struct lc__record *record,
 
 /* ---- by key --------------------------------------------------------------- */
 
-/* The next entry that the index means. Once a run was found damaged, an older
- * run may show what the damaged part replaced: ask the index itself then. */
+/* The next entry of the index. After damage in one run, an older run may show entries that
+ * the damaged part replaced: then ask the index about each. */
 static lc_status
 next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 {
@@ -203,7 +206,7 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 	}
 }
 
-/* The record's head and the start of its data. */
+/* Prefetch the head of a record and the start of its data. */
 static void
 fetch_record(struct lc_iter *iter, uint64_t location)
 {
@@ -216,7 +219,7 @@ fetch_record(struct lc_iter *iter, uint64_t location)
 	__builtin_prefetch(chunk.bytes + lc__location_offset(location) + 64);
 }
 
-/* Keys in order are records in no order: fetch some while others are read. */
+/* In the order of keys the records are in no order: fetch some ahead. */
 static lc_status
 next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
 {
@@ -322,7 +325,7 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
 	return LC_OK;
 }
 
-/* Let go of what was read of the last record. */
+/* Free what was decoded of the current record. */
 static void
 leave_record(struct lc_iter *iter)
 {
@@ -335,7 +338,7 @@ leave_record(struct lc_iter *iter)
 	iter->location = 0;
 }
 
-/* Step to the next record and take it apart. */
+/* Step to the next record and parse it. */
 static lc_status
 next(struct lc_iter *iter)
 {
@@ -351,7 +354,8 @@ next(struct lc_iter *iter)
 	return LC_OK;
 }
 
-/* Make the record ready to be read. It is verified already, if it is to be. */
+/* Prepare the decoder for the current record. The step has verified it already, if it was
+ * to. */
 static lc_status
 read_record(struct lc_iter *iter)
 {
@@ -363,7 +367,7 @@ read_record(struct lc_iter *iter)
 	return LC_OK;
 }
 
-/* What most records are needs less. */
+/* The short way for most records. */
 static lc_status
 describe_alone(struct lc_iter *iter, lc_item *out)
 {

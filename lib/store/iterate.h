@@ -5,21 +5,21 @@
 #include "store/cache.h"
 
 /**
- * lc_iter_next() for those who work on records: the next one, verified unless the
- * walk is LC_ITER_LISTED, and its place. The struct is borrowed until the next
- * step; its bytes stay valid until lc_iter_close().
+ * lc_iter_next() for callers that need the record: the next one, verified unless the walk
+ * is LC_ITER_LISTED, and its location. The struct is borrowed until the next step; its
+ * bytes stay valid until lc_iter_close().
  */
 LC_CHECKED lc_status lc__iter_step(lc_iter *iter,
     const struct lc__record **out, uint64_t *location);
 
-/** A walk by commit that verifies every record, whatever the handle's options. */
+/** Open a walk by commit that verifies every record, whatever the handle's options are. */
 LC_CHECKED lc_status lc__iter_open_checked(lc_cache *cache, const void *prefix,
     size_t prefix_size, lc_iter **out);
 
-/** Begin a walk by commit again, over the same snapshot. */
+/** Start a walk by commit again, over the same snapshot. */
 void lc__iter_rewind(lc_iter *iter);
 
-/** The schema of the record it stands on; lives as long as the environment. */
+/** The schema of the current record; it lives as long as the environment. */
 const struct lc__schema *lc__iter_schema(const lc_iter *iter);
 
 #endif

@@ -9,7 +9,7 @@
 #include "index/run_build.h"
 #include "store/lookup.h"
 
-/* Keys looked up together, so that their cache misses overlap. */
+/* Keys that are looked up together, so that their cache misses overlap. */
 #define LOOKUP_GROUP 16
 
 static lc_status
@@ -59,7 +59,7 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 	    disagree(s, chunk, "its ledger row has another number of records");
 }
 
-/* Is the newest entry of the record's cache_id this record? */
+/* Does the index name this record? */
 static lc_status
 is_live(struct lc__snapshot *s, const struct lc__live_record *record, bool *live)
 {
@@ -82,7 +82,7 @@ is_intact(const struct lc__live_record *entry)
 	    lc__record_intact(&record);
 }
 
-/* Keep of the records from a position on those that live. */
+/* Of the records from position @p from on, keep those that live. */
 static lc_status
 keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
     bool intact)

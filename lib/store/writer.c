@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing one input: put -> pending -> commit as its next chunk. */
+/* Writing an input: put -> pending writes -> commit as its next chunk. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "store/put.h"
 #include "store/record.h"
 
-/* Where records of a chunk would not be found any more: locations have 24 bits. */
+/* A location has 24 bits for a record's place in its chunk, which this limit keeps to. */
 #define CHUNK_LIMIT ((size_t)512 << 20)
 
 /* Memory for records that is kept from one chunk to the next. */
@@ -21,13 +21,13 @@
 
 struct lc_writer {
 	struct lc_cache *cache;
-	uint32_t epoch;             /* process that it was opened in */
-	lc_input_info info;         /* points into what follows */
+	uint32_t epoch;             /* number of the process that opened it */
+	lc_input_info info;         /* points into the arrays that follow */
 	char name[LC_INPUT_NAME_MAX + 1];
 	unsigned char fingerprint[LC_INPUT_FINGERPRINT_MAX];
 	unsigned char cursor[LC_INPUT_CURSOR_MAX];
-	struct lc__pending pending; /* records of the next chunk */
-	uint64_t digest;            /* of them */
+	struct lc__pending pending; /* the records of the next chunk */
+	uint64_t digest;            /* of those records */
 };
 
 /* ---- opening -------------------------------------------------------------- */
@@ -54,7 +54,7 @@ take_over(struct lc_writer *w, uint32_t index, const struct lc__input_row *row)
 	};
 }
 
-/* Read the input as it is now. */
+/* Read the input's row. */
 static lc_status
 find(struct lc_writer *w, const char *name)
 {
@@ -71,8 +71,8 @@ find(struct lc_writer *w, const char *name)
 	return status == LC_NOT_FOUND ? not_declared(w->cache, name) : status;
 }
 
-/* A writer that was killed within its commit may have stored it without telling
- * LMDB's readers; the next write transaction of all does. */
+/* A writer that was killed during its commit may have stored it without telling LMDB's
+ * readers. The next write transaction of any process tells them. */
 static lc_status
 settle_last_commit(struct lc__env *env)
 {
@@ -83,7 +83,7 @@ settle_last_commit(struct lc__env *env)
 	return LC_OK;
 }
 
-/* Hold it, and read it again: whoever held it until now may have committed. */
+/* Lock the input, then read it again: its last holder may have committed since. */
 static lc_status
 lock_input(struct lc_writer *w, const char *name)
 {
@@ -146,7 +146,7 @@ check_usable(const struct lc_writer *w)
 	return LC_OK;
 }
 
-/* Room for one more record. */
+/* Make room for one more record. */
 static lc_status
 reserve(struct lc_writer *w, size_t size)
 {
@@ -179,7 +179,7 @@ add(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 	return LC_OK;
 }
 
-/* INPUT:CHUNK:RECORD, unless the caller has a better one. */
+/* INPUT:CHUNK:RECORD, unless the caller gives a cache_id. */
 static lc_status
 choose_id(const struct lc_writer *w, const void *id, size_t id_size,
     char text[LC_INPUT_NAME_MAX + 48], lc_id *out)
