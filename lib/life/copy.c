@@ -5,11 +5,34 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "store/flush.h"
 #include "store/inputs.h"
 #include "store/iterate.h"
 #include "store/module.h"
 #include "store/put.h"
+
+/* The words for what to do with a key that the target has. */
+static const char *const conflicts[] = {
+	[LC_KEEP] = "keep", [LC_REPLACE] = "replace", [LC_SAME] = "same",
+	[LC_FAIL] = "fail", NULL
+};
+
+const char *
+lc_conflict_name(lc_conflict conflict)
+{
+	return lc__word(conflicts, (unsigned)conflict);
+}
+
+lc_status
+lc_conflict_parse(const char *name, lc_conflict *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("conflict", conflicts, name, &i));
+	*out = (lc_conflict)i;
+	return LC_OK;
+}
 
 struct copying {
 	struct lc_cache *from, *to;

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "codec/codec.h"
 #include "store/cache.h"
 #include "store/record.h"
@@ -266,5 +267,46 @@ lc_settings_set(lc_cache *cache, const lc_settings *settings)
 	lc__env_lock(cache->env);
 	lc__settings_learn_locked(&lc__module_of(cache->env)->settings, txn, settings);
 	lc__env_unlock(cache->env);
+	return LC_OK;
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+static const char *const policies[] = {
+	[LC_EVOLVE] = "evolve", [LC_STRICT] = "strict", NULL
+};
+static const char *const evictions[] = {
+	[LC_EVICT_OLDEST] = "oldest", [LC_EVICT_UNREAD] = "unread", NULL
+};
+
+const char *
+lc_policy_name(lc_policy policy)
+{
+	return lc__word(policies, (unsigned)policy);
+}
+
+lc_status
+lc_policy_parse(const char *name, lc_policy *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("policy", policies, name, &i));
+	*out = (lc_policy)i;
+	return LC_OK;
+}
+
+const char *
+lc_evict_name(lc_evict evict)
+{
+	return lc__word(evictions, (unsigned)evict);
+}
+
+lc_status
+lc_evict_parse(const char *name, lc_evict *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("order of eviction", evictions, name, &i));
+	*out = (lc_evict)i;
 	return LC_OK;
 }
