@@ -550,7 +550,7 @@ make_codecs(void)
 	for (size_t i = 0; i < 4; i++) {
 		unsigned char head[6] = { (unsigned char)codecs[i], LC_F32 };
 		struct lc__buf out = { 0 };
-		struct lc__part part = { 0 };
+		struct lc__record_part part = { 0 };
 		char name[20];
 
 		must(lc__part_code(&part, codecs[i], 1, &tensor, &out));

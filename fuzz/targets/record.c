@@ -16,7 +16,7 @@
 /* The tensors of a record, decoded where they must be. False if one cannot be. */
 static bool
 decode(const struct lc__record *record, const struct lc__schema *schema,
-    lc_tensor *tensors, struct lc__part *parts, void **memory)
+    lc_tensor *tensors, struct lc__record_part *parts, void **memory)
 {
 	lc__record_tensors(record, schema, 0, tensors, parts);
 	for (uint32_t i = 0; i < schema->tensors; i++) {
@@ -40,7 +40,7 @@ read_value(const struct lc__record *record, const struct lc__schema *schema)
 {
 	const size_t n = schema->tensors + 1;
 	lc_tensor *tensors = calloc(n, sizeof(*tensors));
-	struct lc__part *parts = calloc(n, sizeof(*parts));
+	struct lc__record_part *parts = calloc(n, sizeof(*parts));
 	void **memory = calloc(n, sizeof(*memory));
 	lc_value *value = NULL;
 

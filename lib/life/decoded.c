@@ -38,7 +38,7 @@ static lc_status
 decode_one(struct lc__decoded *d, uint32_t i)
 {
 	lc_tensor *tensor = &d->tensors[i];
-	const struct lc__part *part = &d->stored[i];
+	const struct lc__record_part *part = &d->stored[i];
 
 	d->pointers[i] = tensor;
 	if (part->codec == LC_CODEC_NONE)

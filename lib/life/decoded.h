@@ -11,7 +11,7 @@ struct lc__decoded {
 	lc_tensor *tensors;         /* decoded */
 	const lc_tensor **pointers; /* to them */
 	struct lc__block **blocks;  /* that hold those that were coded */
-	struct lc__part *stored;    /* as they are in the record */
+	struct lc__record_part *stored;    /* as they are in the record */
 };
 
 /** Decode a record that fits its schema; free it whatever the result.

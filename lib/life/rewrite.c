@@ -155,7 +155,7 @@ take_chunks(struct work *w)
 /* The tensors of a record, decoded and coded anew. */
 struct recoding {
 	struct lc__decoded decoded;
-	struct lc__part *coded;
+	struct lc__record_part *coded;
 	struct lc__buf *bufs;       /* what holds those coded anew */
 };
 

@@ -92,7 +92,7 @@ static lc_status
 check_type(struct listing *list, const struct lc__record *record)
 {
 	const struct lc__schema *schema = lc__iter_schema(list->iter);
-	struct lc__part part;
+	struct lc__record_part part;
 	lc_tensor type;
 
 	if (!lc__schema_is_tensor(schema))
@@ -202,7 +202,7 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 	const struct listing *list = ctx;
 	const struct ref *ref = &list->refs[i];
 	struct lc__record record;
-	struct lc__part part;
+	struct lc__record_part part;
 	lc_tensor tensor;
 
 	if (i % list->group == 0)

@@ -122,29 +122,6 @@ lc__change_count(struct lc__change *change, const struct lc__record *record,
 	return lc__usage_count(&change->usage, record, schema, sign);
 }
 
-static void
-count_chunk(struct lc__state *state, const struct lc__ledger_row *row)
-{
-	state->records += row->records;
-	state->live += row->records;
-	state->bytes += row->bytes;
-	state->live_bytes += row->bytes;
-}
-
-/* Write everything of a chunk's value except its records. */
-static void
-frame_chunk(const struct lc__chunk *chunk,
-    const struct lc__directory_build *directory, unsigned char *bytes,
-    uint64_t size)
-{
-	const uint64_t end = LC__CHUNK_HEADER + chunk->bytes;
-	const uint64_t tables = lc__chunk_tables(chunk);
-
-	lc__chunk_encode(bytes, chunk);
-	lc__directory_write(directory, chunk, bytes + end);
-	memset(bytes + end + tables, 0, size - end - tables);
-}
-
 lc_status
 lc__change_put_chunk(struct lc__change *change, uint64_t id,
     const struct lc__ledger_row *row,
@@ -154,17 +131,25 @@ lc__change_put_chunk(struct lc__change *change, uint64_t id,
 	struct lc__chunk chunk = {
 		.id = id, .records = row->records, .bytes = row->bytes
 	};
+	const uint64_t end = LC__CHUNK_HEADER + chunk.bytes;
 	unsigned char *bytes;
-	uint64_t size;
+	uint64_t size, tables;
 
 	return_if_error(lc__directory_done(directory, &chunk));
 	size = lc__chunk_size(&chunk, lc__env_page_size(s->env));
+	tables = lc__chunk_tables(&chunk);
 	return_if_error(id == s->state.next_chunk ?
 	    lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes) :
 	    lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
-	frame_chunk(&chunk, directory, bytes, size);
+	/* Everything but the records. */
+	lc__chunk_encode(bytes, &chunk);
+	lc__directory_write(directory, &chunk, bytes + end);
+	memset(bytes + end + tables, 0, size - end - tables);
 	*records = bytes + LC__CHUNK_HEADER;
-	count_chunk(&s->state, row);
+	s->state.records += row->records;
+	s->state.live += row->records;
+	s->state.bytes += row->bytes;
+	s->state.live_bytes += row->bytes;
 	return LC_OK;
 }
 

@@ -128,14 +128,6 @@ read_tables(const unsigned char *tables, const struct lc__chunk *chunk,
 	return true;
 }
 
-static bool
-read_stride(const struct lc__chunk *chunk, struct lc__directory *out)
-{
-	out->stride = chunk->bytes / chunk->records;
-	return chunk->bytes % chunk->records == 0 &&
-	    out->stride % LC__RECORD_ALIGN == 0;
-}
-
 /* Do the flags fit together? */
 static bool
 flags_fit(const struct lc__chunk *chunk)
@@ -163,9 +155,12 @@ lc__directory_parse(const unsigned char *value, uint64_t size,
 		return true;
 	if (lc__chunk_tables(chunk) > size - end)
 		return false;
-	if ((chunk->directory & LC__DIRECTORY_OFFSETS) == 0 &&
-	    !read_stride(chunk, out))
-		return false;
+	if ((chunk->directory & LC__DIRECTORY_OFFSETS) == 0) {
+		out->stride = chunk->bytes / chunk->records;
+		if (chunk->bytes % chunk->records != 0 ||
+		    out->stride % LC__RECORD_ALIGN != 0)
+			return false;
+	}
 	if ((chunk->directory & LC__DIRECTORY_TABLES) != 0 &&
 	    !read_tables(value + end, chunk, out))
 		return false;
@@ -252,13 +247,6 @@ lc__directory_add(struct lc__directory_build *b, uint64_t size, uint64_t length)
 	b->bytes += size;
 }
 
-/* The header has only 32 bits for a length that is common to all records. */
-static bool
-needs_lengths(const struct lc__directory_build *b)
-{
-	return b->lengths.size > 0 || b->length > UINT32_MAX;
-}
-
 lc_status
 lc__directory_done(const struct lc__directory_build *b, struct lc__chunk *chunk)
 {
@@ -270,7 +258,8 @@ lc__directory_done(const struct lc__directory_build *b, struct lc__chunk *chunk)
 		chunk->directory |= LC__DIRECTORY_OFFSETS;
 	if (b->has_lengths)
 		chunk->directory |= LC__DIRECTORY_HAS_LENGTHS;
-	if (b->has_lengths && needs_lengths(b))
+	/* The header has only 32 bits for a length that is common to all records. */
+	if (b->has_lengths && (b->lengths.size > 0 || b->length > UINT32_MAX))
 		chunk->directory |= LC__DIRECTORY_LENGTHS;
 	else
 		chunk->length = (uint32_t)b->length;

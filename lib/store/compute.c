@@ -22,10 +22,10 @@
 
 /* ---- results ------------------------------------------------------------- */
 
-/** One result of the caller's function. */
-struct lc__result {
-	enum { LC__RESULT_UNSET, LC__RESULT_SET, LC__RESULT_FAILED } state;
-	struct lc__encoded record; /* if LC__RESULT_SET */
+/* One result of the caller's function. */
+struct result {
+	enum { RESULT_UNSET, RESULT_SET, RESULT_FAILED } state;
+	struct lc__encoded record; /* if RESULT_SET */
 	lc_status status;         /* if it failed: LC_FAILED, or LC_NO_MEMORY from here */
 	char *why;                /* if it failed; NULL if there was no memory for it */
 };
@@ -35,31 +35,25 @@ struct lc_results {
 	const lc_id *keys;
 	const size_t *missing; /* position in keys of each result */
 	size_t n;
-	struct lc__result *items; /* n results */
+	struct result *items; /* n results */
 };
-
-/** Fail the results that the function left unset; @p status is what it returned. */
-void lc__results_end(lc_results *results, lc_status status);
-
-/** Drop the results and the array. */
-void lc__results_free(lc_results *results);
 
 /* Fail a result; the first reason counts. */
 static void
-fail_result(struct lc__result *result, lc_status status, const char *why)
+fail_result(struct result *result, lc_status status, const char *why)
 {
 	lc__block_drop(result->record.block);
 	result->record.block = NULL;
-	if (result->state == LC__RESULT_FAILED)
+	if (result->state == RESULT_FAILED)
 		return;
-	result->state = LC__RESULT_FAILED;
+	result->state = RESULT_FAILED;
 	result->status = status;
 	result->why = strdup(why);
 }
 
 /* Find result @p j, which must be unset. */
 static lc_status
-open_result(lc_results *results, size_t j, struct lc__result **out)
+open_result(lc_results *results, size_t j, struct result **out)
 {
 	lc_status status;
 
@@ -67,7 +61,7 @@ open_result(lc_results *results, size_t j, struct lc__result **out)
 		return lc__error(LC_INVALID, 0,
 		    "result %zu: only %zu were asked for", j, results->n);
 	*out = &results->items[j];
-	if ((*out)->state == LC__RESULT_UNSET)
+	if ((*out)->state == RESULT_UNSET)
 		return LC_OK;
 	status = lc__error(LC_INVALID, 0, "result %zu of key %s is set twice", j,
 	    lc__quote_id(results->keys[results->missing[j]].data,
@@ -77,10 +71,10 @@ open_result(lc_results *results, size_t j, struct lc__result **out)
 }
 
 static lc_status
-close_result(struct lc__result *result, lc_status status)
+close_result(struct result *result, lc_status status)
 {
 	if (status == LC_OK)
-		result->state = LC__RESULT_SET;
+		result->state = RESULT_SET;
 	else
 		fail_result(result, status == LC_NO_MEMORY ? status : LC_FAILED,
 		    lc_last_error()->text);
@@ -90,7 +84,7 @@ close_result(struct lc__result *result, lc_status status)
 lc_status
 lc_result_tensor(lc_results *results, size_t j, const lc_tensor *tensor)
 {
-	struct lc__result *result;
+	struct result *result;
 
 	return_if_error(open_result(results, j, &result));
 	return close_result(result, lc__put_encode_tensor(results->cache,
@@ -100,7 +94,7 @@ lc_result_tensor(lc_results *results, size_t j, const lc_tensor *tensor)
 lc_status
 lc_result_value(lc_results *results, size_t j, const lc_value *value)
 {
-	struct lc__result *result;
+	struct result *result;
 
 	return_if_error(open_result(results, j, &result));
 	return close_result(result, lc__put_encode_value(results->cache,
@@ -115,8 +109,9 @@ lc_result_fail(lc_results *results, size_t j, const char *why)
 		    why != NULL ? why : "it cannot be computed");
 }
 
-void
-lc__results_end(lc_results *results, lc_status status)
+/* Fail the results that the function left unset; @p status is what it returned. */
+static void
+results_end(lc_results *results, lc_status status)
 {
 	char why[80];
 
@@ -126,12 +121,12 @@ lc__results_end(lc_results *results, lc_status status)
 		snprintf(why, sizeof(why), "the function returned '%s'",
 		    lc_status_name(status));
 	for (size_t j = 0; j < results->n; j++)
-		if (results->items[j].state == LC__RESULT_UNSET)
+		if (results->items[j].state == RESULT_UNSET)
 			fail_result(&results->items[j], LC_FAILED, why);
 }
 
-void
-lc__results_free(lc_results *results)
+static void
+results_free(lc_results *results)
 {
 	for (size_t j = 0; j < results->n; j++) {
 		lc__block_drop(results->items[j].record.block);
@@ -207,7 +202,7 @@ show(struct compute *c, size_t at, struct lc__block *block,
 }
 
 static void
-show_outcome(struct compute *c, size_t at, const struct lc__outcome *outcome)
+show_outcome(struct compute *c, size_t at, const struct lc__inflight_outcome *outcome)
 {
 	if (outcome->block != NULL)
 		show(c, at, outcome->block, (struct lc__known *)outcome->note);
@@ -261,18 +256,6 @@ list_wants(struct compute *c, size_t n)
 	return LC_OK;
 }
 
-/* Keep the wants that are still undecided. */
-static void
-compact_wants(struct compute *c)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (is_undecided(c, &c->wants[i]))
-			c->wants[left++] = c->wants[i];
-	c->n = left;
-}
-
 /* ---- computing -------------------------------------------------------------- */
 
 /* Must the function compute this one? Each key once. */
@@ -287,11 +270,11 @@ is_missing(const struct compute *c, size_t i)
  * be stored. */
 static void
 take_result(struct compute *c, struct lc__want *want,
-    const struct lc__result *result)
+    const struct result *result)
 {
 	lc_status status;
 
-	if (result->state == LC__RESULT_FAILED) {
+	if (result->state == RESULT_FAILED) {
 		atomic_fetch_add(&c->cache->compute_failures, 1);
 		fail_item(c, want->at, lc__error(result->status, 0, "%s",
 		    result->why != NULL ? result->why : "out of memory"));
@@ -303,18 +286,8 @@ take_result(struct compute *c, struct lc__want *want,
 		show(c, want->at, result->record.block, result->record.known);
 	else
 		fail_item(c, want->at, status);
-	lc__inflight_set(want, (struct lc__outcome){ result->record.block,
+	lc__inflight_set(want, (struct lc__inflight_outcome){ result->record.block,
 	    result->record.known });
-}
-
-static void
-take_results(struct compute *c, const lc_results *results)
-{
-	size_t j = 0;
-
-	for (size_t i = 0; i < c->n && j < results->n; i++)
-		if (is_missing(c, i))
-			take_result(c, &c->wants[i], &results->items[j++]);
 }
 
 /* Call the function for @p n keys. */
@@ -336,9 +309,11 @@ call_fn(struct compute *c, size_t n)
 	for (size_t i = 0; i < c->n; i++)
 		if (is_missing(c, i))
 			missing[j++] = c->wants[i].at;
-	lc__results_end(&results, c->fn(c->ctx, c->keys, missing, n, &results));
-	take_results(c, &results);
-	lc__results_free(&results);
+	results_end(&results, c->fn(c->ctx, c->keys, missing, n, &results));
+	for (size_t i = 0, r = 0; i < c->n && r < n; i++)
+		if (is_missing(c, i))
+			take_result(c, &c->wants[i], &results.items[r++]);
+	results_free(&results);
 	free(missing);
 	return LC_OK;
 }
@@ -372,7 +347,7 @@ static void
 share(struct compute *c, size_t i)
 {
 	const size_t first = c->wants[c->wants[i].first].at;
-	struct lc__outcome outcome = { NULL, NULL };
+	struct lc__inflight_outcome outcome = { NULL, NULL };
 	lc_status status = c->out[first].status;
 
 	if (status == LC_OK)
@@ -388,7 +363,7 @@ share(struct compute *c, size_t i)
 static void
 await(struct compute *c, size_t i)
 {
-	struct lc__outcome outcome;
+	struct lc__inflight_outcome outcome;
 	const lc_status status = lc__inflight_wait(c->cache->inflight, &c->call,
 	    &c->wants[i], &outcome);
 
@@ -407,6 +382,7 @@ static lc_status
 run_round(struct compute *c)
 {
 	struct lc__inflight *inflight = c->cache->inflight;
+	size_t left = 0;
 
 	return_if_error(lc__inflight_claim(inflight, &c->call, c->wants, c->n));
 	if (lc__inflight_number(inflight) != c->number)
@@ -422,7 +398,10 @@ run_round(struct compute *c)
 		if (!c->wants[i].mine)
 			await(c, i);
 	lc__inflight_leave(inflight, c->wants, c->n);
-	compact_wants(c);
+	for (size_t i = 0; i < c->n; i++)
+		if (is_undecided(c, &c->wants[i]))
+			c->wants[left++] = c->wants[i];
+	c->n = left;
 	return LC_OK;
 }
 

@@ -102,7 +102,7 @@ lc__decode_cached(const struct lc_cache *cache, const struct lc__record *record,
 }
 
 static lc_status
-decode(const struct lc__decoder *r, const struct lc__part *part,
+decode(const struct lc__decoder *r, const struct lc__record_part *part,
     const lc_tensor *tensor, struct lc__block **out)
 {
 	struct lc__block *block = lc__block_new(tensor->nbytes);
@@ -122,7 +122,7 @@ decode(const struct lc__decoder *r, const struct lc__part *part,
 /* Verify tensor @p i and set its data. A coded one comes from the LRU if it is there. */
 static lc_status
 read_tensor(const struct lc__decoder *r, uint32_t i,
-    const struct lc__part *part, lc_tensor *tensor, struct lc__block **block)
+    const struct lc__record_part *part, lc_tensor *tensor, struct lc__block **block)
 {
 	struct lc__lru *lru = r->location != 0 ? r->cache->lru : NULL;
 	const struct lc__lru_key key = key_of(&r->record, r->location, i);
@@ -150,7 +150,7 @@ lc_status
 lc__decoder_tensor(struct lc__decoder *r, lc_tensor *out,
     struct lc__block **block)
 {
-	struct lc__part part;
+	struct lc__record_part part;
 
 	lc__record_tensors(&r->record, r->schema, 0, out, &part);
 	return read_tensor(r, 0, &part, out, block);
@@ -170,7 +170,7 @@ free_value(struct lc__decoded_value *read)
 /* Decode the tensors below a node and build the value. */
 static lc_status
 restore(const struct lc__decoder *r, uint32_t node,
-    struct lc__decoded_value *read, lc_tensor *tensors, struct lc__part *parts)
+    struct lc__decoded_value *read, lc_tensor *tensors, struct lc__record_part *parts)
 {
 	const uint32_t first = r->schema->node[node].first_tensor;
 
@@ -193,7 +193,7 @@ read_node(const struct lc__decoder *r, uint32_t node,
     struct lc__decoded_value *read)
 {
 	lc_tensor few[FEW], *tensors;
-	struct lc__part few_parts[FEW], *parts;
+	struct lc__record_part few_parts[FEW], *parts;
 	lc_status status;
 
 	if (read->count <= FEW)

@@ -29,20 +29,6 @@ struct eviction {
 	uint64_t bytes;               /* of the victims */
 };
 
-static lc_status
-add_candidate(struct eviction *e, const struct candidate *candidate)
-{
-	return_if_error(lc__array_reserve(&e->candidates, &e->room, e->count + 1, "evict"));
-	e->candidates[e->count++] = *candidate;
-	return LC_OK;
-}
-
-static uint64_t
-last_use(const struct lc__ledger_row *row)
-{
-	return (row->read_ms > row->time_ms ? row->read_ms : row->time_ms) / 1000;
-}
-
 static int
 by_when(const void *a, const void *b)
 {
@@ -68,8 +54,13 @@ find_candidates(struct eviction *e, lc_evict how)
 		/* Chunks of inputs are never evicted. */
 		if (!intact || c.row.source > 0)
 			continue;
-		c.when = how == LC_EVICT_UNREAD ? last_use(&c.row) : c.id;
-		return_if_error(add_candidate(e, &c));
+		/* Uses within a second are alike: then the older chunk goes. */
+		c.when = how == LC_EVICT_OLDEST ? c.id :
+		    (c.row.read_ms > c.row.time_ms ? c.row.read_ms :
+		    c.row.time_ms) / 1000;
+		return_if_error(lc__array_reserve(&e->candidates, &e->room,
+		    e->count + 1, "evict"));
+		e->candidates[e->count++] = c;
 		if (how == LC_EVICT_OLDEST && e->count == 2 * MAX_CHUNKS)
 			break;
 	}

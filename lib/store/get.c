@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* get, get copy, contains, get batch, prefetch: uncommitted write or index -> record -> view. */
+/* get, get copy, contains, get batch, prefetch: the handle's own write, or index -> record; then
+ * a view. */
 #include "store/get.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@ struct lc__inflight_key {
 	uint64_t hash; /* of the id */
 	bool over;     /* it was published */
 	unsigned refs; /* number of wants that hold it */
-	struct lc__outcome outcome; /* set when it is over */
+	struct lc__inflight_outcome outcome; /* set when it is over */
 };
 
 struct lc__inflight {
@@ -218,7 +218,7 @@ lc__inflight_claim(struct lc__inflight *inflight, struct lc__inflight_call *call
 
 /* No other thread reads the outcome before the claim is over, so this needs no lock. */
 void
-lc__inflight_set(struct lc__want *want, struct lc__outcome outcome)
+lc__inflight_set(struct lc__want *want, struct lc__inflight_outcome outcome)
 {
 	want->claim->outcome.block = lc__block_hold(outcome.block);
 	want->claim->outcome.note = outcome.note;
@@ -276,7 +276,7 @@ wait_locked(struct lc__inflight *inflight, struct lc__inflight_call *call,
 
 lc_status
 lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
-    const struct lc__want *want, struct lc__outcome *out)
+    const struct lc__want *want, struct lc__inflight_outcome *out)
 {
 	bool circular;
 

@@ -37,7 +37,7 @@ struct lc__want {
 };
 
 /** The outcome of a claim. */
-struct lc__outcome {
+struct lc__inflight_outcome {
 	struct lc__block *block; /* the result; NULL: it was given up and must be looked up
 				    again */
 	const void *note;        /* the publisher's note about the block */
@@ -62,7 +62,7 @@ LC_CHECKED lc_status lc__inflight_claim(struct lc__inflight *inflight,
 
 /** Set the outcome of a want that is mine, once for a key; holds the block. If it is not
  *  set, those who wait look the key up again. */
-void lc__inflight_set(struct lc__want *want, struct lc__outcome outcome);
+void lc__inflight_set(struct lc__want *want, struct lc__inflight_outcome outcome);
 
 /** End the claims that are mine, and wake those who wait for them. */
 void lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
@@ -75,7 +75,7 @@ void lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
  */
 LC_CHECKED lc_status lc__inflight_wait(struct lc__inflight *inflight,
     struct lc__inflight_call *call, const struct lc__want *want,
-    struct lc__outcome *out);
+    struct lc__inflight_outcome *out);
 
 /** Let go of the claims of all wants. */
 void lc__inflight_leave(struct lc__inflight *inflight, struct lc__want *wants,

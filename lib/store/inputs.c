@@ -263,11 +263,17 @@ by_name(const void *a, const void *b)
 }
 
 static lc_status
-check_unique(const lc_input *inputs, size_t n)
+check_inputs(const lc_input *inputs, size_t n)
 {
-	const char **names = malloc(n * sizeof(*names));
+	const char **names;
 	lc_status status = LC_OK;
 
+	if (n == 0 || n > LC__INPUTS_MAX || inputs == NULL)
+		return lc__error(LC_INVALID, 0, "declare: must be 1 to %d inputs",
+		    LC__INPUTS_MAX);
+	for (size_t i = 0; i < n; i++)
+		return_if_error(check_input(&inputs[i], i));
+	names = malloc(n * sizeof(*names));
 	if (names == NULL)
 		return lc__no_memory("declare");
 	for (size_t i = 0; i < n; i++)
@@ -279,17 +285,6 @@ check_unique(const lc_input *inputs, size_t n)
 			    "declare: input %s is there twice", names[i]);
 	free(names);
 	return status;
-}
-
-static lc_status
-check_inputs(const lc_input *inputs, size_t n)
-{
-	if (n == 0 || n > LC__INPUTS_MAX || inputs == NULL)
-		return lc__error(LC_INVALID, 0, "declare: must be 1 to %d inputs",
-		    LC__INPUTS_MAX);
-	for (size_t i = 0; i < n; i++)
-		return_if_error(check_input(&inputs[i], i));
-	return check_unique(inputs, n);
 }
 
 /* The inputs to declare, or to compare with those that are declared. */

@@ -140,20 +140,6 @@ check_live(struct lc_iter *iter, const struct lc__record *record,
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-static uint64_t
-location_here(const struct lc_iter *iter)
-{
-	return lc__location(iter->chunk,
-	    (iter->offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
-}
-
-static bool
-has_prefix(const struct lc_iter *iter, const lc_id *id)
-{
-	return id->size >= iter->prefix_size && (iter->prefix_size == 0 ||
-	    memcmp(id->data, iter->prefix, iter->prefix_size) == 0);
-}
-
 static lc_status
 next_by_commit(struct lc_iter *iter, struct lc__record *record,
     uint64_t *location)
@@ -165,9 +151,12 @@ next_by_commit(struct lc_iter *iter, struct lc__record *record,
 			return_if_error(next_chunk(iter));
 			continue;
 		}
-		*location = location_here(iter);
+		*location = lc__location(iter->chunk,
+		    (iter->offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
 		return_if_error(next_record(iter, record));
-		if (!has_prefix(iter, &record->id))
+		if (record->id.size < iter->prefix_size ||
+		    (iter->prefix_size > 0 && memcmp(record->id.data, iter->prefix,
+		    iter->prefix_size) != 0))
 			continue;
 		return_if_error(check_live(iter, record, *location, &live));
 		if (live)
@@ -367,21 +356,11 @@ read_record(struct lc_iter *iter)
 	return LC_OK;
 }
 
-/* The short way for most records. */
-static lc_status
-describe_alone(struct lc_iter *iter, lc_item *out)
-{
-	out->kind = LC_TENSOR;
-	out->codec = LC_CODEC_NONE;
-	return lc__decode_alone(iter->cache, iter->snapshot,
-	    &iter->decoder.record, false, &out->tensor);
-}
-
 static lc_status
 describe_tensor(struct lc_iter *iter, lc_item *out)
 {
 	const struct lc__decoder *decoder = &iter->decoder;
-	struct lc__part part;
+	struct lc__record_part part;
 
 	lc__record_tensors(&decoder->record, decoder->schema, 0, &out->tensor,
 	    &part);
@@ -429,8 +408,13 @@ lc_iter_next(lc_iter *iter, lc_item *out)
 	out->id = record->id;
 	out->chunk = lc__location_chunk(iter->location);
 	out->stored_size = record->size;
-	if (!record->has_parts)
-		return describe_alone(iter, out);
+	if (!record->has_parts) {
+		/* The short way for most records. */
+		out->kind = LC_TENSOR;
+		out->codec = LC_CODEC_NONE;
+		return lc__decode_alone(iter->cache, iter->snapshot, record, false,
+		    &out->tensor);
+	}
 	return_if_error(read_record(iter));
 	return lc__schema_is_tensor(iter->decoder.schema) ?
 	    describe_tensor(iter, out) : describe_value(iter, out);

@@ -13,15 +13,6 @@
 #define LOOKUP_GROUP 16
 
 static lc_status
-append(struct lc__live_list *list, const struct lc__live_record *record)
-{
-	return_if_error(lc__array_reserve(&list->records, &list->room, (size_t)list->count + 1,
-	    NULL));
-	list->records[list->count++] = *record;
-	return LC_OK;
-}
-
-static lc_status
 disagree(const struct lc__snapshot *s, uint64_t chunk, const char *what)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
@@ -52,7 +43,9 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 		entry.hash = lc__run_hash(seed, record.id.data, record.id.size);
 		entry.bytes = mapped.bytes + offset;
 		entry.size = record.size;
-		return_if_error(append(list, &entry));
+		return_if_error(lc__array_reserve(&list->records, &list->room,
+		    (size_t)list->count + 1, NULL));
+		list->records[list->count++] = entry;
 		offset += record.size;
 	}
 	return records == row->records ? LC_OK :
@@ -73,15 +66,6 @@ is_live(struct lc__snapshot *s, const struct lc__live_record *record, bool *live
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-static bool
-is_intact(const struct lc__live_record *entry)
-{
-	struct lc__record record;
-
-	return lc__record_parse(entry->bytes, entry->size, &record) &&
-	    lc__record_intact(&record);
-}
-
 /* Of the records from position @p from on, keep those that live. */
 static lc_status
 keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
@@ -91,6 +75,7 @@ keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
 
 	list->count = from;
 	for (uint32_t i = from; i < count; i++) {
+		struct lc__record record;
 		bool live = false;
 
 		if ((i - from) % LOOKUP_GROUP == 0)
@@ -104,7 +89,8 @@ keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
 		return_if_error(is_live(s, &list->records[i], &live));
 		if (!live)
 			continue;
-		if (intact && !is_intact(&list->records[i]))
+		if (intact && !(lc__record_parse(list->records[i].bytes,
+		    list->records[i].size, &record) && lc__record_intact(&record)))
 			return lc__error(LC_CORRUPT, 0, "%s: key %s: checksum "
 			    "mismatch", lc__env_dir(s->env),
 			    lc__quote_id(list->records[i].id.data,

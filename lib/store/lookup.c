@@ -11,36 +11,29 @@
 
 /* ---- by number ----------------------------------------------------------- */
 
-static lc_status
-find_chunk(struct lc__snapshot *s, uint64_t id, struct lc__mapped_chunk *out)
-{
-	struct lc__slice value;
-	struct lc__chunk chunk;
-	lc_status status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
-
-	if (status != LC_OK && status != LC_NOT_FOUND)
-		return status;
-	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu is missing",
-		    lc__env_dir(s->env), (unsigned long long)id);
-	if (!lc__chunk_parse(value.data, value.size, id, &chunk))
-		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu "
-		    "is damaged", lc__env_dir(s->env), (unsigned long long)id);
-	out->id = id;
-	out->bytes = value.data;
-	out->size = value.size;
-	out->end = LC__CHUNK_HEADER + chunk.bytes;
-	out->records = chunk.records;
-	return LC_OK;
-}
-
+/* Find a chunk in its table, and remember its address in @p slot. */
 static __attribute__((noinline)) lc_status
 load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
     struct lc__mapped_chunk *out)
 {
+	struct lc__slice value;
+	struct lc__chunk chunk;
+	lc_status status;
+
 	slot->chunk.id = 0;
 	slot->read = false;
-	return_if_error(find_chunk(s, id, &slot->chunk));
+	status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu is missing",
+		    lc__env_dir(s->env), (unsigned long long)id);
+	return_if_error(status);
+	if (!lc__chunk_parse(value.data, value.size, id, &chunk))
+		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu "
+		    "is damaged", lc__env_dir(s->env), (unsigned long long)id);
+	slot->chunk = (struct lc__mapped_chunk){
+		.id = id, .bytes = value.data, .size = value.size,
+		.end = LC__CHUNK_HEADER + chunk.bytes, .records = chunk.records
+	};
 	*out = slot->chunk;
 	return LC_OK;
 }
@@ -65,20 +58,10 @@ lc__snapshot_forget_chunk(struct lc__snapshot *s, uint64_t id)
 	s->chunks[id % LC__CHUNK_SLOTS].chunk.id = 0;
 }
 
-static lc_status
-reserve_schemas(struct lc__snapshot *s, uint32_t n)
-{
-	const size_t before = s->schemas_room;
-
-	return_if_error(lc__array_reserve(&s->schemas, &s->schemas_room, n, NULL));
-	for (size_t i = before; i < s->schemas_room; i++)
-		s->schemas[i] = NULL;
-	return LC_OK;
-}
-
 static __attribute__((noinline)) lc_status
 load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 {
+	const size_t had = s->schemas_room;
 	struct lc__slice row;
 
 	/* Ids are dense, so a damaged one must not make us allocate much. */
@@ -86,7 +69,9 @@ load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
 		    lc__env_dir(s->env), id);
-	return_if_error(reserve_schemas(s, id + 1));
+	return_if_error(lc__array_reserve(&s->schemas, &s->schemas_room,
+	    (size_t)id + 1, NULL));
+	memset(s->schemas + had, 0, (s->schemas_room - had) * sizeof(*s->schemas));
 	if (lc__schemas_row(lc__module_of(s->env)->schemas, id, row.data,
 	    row.size, &s->schemas[id]) != LC_OK)
 		return lc__error_prefix("%s: schema %u", lc__env_dir(s->env), id);
@@ -299,18 +284,6 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
 	return LC_NOT_FOUND;
 }
 
-/* Look in all runs, newest first. */
-static lc_status
-find_in_all(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
-{
-	lc_status status = LC_NOT_FOUND;
-
-	lc__index_prefetch(s, lookup);
-	for (uint32_t i = s->state.nruns; i-- > 0 && status == LC_NOT_FOUND;)
-		status = find_in_run(s, lookup, &s->runs[i], checked);
-	return status;
-}
-
 lc_status
 lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 {
@@ -320,8 +293,12 @@ lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 	if (lookup->guess > 0)
 		status = compare(s, lookup, &s->runs[lookup->guess - 1],
 		    lookup->location, checked);
-	if (status == LC_NOT_FOUND)
-		status = find_in_all(s, lookup, checked);
+	if (status == LC_NOT_FOUND) {
+		lc__index_prefetch(s, lookup);
+		for (uint32_t i = s->state.nruns; i-- > 0 &&
+		    status == LC_NOT_FOUND;)
+			status = find_in_run(s, lookup, &s->runs[i], checked);
+	}
 	if (status == LC_OK && (lookup->location & LC__TOMBSTONE))
 		return LC_NOT_FOUND;
 	return status;

@@ -31,7 +31,7 @@ struct lc__module {
 	struct lc__counters saving;    /* those of them that a running commit saves */
 	struct lc__reads reads;      /* likewise; only for LC_EVICT_UNREAD */
 	struct lc__input_locks locks;    /* of inputs that writers hold */
-	uint64_t filled_txn;         /* the commit that told filled */
+	uint64_t filled_txn;         /* the commit that filled was learned from */
 };
 
 /** Give an environment its module, if it has none, and read the settings. */

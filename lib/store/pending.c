@@ -30,15 +30,6 @@ lc__pending_reserve(struct lc__pending *pending, size_t room)
 	return LC_OK;
 }
 
-static lc_status
-reserve_entry(struct lc__pending *pending)
-{
-	if (pending->count > UINT32_MAX / 4)
-		return lc__no_memory("pending writes");
-	return lc__array_reserve(&pending->entries, &pending->entries_room,
-	    (size_t)pending->count + 1, "pending writes");
-}
-
 /* Enter an entry's position into the table, after others of the same slot. */
 static void
 link_entry(struct lc__pending *pending, uint32_t position)
@@ -121,7 +112,10 @@ static lc_status
 prepare_entry(struct lc__pending *pending, uint64_t hash,
     struct lc__known *known, struct lc__pending_entry *entry)
 {
-	return_if_error(reserve_entry(pending));
+	if (pending->count > UINT32_MAX / 4)
+		return lc__no_memory("pending writes");
+	return_if_error(lc__array_reserve(&pending->entries,
+	    &pending->entries_room, (size_t)pending->count + 1, "pending writes"));
 	return_if_error(grow_table(pending));
 	entry->hash = hash;
 	entry->unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);

@@ -212,7 +212,7 @@ make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn,
 /* Move coded bytes into a part. A buffer that is mostly empty, as it is for small
  * tensors, is used again for the next one: a value has up to 65,535 tensors. */
 static lc_status
-keep_coded(struct lc__buf *buf, struct lc__part *part)
+keep_coded(struct lc__buf *buf, struct lc__record_part *part)
 {
 	void *data = buf->data;
 
@@ -231,7 +231,7 @@ keep_coded(struct lc__buf *buf, struct lc__part *part)
 /* Code one tensor; its part's data stays NULL if it is stored as it is. */
 static lc_status
 code_tensor(const lc_tensor *tensor, const struct target *target,
-    struct lc__buf *buf, struct lc__part *part)
+    struct lc__buf *buf, struct lc__record_part *part)
 {
 	/* A larger one could not be read, however small it is coded (LC__RAW_MAX). */
 	if (tensor->nbytes > LC__RAW_MAX)
@@ -251,7 +251,7 @@ emit_coded(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 	const uint32_t count = draft->schema->tensors;
 	struct lc__draft coded = *draft;
 	struct lc__buf buf = { 0 };
-	struct lc__part *parts;
+	struct lc__record_part *parts;
 	lc_status status = LC_OK;
 
 	/* A rank that does not write keeps records in memory, ready to be read. */
@@ -415,7 +415,7 @@ recode(struct target *target, const struct lc__record *record,
 	const uint32_t count = known->schema->tensors;
 	lc_tensor *tensors = calloc(count, sizeof(*tensors));
 	const lc_tensor **list = calloc(count, sizeof(*list));
-	struct lc__part *parts = calloc(count, sizeof(*parts));
+	struct lc__record_part *parts = calloc(count, sizeof(*parts));
 	struct lc__draft draft = {
 		.id = record->id, .schema = known->schema, .tensors = list,
 		.plain = record->plain, .plain_size = record->plain_size

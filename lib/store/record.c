@@ -58,7 +58,7 @@ blocks_of(size_t size)
 /* ---- parts ---------------------------------------------------------------- */
 
 lc_status
-lc__part_code(struct lc__part *part, lc_codec codec, int level,
+lc__part_code(struct lc__record_part *part, lc_codec codec, int level,
     const lc_tensor *tensor, struct lc__buf *buf)
 {
 	return_if_error(lc__codec_encode(codec, level, tensor, buf, &part->codec));
@@ -82,11 +82,11 @@ needs_parts(const struct lc__draft *draft)
 }
 
 /* How tensor @p i is stored. */
-static struct lc__part
+static struct lc__record_part
 part_of(const struct lc__draft *draft, uint32_t i)
 {
 	const lc_tensor *tensor = draft->tensors[i];
-	const struct lc__part raw = {
+	const struct lc__record_part raw = {
 		LC_CODEC_NONE, tensor->data, tensor->nbytes, 0, NULL
 	};
 
@@ -129,7 +129,7 @@ lc__record_size(const struct lc__draft *draft)
 		return 0;
 	size = 0;
 	for (uint32_t i = 0; i < tensors_of(draft); i++) {
-		const struct lc__part part = part_of(draft, i);
+		const struct lc__record_part part = part_of(draft, i);
 
 		if (part.size > LC__RECORD_MAX)
 			return 0;
@@ -164,7 +164,7 @@ put_dims(unsigned char *p, const struct lc__draft *draft)
 
 /* As put_padded(), block by block, and hash each while it is in the processor's cache. */
 static unsigned char *
-put_blocks(unsigned char *out, const struct lc__part *part, unsigned char *blocks)
+put_blocks(unsigned char *out, const struct lc__record_part *part, unsigned char *blocks)
 {
 	const unsigned char *data = part->data;
 	size_t left = part->size;
@@ -188,7 +188,7 @@ put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
     const struct lc__draft *draft)
 {
 	for (uint32_t i = 0; i < tensors_of(draft); i++) {
-		const struct lc__part part = part_of(draft, i);
+		const struct lc__record_part part = part_of(draft, i);
 		const size_t sums = (size_t)blocks_of(part.size) * 8;
 		unsigned char *end = sums > 0 ? put_blocks(p, &part, blocks) :
 		    put_padded(p, part.data, part.size);
@@ -329,7 +329,7 @@ struct place {
  * false if they do not fit. */
 static bool
 next_part(const struct lc__record *record, uint32_t i, struct place *at,
-    struct lc__part *out)
+    struct lc__record_part *out)
 {
 	const unsigned char *entry = record->parts + (size_t)i * part_bytes;
 	const size_t left = record->payload_size - at->offset;
@@ -352,7 +352,7 @@ next_part(const struct lc__record *record, uint32_t i, struct place *at,
 }
 
 struct lc__part_block
-lc__part_block(const struct lc__part *part, size_t at)
+lc__part_block(const struct lc__record_part *part, size_t at)
 {
 	const size_t padded = (size_t)lc__round_up(part->size, LC__RECORD_ALIGN);
 	const size_t i = at / LC__RECORD_BLOCK, from = i * LC__RECORD_BLOCK;
@@ -372,7 +372,7 @@ lc__part_block_intact(const struct lc__part_block *block)
 }
 
 bool
-lc__part_intact(const struct lc__part *part)
+lc__part_intact(const struct lc__record_part *part)
 {
 	if (part->blocks == NULL)
 		return part->hash == lc__hash64(part->data,
@@ -391,7 +391,7 @@ lc__part_intact(const struct lc__part *part)
 bool
 lc__record_intact(const struct lc__record *record)
 {
-	struct lc__part part;
+	struct lc__record_part part;
 	struct place at = { 0, 0 };
 
 	if (!lc__record_head_intact(record))
@@ -439,7 +439,7 @@ lc__record_fits(const struct lc__record *record,
     const struct lc__schema *schema)
 {
 	struct place at = { 0, 0 };
-	struct lc__part part;
+	struct lc__record_part part;
 	lc_tensor tensor;
 
 	if (!record->has_parts)
@@ -461,11 +461,11 @@ lc__record_fits(const struct lc__record *record,
 void
 lc__record_tensors(const struct lc__record *record,
     const struct lc__schema *schema, uint32_t node, lc_tensor *tensors,
-    struct lc__part *parts)
+    struct lc__record_part *parts)
 {
 	const uint32_t first = schema->node[node].first_tensor;
 	struct place at = { 0, 0 };
-	struct lc__part passed;
+	struct lc__record_part passed;
 
 	for (uint32_t i = 0; record->has_parts && i < first; i++)
 		(void)next_part(record, i, &at, &passed);
@@ -480,7 +480,7 @@ lc__record_tensors(const struct lc__record *record,
 			(void)next_part(record, leaf->first_tensor, &at,
 			    &parts[i]);
 		else
-			parts[i] = (struct lc__part){ LC_CODEC_NONE,
+			parts[i] = (struct lc__record_part){ LC_CODEC_NONE,
 				record->payload, tensors[i].nbytes, 0, NULL };
 		tensors[i].data = parts[i].data;
 	}
@@ -489,7 +489,7 @@ lc__record_tensors(const struct lc__record *record,
 lc_codec
 lc__record_first_codec(const struct lc__record *record)
 {
-	struct lc__part part = { .codec = LC_CODEC_NONE };
+	struct lc__record_part part = { .codec = LC_CODEC_NONE };
 	struct place at = { 0, 0 };
 
 	if (record->nparts > 0)

@@ -35,7 +35,7 @@
 #define LC__RAW_MAX ((uint64_t)1 << 34)
 
 /** A tensor as it is to be stored, or as it is stored. */
-struct lc__part {
+struct lc__record_part {
 	lc_codec codec;
 	const void *data; /* coded bytes; with LC_CODEC_NONE the tensor's own */
 	size_t size;      /* of data */
@@ -47,7 +47,7 @@ struct lc__part {
 
 /** Code a tensor into @p buf, and point the part at it. If the record would not become
  *  smaller, the part's codec is LC_CODEC_NONE. */
-LC_CHECKED lc_status lc__part_code(struct lc__part *part, lc_codec codec,
+LC_CHECKED lc_status lc__part_code(struct lc__record_part *part, lc_codec codec,
     int level, const lc_tensor *tensor, struct lc__buf *buf);
 
 /** A record to be written; everything is borrowed. */
@@ -55,7 +55,7 @@ struct lc__draft {
 	lc_id id;                        /* cache_id */
 	const struct lc__schema *schema; /* NULL for a delete, which has only a cache_id */
 	const lc_tensor *const *tensors; /* schema->tensors of them */
-	const struct lc__part *parts;    /* as many; NULL: no tensor is coded */
+	const struct lc__record_part *parts;    /* as many; NULL: no tensor is coded */
 	const void *plain;               /* plain data, MessagePack */
 	size_t plain_size;               /* bytes of plain */
 };
@@ -124,13 +124,13 @@ bool lc__record_alone(const struct lc__record *record,
  */
 void lc__record_tensors(const struct lc__record *record,
     const struct lc__schema *schema, uint32_t node, lc_tensor *tensors,
-    struct lc__part *parts);
+    struct lc__record_part *parts);
 
 /** The codec of the first tensor; LC_CODEC_NONE if there is none. */
 lc_codec lc__record_first_codec(const struct lc__record *record);
 
 /** Do the checksums of a part match? Only for records with parts. */
-bool lc__part_intact(const struct lc__part *part);
+bool lc__part_intact(const struct lc__record_part *part);
 
 /** A block of a part. */
 struct lc__part_block {
@@ -140,7 +140,7 @@ struct lc__part_block {
 };
 
 /** The block that holds byte @p at of the part's padded bytes. */
-struct lc__part_block lc__part_block(const struct lc__part *part, size_t at);
+struct lc__part_block lc__part_block(const struct lc__record_part *part, size_t at);
 bool lc__part_block_intact(const struct lc__part_block *block);
 
 /** The first byte of a record that lc__record_parse() parsed. */

@@ -82,16 +82,10 @@ encode(const lc_settings *settings, unsigned char out[ROW_ROOM])
 }
 
 static bool
-decode_field(const unsigned char *bytes, size_t size, lc_settings *out)
-{
-	memset(out->length_field, 0, sizeof(out->length_field));
-	memcpy(out->length_field, bytes, size);
-	return strlen(out->length_field) == size;
-}
-
-static bool
 decode(const struct lc__slice *row, lc_settings *out)
 {
+	const size_t field = row->size - at_field - LC__ROW_SUM;
+
 	if (row->size < at_field + LC__ROW_SUM || row->size > ROW_ROOM ||
 	    !lc__row_intact(row->data, row->size, lc__row_seed(ROW_NAME)))
 		return false;
@@ -100,8 +94,9 @@ decode(const struct lc__slice *row, lc_settings *out)
 	out->policy = (lc_policy)lc__get32(row->data + at_policy);
 	out->evict = (lc_evict)lc__get32(row->data + at_evict);
 	out->max_bytes = lc__get64(row->data + at_max_bytes);
-	return decode_field(row->data + at_field,
-	    row->size - at_field - LC__ROW_SUM, out) &&
+	memset(out->length_field, 0, sizeof(out->length_field));
+	memcpy(out->length_field, row->data + at_field, field);
+	return strlen(out->length_field) == field &&
 	    lc__settings_check(out) == LC_OK;
 }
 

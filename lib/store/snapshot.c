@@ -145,37 +145,17 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	return status;
 }
 
-/* Damaged settings are reported by the calls that ask for them. */
-static void
-learn_settings(struct lc__snapshot *s)
-{
-	lc_settings settings;
-
-	if (lc__settings_load(s->env, s->txn, &settings) != LC_OK)
-		return;
-	lc__env_lock(s->env);
-	lc__settings_learn_locked(&lc__module_of(s->env)->settings,
-	    lc__txn_id(s->txn), &settings);
-	lc__env_unlock(s->env);
-}
-
-static lc_status
-learn_inputs(struct lc__snapshot *s)
-{
-	return_if_error(lc__has_inputs(s, &s->filled));
-	lc__env_lock(s->env);
-	lc__module_learn_filled_locked(lc__module_of(s->env), lc__txn_id(s->txn),
-	    s->filled);
-	lc__env_unlock(s->env);
-	return LC_OK;
-}
-
-/* Bring state and runs up to the transaction's commit. */
+/* Bring state and runs up to the transaction's commit, and learn what the process needs to
+ * know of it. */
 static lc_status
 refresh(struct lc__snapshot *s)
 {
 	const uint64_t wanted = lc__txn_id(s->txn) + 1;
 	const uint32_t map_version = lc__env_map_version(s->env);
+	struct lc__module *module = lc__module_of(s->env);
+	lc_settings settings;
+	bool has_settings;
+	lc_status status;
 
 	if (s->loaded == wanted && s->map_version == map_version)
 		return LC_OK;
@@ -183,9 +163,17 @@ refresh(struct lc__snapshot *s)
 	return_if_error(lc__snapshot_load(s));
 	s->loaded = wanted;
 	s->map_version = map_version;
-	lc__schemas_count(lc__module_of(s->env)->schemas, s->state.next_schema);
-	learn_settings(s);
-	return learn_inputs(s);
+	lc__schemas_count(module->schemas, s->state.next_schema);
+	/* Damaged settings are reported by the calls that ask for them. */
+	has_settings = lc__settings_load(s->env, s->txn, &settings) == LC_OK;
+	status = lc__has_inputs(s, &s->filled);
+	lc__env_lock(s->env);
+	if (has_settings)
+		lc__settings_learn_locked(&module->settings, wanted - 1, &settings);
+	if (status == LC_OK)
+		lc__module_learn_filled_locked(module, wanted - 1, s->filled);
+	lc__env_unlock(s->env);
+	return status;
 }
 
 lc_status

@@ -213,7 +213,7 @@ add(uint64_t *sum, uint64_t n, int sign)
 
 static void
 count_tensor(struct lc__schema_usage *usage, const lc_tensor *tensor,
-    const struct lc__part *part, int sign)
+    const struct lc__record_part *part, int sign)
 {
 	add(&usage->raw_bytes, tensor->nbytes, sign);
 	add(&usage->stored_bytes, part->size, sign);
@@ -225,7 +225,7 @@ count_many(struct lc__schema_usage *usage, const struct lc__record *record,
     const struct lc__schema *schema, int sign)
 {
 	lc_tensor *tensors = calloc(schema->tensors + 1, sizeof(*tensors));
-	struct lc__part *parts = calloc(schema->tensors + 1, sizeof(*parts));
+	struct lc__record_part *parts = calloc(schema->tensors + 1, sizeof(*parts));
 	const bool ok = tensors != NULL && parts != NULL;
 
 	if (ok)
@@ -242,7 +242,7 @@ lc__usage_count(struct lc__usage *usage, const struct lc__record *record,
     const struct lc__schema *schema, int sign)
 {
 	struct lc__schema_usage *mine;
-	struct lc__part part;
+	struct lc__record_part part;
 	lc_tensor tensor;
 
 	return_if_error(reserve(usage, record->schema + 1));
@@ -333,16 +333,6 @@ describe_state(const struct lc__state *state, lc_stats *out)
 		out->index_bytes += state->runs[i].bytes;
 }
 
-static void
-describe_pending(lc_cache *cache, lc_stats *out)
-{
-	pthread_mutex_lock(&cache->lock);
-	out->pending_records = atomic_load(&cache->pending);
-	out->pending_bytes = (cache->open ? cache->open->used : 0) +
-	    (cache->sealed ? cache->sealed->used : 0);
-	pthread_mutex_unlock(&cache->lock);
-}
-
 lc_status
 lc_stat(lc_cache *cache, lc_stats *out)
 {
@@ -373,7 +363,11 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	oldest = lc__pool_oldest_pin_ns(cache->env);
 	out->oldest_pin_ms = oldest == 0 ? 0 :
 	    (lc__clock_coarse_ns() - oldest) / 1000000;
-	describe_pending(cache, out);
+	pthread_mutex_lock(&cache->lock);
+	out->pending_records = atomic_load(&cache->pending);
+	out->pending_bytes = (cache->open ? cache->open->used : 0) +
+	    (cache->sealed ? cache->sealed->used : 0);
+	pthread_mutex_unlock(&cache->lock);
 	return LC_OK;
 }
 

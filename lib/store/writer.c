@@ -32,13 +32,6 @@ struct lc_writer {
 
 /* ---- opening -------------------------------------------------------------- */
 
-static lc_status
-not_declared(const struct lc_cache *cache, const char *name)
-{
-	return lc__error(LC_NOT_FOUND, 0, "%s: input %s is not declared",
-	    lc__env_dir(cache->env), lc__quote_id(name, strlen(name)));
-}
-
 static void
 take_over(struct lc_writer *w, uint32_t index, const struct lc__input_row *row)
 {
@@ -68,7 +61,9 @@ find(struct lc_writer *w, const char *name)
 	if (status == LC_OK)
 		take_over(w, index, &row);
 	lc__snapshot_give(s, 0);
-	return status == LC_NOT_FOUND ? not_declared(w->cache, name) : status;
+	return status != LC_NOT_FOUND ? status : lc__error(LC_NOT_FOUND, 0,
+	    "%s: input %s is not declared", lc__env_dir(w->cache->env),
+	    lc__quote_id(name, strlen(name)));
 }
 
 /* A writer that was killed during its commit may have stored it without telling LMDB's

@@ -148,7 +148,7 @@ head_intact(struct lc__record_reader *reader, const struct lc__record *record)
 }
 
 static bool
-blocks_intact(struct lc__record_reader *reader, const struct lc__part *part,
+blocks_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
     size_t from, size_t to)
 {
 	for (size_t at = from; at < to; at += LC__RECORD_BLOCK) {
@@ -166,7 +166,7 @@ blocks_intact(struct lc__record_reader *reader, const struct lc__part *part,
 /* Bytes [from, to) of a part; it is whole if it has no blocks. The checksums of blocks
  * are covered by the head's. */
 static bool
-part_intact(struct lc__record_reader *reader, const struct lc__part *part,
+part_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
     size_t from, size_t to)
 {
 	if (part->blocks != NULL)
@@ -241,7 +241,7 @@ span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows,
 /* What is read or verified of a part, for these rows of its tensor. */
 static struct span
 span_of(const struct lc__record_reader *reader, const struct lc__record *record,
-    const struct lc__part *part, const lc_tensor *tensor,
+    const struct lc__record_part *part, const lc_tensor *tensor,
     const struct lc__row_span *rows)
 {
 	const size_t padded = (size_t)lc__round_up(part->size, LC__RECORD_ALIGN);
@@ -285,7 +285,7 @@ lc__record_extents(struct lc__record_reader *reader, struct lc__snapshot *s,
 		return damaged(s, record, "shape and size disagree");
 	for (size_t i = 0; i < n; i++) {
 		lc_tensor tensor;
-		struct lc__part part;
+		struct lc__record_part part;
 		struct span span;
 
 		lc__record_tensors(record, plan->schema, plan->node[i], &tensor,
@@ -317,7 +317,7 @@ lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 static lc_status
 decode(struct lc__record_reader *reader, struct lc__snapshot *s,
-    const struct lc__record *record, const struct lc__part *part,
+    const struct lc__record *record, const struct lc__record_part *part,
     lc_tensor *tensor)
 {
 	struct lc__block *block = lc__block_list_new(&reader->decoded, tensor->nbytes);
@@ -335,7 +335,7 @@ decode(struct lc__record_reader *reader, struct lc__snapshot *s,
 /* Verify what is needed of a tensor, and decode it. */
 static lc_status
 read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
-    const struct lc__record *record, const struct lc__part *part,
+    const struct lc__record *record, const struct lc__record_part *part,
     const struct lc__row_span *rows, lc_tensor *tensor)
 {
 	const struct span span = span_of(reader, record, part, tensor, rows);
@@ -359,7 +359,7 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (!lc__record_fits(record, plan->schema))
 		return damaged(s, record, "shape and size disagree");
 	for (size_t i = 0; i < plan->n; i++) {
-		struct lc__part part;
+		struct lc__record_part part;
 		lc_tensor tensor;
 
 		lc__record_tensors(record, plan->schema, plan->node[i], &tensor,

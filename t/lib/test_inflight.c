@@ -49,7 +49,7 @@ publish(struct lc__inflight *inflight, struct one *one, unsigned char byte)
 
 		need(block != NULL);
 		block->data[0] = byte;
-		lc__inflight_set(&one->want, (struct lc__outcome){ block, &one->want });
+		lc__inflight_set(&one->want, (struct lc__inflight_outcome){ block, &one->want });
 		lc__block_drop(block);
 	}
 	lc__inflight_publish(inflight, &one->want, 1);
@@ -59,7 +59,7 @@ publish(struct lc__inflight *inflight, struct one *one, unsigned char byte)
 static unsigned char
 await(struct lc__inflight *inflight, struct one *one)
 {
-	struct lc__outcome outcome;
+	struct lc__inflight_outcome outcome;
 
 	need_ok(lc__inflight_wait(inflight, &one->call, &one->want, &outcome));
 	return outcome.block != NULL ? outcome.block->data[0] : 0;
@@ -245,7 +245,7 @@ crossing(void *arg)
 	const char *keys[2] = { own, next };
 	struct lc__inflight_call call = { 0 };
 	struct lc__want wants[2];
-	struct lc__outcome outcome;
+	struct lc__inflight_outcome outcome;
 	struct lc__block *block = lc__block_new(1);
 
 	sprintf(own, "%u", me);
@@ -257,7 +257,7 @@ crossing(void *arg)
 	need(wants[0].mine && !wants[1].mine);
 	meet(meeting);
 	block->data[0] = (unsigned char)me;
-	lc__inflight_set(&wants[0], (struct lc__outcome){ block, NULL });
+	lc__inflight_set(&wants[0], (struct lc__inflight_outcome){ block, NULL });
 	lc__block_drop(block);
 	lc__inflight_publish(meeting->inflight, wants, 2);
 	need_ok(lc__inflight_wait(meeting->inflight, &call, &wants[1], &outcome));
@@ -283,7 +283,7 @@ circle(void *arg)
 	const unsigned me = atomic_fetch_add(&meeting->number, 1);
 	char own[16], next[16];
 	struct one outer, inner;
-	struct lc__outcome outcome;
+	struct lc__inflight_outcome outcome;
 	lc_status status;
 
 	sprintf(own, "%u", me);
@@ -423,12 +423,12 @@ compute_round(struct meeting *meeting, uint64_t *seed)
 			continue;
 		block = lc__block_new(1);
 		block->data[0] = (unsigned char)keys[i][0];
-		lc__inflight_set(&wants[i], (struct lc__outcome){ block, keys });
+		lc__inflight_set(&wants[i], (struct lc__inflight_outcome){ block, keys });
 		lc__block_drop(block);
 	}
 	lc__inflight_publish(meeting->inflight, wants, n);
 	for (size_t i = 0; i < n; i++) {
-		struct lc__outcome outcome;
+		struct lc__inflight_outcome outcome;
 
 		need_ok(lc__inflight_wait(meeting->inflight, &call, &wants[i],
 		    &outcome));
