@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chunks: store/chunk.c, store/directory.c, and the records in them. Input: the value of a
+/* Chunks: store/chunk.c, and the records in them. Input: the value of a
  * chunk, whose checksums are put right. */
 #include "fuzz.h"
 

@@ -20,7 +20,7 @@ LC_CHECKED lc_status lc__decode(const struct lc__record *record,
     const struct lc__schema *schema, struct lc__decoded *out);
 void lc__decoded_free(struct lc__decoded *decoded);
 
-/** The digest (store/digest.h) of a stored record; as lc__decode(). */
+/** The lc__digest() of a stored record; as lc__decode(). */
 LC_CHECKED lc_status lc__digest_stored(const struct lc__record *record,
     const struct lc__schema *schema, uint64_t *out);
 

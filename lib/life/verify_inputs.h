@@ -7,7 +7,7 @@
 
 /** What the check asks for, and where it tells. */
 struct lc__verify_ask {
-	/* The digest of a chunk's records (store/digest.h); 0 if it is not there. */
+	/* The digest of a chunk's records by lc__digest(); 0 if it is not there. */
 	uint64_t (*digest)(void *ctx, uint64_t chunk);
 	void (*damage)(void *ctx, const char *line);
 	void *ctx;
