@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "store/lookup.h"
 #include "store/settings.h"
-#include "store/stat.h"
 
 /* ---- the state ------------------------------------------------------------ */
 

@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "store/chunk_order.h"
 #include "store/inputs.h"
 #include "store/module.h"
 

@@ -12,12 +12,12 @@
 #include "life/found.h"
 #include "life/verify_inputs.h"
 #include "store/chunk.h"
+#include "store/counters.h"
 #include "store/decode.h"
 #include "store/flush.h"
 #include "store/lookup.h"
 #include "store/module.h"
 #include "store/record.h"
-#include "store/stat.h"
 
 /* A chunk that is there, and what the index says of it. */
 struct tally {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "store/change.h"
 #include "store/chunk_order.h"
 #include "store/inputs.h"
 

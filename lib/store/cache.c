@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/listdir.h"
+#include "store/inputs.h"
 
 lc_status
 lc__check_module_id(const char *module_id)
@@ -56,6 +57,38 @@ lc__check_writable(const struct lc_cache *cache, const char *operation)
 	return LC_OK;
 }
 
+static lc_status
+refuse(const struct lc__env *env, const char *operation)
+{
+	return lc__error(LC_INVALID, 0, "%s: %s is filled by its inputs",
+	    operation, lc__env_dir(env));
+}
+
+lc_status
+lc__check_plain(struct lc_cache *cache, const char *operation)
+{
+	const struct lc__module *module = lc__module_of(cache->env);
+	struct lc__snapshot *snapshot;
+	bool filled;
+
+	if (!atomic_load_explicit(&module->filled, memory_order_relaxed))
+		return LC_OK;
+	/* The module may have been cleared since. */
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	filled = snapshot->filled;
+	lc__snapshot_give(snapshot, 0);
+	return filled ? refuse(cache->env, operation) : LC_OK;
+}
+
+lc_status
+lc__check_plain_now(struct lc__snapshot *snapshot, const char *operation)
+{
+	bool filled;
+
+	return_if_error(lc__has_inputs(snapshot, &filled));
+	return filled ? refuse(snapshot->env, operation) : LC_OK;
+}
+
 void
 lc__cache_log(const struct lc_cache *cache, const char *format, ...)
 {
@@ -72,7 +105,7 @@ lc__cache_log(const struct lc_cache *cache, const char *format, ...)
 
 /* ---- listing modules ------------------------------------------------------ */
 
-/* One that the system does not let be looked at may be a module: opening it says why. */
+/* A directory that cannot be looked into may be a module: opening it then says why. */
 static lc_status
 has_data(const char *root, const char *name, bool *found)
 {

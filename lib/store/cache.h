@@ -7,12 +7,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "lmdbcache.h"
 #include "env/env.h"
 #include "store/module.h"
 #include "store/pending.h"
-#include "store/tool.h"
 #include "store/snapshot.h"
+#include "store/tool.h"
 
 struct lc_cache {
 	struct lc_cache *next; /* the next open handle */
@@ -50,8 +49,16 @@ struct lc_cache {
 /** Refuse a cache_id that is empty or too long. */
 LC_CHECKED lc_status lc__check_id(const char *operation, const void *id,
     size_t id_size);
-/** LC_READONLY if the handle may not write. */
+
+/** LC_READONLY if the handle must not write. */
 LC_CHECKED lc_status lc__check_writable(const struct lc_cache *cache,
+    const char *operation);
+
+/** LC_INVALID for a module that is filled by inputs. Costs next to nothing for others. */
+LC_CHECKED lc_status lc__check_plain(struct lc_cache *cache,
+    const char *operation);
+/** The same in a transaction, which knows for sure. */
+LC_CHECKED lc_status lc__check_plain_now(struct lc__snapshot *snapshot,
     const char *operation);
 
 /** Send a line to the handle's log callback, if it has one. */

@@ -8,8 +8,8 @@
 
 #include "index/run_build.h"
 #include "store/chunk.h"
+#include "store/counters.h"
 #include "store/snapshot.h"
-#include "store/stat.h"
 
 /** A change under way. */
 struct lc__change {

@@ -10,188 +10,6 @@
 #include "store/inputs.h"
 #include "store/module.h"
 
-/* ---- bytes ---------------------------------------------------------------- */
-
-/* Both kinds of rows are numbers and then a row's checksum. */
-static void
-encode(const uint64_t *numbers, size_t n, uint64_t seed, unsigned char *out)
-{
-	for (size_t i = 0; i < n; i++)
-		lc__set64(out + 8 * i, numbers[i]);
-	lc__set64(out + 8 * n, lc__row_sum(out, 8 * n, seed));
-}
-
-static bool
-decode(const unsigned char *bytes, size_t size, uint64_t seed, uint64_t *numbers,
-    size_t n)
-{
-	if (size != 8 * (n + 1) || !lc__row_intact(bytes, size, seed))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		numbers[i] = lc__get64(bytes + 8 * i);
-	return true;
-}
-
-static void
-encode_order(const struct lc__order_row *row, uint64_t key,
-    unsigned char out[LC__ORDER_ROW])
-{
-	const uint64_t numbers[] = {
-		row->chunk, row->input, row->ordinal, row->first_record,
-		row->records, row->first_unit, row->length, row->digest,
-		row->prefix_hash
-	};
-
-	encode(numbers, sizeof(numbers) / sizeof(*numbers), key, out);
-}
-
-bool
-lc__order_decode(const void *bytes, size_t size, uint64_t key,
-    struct lc__order_row *out)
-{
-	uint64_t n[9];
-
-	if (!decode(bytes, size, key, n, 9) || n[1] >= LC__INPUTS_MAX ||
-	    n[2] > LC__CHUNK_ID_MAX)
-		return false;
-	*out = (struct lc__order_row){
-		.chunk = n[0], .input = (uint32_t)n[1], .ordinal = n[2],
-		.first_record = n[3], .records = n[4], .first_unit = n[5],
-		.length = n[6], .digest = n[7], .prefix_hash = n[8]
-	};
-	return true;
-}
-
-static void
-encode_fill(const struct lc__fill_row *row,
-    unsigned char out[LC__FILL_ROW])
-{
-	const uint64_t numbers[] = {
-		row->inputs, row->finished, row->committed, row->published,
-		row->records, row->length, row->prefix_hash, row->rounds.round,
-		row->rounds.input
-	};
-
-	encode(numbers, sizeof(numbers) / sizeof(*numbers),
-	    lc__row_seed("fill"), out);
-}
-
-bool
-lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out)
-{
-	uint64_t n[9];
-
-	if (!decode(bytes, size, lc__row_seed("fill"), n, 9) || n[0] == 0 || n[0] > LC__INPUTS_MAX ||
-	    n[1] > n[0] || n[3] > n[2] || n[8] >= n[0])
-		return false;
-	*out = (struct lc__fill_row){
-		.inputs = n[0], .finished = n[1], .committed = n[2],
-		.published = n[3], .records = n[4], .length = n[5],
-		.prefix_hash = n[6],
-		.rounds = { .round = n[7], .input = (uint32_t)n[8] }
-	};
-	return true;
-}
-
-/* ---- rows ----------------------------------------------------------------- */
-
-lc_status
-lc__has_inputs(struct lc__snapshot *s, bool *out)
-{
-	struct lc__slice value;
-	uint64_t inputs = 0;
-	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
-
-	/* A module that has lost the fill row has inputs all the same, and takes no
-	 * puts. */
-	if (status == LC_NOT_FOUND)
-		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
-	else
-		return_if_error(status);
-	*out = status == LC_OK || inputs > 0;
-	return LC_OK;
-}
-
-lc_status
-lc__fill_get(struct lc__snapshot *s, struct lc__fill_row *out)
-{
-	struct lc__slice value;
-	uint64_t inputs = 0;
-	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
-
-	if (status == LC_NOT_FOUND) {
-		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
-		return inputs == 0 ? LC_NOT_FOUND : lc__error(LC_CORRUPT, 0,
-		    "%s: the fill row is missing", lc__env_dir(s->env));
-	}
-	return_if_error(status);
-	if (!lc__fill_decode(value.data, value.size, out))
-		return lc__error(LC_CORRUPT, 0, "%s: the fill row is damaged",
-		    lc__env_dir(s->env));
-	return LC_OK;
-}
-
-lc_status
-lc__fill_put(struct lc__change *change, const struct lc__fill_row *row)
-{
-	unsigned char bytes[LC__FILL_ROW];
-
-	encode_fill(row, bytes);
-	return lc__txn_put_meta(change->snapshot.txn, "fill", bytes,
-	    sizeof(bytes));
-}
-
-/* The key of a waiting chunk. */
-static uint64_t
-waiting_key(uint32_t input, uint64_t ordinal)
-{
-	return LC__ORDER_WAITING | (uint64_t)input << 40 | ordinal;
-}
-
-static lc_status
-get_row(struct lc__snapshot *s, uint64_t key, struct lc__order_row *out)
-{
-	struct lc__slice value;
-
-	return_if_error(lc__txn_get(s->txn, LC__ORDER, key, &value));
-	if (!lc__order_decode(value.data, value.size, key, out))
-		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is damaged",
-		    lc__env_dir(s->env), (unsigned long long)key);
-	return LC_OK;
-}
-
-lc_status
-lc__order_get(struct lc__snapshot *s, uint64_t position,
-    struct lc__order_row *out)
-{
-	return position >= LC__ORDER_WAITING ? LC_NOT_FOUND :
-	    get_row(s, position, out);
-}
-
-lc_status
-lc__order_get_waiting(struct lc__snapshot *s, uint32_t input,
-    uint64_t ordinal, struct lc__order_row *out)
-{
-	return get_row(s, waiting_key(input, ordinal), out);
-}
-
-static lc_status
-put_row(struct lc__change *change, uint64_t key,
-    const struct lc__order_row *row)
-{
-	unsigned char bytes[LC__ORDER_ROW];
-
-	encode_order(row, key, bytes);
-	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes,
-	    sizeof(bytes));
-}
-
-lc_status
-lc__order_wait(struct lc__change *change, const struct lc__order_row *row)
-{
-	return put_row(change, waiting_key(row->input, row->ordinal), row);
-}
-
 /* ---- publishing ----------------------------------------------------------- */
 
 static uint64_t
@@ -234,9 +52,8 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
 	row.first_record = fill->records;
 	row.first_unit = fill->length;
 	row.prefix_hash = lc__order_chain(fill->prefix_hash, &row);
-	return_if_error(put_row(change, fill->published, &row));
-	return_if_error(lc__txn_delete(s->txn, LC__ORDER,
-	    waiting_key(input, ordinal)));
+	return_if_error(lc__order_place(change, fill->published, input,
+	    ordinal, &row));
 	fill->published++;
 	fill->records += row.records;
 	fill->length += row.length;
@@ -286,6 +103,67 @@ lc__plain_chain(uint64_t prefix_hash, uint64_t chunk,
 	};
 
 	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+}
+
+/* ---- the commit of an input ---------------------------------------------- */
+
+lc_status
+lc__input_check(struct lc__change *change, const struct lc__input_step *step)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	const char *dir = lc__env_dir(s->env);
+	struct lc__input_row row;
+	bool filled;
+
+	return_if_error(lc__has_inputs(s, &filled));
+	if (!filled)
+		return lc__error(LC_INVALID, 0, "%s: %s is not declared any "
+		    "more", dir, step->name);
+	return_if_error(lc__input_get(s, step->index, &row));
+	if (!lc__input_has_name(&row, step->name))
+		return lc__error(LC_INVALID, 0, "%s: %s is not declared any "
+		    "more", dir, step->name);
+	if (row.chunks != step->chunks)
+		return lc__error(LC_BUSY, 0, "%s: %s: has %llu chunks, and had "
+		    "%llu: another writer holds it", dir, step->name,
+		    (unsigned long long)row.chunks,
+		    (unsigned long long)step->chunks);
+	if (row.finished)
+		return lc__error(LC_INVALID, 0, "%s: %s is finished", dir,
+		    step->name);
+	return LC_OK;
+}
+
+lc_status
+lc__input_advance(struct lc__change *change, struct lc__input_step *step,
+    uint64_t chunk, const struct lc__ledger_row *ledger)
+{
+	const struct lc__order_row order = {
+		.chunk = chunk, .input = step->index, .ordinal = step->chunks,
+		.records = ledger->records, .length = ledger->length,
+		.digest = step->digest
+	};
+	struct lc__fill_row fill;
+	struct lc__input_row row;
+
+	return_if_error(lc__fill_get(&change->snapshot, &fill));
+	if (chunk != 0)
+		return_if_error(lc__order_wait(change, &order));
+	return_if_error(lc__input_get(&change->snapshot, step->index, &row));
+	row.chunks += chunk != 0;
+	row.records += ledger->records;
+	row.length += ledger->length;
+	row.finished = step->finish;
+	row.cursor = step->cursor;
+	return_if_error(lc__input_put(change, step->index, &row));
+	step->after = (struct lc__input_row){
+		.chunks = row.chunks, .records = row.records,
+		.length = row.length, .finished = row.finished
+	};
+	fill.committed += chunk != 0;
+	fill.finished += step->finish;
+	return_if_error(lc__order_publish(change, &fill));
+	return lc__fill_put(change, &fill);
 }
 
 /* ---- how far it is -------------------------------------------------------- */

@@ -1,72 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The published order of the chunks of a module with inputs, as rows. */
+/* The order in which the chunks of inputs are published, and what a commit of an input does. */
 #ifndef LC_STORE_CHUNK_ORDER_H
 #define LC_STORE_CHUNK_ORDER_H
 
-#include "order/rounds.h"
-#include "store/snapshot.h"
+#include "store/inputs.h"
 
-struct lc__change;
-
-/** A chunk's place in the order. */
-struct lc__order_row {
-	uint64_t chunk;        /* id */
-	uint32_t input;        /* index of the input */
-	uint64_t ordinal;      /* number of the chunk in its input */
-	uint64_t first_record; /* records in all chunks before this one */
-	uint64_t records;      /* records in this one */
-	uint64_t first_unit;   /* sum of the lengths of all chunks before this one */
-	uint64_t length;       /* sum of the lengths in this one */
-	uint64_t digest;       /* of its records, by lc__digest() */
-	uint64_t prefix_hash;  /* hash over the order up to and including this chunk */
+/** What a writer's commit changes in its input. */
+struct lc__input_step {
+	uint32_t index;
+	const char *name;
+	uint64_t chunks;   /* that were committed before, as the writer knows it */
+	lc_id cursor;      /* to store */
+	bool finish;
+	uint64_t digest;   /* of the records */
+	struct lc__input_row after; /* gets the counts that were stored; no pointers */
 };
 
-#define LC__ORDER_ROW 80
-bool lc__order_decode(const void *bytes, size_t size, uint64_t key,
-    struct lc__order_row *out);
-
-/** Keys of the table `order` from here on are of chunks that wait for their place. */
-#define LC__ORDER_WAITING ((uint64_t)1 << 63)
-/** In the place of the chunk's id, in a waiting row without records: recovery could not
- *  find the chunk, and the order goes on without it. */
-#define LC__ORDER_LOST 0
-/** The row of a chunk that waits; LC_NOT_FOUND. */
-LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot,
-    uint32_t input, uint64_t ordinal, struct lc__order_row *out);
-
-/** How far a module is filled: the row `fill` of meta. Exactly the modules with inputs have
- *  it. */
-struct lc__fill_row {
-	uint64_t inputs;       /* number declared */
-	uint64_t finished;     /* inputs that are finished */
-	uint64_t committed;    /* number of chunks */
-	uint64_t published;    /* chunks that have their place in the order */
-	uint64_t records;      /* in published chunks */
-	uint64_t length;       /* of those records */
-	uint64_t prefix_hash;  /* of the last published chunk, else 0 */
-	struct lc__rounds rounds; /* position in the order after the last published chunk */
-};
-
-#define LC__FILL_ROW 80
-bool lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out);
-
-/** Is the module filled by inputs? */
-LC_CHECKED lc_status lc__has_inputs(struct lc__snapshot *snapshot, bool *out);
-
-/** The fill row. LC_NOT_FOUND, without an error, for a module of plain puts. */
-LC_CHECKED lc_status lc__fill_get(struct lc__snapshot *snapshot,
-    struct lc__fill_row *out);
-LC_CHECKED lc_status lc__fill_put(struct lc__change *change,
-    const struct lc__fill_row *row);
-
-/** The row at @p position of the order. LC_NOT_FOUND after the last published chunk. */
-LC_CHECKED lc_status lc__order_get(struct lc__snapshot *snapshot,
-    uint64_t position, struct lc__order_row *out);
-
-/** Store the row of a chunk that waits: its id, input, ordinal, records, length and
- *  digest. */
-LC_CHECKED lc_status lc__order_wait(struct lc__change *change,
-    const struct lc__order_row *row);
+/** Is the input in the state that the writer knows? LC_BUSY or LC_INVALID if not. */
+LC_CHECKED lc_status lc__input_check(struct lc__change *change,
+    const struct lc__input_step *step);
+/** Store the input's row, and publish the chunks whose place in the order is now settled.
+ *  @param chunk, row the new chunk; 0 if there is none */
+LC_CHECKED lc_status lc__input_advance(struct lc__change *change,
+    struct lc__input_step *step, uint64_t chunk,
+    const struct lc__ledger_row *row);
 
 /** Give waiting chunks their places, as far as the order is settled. */
 LC_CHECKED lc_status lc__order_publish(struct lc__change *change,

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "store/cache.h"
 #include "store/change.h"
+#include "store/chunk_order.h"
 #include "store/evict.h"
 #include "store/inputs.h"
 #include "store/lookup.h"
@@ -329,7 +331,7 @@ write_counts(struct commit *c)
 {
 	struct lc__counters sum;
 
-	lc__module_take_counts(c->change->snapshot.env, &c->counts);
+	lc__counters_take(c->change->snapshot.env, &c->counts);
 	sum = c->counts;
 	sum.puts += c->row.records;
 	sum.put_bytes += c->row.bytes;
@@ -347,7 +349,7 @@ finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 	lc__env_lock(env);
 	lc__counters_duration(&lc__module_of(env)->counts,
 	    lc__clock_ns() - started_ns);
-	lc__module_forget_reads_locked(lc__module_of(env), c->nreads);
+	lc__reads_forget_locked(&lc__module_of(env)->reads, c->nreads);
 	lc__env_unlock(env);
 }
 
@@ -355,7 +357,7 @@ finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 static void
 settle_counts(struct lc__env *env, struct commit *c, bool saved)
 {
-	lc__module_settle_counts(env, &c->counts, saved);
+	lc__counters_settle(env, &c->counts, saved);
 	memset(&c->counts, 0, sizeof(c->counts));
 }
 

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "store/inputs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "store/chunk_order.h"
-#include "store/flush.h"
-#include "store/module.h"
+#include "store/change.h"
 
-/* ---- bytes ---------------------------------------------------------------- */
+/* ---- the rows of inputs -------------------------------------------------- */
 
 enum { head_size = 40, flag_finished = 1 };
 
 static bool
-encode(const struct lc__input_row *row, uint32_t index, struct lc__buf *out)
+encode_input(const struct lc__input_row *row, uint32_t index, struct lc__buf *out)
 {
 	unsigned char head[head_size];
 
@@ -65,8 +63,6 @@ lc__input_decode(const void *bytes, size_t size, uint32_t index,
 	return true;
 }
 
-/* ---- rows ----------------------------------------------------------------- */
-
 lc_status
 lc__input_get(struct lc__snapshot *s, uint32_t index, struct lc__input_row *out)
 {
@@ -90,7 +86,7 @@ lc__input_put(struct lc__change *change, uint32_t index,
 	struct lc__buf bytes = { 0 };
 	lc_status status;
 
-	if (!encode(row, index, &bytes))
+	if (!encode_input(row, index, &bytes))
 		status = lc__no_memory("inputs");
 	else
 		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index,
@@ -99,8 +95,8 @@ lc__input_put(struct lc__change *change, uint32_t index,
 	return status;
 }
 
-static bool
-has_name(const struct lc__input_row *row, const char *name)
+bool
+lc__input_has_name(const struct lc__input_row *row, const char *name)
 {
 	return row->name.size == strlen(name) &&
 	    memcmp(row->name.data, name, row->name.size) == 0;
@@ -120,448 +116,199 @@ lc__input_find(struct lc__snapshot *s, const char *name, uint32_t *index,
 		if (status != LC_OK && status != LC_CORRUPT &&
 		    status != LC_NOT_FOUND)
 			return status;
-		if (status == LC_OK && has_name(out, name))
+		if (status == LC_OK && lc__input_has_name(out, name))
 			return LC_OK;
 	}
 	return LC_NOT_FOUND;
 }
 
-/* ---- a commit ------------------------------------------------------------- */
+/* ---- the row of the fill ------------------------------------------------- */
 
-lc_status
-lc__input_check(struct lc__change *change, const struct lc__input_step *step)
+/* Both kinds of rows are numbers and then a row's checksum. */
+static void
+encode_numbers(const uint64_t *numbers, size_t n, uint64_t seed, unsigned char *out)
 {
-	struct lc__snapshot *s = &change->snapshot;
-	const char *dir = lc__env_dir(s->env);
-	struct lc__input_row row;
-	bool filled;
-
-	return_if_error(lc__has_inputs(s, &filled));
-	if (!filled)
-		return lc__error(LC_INVALID, 0, "%s: %s is not declared any "
-		    "more", dir, step->name);
-	return_if_error(lc__input_get(s, step->index, &row));
-	if (!has_name(&row, step->name))
-		return lc__error(LC_INVALID, 0, "%s: %s is not declared any "
-		    "more", dir, step->name);
-	if (row.chunks != step->chunks)
-		return lc__error(LC_BUSY, 0, "%s: %s: has %llu chunks, and had "
-		    "%llu: another writer holds it", dir, step->name,
-		    (unsigned long long)row.chunks,
-		    (unsigned long long)step->chunks);
-	if (row.finished)
-		return lc__error(LC_INVALID, 0, "%s: %s is finished", dir,
-		    step->name);
-	return LC_OK;
-}
-
-/* Enter the new chunk as waiting for its place in the order. */
-static lc_status
-add_chunk(struct lc__change *change, const struct lc__input_step *step,
-    uint64_t chunk, const struct lc__ledger_row *row)
-{
-	const struct lc__order_row order = {
-		.chunk = chunk, .input = step->index, .ordinal = step->chunks,
-		.records = row->records, .length = row->length,
-		.digest = step->digest
-	};
-
-	return lc__order_wait(change, &order);
-}
-
-lc_status
-lc__input_advance(struct lc__change *change, struct lc__input_step *step,
-    uint64_t chunk, const struct lc__ledger_row *ledger)
-{
-	struct lc__fill_row fill;
-	struct lc__input_row row;
-
-	return_if_error(lc__fill_get(&change->snapshot, &fill));
-	if (chunk != 0)
-		return_if_error(add_chunk(change, step, chunk, ledger));
-	return_if_error(lc__input_get(&change->snapshot, step->index, &row));
-	row.chunks += chunk != 0;
-	row.records += ledger->records;
-	row.length += ledger->length;
-	row.finished = step->finish;
-	row.cursor = step->cursor;
-	return_if_error(lc__input_put(change, step->index, &row));
-	step->after = (struct lc__input_row){
-		.chunks = row.chunks, .records = row.records,
-		.length = row.length, .finished = row.finished
-	};
-	fill.committed += chunk != 0;
-	fill.finished += step->finish;
-	return_if_error(lc__order_publish(change, &fill));
-	return lc__fill_put(change, &fill);
-}
-
-/* ---- who may not put ------------------------------------------------------ */
-
-static lc_status
-refuse(const struct lc__env *env, const char *operation)
-{
-	return lc__error(LC_INVALID, 0, "%s: %s is filled by its inputs",
-	    operation, lc__env_dir(env));
-}
-
-lc_status
-lc__check_plain(struct lc_cache *cache, const char *operation)
-{
-	const struct lc__module *module = lc__module_of(cache->env);
-	struct lc__snapshot *snapshot;
-	bool filled;
-
-	if (!atomic_load_explicit(&module->filled, memory_order_relaxed))
-		return LC_OK;
-	/* The module may have been cleared since. */
-	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	filled = snapshot->filled;
-	lc__snapshot_give(snapshot, 0);
-	return filled ? refuse(cache->env, operation) : LC_OK;
-}
-
-lc_status
-lc__check_plain_now(struct lc__snapshot *snapshot, const char *operation)
-{
-	bool filled;
-
-	return_if_error(lc__has_inputs(snapshot, &filled));
-	return filled ? refuse(snapshot->env, operation) : LC_OK;
-}
-
-/* ---- declaring ------------------------------------------------------------ */
-
-static lc_status
-check_input(const lc_input *input, size_t at)
-{
-	const unsigned char *name = (const unsigned char *)input->name;
-	const size_t size = name == NULL ? 0 : strlen(input->name);
-
-	if (size == 0 || size > LC_INPUT_NAME_MAX)
-		return lc__error(LC_INVALID, 0, "declare: input %zu: its name "
-		    "must be 1 to %d bytes", at, LC_INPUT_NAME_MAX);
-	for (size_t i = 0; i < size; i++)
-		if (name[i] < 0x20 || name[i] == 0x7f)
-			return lc__error(LC_INVALID, 0, "declare: input %zu: its "
-			    "name %s has control characters", at,
-			    lc__quote_id(name, size));
-	if (input->fingerprint.size > LC_INPUT_FINGERPRINT_MAX ||
-	    (input->fingerprint.size > 0 && input->fingerprint.data == NULL))
-		return lc__error(LC_INVALID, 0, "declare: input %s: its "
-		    "fingerprint must be at most %d bytes", input->name,
-		    LC_INPUT_FINGERPRINT_MAX);
-	return LC_OK;
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-	const char *const *x = a, *const *y = b;
-
-	return strcmp(*x, *y);
-}
-
-static lc_status
-check_inputs(const lc_input *inputs, size_t n)
-{
-	const char **names;
-	lc_status status = LC_OK;
-
-	if (n == 0 || n > LC__INPUTS_MAX || inputs == NULL)
-		return lc__error(LC_INVALID, 0, "declare: must be 1 to %d inputs",
-		    LC__INPUTS_MAX);
 	for (size_t i = 0; i < n; i++)
-		return_if_error(check_input(&inputs[i], i));
-	names = malloc(n * sizeof(*names));
-	if (names == NULL)
-		return lc__no_memory("declare");
-	for (size_t i = 0; i < n; i++)
-		names[i] = inputs[i].name;
-	qsort(names, n, sizeof(*names), by_name);
-	for (size_t i = 1; i < n && status == LC_OK; i++)
-		if (strcmp(names[i - 1], names[i]) == 0)
-			status = lc__error(LC_INVALID, 0,
-			    "declare: input %s is there twice", names[i]);
-	free(names);
-	return status;
+		lc__set64(out + 8 * i, numbers[i]);
+	lc__set64(out + 8 * n, lc__row_sum(out, 8 * n, seed));
 }
-
-/* The inputs to declare, or to compare with those that are declared. */
-struct declaration {
-	const lc_input *inputs;
-	size_t n;
-};
 
 static bool
-same_bytes(const lc_id *a, const lc_id *b)
+decode_numbers(const unsigned char *bytes, size_t size, uint64_t seed, uint64_t *numbers,
+    size_t n)
 {
-	return a->size == b->size &&
-	    (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+	if (size != 8 * (n + 1) || !lc__row_intact(bytes, size, seed))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = lc__get64(bytes + 8 * i);
+	return true;
 }
 
-/* Compare the name, and with @p fingerprint also that, with the declared input's. */
-static lc_status
-compare_one(struct lc__snapshot *s, const lc_input *input, uint32_t at,
-    bool fingerprint)
+static void
+encode_fill(const struct lc__fill_row *row,
+    unsigned char out[LC__FILL_ROW])
 {
-	const lc_id name = { input->name, strlen(input->name) };
-	struct lc__input_row row;
-
-	return_if_error(lc__input_get(s, at, &row));
-	if (!same_bytes(&row.name, &name))
-		return lc__error(LC_INVALID, 0, "declare: %s: input %u is %s "
-		    "there, not %s", lc__env_dir(s->env), at,
-		    lc__quote_id(row.name.data, row.name.size), input->name);
-	if (fingerprint && !same_bytes(&row.fingerprint, &input->fingerprint))
-		return lc__error(LC_STALE, 0, "declare: %s: input %s has "
-		    "another fingerprint than when it was declared",
-		    lc__env_dir(s->env), input->name);
-	return LC_OK;
-}
-
-static lc_status
-compare(struct lc__snapshot *s, const struct declaration *d)
-{
-	struct lc__fill_row fill;
-
-	return_if_error(lc__fill_get(s, &fill));
-	if (fill.inputs != d->n)
-		return lc__error(LC_INVALID, 0, "declare: %s has %llu inputs, "
-		    "not %zu", lc__env_dir(s->env),
-		    (unsigned long long)fill.inputs, d->n);
-	for (int fingerprint = 0; fingerprint < 2; fingerprint++)
-		for (size_t i = 0; i < d->n; i++)
-			return_if_error(compare_one(s, &d->inputs[i],
-			    (uint32_t)i, fingerprint));
-	return LC_OK;
-}
-
-static lc_status
-store(struct lc__change *change, const struct declaration *d)
-{
-	const struct lc__fill_row fill = { .inputs = d->n };
-
-	for (size_t i = 0; i < d->n; i++) {
-		const lc_input *input = &d->inputs[i];
-		const struct lc__input_row row = {
-			.name = { input->name, strlen(input->name) },
-			.fingerprint = input->fingerprint
-		};
-
-		return_if_error(lc__input_put(change, (uint32_t)i, &row));
-	}
-	return lc__fill_put(change, &fill);
-}
-
-static lc_status
-declare(struct lc__change *change, void *ctx)
-{
-	const struct declaration *d = ctx;
-	struct lc__snapshot *s = &change->snapshot;
-	bool filled;
-
-	return_if_error(lc__has_inputs(s, &filled));
-	if (filled)
-		return compare(s, d);
-	if (s->state.live > 0)
-		return lc__error(LC_INVALID, 0, "declare: %s holds %llu records "
-		    "of plain puts", lc__env_dir(s->env),
-		    (unsigned long long)s->state.live);
-	return store(change, d);
-}
-
-/* LC_NOT_FOUND, without an error, if no inputs are declared. */
-static lc_status
-compare_now(lc_cache *cache, const struct declaration *d)
-{
-	struct lc__snapshot *s;
-	lc_status status;
-
-	return_if_error(lc__snapshot_take(cache->env, &s));
-	status = s->filled ? compare(s, d) : LC_NOT_FOUND;
-	lc__snapshot_give(s, 0);
-	return status;
-}
-
-lc_status
-lc_inputs_declare(lc_cache *cache, size_t n, const lc_input *inputs)
-{
-	struct declaration d = { inputs, n };
-	lc_status status;
-
-	return_if_error(lc__check_writable(cache, "declare"));
-	return_if_error(check_inputs(inputs, n));
-	status = compare_now(cache, &d);
-	if (status != LC_NOT_FOUND)
-		return status;
-	return_if_error(lc__flush_all(cache));
-	return_if_error(lc__change_run(cache->env, cache->options.durability,
-	    declare, &d));
-	/* Learn it at once, so that this process refuses puts from now on. */
-	return compare_now(cache, &d);
-}
-
-/* ---- listing -------------------------------------------------------------- */
-
-static lc_status
-tell(struct lc__snapshot *s, uint32_t index, int held,
-    int (*fn)(void *ctx, const lc_input_info *info), void *ctx)
-{
-	char name[LC_INPUT_NAME_MAX + 1];
-	struct lc__input_row row;
-	lc_input_info info;
-
-	return_if_error(lc__input_get(s, index, &row));
-	memcpy(name, row.name.data, row.name.size);
-	name[row.name.size] = '\0';
-	info = (lc_input_info){
-		.index = index, .name = name, .fingerprint = row.fingerprint,
-		.cursor = row.cursor, .chunks = row.chunks,
-		.records = row.records, .length = row.length,
-		.finished = row.finished, .held = held
+	const uint64_t numbers[] = {
+		row->inputs, row->finished, row->committed, row->published,
+		row->records, row->length, row->prefix_hash, row->rounds.round,
+		row->rounds.input
 	};
-	return fn(ctx, &info) == 0 ? LC_OK :
-	    lc__error(LC_CANCELLED, 0, "inputs: cancelled");
+
+	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers),
+	    lc__row_seed("fill"), out);
 }
 
-static lc_status
-tell_all(struct lc__snapshot *s,
-    int (*fn)(void *ctx, const lc_input_info *info), void *ctx)
+bool
+lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out)
 {
-	struct lc__fill_row fill;
-	unsigned char *held;
-	lc_status status;
+	uint64_t n[9];
 
-	return_if_error(lc__fill_get(s, &fill));
-	held = calloc(fill.inputs, 1);
-	if (held == NULL)
-		return lc__no_memory("inputs");
-	status = lc__input_locks_list(s->env, (uint32_t)fill.inputs, held);
-	for (uint32_t i = 0; i < fill.inputs && status == LC_OK; i++)
-		status = tell(s, i, held[i], fn, ctx);
-	free(held);
-	return status == LC_NOT_FOUND ? LC_CORRUPT : status;
-}
-
-lc_status
-lc_inputs(lc_cache *cache, int (*fn)(void *ctx, const lc_input_info *info),
-    void *ctx)
-{
-	struct lc__snapshot *s;
-	lc_status status = LC_OK;
-
-	return_if_error(lc__snapshot_take(cache->env, &s));
-	lc__snapshot_keep(s);
-	if (s->filled)
-		status = tell_all(s, fn, ctx);
-	lc__snapshot_end_keep(s);
-	return status;
+	if (!decode_numbers(bytes, size, lc__row_seed("fill"), n, 9) || n[0] == 0 || n[0] > LC__INPUTS_MAX ||
+	    n[1] > n[0] || n[3] > n[2] || n[8] >= n[0])
+		return false;
+	*out = (struct lc__fill_row){
+		.inputs = n[0], .finished = n[1], .committed = n[2],
+		.published = n[3], .records = n[4], .length = n[5],
+		.prefix_hash = n[6],
+		.rounds = { .round = n[7], .input = (uint32_t)n[8] }
+	};
+	return true;
 }
 
 lc_status
-lc_fill_get(lc_cache *cache, lc_fill *out)
+lc__has_inputs(struct lc__snapshot *s, bool *out)
 {
-	lc_fill fill = { .struct_size = sizeof(fill) };
-	struct lc__snapshot *s;
-	lc_status status;
+	struct lc__slice value;
+	uint64_t inputs = 0;
+	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
 
-	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0, "fill: struct_size is not set");
-	return_if_error(lc__snapshot_take(cache->env, &s));
-	status = lc__fill_load(s, &fill);
-	lc__snapshot_give(s, 0);
-	if (status == LC_OK)
-		*out = fill;
-	return status;
-}
-
-/* ---- finishing ------------------------------------------------------------ */
-
-static lc_status
-finish(struct lc__change *change, void *ctx)
-{
-	struct lc__fill_row fill;
-	struct lc__input_row row;
-	lc_status status = lc__fill_get(&change->snapshot, &fill);
-
-	(void)ctx;
+	/* A module that has lost the fill row has inputs all the same, and takes no
+	 * puts. */
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_INVALID, 0, "finish: %s has no inputs",
-		    lc__env_dir(change->snapshot.env));
-	return_if_error(status);
-	for (uint32_t i = 0; i < fill.inputs; i++) {
-		return_if_error(lc__input_get(&change->snapshot, i, &row));
-		if (row.finished)
-			continue;
-		row.finished = true;
-		return_if_error(lc__input_put(change, i, &row));
-	}
-	fill.finished = fill.inputs;
-	return_if_error(lc__order_publish(change, &fill));
-	return lc__fill_put(change, &fill);
-}
-
-/* The inputs that lc_inputs_finish() has locked, so that nobody opens one meanwhile. */
-struct finishing {
-	struct lc__env *env;
-	unsigned char *locked; /* 1 for each input that is locked */
-	uint32_t n;
-};
-
-static lc_status
-lock_unfinished(struct lc__snapshot *s, struct finishing *f)
-{
-	char name[LC_INPUT_NAME_MAX + 1];
-	struct lc__input_row row;
-
-	for (uint32_t i = 0; i < f->n; i++) {
-		return_if_error(lc__input_get(s, i, &row));
-		if (row.finished)
-			continue;
-		memcpy(name, row.name.data, row.name.size);
-		name[row.name.size] = '\0';
-		return_if_error(lc__input_lock(f->env, i, name));
-		f->locked[i] = 1;
-	}
+		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
+	else
+		return_if_error(status);
+	*out = status == LC_OK || inputs > 0;
 	return LC_OK;
 }
 
-static lc_status
-lock_for_finish(struct finishing *f)
+lc_status
+lc__fill_get(struct lc__snapshot *s, struct lc__fill_row *out)
 {
-	struct lc__fill_row fill;
-	struct lc__snapshot *s;
-	lc_status status;
+	struct lc__slice value;
+	uint64_t inputs = 0;
+	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
 
-	return_if_error(lc__snapshot_take(f->env, &s));
-	status = lc__fill_get(s, &fill);
-	if (status == LC_NOT_FOUND)
-		status = lc__error(LC_INVALID, 0, "finish: %s has no inputs",
-		    lc__env_dir(f->env));
-	if (status == LC_OK) {
-		f->n = (uint32_t)fill.inputs;
-		f->locked = calloc(f->n, 1);
-		status = f->locked == NULL ? lc__no_memory("finish") : lock_unfinished(s, f);
+	if (status == LC_NOT_FOUND) {
+		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
+		return inputs == 0 ? LC_NOT_FOUND : lc__error(LC_CORRUPT, 0,
+		    "%s: the fill row is missing", lc__env_dir(s->env));
 	}
-	lc__snapshot_give(s, 0);
-	return status;
+	return_if_error(status);
+	if (!lc__fill_decode(value.data, value.size, out))
+		return lc__error(LC_CORRUPT, 0, "%s: the fill row is damaged",
+		    lc__env_dir(s->env));
+	return LC_OK;
 }
 
 lc_status
-lc_inputs_finish(lc_cache *cache)
+lc__fill_put(struct lc__change *change, const struct lc__fill_row *row)
 {
-	struct finishing f = { .env = cache->env };
-	lc_status status;
+	unsigned char bytes[LC__FILL_ROW];
 
-	return_if_error(lc__check_writable(cache, "finish"));
-	status = lock_for_finish(&f);
-	if (status == LC_OK)
-		status = lc__change_run(cache->env, cache->options.durability,
-		    finish, NULL);
-	for (uint32_t i = 0; i < f.n; i++)
-		if (f.locked != NULL && f.locked[i])
-			lc__input_unlock(cache->env, i);
-	free(f.locked);
-	return status;
+	encode_fill(row, bytes);
+	return lc__txn_put_meta(change->snapshot.txn, "fill", bytes,
+	    sizeof(bytes));
+}
+
+/* ---- the rows of the order ----------------------------------------------- */
+
+static void
+encode_order(const struct lc__order_row *row, uint64_t key,
+    unsigned char out[LC__ORDER_ROW])
+{
+	const uint64_t numbers[] = {
+		row->chunk, row->input, row->ordinal, row->first_record,
+		row->records, row->first_unit, row->length, row->digest,
+		row->prefix_hash
+	};
+
+	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), key, out);
+}
+
+bool
+lc__order_decode(const void *bytes, size_t size, uint64_t key,
+    struct lc__order_row *out)
+{
+	uint64_t n[9];
+
+	if (!decode_numbers(bytes, size, key, n, 9) || n[1] >= LC__INPUTS_MAX ||
+	    n[2] > LC__CHUNK_ID_MAX)
+		return false;
+	*out = (struct lc__order_row){
+		.chunk = n[0], .input = (uint32_t)n[1], .ordinal = n[2],
+		.first_record = n[3], .records = n[4], .first_unit = n[5],
+		.length = n[6], .digest = n[7], .prefix_hash = n[8]
+	};
+	return true;
+}
+
+/* The key of a waiting chunk. */
+static uint64_t
+waiting_key(uint32_t input, uint64_t ordinal)
+{
+	return LC__ORDER_WAITING | (uint64_t)input << 40 | ordinal;
+}
+
+static lc_status
+get_order_row(struct lc__snapshot *s, uint64_t key, struct lc__order_row *out)
+{
+	struct lc__slice value;
+
+	return_if_error(lc__txn_get(s->txn, LC__ORDER, key, &value));
+	if (!lc__order_decode(value.data, value.size, key, out))
+		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is damaged",
+		    lc__env_dir(s->env), (unsigned long long)key);
+	return LC_OK;
+}
+
+lc_status
+lc__order_get(struct lc__snapshot *s, uint64_t position,
+    struct lc__order_row *out)
+{
+	return position >= LC__ORDER_WAITING ? LC_NOT_FOUND :
+	    get_order_row(s, position, out);
+}
+
+lc_status
+lc__order_get_waiting(struct lc__snapshot *s, uint32_t input,
+    uint64_t ordinal, struct lc__order_row *out)
+{
+	return get_order_row(s, waiting_key(input, ordinal), out);
+}
+
+static lc_status
+put_order_row(struct lc__change *change, uint64_t key,
+    const struct lc__order_row *row)
+{
+	unsigned char bytes[LC__ORDER_ROW];
+
+	encode_order(row, key, bytes);
+	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes,
+	    sizeof(bytes));
+}
+
+lc_status
+lc__order_wait(struct lc__change *change, const struct lc__order_row *row)
+{
+	return put_order_row(change, waiting_key(row->input, row->ordinal), row);
+}
+
+lc_status
+lc__order_place(struct lc__change *change, uint64_t position, uint32_t input,
+    uint64_t ordinal, const struct lc__order_row *row)
+{
+	return_if_error(put_order_row(change, position, row));
+	return lc__txn_delete(change->snapshot.txn, LC__ORDER,
+	    waiting_key(input, ordinal));
 }

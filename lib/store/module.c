@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/counters.h"
 #include "store/snapshot.h"
-#include "store/stat.h"
 
 static void
 free_module(void *guest)
@@ -61,50 +61,6 @@ after_fork(void *guest)
 	lc__input_locks_after_fork(&module->locks);
 }
 
-void
-lc__module_learn_filled_locked(struct lc__module *module, uint64_t txn, bool filled)
-{
-	if (txn < module->filled_txn)
-		return;
-	module->filled_txn = txn;
-	atomic_store(&module->filled, filled);
-}
-
-void
-lc__module_note_reads_locked(struct lc__module *module, const uint64_t *chunks,
-    uint32_t n)
-{
-	struct lc__reads *reads = &module->reads;
-	uint64_t *grown;
-
-	if (reads->count + n > reads->room && reads->room < LC__READS_MAX) {
-		grown = realloc(reads->chunks,
-		    (reads->room * 2 + 64) * sizeof(*grown));
-		if (grown != NULL) {
-			reads->chunks = grown;
-			reads->room = reads->room * 2 + 64;
-		}
-	}
-	/* A read that does not fit is lost, which hardly matters: the next commit empties
-	 * the list. */
-	for (uint32_t i = 0; i < n && reads->count < reads->room; i++)
-		reads->chunks[reads->count++] = chunks[i];
-}
-
-void
-lc__module_forget_reads_locked(struct lc__module *module, uint32_t n)
-{
-	struct lc__reads *reads = &module->reads;
-
-	if (n > reads->count)
-		n = reads->count;
-	if (n == 0)
-		return;
-	reads->count -= n;
-	memmove(reads->chunks, reads->chunks + n,
-	    reads->count * sizeof(*reads->chunks));
-}
-
 lc_status
 lc__module_attach(struct lc__env *env)
 {
@@ -118,60 +74,6 @@ lc__module_attach(struct lc__env *env)
 	if (lc__snapshot_take(env, &snapshot) == LC_OK)
 		lc__snapshot_give(snapshot, 0);
 	return LC_OK;
-}
-
-void
-lc__module_take_counts(struct lc__env *env, struct lc__counters *out)
-{
-	struct lc__module *module = lc__module_of(env);
-
-	lc__env_lock(env);
-	*out = module->counts;
-	lc__counters_subtract(out, &module->saving);
-	lc__counters_add(&module->saving, out);
-	lc__env_unlock(env);
-}
-
-void
-lc__module_settle_counts(struct lc__env *env, const struct lc__counters *taken,
-    bool saved)
-{
-	struct lc__module *module = lc__module_of(env);
-
-	lc__env_lock(env);
-	lc__counters_subtract(&module->saving, taken);
-	if (saved)
-		lc__counters_subtract(&module->counts, taken);
-	lc__env_unlock(env);
-}
-
-static lc_status
-save(struct lc__env *env, const struct lc__counters *counts)
-{
-	struct lc__txn *txn;
-	lc_status status;
-
-	return_if_error(lc__txn_begin_write(env, LC_DURABLE_RELAXED, &txn));
-	status = lc__counters_store(txn, counts);
-	if (status == LC_OK)
-		return lc__txn_commit(txn);
-	lc__txn_abort(txn);
-	return status;
-}
-
-lc_status
-lc__module_save_counts(struct lc__env *env)
-{
-	static const struct lc__counters nothing;
-	struct lc__counters counts;
-	lc_status status;
-
-	lc__module_take_counts(env, &counts);
-	if (memcmp(&counts, &nothing, sizeof(counts)) == 0)
-		return LC_OK;
-	status = save(env, &counts);
-	lc__module_settle_counts(env, &counts, status == LC_OK);
-	return status;
 }
 
 /* ---- rows of the table meta ---------------------------------------------- */

@@ -4,20 +4,12 @@
 #define LC_STORE_MODULE_H
 
 #include "env/env.h"
+#include "store/counters.h"
 #include "store/input_lock.h"
 #include "store/schemas.h"
 #include "store/settings.h"
-#include "store/stat.h"
 
 struct lc__pool;
-
-/* Chunks that were read since the last commit, for the eviction of those that were not. A
- * sample if there are very many. */
-struct lc__reads {
-	uint64_t *chunks; /* ids, which may repeat; malloc'ed */
-	uint32_t count, room;
-};
-#define LC__READS_MAX 65536
 
 struct lc__module {
 	struct lc__env *env;
@@ -36,30 +28,6 @@ struct lc__module {
 
 /** Give an environment its module, if it has none, and read the settings. */
 LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
-
-/** Learn whether a commit's module is filled by inputs, unless a later commit is known: a
- *  reader may be late. The caller holds the environment's lock. */
-void lc__module_learn_filled_locked(struct lc__module *module, uint64_t txn,
-    bool filled);
-
-/** Forget the first @p n reads, which a commit has noted. Two commits may note the same
- *  ones. The caller holds the environment's lock. */
-void lc__module_forget_reads_locked(struct lc__module *module, uint32_t n);
-
-/** Remember that chunks were read. The caller holds the environment's lock. */
-void lc__module_note_reads_locked(struct lc__module *module, const uint64_t *chunks,
-    uint32_t n);
-
-/** Take what this process counted and no commit saved or is saving. Then call
- *  lc__module_settle_counts(). */
-void lc__module_take_counts(struct lc__env *env, struct lc__counters *out);
-/** The counts that were taken are @p saved, or else can be taken again. */
-void lc__module_settle_counts(struct lc__env *env,
-    const struct lc__counters *taken, bool saved);
-
-/** Save what this process counted since its last commit, if there is anything. A loss of
- *  power may undo this commit. */
-LC_CHECKED lc_status lc__module_save_counts(struct lc__env *env);
 
 static inline struct lc__module *
 lc__module_of(const struct lc__env *env)

@@ -276,7 +276,7 @@ save_counts(const struct lc_cache *cache)
 	const lc_error kept = *lc_last_error();
 
 	if (cache->writes && !(cache->options.flags & LC_RDONLY) &&
-	    lc__module_save_counts(cache->env) != LC_OK)
+	    lc__counters_save(cache->env) != LC_OK)
 		lc__cache_log(cache, "close: counters: %s",
 		    lc_last_error()->text);
 	(void)lc__error_raise(&kept);

@@ -145,6 +145,17 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	return status;
 }
 
+/* Learn whether the module is filled by inputs, unless a later commit is known: this
+ * snapshot may be late. */
+static void
+learn_filled_locked(struct lc__module *module, uint64_t txn, bool filled)
+{
+	if (txn < module->filled_txn)
+		return;
+	module->filled_txn = txn;
+	atomic_store(&module->filled, filled);
+}
+
 /* Bring state and runs up to the transaction's commit, and learn what the process needs to
  * know of it. */
 static lc_status
@@ -171,7 +182,7 @@ refresh(struct lc__snapshot *s)
 	if (has_settings)
 		lc__settings_learn_locked(&module->settings, wanted - 1, &settings);
 	if (status == LC_OK)
-		lc__module_learn_filled_locked(module, wanted - 1, s->filled);
+		learn_filled_locked(module, wanted - 1, s->filled);
 	lc__env_unlock(s->env);
 	return status;
 }
@@ -235,7 +246,7 @@ put_back_locked(struct lc__snapshot *s)
 	s->hits = s->misses = 0;
 	if (s->nreads > 0 && atomic_load(&module->settings.evict) ==
 	    LC_EVICT_UNREAD)
-		lc__module_note_reads_locked(module, s->reads, s->nreads);
+		lc__reads_note_locked(&module->reads, s->reads, s->nreads);
 	s->nreads = 0;
 	s->in_use = false;
 	if (s->pins == 0)

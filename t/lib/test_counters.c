@@ -42,21 +42,21 @@ START_TEST(what_one_commit_takes_no_other_takes)
 	struct lc__counters first, second;
 
 	miss(cache, 3);
-	lc__module_take_counts(cache->env, &first);
+	lc__counters_take(cache->env, &first);
 	ck_assert_uint_eq(first.misses, 3);
-	lc__module_take_counts(cache->env, &second);
+	lc__counters_take(cache->env, &second);
 	ck_assert_uint_eq(second.misses, 0);
 	ck_assert_uint_eq(misses(cache), 3);
-	lc__module_settle_counts(cache->env, &second, true);
-	lc__module_settle_counts(cache->env, &first, false);
+	lc__counters_settle(cache->env, &second, true);
+	lc__counters_settle(cache->env, &first, false);
 	ck_assert_uint_eq(misses(cache), 3);
 	miss(cache, 1);
 	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
 	assert_ok(lc_flush(cache));
 	ck_assert_uint_eq(misses(cache), 4);
-	lc__module_take_counts(cache->env, &first);
+	lc__counters_take(cache->env, &first);
 	ck_assert_uint_eq(first.misses, 0);
-	lc__module_settle_counts(cache->env, &first, false);
+	lc__counters_settle(cache->env, &first, false);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -125,11 +125,11 @@ START_TEST(reads_are_forgotten_once)
 	const uint64_t chunks[3] = { 1, 2, 3 };
 
 	lc__env_lock(cache->env);
-	lc__module_note_reads_locked(module, chunks, 3);
-	lc__module_forget_reads_locked(module, 2);
-	lc__module_forget_reads_locked(module, 2);
+	lc__reads_note_locked(&module->reads, chunks, 3);
+	lc__reads_forget_locked(&module->reads, 2);
+	lc__reads_forget_locked(&module->reads, 2);
 	ck_assert_uint_eq(module->reads.count, 0);
-	lc__module_note_reads_locked(module, chunks, 1);
+	lc__reads_note_locked(&module->reads, chunks, 1);
 	ck_assert_uint_eq(module->reads.count, 1);
 	ck_assert_uint_eq(module->reads.chunks[0], 1);
 	lc__env_unlock(cache->env);

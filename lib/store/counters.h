@@ -3,8 +3,8 @@
  * Statistics of a module that it keeps in two rows: the counters (what happened since it
  * was made) and the usage (what its chunks hold under each schema, dead or alive).
  */
-#ifndef LC_STORE_STAT_H
-#define LC_STORE_STAT_H
+#ifndef LC_STORE_COUNTERS_H
+#define LC_STORE_COUNTERS_H
 
 #include "env/env.h"
 #include "store/record.h"
@@ -92,5 +92,34 @@ LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage,
     struct lc__txn *txn);
 
 void lc__usage_free(struct lc__usage *usage);
+
+/* ---- what this process counts -------------------------------------------- */
+
+/* Chunks that were read since the last commit, for the eviction of those that were not. A
+ * sample if there are very many. */
+struct lc__reads {
+	uint64_t *chunks; /* ids, which may repeat; malloc'ed */
+	uint32_t count, room;
+};
+#define LC__READS_MAX 65536
+
+/** Remember that chunks were read. The caller holds the environment's lock. */
+void lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks,
+    uint32_t n);
+
+/** Forget the first @p n reads, which a commit has noted. Two commits may note the same
+ *  ones. The caller holds the environment's lock. */
+void lc__reads_forget_locked(struct lc__reads *reads, uint32_t n);
+
+/** Take what this process counted and no commit saved or is saving. Then call
+ *  lc__counters_settle(). */
+void lc__counters_take(struct lc__env *env, struct lc__counters *out);
+/** The counts that were taken are @p saved, or else can be taken again. */
+void lc__counters_settle(struct lc__env *env,
+    const struct lc__counters *taken, bool saved);
+
+/** Save what this process counted since its last commit, if there is anything. A loss of
+ *  power may undo this commit. */
+LC_CHECKED lc_status lc__counters_save(struct lc__env *env);
 
 #endif
