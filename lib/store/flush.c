@@ -342,17 +342,16 @@ lc_status
 lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known)
 {
-	const struct addition addition = {
-		.hash = lc__run_hash(lc__env_seed(cache->env), draft->id.data,
-		    draft->id.size),
-		.size = lc__record_size(draft), .draft = draft, .known = known
-	};
+	struct addition addition = { .draft = draft, .known = known };
 
 	if (!cache->writes)
 		return keep(cache, draft, known);
+	addition.size = lc__record_size(draft);
 	if (addition.size == 0)
 		return lc__error(LC_INVALID, 0,
 		    "its record is above the limit of 2 GiB");
+	addition.hash = lc__run_hash(lc__env_seed(cache->env), draft->id.data,
+	    draft->id.size);
 	return add(cache, &addition);
 }
 
