@@ -100,7 +100,7 @@ draw_tensor(const struct making *making, const lc_tensor *tensor,
 	    &map);
 	if (map.shown == 0)
 		return lc__error(LC_INVALID, 0, "no elements");
-	range = lc__range_of(tensor);
+	range = lc__value_range_of(tensor);
 	return_if_error(lc__canvas_new(map.width, map.height, LC__WASH, out));
 	lc__heat_map_draw(&map, &range, out, 0, 0);
 	return LC_OK;

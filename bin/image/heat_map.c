@@ -202,7 +202,7 @@ draw_slice(const struct lc__heat_map *map, const struct lc__value_range *range,
 				lc__canvas_fill(canvas, dot, LC__COLOUR_NOT_FINITE);
 			else if (patch.n > 0)
 				lc__canvas_fill(canvas, dot, colours[lround(
-				    lc__range_share(range, patch.mean) *
+				    lc__value_range_share(range, patch.mean) *
 				    (LC__HEAT_COLOURS - 1))]);
 		}
 }

@@ -190,7 +190,7 @@ begin(struct reader *reader)
 {
 	struct jpeg_decompress_struct *info = &reader->info;
 	struct lc__sink *sink = reader->sink;
-	struct lc__picture picture = {
+	struct lc__image_header picture = {
 		.stored_width = info->image_width,
 		.stored_height = info->image_height,
 		.shrink = 1,

@@ -196,7 +196,7 @@ static lc_status
 read_image(struct reader *reader, unsigned orientation)
 {
 	const png_structp png = reader->png;
-	struct lc__picture picture = { .shrink = 1, .orientation = orientation };
+	struct lc__image_header picture = { .shrink = 1, .orientation = orientation };
 	int passes;
 
 	set_up(reader);

@@ -40,7 +40,7 @@ struct reader {
 	char text[300];          /* of the first error */
 	TIFF *tiff;
 	struct lc__sink *sink;
-	struct lc__picture picture;
+	struct lc__image_header picture;
 
 	uint16_t bits, samples;  /* of a sample, of a pixel */
 	uint16_t photometric;
@@ -268,7 +268,7 @@ read_palette(struct reader *reader)
 static lc_status
 read_size(struct reader *reader)
 {
-	struct lc__picture *picture = &reader->picture;
+	struct lc__image_header *picture = &reader->picture;
 	uint32_t width = 0, height = 0, kind = 0;
 	uint16_t orientation, bits;
 

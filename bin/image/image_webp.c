@@ -72,7 +72,7 @@ find_orientation(const unsigned char *bytes, size_t size, unsigned *out)
 /* libwebp makes the whole picture, whose sides are 16,383 pixels at most. */
 static lc_status
 read_pixels(const void *bytes, size_t size, WebPDecoderConfig *config,
-    const struct lc__picture *picture, struct lc__sink *sink)
+    const struct lc__image_header *picture, struct lc__sink *sink)
 {
 	const size_t stride = (size_t)picture->width * picture->channels;
 	uint8_t *pixels = malloc(stride * picture->height);
@@ -96,7 +96,7 @@ read_pixels(const void *bytes, size_t size, WebPDecoderConfig *config,
 lc_status
 lc__image_read_webp(const void *bytes, size_t size, struct lc__sink *sink)
 {
-	struct lc__picture picture = { .shrink = 1 };
+	struct lc__image_header picture = { .shrink = 1 };
 	WebPDecoderConfig config;
 	VP8StatusCode code;
 

@@ -9,11 +9,11 @@
 
 struct probe {
 	struct lc__sink sink; /* first */
-	struct lc__picture picture;
+	struct lc__image_header picture;
 };
 
 static lc_status
-begin(struct lc__sink *sink, const struct lc__picture *picture)
+begin(struct lc__sink *sink, const struct lc__image_header *picture)
 {
 	((struct probe *)sink)->picture = *picture;
 	return LC_OK;

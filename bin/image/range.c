@@ -6,7 +6,7 @@
 #include "value/element.h"
 
 struct lc__value_range
-lc__range_of(const lc_tensor *tensor)
+lc__value_range_of(const lc_tensor *tensor)
 {
 	const size_t size = lc_dtype_size(tensor->dtype);
 	const unsigned char *data = tensor->data;
@@ -29,7 +29,7 @@ lc__range_of(const lc_tensor *tensor)
 
 /* Halves first: the difference of two doubles may be none. */
 double
-lc__range_share(const struct lc__value_range *range, double value)
+lc__value_range_share(const struct lc__value_range *range, double value)
 {
 	const double size = range->high / 2 - range->low / 2;
 

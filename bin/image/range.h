@@ -13,9 +13,9 @@ struct lc__value_range {
 };
 
 /** Complex elements count by their absolute value. */
-struct lc__value_range lc__range_of(const lc_tensor *tensor);
+struct lc__value_range lc__value_range_of(const lc_tensor *tensor);
 
 /** Where a finite @p value lies, 0 for low to 1 for high; 0.5 if they are equal. */
-double lc__range_share(const struct lc__value_range *range, double value);
+double lc__value_range_share(const struct lc__value_range *range, double value);
 
 #endif

@@ -52,7 +52,7 @@ allocate(struct lc__raster *r, unsigned orientation)
 }
 
 static lc_status
-begin(struct lc__sink *sink, const struct lc__picture *picture)
+begin(struct lc__sink *sink, const struct lc__image_header *picture)
 {
 	struct lc__raster *raster = (struct lc__raster *)sink;
 	const unsigned orientation =

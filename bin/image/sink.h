@@ -14,7 +14,7 @@
 #define LC__BAND 16
 
 /** What a header says. */
-struct lc__picture {
+struct lc__image_header {
 	uint32_t stored_width, stored_height; /* as the file has it */
 	uint32_t width, height; /* of the rows to come; less if the decoder shrinks */
 	unsigned shrink;        /* 1, 2, 4 or 8: a pixel to come is so many stored ones
@@ -32,8 +32,8 @@ struct lc__sink {
 	bool header_only;       /* begin() is all that is wanted, channels not set */
 	struct lc__scratch *band; /* the decoder's rows, memory to use again */
 	/** May the decoder shrink? Called before begin() with the stored size; NULL: no. */
-	unsigned (*shrink)(struct lc__sink *sink, const struct lc__picture *picture);
-	lc_status (*begin)(struct lc__sink *sink, const struct lc__picture *picture);
+	unsigned (*shrink)(struct lc__sink *sink, const struct lc__image_header *picture);
+	lc_status (*begin)(struct lc__sink *sink, const struct lc__image_header *picture);
 	/** The next rows, from @p y, channels interleaved, @p stride bytes from one to
 	 *  the next. All rows of the picture come, in order. Rows of 16 bits are
 	 *  aligned for them. */

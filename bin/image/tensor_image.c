@@ -52,7 +52,7 @@ shown_range(const lc_tensor *tensor)
 		range.high = 65535;
 	if (tensor->dtype == LC_U8 || tensor->dtype == LC_U16)
 		return range;
-	range = lc__range_of(tensor);
+	range = lc__value_range_of(tensor);
 	if (range.low >= 0 && range.high <= 1) {
 		range.low = 0;
 		range.high = 1;
@@ -88,14 +88,14 @@ read_pixel(const struct image *image, uint32_t x, uint32_t y, double rgb[3])
 		alpha = element(image, 3, x, y);
 		if (!isfinite(alpha))
 			return false;
-		alpha = lc__range_share(image->range, alpha);
+		alpha = lc__value_range_share(image->range, alpha);
 	}
 	for (uint32_t c = 0; c < 3; c++) {
 		const double value = element(image, image->form->channels == 1 ? 0 : c,
 		    x, y);
 		if (!isfinite(value))
 			return false;
-		rgb[c] = alpha * lc__range_share(image->range, value) +
+		rgb[c] = alpha * lc__value_range_share(image->range, value) +
 		    (1 - alpha) * ground;
 	}
 	return true;

@@ -180,7 +180,7 @@ label_middle(struct page *page, int64_t x, int64_t y, uint32_t height)
 
 	for (uint32_t i = 0; i < ticks.count; i++) {
 		const double value = lc__ticks_value(&ticks, i);
-		const int64_t at = llround((1 - lc__range_share(range, value)) *
+		const int64_t at = llround((1 - lc__value_range_share(range, value)) *
 		    (height - 1));
 		if (at >= LC__TEXT_LINE && at < (int64_t)height - LC__TEXT_LINE)
 			label_bar(page, x, y + at,
@@ -287,7 +287,7 @@ prepare_heat(struct page *page, uint32_t side)
 {
 	struct lc__tensor_picture *facts = &page->facts;
 
-	facts->range = lc__range_of(page->tensor);
+	facts->range = lc__value_range_of(page->tensor);
 	lc__heat_map_plan(page->tensor, side, &facts->map);
 	facts->width = facts->map.width;
 	facts->height = facts->map.height;

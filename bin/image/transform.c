@@ -136,7 +136,7 @@ turn_result(const struct stream *s)
 /* ---- the decoder's sink ----------------------------------------------------------- */
 
 static void
-plan_geometry(struct stream *s, const struct lc__picture *picture)
+plan_geometry(struct stream *s, const struct lc__image_header *picture)
 {
 	const struct lc__transform *t = s->transform;
 	bool turned;
@@ -154,7 +154,7 @@ plan_geometry(struct stream *s, const struct lc__picture *picture)
 
 /* The most that leaves twice the target along both axes. */
 static unsigned
-choose_shrink(struct lc__sink *sink, const struct lc__picture *picture)
+choose_shrink(struct lc__sink *sink, const struct lc__image_header *picture)
 {
 	struct stream *s = (struct stream *)sink;
 	const struct lc__geometry *g = &s->done.geometry;
@@ -170,7 +170,7 @@ choose_shrink(struct lc__sink *sink, const struct lc__picture *picture)
 /* The axes of the stored picture. What is taken lies in its middle: also where an
  * axis runs backwards in the upright picture it begins at the same place. */
 static lc_status
-plan_axes(struct stream *s, const struct lc__picture *picture,
+plan_axes(struct stream *s, const struct lc__image_header *picture,
     struct lc__resize_plan *plan)
 {
 	const bool turned = lc__orientations[s->done.orientation].turned;
@@ -225,7 +225,7 @@ plan_blending(struct stream *s)
 }
 
 static lc_status
-begin(struct lc__sink *sink, const struct lc__picture *picture)
+begin(struct lc__sink *sink, const struct lc__image_header *picture)
 {
 	struct stream *s = (struct stream *)sink;
 	struct lc__resize_plan plan = { .sums = lc__sums_best() };

@@ -55,19 +55,19 @@ START_TEST(ranges)
 	const double wide[] = { -1.7e308, 1.7e308, 0 };
 	const uint64_t six = 6, three = 3;
 	lc_tensor tensor = tensor_of(LC_F32, 1, &six, values);
-	struct lc__value_range range = lc__range_of(&tensor);
+	struct lc__value_range range = lc__value_range_of(&tensor);
 
 	ck_assert_double_eq(range.low, -3);
 	ck_assert_double_eq(range.high, 5);
 	ck_assert_uint_eq(range.nan, 1);
 	ck_assert_uint_eq(range.infinite, 2);
-	ck_assert_double_eq(lc__range_share(&range, 1), 0.5);
+	ck_assert_double_eq(lc__value_range_share(&range, 1), 0.5);
 	tensor = tensor_of(LC_F64, 1, &three, wide);
-	range = lc__range_of(&tensor);
-	ck_assert_double_eq(lc__range_share(&range, 0), 0.5);
-	ck_assert_double_eq(lc__range_share(&range, 1.7e308), 1);
+	range = lc__value_range_of(&tensor);
+	ck_assert_double_eq(lc__value_range_share(&range, 0), 0.5);
+	ck_assert_double_eq(lc__value_range_share(&range, 1.7e308), 1);
 	range.high = range.low;
-	ck_assert_double_eq(lc__range_share(&range, range.low), 0.5);
+	ck_assert_double_eq(lc__value_range_share(&range, range.low), 0.5);
 }
 END_TEST
 
@@ -279,7 +279,7 @@ START_TEST(heat_map_pixels)
 	values[1][2][1] = NAN;
 	lc__colour_heat(colours);
 	lc__heat_map_plan(&tensor, 200, &map);
-	range = lc__range_of(&tensor);
+	range = lc__value_range_of(&tensor);
 	ck_assert_int_eq(lc__canvas_new(map.width + 2, map.height + 2, 0xffffff,
 	    &canvas), LC_OK);
 	lc__heat_map_draw(&map, &range, &canvas, 1, 1);
@@ -322,7 +322,7 @@ START_TEST(heat_map_means)
 	for (int i = 0; i < 128 * 256; i++)
 		((float *)values)[i] = (float)(run_random(&state) % 1024);
 	values[17][33] = INFINITY;
-	range = lc__range_of(&tensor);
+	range = lc__value_range_of(&tensor);
 	lc__heat_map_plan(&tensor, 64, &map);
 	ck_assert_uint_eq(map.mean_x, 4);
 	ck_assert_uint_eq(map.mean_y, 2);
