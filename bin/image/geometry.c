@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "image/geometry.h"
 
-#include "image/turn.h"
+#include "image/orientation.h"
 
 const char *
 lc__fit_recipe_name(enum lc__fit fit)

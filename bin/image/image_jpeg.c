@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/lazy.h"
-#include "image/exif.h"
+#include "image/orientation.h"
 #include "image/sink.h"
 
 /* Scans of a progressive file. Encoders write about ten; a file of a few

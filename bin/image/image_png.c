@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/lazy.h"
 #include "image/canvas.h"
-#include "image/exif.h"
+#include "image/orientation.h"
 #include "image/sink.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/lazy.h"
-#include "image/exif.h"
+#include "image/orientation.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
 #define CALLS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)

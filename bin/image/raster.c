@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "image/turn.h"
+#include "image/orientation.h"
 
 /* Where the samples go, as one origin and a step for each direction. */
 static void

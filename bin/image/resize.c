@@ -1,4 +1,103 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "image/resize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "image/sink.h"
+
+/* ---- the filter -------------------------------------------------------------- */
+
+/*
+ * Integers throughout, so that every machine has the same weights. Within the
+ * limits of lc__filter_plan() nothing leaves 64 bits: positions stay below 2^45,
+ * times twice a target pixel below 2^62; raw weights are at most 2^32, and their
+ * sum, the triangle's area, at most 2^48, times LC__FILTER_ONE 2^62.
+ */
+
+#define PIXEL ((int64_t)65536)
+#define MAX_SOURCE ((uint32_t)1 << 28)
+#define MAX_TARGET 65535
+#define MAX_SCALE 65536
+
+/* To the nearest unit. A quotient of two sizes that lies exactly between two
+ * units has no rounding in it, so this does not depend on the machine either. */
+static int64_t
+to_units(double pixels)
+{
+	return (int64_t)(pixels * (double)PIXEL + 0.5);
+}
+
+lc_status
+lc__filter_plan(double from, double width, uint32_t source, uint32_t target,
+    struct lc__filter *out)
+{
+	if (source > MAX_SOURCE || target > MAX_TARGET ||
+	    width > (double)target * MAX_SCALE)
+		return lc__error(LC_INVALID, 0,
+		    "%u pixels cannot be resampled to %u", source, target);
+	out->from = to_units(from);
+	out->width = to_units(width);
+	out->reach = (out->width + target / 2) / target;
+	if (out->reach < PIXEL)
+		out->reach = PIXEL;
+	out->source = source;
+	out->target = target;
+	out->taps = (uint32_t)(2 * out->reach / PIXEL) + 1;
+	if (out->taps > source)
+		out->taps = source;
+	return LC_OK;
+}
+
+/* Where the centre of target pixel i lies. */
+static int64_t
+centre_of(const struct lc__filter *filter, uint32_t i)
+{
+	const int64_t target = filter->target;
+
+	return filter->from + ((2 * (int64_t)i + 1) * filter->width + target) /
+	    (2 * target);
+}
+
+/* Pixels whose centres are nearer than the reach. */
+void
+lc__filter_range(const struct lc__filter *filter, uint32_t i, uint32_t *first,
+    uint32_t *last)
+{
+	const int64_t centre = centre_of(filter, i);
+	const int64_t low = centre - filter->reach - PIXEL / 2;
+	const int64_t high = centre + filter->reach + PIXEL / 2 - 1;
+	const int64_t end = high / PIXEL - 1;
+
+	*first = low < 0 ? 0 : (uint32_t)(low / PIXEL + 1);
+	*last = end < filter->source ? (uint32_t)end : filter->source - 1;
+}
+
+uint32_t
+lc__filter_weights(const struct lc__filter *filter, uint32_t i, int16_t *weights)
+{
+	const int64_t centre = centre_of(filter, i);
+	int64_t sum = 0, upto = 0, given = 0;
+	uint32_t first, last;
+
+	lc__filter_range(filter, i, &first, &last);
+	for (uint32_t k = first; k <= last; k++)
+		sum += filter->reach - llabs(k * PIXEL + PIXEL / 2 - centre);
+	/* Rounding the sums so far, not the weights, makes them sum to one. */
+	for (uint32_t k = first; k <= last; k++) {
+		int64_t due;
+		upto += filter->reach - llabs(k * PIXEL + PIXEL / 2 - centre);
+		due = (upto * LC__FILTER_ONE + sum / 2) / sum;
+		weights[k - first] = (int16_t)(due - given);
+		given = due;
+	}
+	return last - first + 1;
+}
+
+/* ---- samples of 8 bits ------------------------------------------------------- */
+
 /*
  * Columns before rows: adding up rows is the cheapest way to make 12 megapixels
  * few, and needs no more memory than two rows of sums, however tall the picture.
@@ -10,18 +109,9 @@
  * needs no sums that outlast a band, and shrinking, where the rows of the result
  * are as far apart as the filter reaches, two.
  */
-#include "image/resize.h"
-
-#include <string.h>
-
-#include "base/bytes.h"
-#include "base/error.h"
-#include "image/sink.h"
 
 /* lc__sums reads columns and weights in groups of so many. */
 #define GROUP 8
-
-/* ---- setting up ------------------------------------------------------------------- */
 
 /* Give every array its place in the block; returns what they need. */
 static uint64_t
@@ -90,8 +180,6 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 	memset(r->mixed, 0, (uint8_t *)r->open[0].weights - (uint8_t *)r->mixed);
 	return LC_OK;
 }
-
-/* ---- rows ------------------------------------------------------------------------- */
 
 /* The sums of one row of the result are complete: along the row. */
 static void
@@ -186,6 +274,118 @@ lc__resize_rows(struct lc__resize *r, uint32_t y, uint32_t rows,
 		if (end <= last) {
 			finish_row(r, i);
 			r->done++;
+		}
+	}
+}
+
+/* ---- samples of 16 bits ------------------------------------------------------ */
+
+/* Bits of the product of two weights. */
+#define SHIFT 28
+
+_Static_assert(LC__FILTER_ONE == 1 << (SHIFT / 2), "weights have half of the bits");
+
+static uint64_t
+lay_out_deep(struct lc__resize16 *r, uint8_t *block)
+{
+	const uint64_t columns = r->x.target;
+	uint64_t used = 0;
+
+	r->rows = lc__scratch_place(block, &used,
+	    (uint64_t)r->y.taps * r->samples * sizeof(*r->rows));
+	r->sums = lc__scratch_place(block, &used, r->samples * sizeof(*r->sums));
+	r->first = lc__scratch_place(block, &used, columns * sizeof(*r->first));
+	r->count = lc__scratch_place(block, &used, columns * sizeof(*r->count));
+	r->weights = lc__scratch_place(block, &used, columns * r->x.taps * sizeof(*r->weights));
+	r->down = lc__scratch_place(block, &used, r->y.taps * sizeof(*r->down));
+	return used;
+}
+
+lc_status
+lc__resize16_begin(struct lc__resize16 *r, struct lc__scratch *memory)
+{
+	uint32_t first, last, ignored;
+	uint8_t *block;
+	uint64_t size;
+
+	lc__filter_range(&r->x, 0, &r->first_column, &ignored);
+	lc__filter_range(&r->x, r->x.target - 1, &ignored, &last);
+	r->samples = (size_t)(last - r->first_column + 1) * r->channels;
+	r->done = 0;
+	size = lay_out_deep(r, NULL);
+	block = lc__scratch_get(memory, 1, size);
+	if (block == NULL)
+		return lc__error(LC_NO_MEMORY, 0, "out of memory for %llu bytes",
+		    (unsigned long long)size);
+	lay_out_deep(r, block);
+	for (uint32_t i = 0; i < r->x.target; i++) {
+		lc__filter_range(&r->x, i, &first, &last);
+		r->first[i] = first - r->first_column;
+		r->count[i] = lc__filter_weights(&r->x, i,
+		    r->weights + (size_t)i * r->x.taps);
+	}
+	return LC_OK;
+}
+
+static uint16_t *
+deep_row(const struct lc__resize16 *r, uint32_t y)
+{
+	return r->rows + (size_t)(y % r->y.taps) * r->samples;
+}
+
+static void
+keep_deep_row(struct lc__resize16 *r, uint32_t y, const uint8_t *pixels)
+{
+	const size_t first = (size_t)r->first_column * r->channels;
+	uint16_t *row = deep_row(r, y);
+
+	if (r->deep) {
+		memcpy(row, pixels + 2 * first, r->samples * sizeof(*row));
+		return;
+	}
+	for (size_t i = 0; i < r->samples; i++)
+		row[i] = (uint16_t)(pixels[first + i] * 257);
+}
+
+/* Row i of the result, whose source rows are all there, the first of them @p first. */
+static void
+make_deep_row(struct lc__resize16 *r, uint32_t i, uint32_t first)
+{
+	const uint32_t n = lc__filter_weights(&r->y, i, r->down);
+
+	memset(r->sums, 0, r->samples * sizeof(*r->sums));
+	for (uint32_t k = 0; k < n; k++) {
+		const uint16_t *row = deep_row(r, first + k);
+		const uint32_t weight = (uint32_t)r->down[k];
+		for (size_t s = 0; s < r->samples; s++)
+			r->sums[s] += row[s] * weight;
+	}
+	for (uint32_t x = 0; x < r->x.target; x++) {
+		const int16_t *weights = r->weights + (size_t)x * r->x.taps;
+		for (unsigned c = 0; c < 3; c++) {
+			const unsigned channel = r->channels == 1 ? 0 : c;
+			uint64_t sum = (uint64_t)1 << (SHIFT - 1);
+			for (uint32_t k = 0; k < r->count[x]; k++)
+				sum += (uint64_t)r->sums[(size_t)(r->first[x] + k) *
+				    r->channels + channel] * (uint64_t)weights[k];
+			r->planes[c][i * r->stride + x] = (uint16_t)(sum >> SHIFT);
+		}
+	}
+}
+
+void
+lc__resize16_rows(struct lc__resize16 *r, uint32_t y, uint32_t rows,
+    const uint8_t *pixels, size_t stride)
+{
+	uint32_t first, last;
+
+	for (uint32_t k = 0; k < rows; k++) {
+		keep_deep_row(r, y + k, pixels + k * stride);
+		for (; r->done < r->y.target; r->done++) {
+			lc__filter_range(&r->y, r->done, &first, &last);
+			if (last > y + k)
+				break;
+			make_deep_row(r, r->done, first);
 		}
 	}
 }

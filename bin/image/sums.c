@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "image/sums_x86.h"
-
 /* Samples whose sums stay in registers or the first cache. */
 #define BLOCK 64
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "image/sums_x86.h"
+#include "image/sums.h"
 
 #include <string.h>
 

@@ -11,10 +11,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "image/blend.h"
+#include "image/orientation.h"
 #include "image/resize.h"
-#include "image/resize16.h"
 #include "image/sink.h"
-#include "image/turn.h"
 
 struct lc__workspace {
 	struct lc__scratch band;    /* rows as the decoder makes them */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/exif.h"
 #include "image/image.h"
+#include "image/orientation.h"
 #include "made_image.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "image/blend.h"
-#include "image/resize16.h"
-#include "image/turn.h"
+#include "image/orientation.h"
+#include "image/resize.h"
 #include "run.h"
 
 static uint64_t state;

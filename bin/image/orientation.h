@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How EXIF's orientations turn a stored picture into the upright one. */
-#ifndef CACHEX_IMAGE_TURN_H
-#define CACHEX_IMAGE_TURN_H
+/* How EXIF says that a stored picture is turned, and turning it upright. */
+#ifndef CACHEX_IMAGE_ORIENTATION_H
+#define CACHEX_IMAGE_ORIENTATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/**
+ * The orientation, 1 to 8, in EXIF data that begins with its TIFF header; 1
+ * (upright) if there is none or the data is damaged.
+ */
+unsigned lc__exif_orientation(const void *tiff, size_t size);
 
 /** Are the file's rows the picture's columns, and do the file's columns (x) and
  *  rows (y) run backwards in it. */
