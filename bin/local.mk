@@ -60,14 +60,12 @@ libcachex_a_SOURCES = \
 	bin/formats/webdataset_in.c bin/formats/webdataset_layout.c \
 	bin/formats/webdataset_member.c bin/formats/webdataset_name.c \
 	bin/formats/webdataset_out.c bin/formats/webdataset_sample.c \
-	bin/image/blend.c bin/image/boxes.c bin/image/canvas.c bin/image/colour.c \
-	bin/image/convert.c bin/image/font.c bin/image/geometry.c bin/image/heat_map.c \
-	bin/image/image.c bin/image/image_jpeg.c bin/image/image_png.c \
-	bin/image/image_tiff.c bin/image/image_webp.c bin/image/orientation.c \
-	bin/image/probe.c bin/image/range.c bin/image/raster.c bin/image/resize.c \
-	bin/image/scratch.c bin/image/sheet.c bin/image/sums.c bin/image/sums_x86.c \
-	bin/image/tensor_image.c bin/image/tensor_picture.c bin/image/ticks.c \
-	bin/image/transform.c \
+	bin/image/boxes.c bin/image/canvas.c bin/image/font.c bin/image/geometry.c \
+	bin/image/heat_map.c bin/image/image.c bin/image/image_jpeg.c \
+	bin/image/image_png.c bin/image/image_tiff.c bin/image/image_webp.c \
+	bin/image/orientation.c bin/image/resize.c bin/image/scale.c bin/image/sheet.c \
+	bin/image/sums.c bin/image/sums_x86.c bin/image/tensor_image.c \
+	bin/image/tensor_picture.c bin/image/transform.c \
 	bin/labels/capture.c bin/labels/capture_json.c bin/labels/check.c \
 	bin/labels/class_map.c bin/labels/classes.c bin/labels/coco.c \
 	bin/labels/coco_elements.c bin/labels/coco_find.c bin/labels/coco_json.c \

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "cmd/view.h"
+#include "image/canvas.h"
 #include "image/font.h"
-#include "image/look.h"
-#include "image/ticks.h"
+#include "image/scale.h"
 #include "report/chart.h"
 #include "report/observation.h"
 #include "ui/progress.h"

@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "cmd/view.h"
+#include "image/canvas.h"
 #include "image/heat_map.h"
-#include "image/look.h"
+#include "image/scale.h"
 #include "image/sheet.h"
 #include "image/tensor_image.h"
-#include "image/ticks.h"
 #include "report/observation.h"
 #include "ui/progress.h"
 #include "ui/report.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "image/colour.h"
+#include "image/canvas.h"
 #include "image/font.h"
 #include "value/element.h"
 

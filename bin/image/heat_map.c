@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "image/colour.h"
+#include "image/canvas.h"
 #include "image/font.h"
-#include "image/look.h"
 #include "value/element.h"
 
 #define ONE_ROW 64   /* elements of a vector that is not folded */

@@ -4,7 +4,7 @@
 #define CACHEX_IMAGE_HEAT_MAP_H
 
 #include "image/canvas.h"
-#include "image/range.h"
+#include "image/scale.h"
 
 /** The most slices of one picture; the others are left out. */
 #define LC__HEAT_SLICES 1024

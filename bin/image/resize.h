@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "image/scratch.h"
+#include "image/sink.h"
 #include "image/sums.h"
 #include "lmdbcache.h"
 

@@ -2,8 +2,8 @@
 #include "image/sheet.h"
 
 #include "base/error.h"
+#include "image/canvas.h"
 #include "image/font.h"
-#include "image/look.h"
 
 #define HEAD 46          /* title and line */
 #define GAP 12           /* between cells */

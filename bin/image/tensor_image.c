@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "image/colour.h"
+#include "image/canvas.h"
 #include "value/element.h"
 
 #define CHEQUER 8   /* pixels of a square */

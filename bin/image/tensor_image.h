@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "image/canvas.h"
-#include "image/range.h"
+#include "image/scale.h"
 
 /** How a tensor's dimensions are read. */
 struct lc__image_form {

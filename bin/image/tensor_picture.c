@@ -6,11 +6,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "image/colour.h"
+#include "image/canvas.h"
 #include "image/font.h"
-#include "image/look.h"
+#include "image/scale.h"
 #include "image/tensor_image.h"
-#include "image/ticks.h"
 #include "value/tensor.h"
 
 #define HEAD 44        /* title and type */

@@ -7,7 +7,7 @@
 
 #include "image/canvas.h"
 #include "image/heat_map.h"
-#include "image/range.h"
+#include "image/scale.h"
 
 /** What a page shows. */
 struct lc__tensor_picture {

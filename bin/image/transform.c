@@ -5,15 +5,50 @@
  */
 #include "image/transform.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "image/blend.h"
 #include "image/orientation.h"
 #include "image/resize.h"
 #include "image/sink.h"
+
+/* ---- alpha ------------------------------------------------------------------- */
+
+/* 255 is odd, so no value lies halfway between two. */
+static uint8_t
+blended(unsigned value, unsigned alpha, unsigned colour)
+{
+	return (uint8_t)((value * alpha + colour * (255 - alpha) + 127) / 255);
+}
+
+void
+lc__blend(const uint8_t *pixels, size_t count, unsigned channels,
+    const uint8_t colour[3], uint8_t *out)
+{
+	const unsigned step = channels == 4 ? 1 : 0;
+
+	for (size_t i = 0; i < count; i++, pixels += channels)
+		for (unsigned c = 0; c < 3; c++)
+			out[3 * i + c] = blended(pixels[c * step],
+			    pixels[channels - 1], colour[c]);
+}
+
+void
+lc__blend16(const uint16_t *pixels, size_t count, unsigned channels,
+    const uint8_t colour[3], uint16_t *out)
+{
+	const unsigned step = channels == 4 ? 1 : 0;
+
+	for (size_t i = 0; i < count; i++, pixels += channels) {
+		const uint64_t alpha = pixels[channels - 1];
+		for (unsigned c = 0; c < 3; c++)
+			out[3 * i + c] = (uint16_t)((pixels[c * step] * alpha +
+			    colour[c] * 257ull * (65535 - alpha) + 32767) / 65535);
+	}
+}
 
 struct lc__workspace {
 	struct lc__scratch band;    /* rows as the decoder makes them */
@@ -320,4 +355,144 @@ lc__transform_image(const struct lc__transform *transform, const void *bytes,
 		return lc__error_prefix("%s", name);
 	*out = stream.done;
 	return LC_OK;
+}
+
+/* ---- sizes alone ------------------------------------------------------------- */
+
+/* What a header says, without the pixels. */
+
+struct probe {
+	struct lc__sink sink; /* first */
+	struct lc__image_header picture;
+};
+
+static lc_status
+probe_begin(struct lc__sink *sink, const struct lc__image_header *picture)
+{
+	((struct probe *)sink)->picture = *picture;
+	return LC_OK;
+}
+
+lc_status
+lc__image_probe(const void *bytes, size_t size, const char *name,
+    struct lc__transformed *out)
+{
+	/* No memory depends on the size: any is good. */
+	struct probe probe = {
+		.sink = { .max_pixels = UINT64_MAX, .header_only = true, .begin = probe_begin }
+	};
+
+	if (lc__image_read(bytes, size, &probe.sink) != LC_OK)
+		return lc__error_prefix("%s", name);
+	memset(out, 0, sizeof(*out));
+	out->stored_width = probe.picture.stored_width;
+	out->stored_height = probe.picture.stored_height;
+	out->orientation = probe.picture.orientation;
+	out->deep = probe.picture.deep;
+	return LC_OK;
+}
+
+/* ---- elements ---------------------------------------------------------------- */
+
+/* u8 samples as elements of a dtype. */
+
+/* Loops of this length become vectors. */
+#define BLOCK 64
+
+static inline __attribute__((always_inline)) float
+float_of(uint8_t sample)
+{
+	return (float)sample / 255.0f;
+}
+
+/*
+ * An IEEE 754 half has 13 bits of fraction less than a float, and an exponent whose
+ * bias is 112 less; 1/255 is normal in both. Adding half of the last bit that stays
+ * rounds to nearest. There are no ties to be made even: 255 times a tie, a number of
+ * 12 bits, is never whole, so v / 255 keeps 2^-20 of its value away from it. The
+ * product is off by less than 2^-22, so it falls on the same side.
+ */
+static inline __attribute__((always_inline)) uint16_t
+half_of(uint8_t sample)
+{
+	const float value = (float)sample * (1.0f / 255.0f);
+	int32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	bits = ((bits + 0x1000) >> 13) - (112 << 10);
+	return (uint16_t)(bits < 0 ? 0 : bits);
+}
+
+static inline __attribute__((always_inline)) void
+write_floats(const uint8_t *restrict samples, size_t count, float *restrict out)
+{
+	size_t done = 0;
+
+	for (; done + BLOCK <= count; done += BLOCK)
+		for (size_t i = done; i < done + BLOCK; i++)
+			out[i] = float_of(samples[i]);
+	for (; done < count; done++)
+		out[done] = float_of(samples[done]);
+}
+
+static inline __attribute__((always_inline)) void
+write_halves(const uint8_t *restrict samples, size_t count, uint16_t *restrict out)
+{
+	size_t done = 0;
+
+	for (; done + BLOCK <= count; done += BLOCK)
+		for (size_t i = done; i < done + BLOCK; i++)
+			out[i] = half_of(samples[i]);
+	for (; done < count; done++)
+		out[done] = half_of(samples[done]);
+}
+
+/* The same loops for processors with wider vectors. */
+#ifdef __x86_64__
+
+__attribute__((target("avx2"))) static void
+to_f32_avx2(const uint8_t *samples, size_t count, float *out)
+{
+	write_floats(samples, count, out);
+}
+
+__attribute__((target("avx2"))) static void
+to_f16_avx2(const uint8_t *samples, size_t count, uint16_t *out)
+{
+	write_halves(samples, count, out);
+}
+
+#define WIDE __builtin_cpu_supports("avx2")
+
+#else
+
+#define WIDE 0
+#define to_f32_avx2 write_floats
+#define to_f16_avx2 write_halves
+
+#endif
+
+lc_status
+lc__planes_convert(const uint8_t *planes, size_t count, lc_dtype dtype, void *out)
+{
+	switch (dtype) {
+	case LC_U8:
+		memcpy(out, planes, count);
+		return LC_OK;
+	case LC_F32:
+		if (WIDE)
+			to_f32_avx2(planes, count, out);
+		else
+			write_floats(planes, count, out);
+		return LC_OK;
+	case LC_F16:
+		if (WIDE)
+			to_f16_avx2(planes, count, out);
+		else
+			write_halves(planes, count, out);
+		return LC_OK;
+	default:
+		return lc__error(LC_UNSUPPORTED, 0, "no pixels as %s",
+		    lc_dtype_name(dtype));
+	}
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "image/canvas.h"
 #include "image/font.h"
-#include "image/look.h"
-#include "image/ticks.h"
+#include "image/scale.h"
 
 #define BAR 0x5b8db8u     /* a bar */
 #define BAR_EDGE 0x3f6f98u /* its outline, where it is wide enough */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "image/look.h"
+#include "image/canvas.h"
 #include "image/tensor_image.h"
 
 #define LINE 1 /* pixels of a box's frame */

@@ -5,11 +5,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "image/boxes.h"
-#include "image/colour.h"
-#include "image/look.h"
-#include "image/sheet.h"
 #include "drawn.h"
+#include "image/boxes.h"
+#include "image/canvas.h"
+#include "image/sheet.h"
 
 /* ---- boxes and sheets ----------------------------------------------------------- */
 

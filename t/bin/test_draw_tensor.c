@@ -5,12 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "image/colour.h"
+#include "drawn.h"
+#include "image/canvas.h"
 #include "image/heat_map.h"
-#include "image/look.h"
 #include "image/tensor_image.h"
 #include "image/tensor_picture.h"
-#include "drawn.h"
 #include "value/element.h"
 
 /* ---- elements ------------------------------------------------------------------- */

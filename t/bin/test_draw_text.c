@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/colour.h"
+#include "image/canvas.h"
 #include "image/font.h"
-#include "image/ticks.h"
+#include "image/scale.h"
 
 #define PAPER 0xffffffu
 #define INK 0x000000u

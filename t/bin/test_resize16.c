@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/blend.h"
 #include "image/orientation.h"
 #include "image/resize.h"
+#include "image/transform.h"
 #include "run.h"
 
 static uint64_t state;
