@@ -39,7 +39,7 @@ void lc__boxes_draw_named(struct lc__canvas *canvas, struct lc__area area,
 /**
  * Draw boxes as frames of @p line pixels inside their areas, each in the colour of
  * its class with a dark line on both sides, and above each its class id, unless the
- * image is small. Boxes that are not finite are passed over.
+ * image is small. Boxes that are not finite are skipped.
  */
 void lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
     const struct lc__box *boxes, size_t n, uint32_t line);

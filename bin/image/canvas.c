@@ -199,7 +199,7 @@ cube(double x)
 	return x * x * x;
 }
 
-/* The matrices are those that OKLab is defined by. */
+/* The matrices of the definition of OKLab. */
 uint32_t
 lc__colour_of(struct lc__oklab c)
 {

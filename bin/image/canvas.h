@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A picture in memory that is drawn on and written as PNG. */
+/* A picture in memory to draw on and to write as PNG, and its colours. */
 #ifndef CACHEX_IMAGE_CANVAS_H
 #define CACHEX_IMAGE_CANVAS_H
 
@@ -53,14 +53,14 @@ void lc__canvas_blit(struct lc__canvas *canvas, struct lc__area area,
 LC_CHECKED lc_status lc__canvas_png(const struct lc__canvas *canvas,
     struct lc__buf *out);
 
-/* Colours by their lightness and hue, in OKLab (Björn Ottosson, 2020). */
+/* ---- colours by lightness and hue, in OKLab (Björn Ottosson, 2020) ------------- */
 
 /** Lightness, and two axes of colour: green to red, blue to yellow. */
 struct lc__oklab {
 	double l, a, b;
 };
 
-/** 0xRRGGBB of sRGB; what it cannot show is cut off a channel at a time. */
+/** 0xRRGGBB of sRGB; each channel is cut off at 0 and 255. */
 uint32_t lc__colour_of(struct lc__oklab colour);
 
 #define LC__HEAT_COLOURS 256
@@ -71,15 +71,15 @@ uint32_t lc__colour_of(struct lc__oklab colour);
  * alone tells them apart.
  */
 void lc__colour_heat(uint32_t out[LC__HEAT_COLOURS]);
-/** What is no number in a heat map: a green that the helix does not come near. */
+/** NaN and infinity in a heat map: a green that the helix does not come near. */
 #define LC__COLOUR_NOT_FINITE 0x00d28cu
 
 /** A colour for a class; those of the first 12 differ well. White for -1. */
 uint32_t lc__colour_class(int64_t class_id);
 
-/* Colours and distances that all pictures share. */
+/* ---- colours and distances that all pictures share --------------------------- */
 
-#define LC__PAPER 0xffffffu   /* behind everything */
+#define LC__PAPER 0xffffffu   /* the background */
 #define LC__INK 0x202020u     /* text */
 #define LC__DIM_INK 0x6a6a6au /* text of less weight */
 #define LC__RULE 0xc4c4c4u    /* lines and frames */

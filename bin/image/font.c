@@ -8,7 +8,7 @@
 #define A_BAND 8    /* glyphs beside each other below */
 #define OTHER 95    /* the last glyph */
 #define DOTS 3      /* characters of "..." */
-#define SHORT 12    /* characters of which none are spent on the beginning */
+#define SHORT 12    /* a text cut to fewer characters keeps only its end */
 
 /* Every glyph as it looks: capitals are 7 pixels high, 2 more go below the line. */
 static const char *const glyphs[] = {
@@ -224,7 +224,7 @@ lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y,
 	lc__text_draw(canvas, x, y, pen, text);
 }
 
-/* Characters of the first line, broken behind a blank or a slash if there is one. */
+/* Characters of the first line; it ends after a blank or a slash if there is one. */
 static size_t
 line_length(lc_id text, size_t most)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Text on a picture. All characters are of one width. ASCII has glyphs; any other
- * character, and any byte that is no UTF-8, is shown as a box.
+ * character, and any byte that is not valid UTF-8, is shown as a box.
  */
 #ifndef CACHEX_IMAGE_FONT_H
 #define CACHEX_IMAGE_FONT_H
@@ -23,7 +23,7 @@ struct lc__pen {
 
 /** How many characters. */
 size_t lc__text_length(lc_id text);
-/** Pixels that so many characters take, without the gap behind them. */
+/** Width in pixels of a text of @p length characters, without the gap after the last. */
 uint32_t lc__text_width(size_t length, uint32_t scale);
 /** Draw a line whose capitals begin at (x, y). */
 void lc__text_draw(struct lc__canvas *canvas, int64_t x, int64_t y,
@@ -37,8 +37,8 @@ void lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y,
 /** Lines that a text takes if each has @p most characters at most, 1 at least. */
 size_t lc__text_lines(lc_id text, size_t most);
 /**
- * Draw a text in so many lines, broken behind blanks and slashes; what the last one
- * has no room for ends in "...".
+ * Draw a text in @p lines lines, broken after blanks and slashes. A text that does
+ * not fit ends in "...".
  */
 void lc__text_draw_lines(struct lc__canvas *canvas, int64_t x, int64_t y,
     struct lc__pen pen, lc_id text, size_t most, size_t lines);

@@ -151,11 +151,11 @@ lc__heat_map_slice(const struct lc__heat_map *map, int64_t x, int64_t y, uint32_
 
 /* ---- colours -------------------------------------------------------------------- */
 
-/* What one pixel stands for. */
+/* The elements that one pixel shows. */
 struct patch {
 	double mean;     /* of the finite elements */
-	uint64_t n;      /* how many these are */
-	bool not_finite; /* there is another one */
+	uint64_t n;      /* how many those are */
+	bool not_finite; /* some element is not finite */
 };
 
 static struct patch
@@ -170,7 +170,7 @@ read_patch(const struct lc__heat_map *map, uint64_t slice, uint64_t x, uint64_t 
 		for (uint64_t i = x; i < x + map->mean_x && i < map->columns; i++) {
 			const uint64_t at = (slice * map->rows + j) * map->columns + i;
 			double value;
-			if (at >= elements) /* behind the end of a folded vector */
+			if (at >= elements) /* after the end of a folded vector */
 				return patch;
 			value = lc__element_real(tensor->dtype,
 			    (const char *)tensor->data + at * size);

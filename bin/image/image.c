@@ -129,7 +129,7 @@ lc__scratch_free(struct lc__scratch *scratch)
 
 /* ---- pixels as a tensor ------------------------------------------------------ */
 
-/* A decoded image as a tensor: rows come in, elements go out. */
+/* The sink that writes rows as elements of a tensor. */
 struct raster {
 	struct lc__sink sink;   /* first: for the decoders */
 	const struct lc__image_options *options;
@@ -145,7 +145,7 @@ struct raster {
 	ptrdiff_t step_c;       /* and channel */
 };
 
-/* Where the samples go, as one origin and a step for each direction. */
+/* The places of samples are an origin and a step for each direction. */
 static void
 plan_steps(struct raster *r, unsigned orientation)
 {
@@ -214,8 +214,8 @@ split_channels(uint8_t *restrict to, ptrdiff_t plane,
 			to[(ptrdiff_t)c * plane + x] = from[(size_t)x * channels + c];
 }
 
-/* A row that stays a row, in its direction. The switch makes the number of
- * channels a constant. */
+/* A row that stays a row, forwards. The switch makes the number of channels a
+ * constant. */
 static void
 store_row(const struct raster *r, uint8_t *to, const uint8_t *from)
 {
@@ -251,7 +251,7 @@ store_tile(const struct raster *r, uint8_t *to, const uint8_t *from,
 	}
 }
 
-/* Tiles keep the cache lines and pages few that columns are written to. */
+/* By tiles, so that writing columns touches few cache lines and pages at a time. */
 static void
 store_band(const struct raster *r, uint8_t *to, const uint8_t *from,
     size_t stride, uint32_t rows)

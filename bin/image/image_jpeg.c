@@ -21,7 +21,6 @@
  * kilobytes may hold thousands that each visit every pixel. */
 #define MAX_SCANS 500
 
-/* Everything that must outlive a longjmp, so no local variable does. */
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
 #define CALLS(X) X(jpeg_CreateDecompress) X(jpeg_calc_output_dimensions) \
 	X(jpeg_destroy_decompress) X(jpeg_finish_decompress) X(jpeg_mem_src) \
@@ -29,6 +28,7 @@
 	X(jpeg_start_decompress) X(jpeg_std_error)
 LC__LAZY(lib, "libjpeg", LIBJPEG_FILE, CALLS)
 
+/* Everything that must outlive a longjmp, so that no local variable has to. */
 struct reader {
 	struct jpeg_error_mgr errors; /* first: libjpeg hands back this address */
 	struct jpeg_progress_mgr progress;
@@ -184,7 +184,7 @@ read_rows(struct reader *reader)
 	return LC_OK;
 }
 
-/* The header is read: what is to come, at the size that the sink wants. */
+/* After the header: tell the sink what comes, and decode at the size that it wants. */
 static lc_status
 begin(struct reader *reader)
 {

@@ -33,7 +33,7 @@ LC__LAZY(lib, "libpng", LIBPNG_FILE, CALLS)
 
 /* ---- reading ------------------------------------------------------------------ */
 
-/* Everything that must outlive a longjmp, so no local variable does. */
+/* Everything that must outlive a longjmp, so that no local variable has to. */
 struct reader {
 	png_structp png;
 	png_infop info;
@@ -92,7 +92,7 @@ on_read(png_structp png, png_bytep data, size_t size)
 	reader->left -= size;
 }
 
-/* The eXIf chunk may stand behind the pixels, whose place depends on it, so it
+/* The eXIf chunk may come after the pixels, whose place depends on it, so it
  * is looked up before. A chunk is u32 length, type, data, u32 CRC. */
 static unsigned
 find_orientation(const unsigned char *bytes, size_t size)
@@ -262,7 +262,7 @@ lc__image_read_png(const void *bytes, size_t size, struct lc__sink *sink)
 #define LEVEL 6
 #define FILTER PNG_FILTER_PAETH
 
-/* Everything that must outlive a longjmp, so no local variable does. */
+/* Everything that must outlive a longjmp, so that no local variable has to. */
 struct writer {
 	png_structp png;
 	png_infop info;

@@ -106,7 +106,7 @@ on_size(thandle_t handle)
 	return ((struct reader *)handle)->size;
 }
 
-/* The first error says what is wrong; those after it are its consequences. */
+/* Keep the first error: those after it are its consequences. */
 __attribute__((format(printf, 4, 0))) static int
 on_error(TIFF *tiff, void *context, const char *module, const char *format,
     va_list arguments)

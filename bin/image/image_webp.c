@@ -41,7 +41,7 @@ failed(VP8StatusCode code)
 /*
  * A file is "RIFF", u32 size of what follows, "WEBP" and chunks: a name, u32 size, data,
  * filled up to an even size. The chunk EXIF, which the first one (VP8X) announces, comes
- * after the picture: a file of which only the beginning is there may not have it yet.
+ * after the picture, so a file that was cut short may lack it.
  */
 static lc_status
 find_orientation(const unsigned char *bytes, size_t size, unsigned *out)

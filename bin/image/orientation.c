@@ -98,10 +98,10 @@ copy_row(const uint8_t *restrict from, uint32_t width, bool back,
 			to[width - 1 - x] = from[x];
 }
 
-/* Squares that are turned at once. */
+/* The side of a square that is turned at once. */
 #define TILE 8
 
-/* Row by row of the square to column by column. Steps may be negative. */
+/* The rows of a square become columns. Steps may be negative. */
 static void
 turn_part(const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_step,
     ptrdiff_t width, ptrdiff_t height)
@@ -126,7 +126,7 @@ store_two(uint8_t *first, uint8_t *second, __m128i rows)
 	_mm_storel_epi64((void *)second, _mm_unpackhi_epi64(rows, rows));
 }
 
-/* Bytes of rows that are one, two and four apart come side by side. */
+/* Interleave the bytes of rows that are one, then two, then four apart. */
 static void
 turn_tile(const uint8_t *from, ptrdiff_t step, uint8_t *to, ptrdiff_t to_step)
 {
@@ -161,8 +161,8 @@ turn_tile(const uint8_t *from, ptrdiff_t from_step, uint8_t *to, ptrdiff_t to_st
 
 #endif
 
-/* A backward axis of the file is a backward step, from the other end: of what is
- * read for rows, of what is written for columns. */
+/* An axis that runs backwards becomes a negative step from the other end: in the source
+ * for rows, in the result for columns. */
 static void
 turn_rows(const struct lc__orientation *turn, const uint8_t *from, uint32_t width,
     uint32_t height, uint8_t *to, size_t stride)

@@ -13,10 +13,11 @@
  */
 unsigned lc__exif_orientation(const void *tiff, size_t size);
 
-/** Are the file's rows the picture's columns, and do the file's columns (x) and
- *  rows (y) run backwards in it. */
+/** How the file's rows and columns lie in the upright picture. */
 struct lc__orientation {
-	bool turned, back_x, back_y;
+	bool turned; /* the file's rows are the picture's columns */
+	bool back_x; /* the file's columns run backwards, */
+	bool back_y; /* and its rows */
 };
 
 /** By orientation, 1 to 8; 0 is as 1, upright. */

@@ -22,8 +22,8 @@
 #define MAX_TARGET 65535
 #define MAX_SCALE 65536
 
-/* To the nearest unit. A quotient of two sizes that lies exactly between two
- * units has no rounding in it, so this does not depend on the machine either. */
+/* To the nearest unit. A quotient of two sizes that lies exactly between two units
+ * is exact in a double, so the result is the same on every machine. */
 static int64_t
 to_units(double pixels)
 {
@@ -103,17 +103,17 @@ lc__filter_weights(const struct lc__filter *filter, uint32_t i, int16_t *weights
  * few, and needs no more memory than two rows of sums, however tall the picture.
  *
  * A row of the result takes what it needs from each band of source rows and is
- * finished in the band that has its last one. One that a band would only begin
- * with its last row waits for the next band; that source row is kept for it. So
- * enlarging, where many rows of the result lie between the same two source rows,
- * needs no sums that outlast a band, and shrinking, where the rows of the result
- * are as far apart as the filter reaches, two.
+ * finished in the band that has its last one. A result row whose first source row
+ * is the last row of a band waits for the next band; that source row is kept for it.
+ * So enlarging, where many result rows lie between the same two source rows, needs
+ * no sums that outlast a band; shrinking, where result rows are as far apart as the
+ * filter reaches, needs two.
  */
 
-/* lc__sums reads columns and weights in groups of so many. */
+/* lc__sums reads columns and weights in groups of this size. */
 #define GROUP 8
 
-/* Give every array its place in the block; returns what they need. */
+/* Give every array its place in the block; returns the bytes that they need. */
 static uint64_t
 lay_out(struct lc__resize *r, uint8_t *block)
 {
@@ -181,7 +181,7 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 	return LC_OK;
 }
 
-/* The sums of one row of the result are complete: along the row. */
+/* The sums down the columns of a result row are complete: now sum along the row. */
 static void
 finish_row(struct lc__resize *r, uint32_t row)
 {
@@ -347,7 +347,7 @@ keep_deep_row(struct lc__resize16 *r, uint32_t y, const uint8_t *pixels)
 		row[i] = (uint16_t)(pixels[first + i] * 257);
 }
 
-/* Row i of the result, whose source rows are all there, the first of them @p first. */
+/* Row i of the result, when all its source rows, from @p first on, are there. */
 static void
 make_deep_row(struct lc__resize16 *r, uint32_t i, uint32_t first)
 {

@@ -11,12 +11,10 @@
 #include "image/sums.h"
 #include "lmdbcache.h"
 
-/* The triangle filter along one axis: which pixels make another, and how much. */
-
 /** The weights of one target pixel sum to this. */
 #define LC__FILTER_ONE 16384
 
-/** Positions are in 1/65536 pixel of the source. */
+/** The triangle filter along one axis. Positions are in 1/65536 pixel of the source. */
 struct lc__filter {
 	int64_t from, width;     /* the part of the source that is resampled */
 	int64_t reach;           /* half the filter's width: the scale, 1 pixel at least */
@@ -26,7 +24,7 @@ struct lc__filter {
 
 /**
  * Resample @p width pixels from @p from on, of a source of @p source pixels, to
- * @p target pixels. LC_INVALID for sizes beyond all sense: a source above 2^28
+ * @p target pixels. LC_INVALID for sizes that make no sense: a source above 2^28
  * pixels, a target above 65,535, more than 65,536 to 1.
  */
 LC_CHECKED lc_status lc__filter_plan(double from, double width, uint32_t source,
@@ -41,10 +39,10 @@ void lc__filter_range(const struct lc__filter *filter, uint32_t i, uint32_t *fir
 uint32_t lc__filter_weights(const struct lc__filter *filter, uint32_t i,
     int16_t *weights);
 
-/** Target rows that can be under way at once: two are begun, one is looked at. */
+/** Target rows that can be open at once: two that have begun, one being planned. */
 #define LC__RESIZE_OPEN 3
 
-/** What is to be done. */
+/** The resampling to do, to samples of 8 bits. */
 struct lc__resize_plan {
 	struct lc__filter x, y;
 	unsigned channels;      /* 1 or 3 */
@@ -53,7 +51,7 @@ struct lc__resize_plan {
 	const struct lc__sums *sums;
 };
 
-/** A row of the result that needs rows yet to come. */
+/** A row of the result that waits for more source rows. */
 struct lc__resize_row {
 	uint32_t first, count;  /* its source rows */
 	uint32_t used;          /* of them, already in its sums */
@@ -64,19 +62,19 @@ struct lc__resize_row {
 struct lc__resize {
 	struct lc__resize_plan plan;
 	uint32_t first_column;  /* of the source that is needed */
-	size_t samples;         /* of a source row, from there on, that are needed */
+	size_t samples;         /* of a source row that are needed, from there on */
 	unsigned taps;          /* of a column of the result, as lc__sums wants them */
 	uint32_t *first;        /* of each: counted from first_column */
 	int16_t *weights;
 	uint32_t done;          /* rows of the result that are complete */
-	uint32_t planned;       /* of which the weights are known, done or open */
+	uint32_t planned;       /* rows whose weights are known: done or open */
 	struct lc__resize_row open[LC__RESIZE_OPEN]; /* row i at i % LC__RESIZE_OPEN */
 	uint8_t *kept;          /* the last source row of the band before, where it is needed */
 	int16_t *mixed;         /* one row of all channels, resampled along columns */
 	int16_t *split[3];      /* the same by channel */
 };
 
-/** Set up, in memory that is used again. */
+/** Set up. @p memory can be used again for the next image. */
 LC_CHECKED lc_status lc__resize_begin(struct lc__resize *resize,
     const struct lc__resize_plan *plan, struct lc__scratch *memory);
 
@@ -85,9 +83,7 @@ LC_CHECKED lc_status lc__resize_begin(struct lc__resize *resize,
 void lc__resize_rows(struct lc__resize *resize, uint32_t y, uint32_t rows,
     const uint8_t *pixels, size_t stride);
 
-/* Resampling of rows as they come, to samples of 16 bits. */
-
-/** What is to be done, and how far it is. */
+/** The resampling to do, to samples of 16 bits, and its state. */
 struct lc__resize16 {
 	struct lc__filter x, y;
 	unsigned channels;      /* 1 or 3 */
@@ -105,7 +101,8 @@ struct lc__resize16 {
 	uint32_t done;          /* rows of the result that are complete */
 };
 
-/** Set up, with the first members filled in, in memory that is used again. */
+/** Set up. The caller has filled in the members up to stride; @p memory can be used
+ *  again for the next image. */
 LC_CHECKED lc_status lc__resize16_begin(struct lc__resize16 *resize,
     struct lc__scratch *memory);
 

@@ -29,7 +29,7 @@ lc__value_range_of(const lc_tensor *tensor)
 	return range;
 }
 
-/* Halves first: the difference of two doubles may be none. */
+/* Halves first: the difference of two doubles may overflow. */
 double
 lc__value_range_share(const struct lc__value_range *range, double value)
 {
@@ -64,7 +64,7 @@ lc__ticks_of(double low, double high, uint32_t most, double least)
 	do {
 		double first, last;
 		ticks.step = next_step(power, &digit);
-		/* An edge that is a multiple but for rounding counts as one. */
+		/* An edge that misses a multiple by a rounding error counts as one. */
 		first = ceil(low / ticks.step - 1e-9);
 		last = floor(high / ticks.step + 1e-9);
 		if (fabs(first) > 1e15 || fabs(last) > 1e15)

@@ -72,7 +72,7 @@ lc__sheet_place(const struct lc__sheet *sheet, uint32_t i, uint32_t width,
 	return area;
 }
 
-/* Facts are parted by two blanks; as many as fit, from the first on. */
+/* Facts are separated by two blanks: keep as many as fit, from the first on. */
 static lc_id
 fit_note(lc_id note, size_t most)
 {
@@ -117,7 +117,7 @@ lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
 	draw_caption(sheet, i, caption, LC__DIM_INK);
 }
 
-/* On a ground of its own, as high as its lines. */
+/* On a white ground that is as high as its lines. */
 static void
 draw_reason(struct lc__sheet *sheet, struct lc__area cell, lc_id reason)
 {

@@ -17,7 +17,7 @@ struct lc__sheet {
 /** The two lines below a cell; what does not fit is cut. */
 struct lc__caption {
 	lc_id name; /* what it is: its end matters most */
-	lc_id note; /* what there is to know: facts parted by two blanks */
+	lc_id note; /* facts about it, separated by two blanks */
 };
 
 /** The smallest cell, in pixels, and the largest. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who takes the rows of a decoded image, and the decoders that hand them over. */
+/* Decoders of image files, and the sink that takes their rows. */
 #ifndef CACHEX_IMAGE_SINK_H
 #define CACHEX_IMAGE_SINK_H
 
@@ -10,9 +10,7 @@
 #include "base/bytes.h"
 #include "lmdbcache.h"
 
-/* Memory that is used again; what it held before is of no interest. */
-
-/** Zero-initialised is empty. */
+/** Memory to use again for image after image. Zero-initialised is empty. */
 struct lc__scratch {
 	void *data;  /* 64-byte aligned */
 	size_t room; /* bytes */
@@ -22,8 +20,8 @@ struct lc__scratch {
 void *lc__scratch_get(struct lc__scratch *scratch, uint64_t count, uint64_t size);
 void lc__scratch_free(struct lc__scratch *scratch);
 
-/** A place for @p size bytes in one block of memory of which *used are taken, 64-byte
- *  aligned as the block is. NULL without a block: then it only counts. */
+/** Take @p size bytes, 64-byte aligned, of a block of which *used are taken. Without a
+ *  block returns NULL and only counts. */
 static inline void *
 lc__scratch_place(uint8_t *block, uint64_t *used, uint64_t size)
 {
@@ -33,20 +31,21 @@ lc__scratch_place(uint8_t *block, uint64_t *used, uint64_t size)
 	return block == NULL ? NULL : block + at;
 }
 
-/** Rows that are handed over at a time, at most. */
+/** The most rows of one call of lc__sink.rows(). */
 #define LC__BAND 16
 
-/** What a header says. */
+/** The facts in the header of an image file. */
 struct lc__image_header {
 	uint32_t stored_width, stored_height; /* as the file has it */
 	uint32_t width, height; /* of the rows to come; less if the decoder shrinks */
-	unsigned shrink;        /* 1, 2, 4 or 8: a pixel to come is so many stored ones
-	                           wide; the last one may reach beyond the edge */
+	unsigned shrink;        /* 1, 2, 4 or 8 stored pixels to a pixel to come; the
+	                           last one may reach beyond the edge */
 	unsigned channels;      /* grey, grey and alpha, RGB, RGB and alpha: 1 to 4 */
 	bool deep;              /* the file has 16 bits a sample */
 	unsigned orientation;   /* EXIF's, 1 to 8 */
 };
 
+/** Where a decoder hands its rows. */
 struct lc__sink {
 	uint64_t max_pixels;    /* larger pictures are refused; 0: LC__IMAGE_MAX_PIXELS */
 	bool keep_alpha;        /* rows with it, where the file has transparency */
@@ -68,7 +67,7 @@ struct lc__sink {
 LC_CHECKED lc_status lc__sink_check(const struct lc__sink *sink, uint32_t width,
     uint32_t height);
 
-/** Decode whichever it is; the errors of lc__image_decode() without the name. */
+/** Decode an image of any format; errors as lc__image_decode(), without the name. */
 LC_CHECKED lc_status lc__image_read(const void *bytes, size_t size,
     struct lc__sink *sink);
 /** The decoders, one a library. */

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Between the two passes a sample has so many bits more than its eight. */
+/** Bits beyond its eight that a sample has between the two passes. */
 #define LC__SUMS_BITS 7
 
-/** Samples that a row of them must have room for beyond its end, all zero. */
+/** Zero samples that must follow the end of a row. */
 #define LC__SUMS_MARGIN 32
 
 /** One way to compute it. All ways give the same bytes. */
@@ -41,7 +41,7 @@ size_t lc__sums_all(const struct lc__sums *out[3]);
 /** The best one. */
 const struct lc__sums *lc__sums_best(void);
 
-/* The sums with the vectors of x86, and what they share with the plain ones. */
+/* ---- for sums.c and sums_x86.c alone ------------------------------------------ */
 
 /* log2(LC__FILTER_ONE) is 14: down leaves 7 of these bits, across all 21. */
 #define LC__SUMS_DOWN_SHIFT (14 - LC__SUMS_BITS)

@@ -108,7 +108,7 @@ down_sse2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
 /*
  * Eight pixels are 24 samples, sample 3 q + c at place 3 q + c. Interleaving the
  * first twelve with the last twelve doubles every place modulo 23; done three times
- * the sample stands at 8 (3 q + c) = 8 c + q.
+ * the sample is at 8 (3 q + c) = 8 c + q.
  */
 static inline void
 interleave_halves(__m128i v[3])

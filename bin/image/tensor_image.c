@@ -42,7 +42,7 @@ lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out)
 	return true;
 }
 
-/* What is shown as black and as white. */
+/* The values that are shown as black and as white. */
 static struct lc__value_range
 shown_range(const lc_tensor *tensor)
 {

@@ -23,10 +23,10 @@ struct lc__image_form {
 bool lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out);
 
 /**
- * The picture, a pixel a pixel. u8 is 0 to 255; floats are 0 to 1 if they all lie
- * there, else from the least to the greatest, and what is not finite gets
+ * The picture, one pixel for each of the tensor. u8 is 0 to 255; floats are 0 to 1 if they all lie
+ * there, else from the least to the greatest. Pixels that are not finite get
  * LC__COLOUR_NOT_FINITE. A fourth channel is opacity, over a chequered ground.
- * @param range  gets what is shown as black and as white, and the counts
+ * @param range  gets the values shown as black and as white, and the counts
  * @return LC_OK; LC_INVALID for an image that is too large; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__image_pixels(const lc_tensor *tensor,

@@ -32,7 +32,7 @@ struct page {
 	int n_notes;
 };
 
-/* ---- what is said --------------------------------------------------------------- */
+/* ---- the notes ------------------------------------------------------------------ */
 
 __attribute__((format(printf, 2, 3))) static void
 note(struct page *page, const char *format, ...)
@@ -230,7 +230,7 @@ draw_head(struct page *page, lc_id title)
 	    lc_id_of(type), width / LC__GLYPH_STEP);
 }
 
-/* The line about what is not finite, with its colour before it. */
+/* The line about elements that are not finite, with their colour before it. */
 static void
 draw_not_finite(struct page *page, int64_t y)
 {

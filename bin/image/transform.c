@@ -17,7 +17,7 @@
 
 /* ---- alpha ------------------------------------------------------------------- */
 
-/* 255 is odd, so no value lies halfway between two. */
+/* Rounded to nearest: 255 is odd, so no value lies halfway between two. */
 static uint8_t
 blended(unsigned value, unsigned alpha, unsigned colour)
 {
@@ -57,7 +57,7 @@ struct lc__workspace {
 	struct lc__scratch turned;  /* the result, to be turned */
 };
 
-/* One image under way. */
+/* One image being transformed. */
 struct stream {
 	struct lc__sink sink; /* first: for the decoder */
 	const struct lc__transform *transform;
@@ -134,7 +134,7 @@ fill(const struct stream *s, int c, size_t at, size_t n)
 	memset(from, s->transform->pad[c], element(s) * n);
 }
 
-/* What the picture does not fill: rows above and below, columns beside. */
+/* Fill what the picture leaves free: rows above and below, columns beside it. */
 static void
 fill_padding(const struct stream *s)
 {
@@ -186,7 +186,7 @@ plan_geometry(struct stream *s, const struct lc__image_header *picture)
 	    t->width, t->height, &s->done.geometry);
 }
 
-/* The most that leaves twice the target along both axes. */
+/* The largest factor that leaves twice the target along both axes. */
 static unsigned
 choose_shrink(struct lc__sink *sink, const struct lc__image_header *picture)
 {
@@ -201,8 +201,8 @@ choose_shrink(struct lc__sink *sink, const struct lc__image_header *picture)
 	return shrink;
 }
 
-/* The axes of the stored picture. What is taken lies in its middle: also where an
- * axis runs backwards in the upright picture it begins at the same place. */
+/* Plan along the axes of the stored picture. The part that is taken lies in its middle,
+ * so an axis that runs backwards in the upright picture begins at the same place. */
 static lc_status
 plan_axes(struct stream *s, const struct lc__image_header *picture,
     struct lc__resize_plan *plan)
@@ -223,7 +223,7 @@ plan_axes(struct stream *s, const struct lc__image_header *picture,
 	    s->to_height, &plan->y);
 }
 
-/* Where the result goes: into its place, or where it is turned from. */
+/* Where the result goes: into its place, or to memory from which it is turned. */
 static lc_status
 plan_result(struct stream *s, struct lc__resize_plan *plan)
 {
@@ -357,9 +357,7 @@ lc__transform_image(const struct lc__transform *transform, const void *bytes,
 	return LC_OK;
 }
 
-/* ---- sizes alone ------------------------------------------------------------- */
-
-/* What a header says, without the pixels. */
+/* ---- the header alone -------------------------------------------------------- */
 
 struct probe {
 	struct lc__sink sink; /* first */
@@ -377,7 +375,7 @@ lc_status
 lc__image_probe(const void *bytes, size_t size, const char *name,
     struct lc__transformed *out)
 {
-	/* No memory depends on the size: any is good. */
+	/* No memory depends on the size, so any size is accepted. */
 	struct probe probe = {
 		.sink = { .max_pixels = UINT64_MAX, .header_only = true, .begin = probe_begin }
 	};
@@ -392,9 +390,7 @@ lc__image_probe(const void *bytes, size_t size, const char *name,
 	return LC_OK;
 }
 
-/* ---- elements ---------------------------------------------------------------- */
-
-/* u8 samples as elements of a dtype. */
+/* ---- samples as elements of a dtype ------------------------------------------ */
 
 /* Loops of this length become vectors. */
 #define BLOCK 64

@@ -22,7 +22,7 @@ enum lc__alpha {
 	LC__ALPHA_OVER      /* blended over the pad colour, in the file's values */
 };
 
-/** What is done to every image. */
+/** What to do to every image. */
 struct lc__transform {
 	uint32_t width, height; /* of the result; with buckets set for each image */
 	enum lc__fit fit;
@@ -35,16 +35,16 @@ struct lc__transform {
 	uint64_t max_pixels;    /* as in lc__image_options */
 };
 
-/** What was seen and done. */
+/** What was found in the file and done. */
 struct lc__transformed {
 	struct lc__geometry geometry; /* of the upright picture */
 	uint32_t stored_width, stored_height; /* as the file has it */
 	unsigned orientation;   /* EXIF's, 1 to 8; 1 if ignored */
-	bool deep;              /* the file has 16 bits a sample, of which 8 were used */
+	bool deep;              /* the file has 16 bits a sample; 8 of them were used */
 	uint64_t decode_ns, resize_ns;
 };
 
-/** Memory that one thread uses again for image after image. */
+/** Memory for one thread to use again for image after image. */
 struct lc__workspace;
 struct lc__workspace *lc__workspace_new(void);
 void lc__workspace_free(struct lc__workspace *workspace);
