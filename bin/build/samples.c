@@ -1,12 +1,355 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The samples of a build, as they go into shards. */
 #include "build/samples.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "build/samples_source.h"
+#include "base/mpack.h"
+#include "build/boxes.h"
+#include "build/recipe.h"
+#include "build/store.h"
+#include "labels/dataset.h"
+#include "shard/build.h"
+
+/* ---- where they come from ---------------------------------------------------------- */
+
+/* Records asked for from the disk ahead of their turn, at a time. */
+#define AHEAD 8
+
+/* What one thread has read last. */
+struct scratch {
+	lc_view view;
+	bool held;
+	struct lc__buf key;
+	struct lc__buf transform; /* of the row */
+	struct lc__buf boxes;     /* and mask, as they stand in the shard */
+};
+
+/* ---- reading one -------------------------------------------------------------- */
+
+static void
+let_go(struct scratch *scratch)
+{
+	if (scratch->held)
+		lc_view_release(&scratch->view);
+	scratch->held = false;
+}
+
+static void
+free_scratch(void *arg)
+{
+	struct scratch *scratch = arg;
+
+	let_go(scratch);
+	lc__buf_free(&scratch->key);
+	lc__buf_free(&scratch->transform);
+	lc__buf_free(&scratch->boxes);
+	free(scratch);
+}
+
+static struct scratch *
+scratch_of(struct lc__samples *samples)
+{
+	struct scratch *scratch = pthread_getspecific(samples->scratch);
+
+	if (scratch != NULL)
+		return scratch;
+	scratch = calloc(1, sizeof(*scratch));
+	if (scratch != NULL &&
+	    pthread_setspecific(samples->scratch, scratch) != 0) {
+		free(scratch);
+		scratch = NULL;
+	}
+	return scratch;
+}
+
+static bool
+make_key(struct lc__samples *samples, uint64_t row, struct lc__frame *frame,
+    struct lc__buf *key)
+{
+	lc__dataset_frame(samples->dataset, samples->rows[row].frame, frame);
+	return lc__store_key(samples->store, frame->run, frame->name, key);
+}
+
+/* A record that was good when it was put and is not now: without it the next run
+ * makes the sample anew. */
+static lc_status
+damaged(struct lc__samples *samples, const struct scratch *scratch)
+{
+	const char *key = (const char *)scratch->key.data;
+	const lc_error error = *lc_last_error();
+
+	if (lc_delete(samples->store->cache, key, strlen(key)) != LC_OK)
+		return lc__error_raise(&error);
+	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again",
+	    error.text);
+}
+
+/* Hold the record of sample @p i of a series. */
+static lc_status
+hold(struct lc__samples_series *group, uint64_t i, struct lc__frame *frame,
+    struct scratch **out)
+{
+	struct lc__samples *samples = group->samples;
+	struct scratch *scratch = scratch_of(samples);
+	const char *key;
+	lc_status status;
+
+	if (scratch == NULL)
+		return lc__no_memory("build");
+	let_go(scratch);
+	if (!make_key(samples, group->rows[i], frame, &scratch->key))
+		return lc__no_memory("build");
+	key = (const char *)scratch->key.data;
+	status = lc_get(samples->store->cache, key, strlen(key),
+	    &scratch->view);
+	if (status == LC_CORRUPT)
+		return damaged(samples, scratch);
+	return_if_error(status);
+	scratch->held = true;
+	*out = scratch;
+	return LC_OK;
+}
+
+static lc_status
+part(struct lc__samples *samples, struct scratch *scratch, const char *path,
+    const lc_value **out)
+{
+	const lc_status status = lc_view_value(&scratch->view, path, out);
+
+	return status == LC_CORRUPT ? damaged(samples, scratch) : status;
+}
+
+/* A tensor of the record, which must have this type and shape. */
+static lc_status
+tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
+    const lc_tensor *like, lc_tensor *out)
+{
+	const lc_value *value;
+
+	return_if_error(part(samples, scratch, path, &value));
+	if (lc_value_as_tensor(value, out) == LC_OK &&
+	    out->dtype == like->dtype && out->ndim == like->ndim &&
+	    memcmp(out->shape, like->shape,
+	        like->ndim * sizeof(like->shape[0])) == 0)
+		return LC_OK;
+	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
+	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
+	return damaged(samples, scratch);
+}
+
+static lc_status
+about(struct lc__samples *samples, struct scratch *scratch,
+    struct lc__sample *out)
+{
+	const lc_value *value;
+
+	return_if_error(part(samples, scratch, LC__SAMPLE_ABOUT, &value));
+	if (lc__sample_read(value, out) && out->reason == LC__REJECT_NONE)
+		return LC_OK;
+	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
+	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
+	return damaged(samples, scratch);
+}
+
+/* ---- the source --------------------------------------------------------------- */
+
+static void
+put_pair(struct lc__buf *out, const char *name, const double pair[2])
+{
+	lc__mpack_str(out, name);
+	lc__mpack_array(out, 2);
+	lc__mpack_float(out, pair[0]);
+	lc__mpack_float(out, pair[1]);
+}
+
+static void
+describe_transform(const struct lc__sample *s, struct lc__buf *out)
+{
+	out->size = 0;
+	lc__mpack_map(out, 3);
+	lc__mpack_str(out, "orientation");
+	lc__mpack_uint(out, s->orientation);
+	put_pair(out, "scale", s->scale);
+	put_pair(out, "offset", s->offset);
+}
+
+static bool
+has_class(const int64_t *class_ids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (class_ids[i] >= 0)
+			return true;
+	return false;
+}
+
+static lc_status
+set_classes(struct lc__samples *samples, struct scratch *scratch, uint64_t n,
+    struct lc__twh1_row *row)
+{
+	const lc_tensor like = { .dtype = LC_I64, .ndim = 1, .shape = { n } };
+	const uint32_t most = samples->recipe->max_boxes;
+	lc_tensor classes;
+
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_CLASSES, &like,
+	    &classes));
+	row->n_classes = n < most ? (uint32_t)n : most;
+	row->class_ids = classes.data;
+	row->has_classes = has_class(row->class_ids, row->n_classes);
+	return LC_OK;
+}
+
+static lc_status
+source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
+{
+	struct lc__samples_series *group = ctx;
+	struct lc__samples *samples = group->samples;
+	struct scratch *scratch;
+	struct lc__sample s;
+	struct lc__frame frame;
+
+	memset(out, 0, sizeof(*out));
+	return_if_error(hold(group, i, &frame, &scratch));
+	return_if_error(about(samples, scratch, &s));
+	out->cache_id = (lc_id){ scratch->key.data, scratch->key.size - 1 };
+	out->run_id = *frame.run != '\0' ? frame.run : NULL;
+	out->has_frame_id = s.has_frame_id;
+	out->frame_id = s.frame_id;
+	out->original_width = s.width;
+	out->original_height = s.height;
+	out->labels = s.extra;
+	describe_transform(&s, &scratch->transform);
+	out->transform = (lc_id){ scratch->transform.data,
+		scratch->transform.size };
+	if (scratch->transform.failed)
+		return lc__no_memory("build");
+	if (s.n > 0)
+		return_if_error(set_classes(samples, scratch, s.n, out));
+	out->boxes_total = s.boxes_total != out->n_classes ? s.boxes_total : 0;
+	return LC_OK;
+}
+
+/* The map is opened without read-ahead. */
+static void
+ask_ahead(struct lc__samples_series *group, uint64_t i)
+{
+	struct lc__samples *samples = group->samples;
+	struct lc__buf keys[AHEAD] = { { NULL, 0, 0, false } };
+	lc_id ids[AHEAD];
+	struct lc__frame frame;
+	size_t n = 0;
+
+	while (n < AHEAD && i + n < group->source_samples &&
+	    make_key(samples, group->rows[i + n], &frame, &keys[n])) {
+		ids[n] = (lc_id){ keys[n].data, keys[n].size - 1 };
+		n++;
+	}
+	/* A hint: it may fail. */
+	if (lc_prefetch(samples->store->cache, n, ids) != LC_OK)
+		n = AHEAD;
+	for (size_t k = 0; k < AHEAD; k++)
+		lc__buf_free(&keys[k]);
+}
+
+static lc_status
+source_image(void *ctx, uint64_t i, void *room, const void **out)
+{
+	struct lc__samples_series *group = ctx;
+	struct lc__samples *samples = group->samples;
+	const lc_dtype kept = lc__recipe_stored(samples->recipe);
+	const lc_tensor like = { .dtype = kept, .ndim = 3,
+		.shape = { 3, group->form.height, group->form.width } };
+	struct scratch *scratch;
+	struct lc__frame frame;
+	lc_tensor pixels;
+	lc_status status;
+
+	if (i % AHEAD == 0)
+		ask_ahead(group, i + AHEAD);
+	return_if_error(hold(group, i, &frame, &scratch));
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_PIXELS, &like,
+	    &pixels));
+	*out = pixels.data;
+	if (group->form.dtype == kept)
+		return LC_OK;
+	status = lc__planes_convert(pixels.data, pixels.nbytes,
+	    group->form.dtype, room);
+	let_go(scratch);
+	*out = room;
+	return status;
+}
+
+static lc_status
+source_boxes(void *ctx, uint64_t i, const void **boxes, const void **mask)
+{
+	struct lc__samples_series *group = ctx;
+	struct lc__samples *samples = group->samples;
+	const uint32_t n = samples->rows[group->rows[i]].boxes;
+	const lc_tensor like = { .dtype = LC_F64, .ndim = 2, .shape = { n, 4 } };
+	struct scratch *scratch;
+	struct lc__frame frame;
+	lc_tensor stored;
+
+	return_if_error(hold(group, i, &frame, &scratch));
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_BOXES, &like,
+	    &stored));
+	return_if_error(lc__boxes_pad(stored.data, n, &group->form,
+	    &scratch->boxes, boxes, mask));
+	let_go(scratch);
+	return LC_OK;
+}
+
+static lc_status
+source_hash(void *ctx, uint64_t i, uint64_t hash[2])
+{
+	const struct lc__samples_series *group = ctx;
+	const struct lc__row *row = &group->samples->rows[group->rows[i]];
+
+	memcpy(hash, row->content, sizeof(row->content));
+	return LC_OK;
+}
+
+/* Set the source of a series. */
+static void
+lc__samples_source(struct lc__samples_series *group)
+{
+	group->source = (struct lc__shard_source){ .ctx = group,
+		.row = source_row, .image = source_image,
+		.boxes = source_boxes, .hash = source_hash };
+}
+
+/* Let threads read: each holds the record that it has read last. */
+static lc_status
+lc__samples_reading(struct lc__samples *samples)
+{
+	if (pthread_key_create(&samples->scratch, free_scratch) != 0)
+		return lc__no_memory("build");
+	samples->has_scratch = true;
+	return LC_OK;
+}
+
+/* End that, in the same thread; the others have ended. Harmless before. */
+static void
+lc__samples_reading_end(struct lc__samples *samples)
+{
+	struct scratch *scratch;
+
+	if (!samples->has_scratch)
+		return;
+	/* Other threads' is freed as they end; this one goes on. */
+	scratch = pthread_getspecific(samples->scratch);
+	if (scratch != NULL)
+		free_scratch(scratch);
+	pthread_key_delete(samples->scratch);
+	samples->has_scratch = false;
+}
+
+/* ---- the samples ------------------------------------------------------------------- */
 
 static uint32_t
 series_of(const struct lc__recipe *recipe, const struct lc__sample *sample)

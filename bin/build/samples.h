@@ -48,8 +48,10 @@ struct lc__samples {
 /** Add the next sample. */
 LC_CHECKED lc_status lc__samples_add(struct lc__samples *samples,
     uint64_t frame, const struct lc__sample *sample);
+
 /** Make the series. To be followed by lc__samples_free() in the same thread. */
 LC_CHECKED lc_status lc__samples_group(struct lc__samples *samples);
+
 void lc__samples_free(struct lc__samples *samples);
 
 /** Bytes of one sample in a shard, without its row of metadata. */
