@@ -65,12 +65,14 @@ struct lc__made {
 
 LC_CHECKED lc_status lc__maker_init(struct lc__maker *maker,
     const struct lc__making *making);
+
 void lc__maker_free(struct lc__maker *maker);
 
 /** Read a file into the thread's buffer; for what is wrong with it see made->detail. */
 LC_CHECKED lc_status lc__maker_read(struct lc__maker *maker,
     struct lc__made *made, const char *path, uint64_t limit,
     struct lc__source_note *note, enum lc__infile_fate *fate);
+
 /** Forget the file. */
 void lc__maker_let_go(struct lc__maker *maker);
 
@@ -78,30 +80,23 @@ void lc__maker_let_go(struct lc__maker *maker);
  *  frame's files are what they were. */
 LC_CHECKED lc_status lc__kept_find(struct lc__maker *maker,
     struct lc__made *made, const struct lc__frame *frame);
+
 /** Whether the pixels that the module has are of the image at @p path as it is now. */
 LC_CHECKED lc_status lc__kept_image(struct lc__maker *maker,
     struct lc__made *made, const char *path, bool *same);
 
 /** Make frame made->number. A failure stops the build. */
 LC_CHECKED lc_status lc__made_run(struct lc__maker *maker, struct lc__made *made);
+
 /** Forget the frame, keep the memory. */
 void lc__made_clear(struct lc__made *made);
+
 void lc__made_free(struct lc__made *made);
 
 /** Read and check the label of a frame; a reason is in made->sample. */
 LC_CHECKED lc_status lc__made_label(struct lc__maker *maker,
     struct lc__made *made, const struct lc__frame *frame);
-/** Read, check and transform the image of a frame whose label is good; or take the
- *  pixels that the module has of it. A reason is in made->sample. */
-LC_CHECKED lc_status lc__made_image(struct lc__maker *maker,
-    struct lc__made *made, const struct lc__frame *frame);
-/** Note why a frame is no sample; @p detail is copied. */
-void lc__made_reject(struct lc__made *made, enum lc__reject reason,
-    const char *detail);
 
-/** The file that messages of a label name: a label without one of its own is the
- *  image's. */
-const char *lc__frame_label(const struct lc__frame *frame);
 /** Where the image of a frame is, if its label has been read. */
 const char *lc__frame_image(const struct lc__frame *frame,
     const struct lc__label *label);
