@@ -13,10 +13,6 @@
 #include "base/buf.h"
 #include "build/sample.h"
 
-/** A file whose time is not older than this when it is read may change once more
- *  without a change of its time: time stamps of some file systems are as coarse. */
-#define LC__SETTLED_NS INT64_C(2000000000)
-
 enum lc__infile_fate {
 	LC__INFILE_GOOD,
 	LC__INFILE_MISSING,  /* there is no such file */
@@ -37,10 +33,28 @@ struct lc__infile {
 /** Open @p path below the directory @p root; never waits for a pipe or a device. */
 enum lc__infile_fate lc__infile_open(struct lc__infile *file, int root,
     const char *path, uint64_t limit);
+
 /** Append its bytes, and describe them. */
 enum lc__infile_fate lc__infile_read(struct lc__infile *file, struct lc__buf *out,
     struct lc__source_note *note);
+
 /** Harmless on one that is not open. */
 void lc__infile_close(struct lc__infile *file);
+
+/** A picture as it is seen, turned as its EXIF data say unless they are ignored. */
+struct lc__header {
+	uint32_t width, height;
+	bool ignore_orientation; /* set by the caller */
+	uint64_t bytes_read;     /* added to, also on failure */
+};
+
+/**
+ * Read no more of the file than its header needs: 256 KiB, or 16 MiB where metadata
+ * are that long, or a whole TIFF or WebP file where they are at its end.
+ * @param buf  scratch memory, used again for the next file
+ * @return LC_OK; as lc__image_probe(); LC_IO.
+ */
+LC_CHECKED lc_status lc__header_read(const struct lc__infile *file,
+    struct lc__buf *buf, struct lc__header *out);
 
 #endif

@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "build/crew.h"
-#include "build/header.h"
 #include "build/infile.h"
 #include "build/ingesting.h"
 #include "build/made.h"

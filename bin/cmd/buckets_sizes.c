@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
-#include "build/header.h"
+#include "build/infile.h"
 #include "build/made.h"
 #include "image/image.h"
 #include "labels/names.h"

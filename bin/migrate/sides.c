@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "build/header.h"
+#include "build/infile.h"
 #include "migrate/migration.h"
 
 static lc_status
