@@ -18,6 +18,7 @@ struct lc__store {
 /** Open the module of a build's warehouse, made if it is missing. */
 LC_CHECKED lc_status lc__store_open(struct lc__store *store,
     const struct lc__ingest *ingest, const char sample_key[65]);
+
 /** Close; what is pending is committed. */
 lc_status lc__store_close(struct lc__store *store);
 
@@ -33,10 +34,12 @@ bool lc__store_key(const struct lc__store *store, const char *run,
  */
 LC_CHECKED lc_status lc__store_get(const struct lc__store *store,
     const char *key, lc_value **out);
+
 /** Copy the pixels of a sample, which must have this dtype and @p size bytes. *found is false if
  *  they are not there, or damaged. */
 LC_CHECKED lc_status lc__store_pixels(const struct lc__store *store,
     const char *key, lc_dtype dtype, size_t size, void *out, bool *found);
+
 LC_CHECKED lc_status lc__store_put(const struct lc__store *store,
     const char *key, const struct lc__sample *sample);
 
@@ -49,8 +52,7 @@ struct lc__seen {
 	bool any;
 	int64_t label_ns, image_ns; /* times; sizes have not changed */
 };
-LC_CHECKED lc_status lc__store_seen(const struct lc__store *store,
-    const char *key, struct lc__seen *out);
+
 LC_CHECKED lc_status lc__store_note_seen(const struct lc__store *store,
     const char *key, const struct lc__seen *seen);
 
@@ -62,12 +64,15 @@ LC_CHECKED lc_status lc__store_note_seen(const struct lc__store *store,
 LC_CHECKED lc_status lc__store_sweep(const struct lc__store *store,
     bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx,
     uint64_t *gone);
+
 /** How many frames are stored under this sample key. */
 LC_CHECKED lc_status lc__store_count(const struct lc__store *store,
     uint64_t *out);
+
 /** Bytes that can be stored without the module's file growing. */
 LC_CHECKED lc_status lc__store_room(const struct lc__store *store,
     uint64_t *out);
+
 /** Take dead records out if they are most of what is there. */
 LC_CHECKED lc_status lc__store_tidy(const struct lc__store *store);
 
