@@ -11,10 +11,9 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "build/ingesting.h"
-#include "build/lock.h"
+#include "build/tree.h"
 #include "build/rebuild.h"
 #include "build/rejected.h"
-#include "build/tree.h"
 
 #define MAX_THREADS 256
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Directories of a warehouse: removing them, and the lock of a build. */
 #include "build/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
+#include "lmdbcache.h"
 
 /* Deeper is nothing that was made here. */
 #define MAX_DEPTH 8
@@ -68,4 +73,57 @@ lc_status
 lc__tree_remove(int parent, const char *name, const char *where)
 {
 	return remove_at(parent, name, where, 0);
+}
+
+/* ---- the lock ---------------------------------------------------------------------- */
+
+#define LOCK_NAME ".lock"
+
+/* Whoever has the lock has written its number there, or is about to. */
+static lc_status
+busy(int fd, const char *warehouse)
+{
+	char text[32] = "";
+	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? strspn(text, "0123456789") : 0] = '\0';
+	return lc__error(LC_BUSY, 0, "%s: another build is running there%s%s",
+	    warehouse, *text != '\0' ? ", process " : "", text);
+}
+
+static lc_status
+lock(int fd, const char *warehouse, const char *path)
+{
+	char text[32];
+	int n;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1)
+		return errno == EWOULDBLOCK ? busy(fd, warehouse) :
+		    lc__error_sys(errno, "%s: lock", path);
+	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	/* The number only names the process: a full disk does not stop the build, but half
+	 * a number must not stay. */
+	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n &&
+	    ftruncate(fd, 0) == -1)
+		return lc__error_sys(errno, "%s: truncate", path);
+	return LC_OK;
+}
+
+lc_status
+lc__lock_take(const char *warehouse, int *fd)
+{
+	char *path = lc__path_join(warehouse, LOCK_NAME);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__no_memory("build");
+	*fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+	status = *fd == -1 ? lc__error_sys(errno, "%s: open", path) :
+	    lock(*fd, warehouse, path);
+	if (status != LC_OK && *fd != -1) {
+		close(*fd);
+		*fd = -1;
+	}
+	free(path);
+	return status;
 }

@@ -13,4 +13,8 @@
 LC_CHECKED lc_status lc__tree_remove(int parent, const char *name,
     const char *where);
 
+/** Lock; the lock is gone when @p fd is closed, or the process ends. LC_BUSY names
+ *  the process that has it. */
+LC_CHECKED lc_status lc__lock_take(const char *warehouse, int *fd);
+
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "build/lock.h"
 #include "build/tree.h"
 #include "cmd/warehouse.h"
 #include "shard/outdir.h"
