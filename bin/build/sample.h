@@ -11,8 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "labels/reject.h"
 #include "lmdbcache.h"
+
+/**
+ * The first max_boxes of @p n boxes in pixels, x0, y0, x1, y1, as shares of the
+ * form's width and height within 0 and 1, in the form's dtype (LC_F32 or LC_F16).
+ * @param room  holds what @p boxes and @p mask then point to
+ */
+LC_CHECKED lc_status lc__boxes_pad(const double *pixels, uint64_t n,
+    const lc_shard_info *form, struct lc__buf *room, const void **boxes,
+    const void **mask);
+
+/** A number that is neither NaN nor above 65,504 as an f16, nearest even. */
+uint16_t lc__half_of(double number);
 
 /** A file that a frame was made of, as it was when it was read. */
 struct lc__source_note {
@@ -56,8 +69,11 @@ struct lc__sample {
 
 /** The name in the value's map of everything but the tensors. */
 #define LC__SAMPLE_ABOUT "about"
+
 #define LC__SAMPLE_PIXELS "pixels"
+
 #define LC__SAMPLE_BOXES "boxes"
+
 #define LC__SAMPLE_CLASSES "class_ids"
 
 /** Whether the reason is one that may be gone although no file has changed: a file

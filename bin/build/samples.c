@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/mpack.h"
-#include "build/boxes.h"
+#include "build/sample.h"
 #include "build/recipe.h"
 #include "build/store.h"
 #include "labels/dataset.h"

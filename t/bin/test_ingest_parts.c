@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "build/boxes.h"
+#include "build/sample.h"
 #include "build/counting.h"
 #include "build/infile.h"
-#include "build/sample.h"
 #include "build/tree.h"
 #include "need.h"
 #include "outdir_files.h"
