@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "fill/portion.h"
+#include "fill/items.h"
 #include "fill/value_mpack.h"
 
 /** What an answer has for an item; borrowed from it. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "fill/messages.h"
-#include "fill/portion.h"
+#include "fill/items.h"
 #include "fill/produce.h"
 #include "fill/protocol.h"
 #include "fill/spawn.h"

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "fill/done.h"
 #include "fill/lines.h"
-#include "fill/tally.h"
+#include "fill/items.h"
 
 /* Before a record that would make it larger, a chunk is committed: a chunk of 512 MiB
  * and more cannot be. */

@@ -11,7 +11,7 @@
 #include "fill/afloat.h"
 #include "fill/done.h"
 #include "fill/pace.h"
-#include "fill/tally.h"
+#include "fill/items.h"
 #include "store/tool.h"
 
 /* Items that are looked up together, and the bytes of their payloads at most once

@@ -3,6 +3,8 @@
 #ifndef CACHEX_FILL_ITEMS_H
 #define CACHEX_FILL_ITEMS_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "lmdbcache.h"
 
@@ -46,16 +48,78 @@ struct lc__items {
 
 /** Room for @p count items, all zero; NULL without memory. */
 struct lc__items *lc__items_new(size_t count);
+
 /** With values, texts, memory and frames. NULL is harmless. */
 void lc__items_free(struct lc__items *batch);
 
 /** The item failed; @p why is made one line of UTF-8. */
 LC_CHECKED lc_status lc__item_fail(struct lc__item *item, const char *why,
     size_t size);
+
 /** Values of the batch lie in @p frame: it is the batch's then. */
 LC_CHECKED lc_status lc__items_keep(struct lc__items *batch, struct lc__buf *frame);
+
 /** Note what a producer wrote last. */
 LC_CHECKED lc_status lc__items_stderr(struct lc__items *batch, const char *text,
     size_t size);
+
+struct lc__portion {
+	struct lc__portion *next; /* in its queue */
+	struct lc__items *batch;
+	uint64_t number;          /* of its last request */
+	size_t bytes;             /* that this request has */
+	unsigned failures;        /* producers that were lost on it */
+	bool fresh;               /* for a producer that has had nothing else */
+	bool half;                /* of one that failed */
+	bool twin_failed;         /* so did the other half */
+	struct lc__portion *twin; /* the other half, until it has come to its end */
+	size_t count;
+	uint32_t item[];          /* positions in the batch */
+};
+
+/** First in, first out. All zero is empty. */
+struct lc__portions {
+	struct lc__portion *first, *last;
+	size_t count;
+};
+
+/** Of all items without an outcome, of which there must be one; NULL without memory. */
+struct lc__portion *lc__portion_of(struct lc__items *batch);
+
+/** It has failed: take the second half of the items off into a new one; NULL without
+ *  memory. */
+struct lc__portion *lc__portion_halve(struct lc__portion *portion);
+
+/** It has come to its end, in one way or the other: the other half knows then. */
+void lc__portion_tell_twin(struct lc__portion *portion, bool failed);
+
+/** NULL is harmless. */
+void lc__portion_free(struct lc__portion *portion);
+
+/** Keep only the items that still have no outcome. */
+void lc__portion_prune(struct lc__portion *portion);
+
+/** Item @p i of the portion. */
+static inline struct lc__item *
+lc__portion_item(const struct lc__portion *portion, size_t i)
+{
+	return &portion->batch->items[portion->item[i]];
+}
+
+void lc__portions_append(struct lc__portions *queue, struct lc__portion *portion);
+
+void lc__portions_prepend(struct lc__portions *queue, struct lc__portion *portion);
+
+/** NULL if it is empty. */
+struct lc__portion *lc__portions_take(struct lc__portions *queue);
+
+/** Free what is in it; batches stay. */
+void lc__portions_free(struct lc__portions *queue);
+
+/** Bytes of a value's tensors. */
+uint64_t lc__tally_bytes(const lc_value *value);
+
+/** Does what a put returned speak against this item only, and not against the next? */
+bool lc__tally_is_item(lc_status status);
 
 #endif

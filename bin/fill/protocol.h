@@ -4,7 +4,7 @@
 #define CACHEX_FILL_PROTOCOL_H
 
 #include "base/buf.h"
-#include "fill/portion.h"
+#include "fill/items.h"
 
 /** The version that producers are told of in CACHEX_PROTOCOL. */
 #define LC__PROTOCOL 1

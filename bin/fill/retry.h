@@ -3,7 +3,7 @@
 #ifndef CACHEX_FILL_RETRY_H
 #define CACHEX_FILL_RETRY_H
 
-#include "fill/portion.h"
+#include "fill/items.h"
 #include "fill/produce.h"
 
 struct lc__retry {
