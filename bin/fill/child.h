@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "fill/messages.h"
 #include "fill/items.h"
+#include "fill/messages.h"
 #include "fill/produce.h"
 #include "fill/protocol.h"
 #include "fill/spawn.h"
@@ -66,35 +66,46 @@ lc__child_frame_max(const struct lc__child *child)
 /** Add the request for a portion, which is the child's then. As lc__request_write(). */
 LC_CHECKED lc_status lc__child_ask(struct lc__child *child,
     struct lc__portion *portion, uint64_t number);
+
 /** Write what its pipe takes. */
 void lc__child_send(struct lc__child *child);
+
 /** Read what there is, up to the end of an answer. */
 enum lc__received lc__child_receive(struct lc__child *child);
+
 /** LC_OK, or why the system refused to read or write one of its pipes: that is no failure
  *  of the producer's. */
 LC_CHECKED lc_status lc__child_check(const struct lc__child *child);
+
 /** Begin with the next answer; the frame was moved or is not needed. */
 void lc__child_next_frame(struct lc__child *child);
+
 /** Read what there is on its standard error. */
 void lc__child_listen(struct lc__child *child);
 
 /** No more requests: it sees the end of its standard input when it has read all. */
 void lc__child_retire(struct lc__child *child);
+
 /** True if it has closed its standard input before it read all that was sent: there will be
  *  no answer to that. */
 bool lc__child_closed_input(const struct lc__child *child);
+
 /** True if it cannot have begun on the oldest request: no byte of it has been read. To be
  *  asked before it is stopped. */
 bool lc__child_untouched(const struct lc__child *child);
+
 /** Has the process ended? It stays there until it is stopped. */
 bool lc__child_ended(const struct lc__child *child);
+
 /** Kill what is left of it and its process group. */
 void lc__child_stop(struct lc__child *child);
 
 /** How it ended, after lc__child_stop(): "ended with status 1". */
 void lc__child_describe_end(const struct lc__child *child, char *out, size_t room);
+
 /** LC_FAILED: "producer 'command' @p what: the last line of its standard error". */
 lc_status lc__child_error(const struct lc__child *child, const char *what);
+
 /** Tell who listens about this producer, as if it had written it. */
 void lc__child_tell(const struct lc__child *child, const char *what);
 
