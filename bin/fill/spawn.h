@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "lmdbcache.h"
 
 /** A process and our ends of its pipes, which never block. */
@@ -30,5 +31,12 @@ struct lc__command {
  */
 LC_CHECKED lc_status lc__spawn(const struct lc__command *command,
     struct lc__spawned *out);
+
+/**
+ * Append what /bin/sh is to run, with a NUL: the command, with "exec" in front of it if
+ * it is a single one. Many shells stay around such a command otherwise: the process that
+ * the system kills with us, and whose end and pipes we watch, would be the shell.
+ */
+void lc__shell_script(const char *command, struct lc__buf *out);
 
 #endif

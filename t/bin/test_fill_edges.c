@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "fill/afloat.h"
-#include "fill/shell.h"
 #include "fill/spawn.h"
 #include "need.h"
 
