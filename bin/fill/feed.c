@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "fill/done.h"
+#include "fill/fill.h"
 #include "fill/lines.h"
 #include "fill/items.h"
 

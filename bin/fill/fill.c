@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A fill by cache_ids: what is missing is asked of producers and stored. */
 #include "fill/fill.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +11,133 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/idset.h"
-#include "fill/afloat.h"
-#include "fill/done.h"
-#include "fill/pace.h"
+#include "fill/failures.h"
 #include "fill/items.h"
+#include "fill/produce.h"
+#include "lmdbcache.h"
 #include "store/tool.h"
+#include "value/expect.h"
+#include "value/finite.h"
+
+/* ---- what is stored already -------------------------------------------------------- */
+
+struct look {
+	const struct lc__demands *demands;
+	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
+	void *ctx;
+	const struct lc__item *items;
+};
+
+static lc_status
+check_value(void *ctx, size_t i, const lc_value *value)
+{
+	const struct look *look = ctx;
+	const struct lc__demands *demands = look->demands;
+
+	return_if_error(lc__expect_value(demands->expect, demands->n_expect, value));
+	if (demands->deep)
+		return_if_error(lc__finite_value(value, demands->finite));
+	return look->check != NULL ? look->check(look->ctx, &look->items[i], value) : LC_OK;
+}
+
+lc_status
+lc__done_look(lc_cache *cache, const struct lc__demands *demands,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, const struct lc__item *items, size_t n, enum lc__stored *out)
+{
+	struct look look = { demands, check, ctx, items };
+	const bool checks = demands->deep || demands->n_expect > 0 || check != NULL;
+	const struct lc__stored_check how = { demands->deep, checks ? check_value : NULL, &look };
+	lc_id *ids = calloc(n > 0 ? n : 1, sizeof(*ids));
+	lc_status status;
+
+	if (ids == NULL)
+		return lc__no_memory(NULL);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = items[i].id;
+	status = lc__stored_look(cache, ids, n, &how, out);
+	free(ids);
+	return status;
+}
+
+lc_status
+lc__demands_value(lc_cache *cache, const struct lc__demands *demands, const lc_value *value)
+{
+	return_if_error(lc__expect_value(demands->expect, demands->n_expect, value));
+	return_if_error(lc__finite_value(value, demands->finite));
+	return lc__stored_admits(cache, value);
+}
+
+/* ---- pace -------------------------------------------------------------------------- */
+
+#define SHARE 10
+
+bool
+lc__pace_is_due(const struct lc__pace *pace, uint64_t now_ns)
+{
+	return (now_ns - pace->ended_ns) / SHARE >= pace->took_ns;
+}
+
+void
+lc__pace_note(struct lc__pace *pace, uint64_t began_ns, uint64_t ended_ns)
+{
+	pace->ended_ns = ended_ns;
+	pace->took_ns = ended_ns - began_ns;
+}
+
+/* ---- records that are not committed ------------------------------------------------ */
+
+/* Commits take the oldest first. */
+static void
+forget_committed(struct lc__afloat *a, uint64_t pending)
+{
+	if (a->end - a->first > pending)
+		a->first = a->end - (size_t)pending;
+}
+
+/* Room for one more: what stands in front is forgotten when that is most of it. */
+static lc_status
+make_room(struct lc__afloat *a)
+{
+	if (a->end < a->room)
+		return LC_OK;
+	if (a->first > a->room / 2) {
+		memmove(a->bytes, a->bytes + a->first,
+		    (a->end - a->first) * sizeof(*a->bytes));
+		a->end -= a->first;
+		a->first = 0;
+		return LC_OK;
+	}
+	return lc__array_reserve(&a->bytes, &a->room, a->end + 1, NULL);
+}
+
+lc_status
+lc__afloat_add(struct lc__afloat *afloat, uint64_t bytes, uint64_t pending)
+{
+	return_if_error(make_room(afloat));
+	afloat->bytes[afloat->end++] = bytes;
+	forget_committed(afloat, pending);
+	return LC_OK;
+}
+
+size_t
+lc__afloat_count(struct lc__afloat *afloat, uint64_t pending, uint64_t *bytes)
+{
+	forget_committed(afloat, pending);
+	*bytes = 0;
+	for (size_t i = afloat->first; i < afloat->end; i++)
+		*bytes += afloat->bytes[i];
+	return afloat->end - afloat->first;
+}
+
+void
+lc__afloat_free(struct lc__afloat *afloat)
+{
+	free(afloat->bytes);
+	memset(afloat, 0, sizeof(*afloat));
+}
+
+/* ---- the fill ---------------------------------------------------------------------- */
 
 /* Items that are looked up together, and the bytes of their payloads at most once
  * there is one. */

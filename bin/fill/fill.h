@@ -3,8 +3,13 @@
 #ifndef CACHEX_FILL_FILL_H
 #define CACHEX_FILL_FILL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "fill/failures.h"
 #include "fill/produce.h"
+#include "lmdbcache.h"
+#include "store/tool.h"
 #include "value/expect.h"
 #include "value/finite.h"
 
@@ -64,5 +69,50 @@ struct lc__fill {
  * @return LC_OK, also when items failed; else what stopped it.
  */
 LC_CHECKED lc_status lc__fill_run(const struct lc__fill *fill, struct lc__filled *out);
+
+/**
+ * Look @p n items up in one snapshot; records that the handle has not committed yet count
+ * as done.
+ * @param check  as in struct lc__fill, with @p ctx; values have tensors without data
+ *               unless the demands are deep
+ * @param out    room for n
+ */
+LC_CHECKED lc_status lc__done_look(lc_cache *cache, const struct lc__demands *demands,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, const struct lc__item *items, size_t n, enum lc__stored *out);
+
+/**
+ * Is a value that a producer made as demanded, and of the structure that a strict
+ * module holds? LC_SCHEMA or LC_INVALID with what is wrong.
+ */
+LC_CHECKED lc_status lc__demands_value(lc_cache *cache,
+    const struct lc__demands *demands, const lc_value *value);
+
+/** All zero is new, and due. */
+struct lc__pace {
+	uint64_t ended_ns; /* when the last commit did */
+	uint64_t took_ns;
+};
+
+/** Is it time for the next one? */
+bool lc__pace_is_due(const struct lc__pace *pace, uint64_t now_ns);
+
+/** There was one. */
+void lc__pace_note(struct lc__pace *pace, uint64_t began_ns, uint64_t ended_ns);
+
+/** All zero is none. */
+struct lc__afloat {
+	uint64_t *bytes; /* of each record's tensors; malloc'ed */
+	size_t first, end, room;
+};
+
+/** One more record was put; @p pending are not committed of all puts so far. */
+LC_CHECKED lc_status lc__afloat_add(struct lc__afloat *afloat, uint64_t bytes,
+    uint64_t pending);
+
+/** How many there are when @p pending are not committed, and the bytes of all. */
+size_t lc__afloat_count(struct lc__afloat *afloat, uint64_t pending, uint64_t *bytes);
+
+void lc__afloat_free(struct lc__afloat *afloat);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "fake_produce.h"
-#include "fill/done.h"
 #include "fill/fill.h"
 #include "need.h"
 #include "sample.h"

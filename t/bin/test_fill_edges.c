@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fill/afloat.h"
+#include "fill/fill.h"
 #include "fill/spawn.h"
 #include "need.h"
 

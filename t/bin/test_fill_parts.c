@@ -15,7 +15,7 @@
 #include "base/hash128.h"
 #include "fill/failures.h"
 #include "fill/fingerprint.h"
-#include "fill/pace.h"
+#include "fill/fill.h"
 #include "fill/shard.h"
 #include "need.h"
 
