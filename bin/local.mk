@@ -12,9 +12,8 @@ noinst_LIBRARIES = libcachex.a
 libcachex_a_SOURCES = \
 	bin/build/counting.c bin/build/crew.c bin/build/export.c bin/build/frames.c \
 	bin/build/infile.c bin/build/ingest.c bin/build/made.c bin/build/publish.c \
-	bin/build/rebuild.c bin/build/recipe.c bin/build/rejected.c bin/build/sample.c \
-	bin/build/samples.c bin/build/scan.c bin/build/space.c bin/build/store.c \
-	bin/build/tree.c \
+	bin/build/recipe.c bin/build/sample.c bin/build/samples.c bin/build/scan.c \
+	bin/build/space.c bin/build/store.c bin/build/tree.c \
 	bin/cmd/buckets_sizes.c bin/cmd/build_report.c bin/cmd/cmd_backup.c \
 	bin/cmd/cmd_buckets.c bin/cmd/cmd_build.c bin/cmd/cmd_clear.c \
 	bin/cmd/cmd_compact.c bin/cmd/cmd_complete.c bin/cmd/cmd_config.c \

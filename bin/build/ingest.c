@@ -12,8 +12,7 @@
 #include "base/fileio.h"
 #include "build/ingesting.h"
 #include "build/tree.h"
-#include "build/rebuild.h"
-#include "build/rejected.h"
+#include "build/export.h"
 
 #define MAX_THREADS 256
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The list of frames that are not in a version, a JSON object a line. */
-#ifndef CACHEX_BUILD_REJECTED_H
-#define CACHEX_BUILD_REJECTED_H
+#ifndef CACHEX_BUILD_EXPORT_H
+#define CACHEX_BUILD_EXPORT_H
+
+#include <stdbool.h>
 
 #include "build/samples.h"
+#include "lmdbcache.h"
 
 /**
  * Write the list of all frames of the dataset that are not among the samples.
@@ -11,5 +14,10 @@
  */
 LC_CHECKED lc_status lc__rejected_write(const struct lc__samples *samples,
     const char *path, char sha256[65]);
+
+/** Leave the note, or take it away; it is fine if there is none. */
+LC_CHECKED lc_status lc__rebuild_note(const char *warehouse, bool wanted);
+
+bool lc__rebuild_noted(const char *warehouse);
 
 #endif
