@@ -17,9 +17,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "fill/items.h"
-#include "fill/messages.h"
-#include "fill/produce.h"
 #include "fill/protocol.h"
+#include "fill/produce.h"
 #include "fill/spawn.h"
 
 /* ---- the start --------------------------------------------------------------------- */

@@ -6,9 +6,8 @@
 #include <stdbool.h>
 
 #include "fill/items.h"
-#include "fill/messages.h"
-#include "fill/produce.h"
 #include "fill/protocol.h"
+#include "fill/produce.h"
 #include "fill/spawn.h"
 
 /** All zero but for how, number and count: no process. */

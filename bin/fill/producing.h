@@ -3,7 +3,7 @@
 #ifndef CACHEX_FILL_PRODUCING_H
 #define CACHEX_FILL_PRODUCING_H
 
-#include "fill/answer.h"
+#include "fill/protocol.h"
 #include "fill/child.h"
 #include "fill/produce.h"
 #include "fill/retry.h"

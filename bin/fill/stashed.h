@@ -18,7 +18,7 @@
 #define CACHEX_FILL_STASHED_H
 
 #include "fill/cursor.h"
-#include "fill/answer.h"
+#include "fill/protocol.h"
 
 /** What tells its input from others. */
 uint64_t lc__stashed_source(lc_id fingerprint, const char *key);

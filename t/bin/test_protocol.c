@@ -9,8 +9,6 @@
 
 #include "base/bytes.h"
 #include "base/mpack_read.h"
-#include "fill/answer.h"
-#include "fill/messages.h"
 #include "fill/protocol.h"
 
 /* A string literal, NULs and all. */
