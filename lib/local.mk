@@ -39,7 +39,7 @@ libcore_la_SOURCES = \
 	lib/format/twh1_sample.c \
 	lib/index/run.c lib/index/run_build.c lib/index/run_merge.c \
 	lib/life/backup.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
-	lib/life/decoded.c lib/life/found.c lib/life/module_dir.c lib/life/recover.c \
+	lib/life/damage.c lib/life/decoded.c lib/life/module_dir.c lib/life/recover.c \
 	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_read.c \
 	lib/life/recover_rows.c lib/life/recover_strays.c lib/life/recover_write.c \
 	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \

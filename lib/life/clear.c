@@ -33,7 +33,7 @@ clear_rows(struct lc__change *change)
 	return LC_OK;
 }
 
-/* Inputs go too: nobody may be writing one, which a claim on all of them says. */
+/* Inputs go too. A claim on all of them makes sure that nobody writes one. */
 static lc_status
 clear(struct lc__change *change, void *claimed)
 {
@@ -46,7 +46,7 @@ clear(struct lc__change *change, void *claimed)
 	return clear_rows(change);
 }
 
-/* What cachex fill keeps of work for chunks to come: a fill that begins anew may make
+/* What cachex fill keeps of work for later chunks: a fill that begins again may make
  * something else of the same lines. */
 static lc_status
 remove_kept(const char *dir)

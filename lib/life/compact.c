@@ -170,7 +170,7 @@ rewrite_all(struct compaction *c, struct lc__chunk_group *group)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* A damaged run stays as it is: reads and verify tell of it. */
+/* A damaged run stays as it is: reads and verify report it. */
 static lc_status
 merge_index(struct compaction *c)
 {

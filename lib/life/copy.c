@@ -66,7 +66,7 @@ reserve_known(struct copying *c, uint32_t n)
 	return LC_OK;
 }
 
-/* The structure of the record that the walk stands on, as the target has it. */
+/* The structure of the walk's record, as the target has it. */
 static lc_status
 find_known(struct copying *c, uint32_t id, struct lc__known **out)
 {
@@ -94,7 +94,7 @@ conflict(const lc_id *id, const char *what)
 	    lc__quote_id(id->data, id->size), what);
 }
 
-/* Does the target hold the value that the walk stands on? */
+/* Does the target hold the value of the walk's record? */
 static lc_status
 compare(struct copying *c, const lc_id *id)
 {
@@ -130,8 +130,7 @@ check_record(struct copying *c, const struct lc__record *record)
 
 /* ---- copying -------------------------------------------------------------- */
 
-/* A record that cannot be read is replaced by what replaces it, and kept by what
- * keeps it. */
+/* A damaged record counts as one that is there: it is replaced or kept as any other. */
 static lc_status
 has_key(struct copying *c, const lc_id *id, bool *has)
 {

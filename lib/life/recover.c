@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recover: a copy of data.mdb gets its index, ledger and counters anew from what its
+ * recover: a copy of data.mdb gets a new index, ledger and counters from what its
  * chunks hold. Only if the whole of verify passes on it, it takes the place of the old
  * file, which is kept.
  */
@@ -31,11 +31,11 @@ free_parts(struct lc__recovery *r)
 	free(r->runs);
 	free(r->claims);
 	free(r->gaps);
-	free(r->sounds);
+	free(r->records);
 	free(r->spans);
 	free(r->chunks);
 	free(r->live);
-	free(r->placed);
+	free(r->origins);
 }
 
 static bool
@@ -59,7 +59,7 @@ tell_module(struct lc__recovery *r, enum lc__mended module)
 	r->result.reset += module == LC__MENDED_LOST;
 	/* The hashes of the index are by the identity. */
 	r->index_damaged |= module == LC__MENDED_LOST;
-	lc__found_tell(r->progress, module == LC__MENDED ? "module row: damaged, and "
+	lc__damage_tell(r->progress, module == LC__MENDED ? "module row: damaged, and "
 	    "mended" : "module row: lost; the module has a new identity");
 }
 
@@ -72,12 +72,12 @@ examine(struct lc__recovery *r, enum lc__mended module)
 	return_if_error(lc__recovery_read_state(r));
 	return_if_error(lc__recovery_put_back_tables(r));
 	return_if_error(lc__recovery_put_back_values(r));
-	return_if_error(lc__recovery_make_up_state(r));
+	return_if_error(lc__recovery_rebuild_state(r));
 	return_if_error(lc__recovery_put_back_rows(r));
 	return_if_error(lc__recovery_mend_settings(r));
 	return_if_error(lc__recovery_mend_counters(r));
 	return_if_error(lc__recovery_mend_schemas(r));
-	return_if_error(lc__recovery_read_places(r));
+	return_if_error(lc__recovery_read_origins(r));
 	return_if_error(lc__recovery_read_chunks(r));
 	return_if_error(lc__recovery_read_runs(r));
 	return_if_error(lc__recovery_decide(r));

@@ -6,15 +6,15 @@
 #ifndef LC_LIFE_RECOVER_H
 #define LC_LIFE_RECOVER_H
 
-#include "life/found.h"
+#include "life/damage.h"
 #include "store/change.h"
 #include "store/record.h"
 
-/** lc__claim.run of a record itself. */
+/** lc__recovery_claim.run of a record itself. */
 #define LC__CLAIM_RECORD UINT32_MAX
 
-/** Something that says where a cache_id is: an entry of a run, or a record. */
-struct lc__record_claim {
+/** Something that says where a cache_id is: an entry of a run, or a record itself. */
+struct lc__recovery_claim {
 	uint64_t prefix;   /* lc__sort_prefix() of the cache_id */
 	const unsigned char *id;
 	uint32_t id_size;
@@ -22,14 +22,14 @@ struct lc__record_claim {
 	uint64_t location; /* or LC__TOMBSTONE */
 };
 
-/** Cache_ids of which a run may hold entries that cannot be read. */
-struct lc__gap {
+/** A range of cache_ids whose entries in a run may be lost. */
+struct lc__recovery_gap {
 	uint32_t run;      /* its position */
 	struct lc__run_entry after, before; /* between these; id NULL: no bound */
 };
 
 /** A record that is whole. */
-struct lc__sound {
+struct lc__recovery_record {
 	uint64_t location;
 	uint64_t moved_to; /* location afterwards */
 	const unsigned char *bytes;
@@ -38,22 +38,22 @@ struct lc__sound {
 	uint64_t length; /* as the ledger sums it */
 };
 
-/** Bytes of a chunk that are no whole record. */
-struct lc__span {
+/** Bytes of a chunk that are not a whole record. */
+struct lc__recovery_span {
 	uint64_t start, end; /* locations */
 	bool counted;        /* as lost, by a cache_id that leads there */
 };
 
 /** A chunk. */
-struct lc__found {
+struct lc__recovery_chunk {
 	uint64_t id;
-	uint64_t first, count; /* its sound records */
+	uint64_t first, count; /* its whole records */
 	bool rewrite;          /* something of it is damaged */
 	uint64_t digest;       /* of them, in a module with inputs */
 };
 
 /** Where the order says that a chunk came from. */
-struct lc__placed {
+struct lc__recovery_origin {
 	uint64_t chunk;
 	uint32_t input;
 	uint64_t ordinal;
@@ -66,38 +66,38 @@ struct lc__recovery {
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
 	bool state_lost;     /* the order of the runs is that of their ids */
-	bool index_damaged;  /* the runs are to be written anew */
-	bool inputs_damaged; /* inputs and order are to be written anew */
+	bool index_damaged;  /* the runs must be written again */
+	bool inputs_damaged; /* inputs and order must be written again */
 	bool chunk_missing;  /* the ledger has a row for one that is not there */
-	bool trial;          /* decide without telling and counting */
+	bool trial;          /* decide, but report and count nothing */
 	uint64_t done;       /* bytes read */
 	/* malloc'ed, with counts and rooms */
 	struct lc__run *runs; /* by position */
-	struct lc__record_claim *claims;
-	struct lc__gap *gaps;
-	struct lc__sound *sounds; /* by location */
-	struct lc__span *spans;   /* by location */
-	struct lc__found *chunks; /* by id */
-	struct lc__new_entry *live; /* the index to be, by cache_id */
-	struct lc__placed *placed; /* by chunk */
-	uint64_t nruns, nclaims, ngaps, nsounds, nspans, nchunks, nlive, nplaced;
-	size_t runs_room, claims_room, gaps_room, sounds_room, spans_room,
-	    chunks_room, live_room, placed_room;
+	struct lc__recovery_claim *claims;
+	struct lc__recovery_gap *gaps;
+	struct lc__recovery_record *records; /* by location */
+	struct lc__recovery_span *spans;   /* by location */
+	struct lc__recovery_chunk *chunks; /* by id */
+	struct lc__new_entry *live; /* the new index, by cache_id */
+	struct lc__recovery_origin *origins; /* by chunk */
+	uint64_t nruns, nclaims, ngaps, nrecords, nspans, nchunks, nlive, norigins;
+	size_t runs_room, claims_room, gaps_room, records_room, spans_room,
+	    chunks_room, live_room, origins_room;
 };
 
 /* ---- chunks and index: recover_read.c, recover_decide.c -------------------------- */
 
-/** Read all chunks: chunks, sounds and spans, and a claim of each record. */
+/** Read all chunks: chunks, records and spans, and a claim of each record. */
 LC_CHECKED lc_status lc__recovery_read_chunks(struct lc__recovery *r);
 
 /** Read all runs of the state: claims and gaps. */
 LC_CHECKED lc_status lc__recovery_read_runs(struct lc__recovery *r);
 
-/** Decide about every cache_id: which sounds are live; the index to be. */
+/** Decide about every cache_id: which records are live; the new index. */
 LC_CHECKED lc_status lc__recovery_decide(struct lc__recovery *r);
 
-/** The sound record at a location, NULL if there is none. */
-struct lc__sound *lc__recovery_sound(const struct lc__recovery *r,
+/** The whole record at a location, NULL if there is none. */
+struct lc__recovery_record *lc__recovery_record_at(const struct lc__recovery *r,
     uint64_t location);
 
 /* ---- small rows: recover_rows.c --------------------------------------------------- */
@@ -105,31 +105,30 @@ struct lc__sound *lc__recovery_sound(const struct lc__recovery *r,
 /** Read the state row, mended if one byte of it is wrong; else r->state_lost. */
 LC_CHECKED lc_status lc__recovery_read_state(struct lc__recovery *r);
 
-/** Make up for a state row that is lost from what the tables hold. */
-LC_CHECKED lc_status lc__recovery_make_up_state(struct lc__recovery *r);
+/** Make a state row that is lost again, from the tables. */
+LC_CHECKED lc_status lc__recovery_rebuild_state(struct lc__recovery *r);
 
-/** Mend the damaged schemas; a structure that is lost gets a stand-in. */
+/** Mend the damaged schemas; a structure that is lost gets a placeholder. */
 LC_CHECKED lc_status lc__recovery_mend_schemas(struct lc__recovery *r);
 
 /** Mend the settings, or put the defaults in their place. */
 LC_CHECKED lc_status lc__recovery_mend_settings(struct lc__recovery *r);
-/** Mend the counters, or begin them anew. */
+/** Mend the counters, or set them to 0. */
 LC_CHECKED lc_status lc__recovery_mend_counters(struct lc__recovery *r);
 
 /** Compare ledger and counters with what was decided, and find rows damaged. */
 LC_CHECKED lc_status lc__recovery_check_counts(struct lc__recovery *r);
 
-/** The first row of the ledger behind chunk *id whose chunk is not there; LC_END
- *  without one. */
+/** The first row of the ledger after chunk *id whose chunk is missing; LC_END without one. */
 LC_CHECKED lc_status lc__recovery_orphan(struct lc__recovery *r, uint64_t *id);
 
-/** Count all sound records. */
+/** Count all whole records. */
 LC_CHECKED lc_status lc__recovery_count_usage(struct lc__recovery *r,
     struct lc__usage *usage);
 
-/** What the ledger row of a chunk is to be, with what can be read of the old one. */
+/** The new ledger row of a chunk, with what can be read of the old one. */
 LC_CHECKED lc_status lc__recovery_row(struct lc__recovery *r,
-    const struct lc__found *chunk, struct lc__ledger_row *row, bool *intact);
+    const struct lc__recovery_chunk *chunk, struct lc__ledger_row *row, bool *intact);
 
 /* ---- rows under another key than their own: recover_strays.c ----------------------
  *
@@ -138,7 +137,7 @@ LC_CHECKED lc_status lc__recovery_row(struct lc__recovery *r,
  * row is right for its own key alone.
  */
 
-/** Rows of meta; those that nobody knows go. */
+/** Rows of meta; rows of unknown names are dropped. */
 LC_CHECKED lc_status lc__recovery_put_back_meta(struct lc__recovery *r);
 
 /** Tables that hold each other's rows, as these say themselves. */
@@ -160,20 +159,20 @@ LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r,
 /* ---- inputs and the published order: recover_inputs.c ----------------------------- */
 
 /** Read what the order says of chunks whose ledger rows may be damaged. */
-LC_CHECKED lc_status lc__recovery_read_places(struct lc__recovery *r);
+LC_CHECKED lc_status lc__recovery_read_origins(struct lc__recovery *r);
 
 /** How many inputs the module has, as far as its rows and its ledger say. */
 LC_CHECKED lc_status lc__recovery_count_inputs(struct lc__recovery *r,
     uint32_t *out);
 
 /** Where a chunk came from, for a ledger row that is lost. */
-void lc__recovery_place(const struct lc__recovery *r, uint64_t chunk,
+void lc__recovery_get_origin(const struct lc__recovery *r, uint64_t chunk,
     struct lc__ledger_row *row);
 
-/** Compare everything that verify does, and note if it is to be written anew. */
+/** Compare everything that verify does, and note if it must be written again. */
 LC_CHECKED lc_status lc__recovery_check_inputs(struct lc__recovery *r);
 
-/** Write inputs and order anew from the ledger, if they are damaged; behind
+/** Write inputs and order again from the ledger, if they are damaged; after
  *  lc__recovery_write(). */
 LC_CHECKED lc_status lc__recovery_write_inputs(struct lc__recovery *r);
 

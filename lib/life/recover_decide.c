@@ -18,43 +18,43 @@
 
 /* All claims of one cache_id. */
 struct group {
-	const struct lc__record_claim *claims;
+	const struct lc__recovery_claim *claims;
 	uint64_t count;
-	const struct lc__record_claim *newest; /* of a run; NULL if there is none */
-	const struct lc__record_claim *record; /* the last in place; NULL if there is none */
+	const struct lc__recovery_claim *newest; /* of a run; NULL if there is none */
+	const struct lc__recovery_claim *record; /* the last in place; NULL if there is none */
 };
 
 static int
 by_id(const void *a, const void *b)
 {
-	const struct lc__record_claim *x = a, *y = b;
+	const struct lc__recovery_claim *x = a, *y = b;
 
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
 	return lc__id_compare(x->id, x->id_size, y->id, y->id_size);
 }
 
-struct lc__sound *
-lc__recovery_sound(const struct lc__recovery *r, uint64_t location)
+struct lc__recovery_record *
+lc__recovery_record_at(const struct lc__recovery *r, uint64_t location)
 {
-	uint64_t low = 0, high = r->nsounds;
+	uint64_t low = 0, high = r->nrecords;
 
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
 
-		if (r->sounds[middle].location < location)
+		if (r->records[middle].location < location)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < r->nsounds && r->sounds[low].location == location ?
-	    &r->sounds[low] : NULL;
+	return low < r->nrecords && r->records[low].location == location ?
+	    &r->records[low] : NULL;
 }
 
 /* ---- the claims of one cache_id ------------------------------------------- */
 
 static bool
-in_gap(const struct lc__gap *gap, const struct lc__record_claim *claim)
+in_gap(const struct lc__recovery_gap *gap, const struct lc__recovery_claim *claim)
 {
 	return (gap->after.id == NULL || lc__id_compare(gap->after.id,
 	    gap->after.id_size, claim->id, claim->id_size) < 0) &&
@@ -76,10 +76,10 @@ has_newer_gap(const struct lc__recovery *r, const struct group *g)
 }
 
 /* The newest run's entry with that location. */
-static const struct lc__record_claim *
+static const struct lc__recovery_claim *
 find_entry(const struct group *g, uint64_t location)
 {
-	const struct lc__record_claim *found = NULL;
+	const struct lc__recovery_claim *found = NULL;
 
 	for (uint64_t i = 0; i < g->count; i++)
 		if (g->claims[i].run != LC__CLAIM_RECORD &&
@@ -100,13 +100,13 @@ has_record(const struct group *g, uint64_t location)
 }
 
 /* The last record in place that an entry names. */
-static const struct lc__record_claim *
+static const struct lc__recovery_claim *
 last_named(const struct group *g)
 {
-	const struct lc__record_claim *last = NULL;
+	const struct lc__recovery_claim *last = NULL;
 
 	for (uint64_t i = 0; i < g->count; i++) {
-		const struct lc__record_claim *c = &g->claims[i];
+		const struct lc__recovery_claim *c = &g->claims[i];
 
 		if (c->run == LC__CLAIM_RECORD && (last == NULL ||
 		    c->location > last->location) &&
@@ -117,7 +117,7 @@ last_named(const struct group *g)
 }
 
 /* The damaged place that a location is in, NULL if it is in none. */
-static struct lc__span *
+static struct lc__recovery_span *
 find_span(const struct lc__recovery *r, uint64_t location)
 {
 	for (uint64_t i = 0; i < r->nspans; i++)
@@ -130,7 +130,7 @@ find_span(const struct lc__recovery *r, uint64_t location)
 static uint64_t
 lose(struct lc__recovery *r, const struct group *g)
 {
-	struct lc__span *span = find_span(r, g->newest->location);
+	struct lc__recovery_span *span = find_span(r, g->newest->location);
 
 	if (r->trial)
 		return NOWHERE;
@@ -138,7 +138,7 @@ lose(struct lc__recovery *r, const struct group *g)
 		span->counted = true;
 	r->index_damaged = true;
 	r->result.lost++;
-	lc__found_tell(r->progress, "lost: key %s: its record is damaged or missing",
+	lc__damage_tell(r->progress, "lost: key %s: its record is damaged or missing",
 	    lc__quote_id(g->claims->id, g->claims->id_size));
 	return NOWHERE;
 }
@@ -149,8 +149,8 @@ lose(struct lc__recovery *r, const struct group *g)
 static uint64_t
 decide_unordered(struct lc__recovery *r, const struct group *g)
 {
-	const struct lc__record_claim *deletion = find_entry(g, LC__TOMBSTONE);
-	const struct lc__record_claim *record = last_named(g), *entry;
+	const struct lc__recovery_claim *deletion = find_entry(g, LC__TOMBSTONE);
+	const struct lc__recovery_claim *record = last_named(g), *entry;
 
 	/* What a damaged record replaced must not come back. */
 	if (g->newest != NULL && find_span(r, g->newest->location) != NULL)
@@ -171,7 +171,7 @@ decide(struct lc__recovery *r, const struct group *g)
 	if (g->record != NULL && find_entry(g, g->record->location) == NULL &&
 	    has_newer_gap(r, g)) {
 		r->result.rescued++;
-		lc__found_tell(r->progress, "rescued: key %s%s", lc__quote_id(
+		lc__damage_tell(r->progress, "rescued: key %s%s", lc__quote_id(
 		    g->claims->id, g->claims->id_size), g->newest == NULL ?
 		    ", which may have been deleted" :
 		    ", which may have been deleted or replaced");
@@ -189,10 +189,10 @@ decide(struct lc__recovery *r, const struct group *g)
 /* ---- all of them ---------------------------------------------------------- */
 
 static lc_status
-add_live(struct lc__recovery *r, const struct lc__record_claim *claim,
+add_live(struct lc__recovery *r, const struct lc__recovery_claim *claim,
     uint64_t location)
 {
-	struct lc__sound *sound = lc__recovery_sound(r, location);
+	struct lc__recovery_record *sound = lc__recovery_record_at(r, location);
 
 	if (sound == NULL)
 		return lc__error(LC_CORRUPT, 0, "recover: no record at %llu",
@@ -217,7 +217,7 @@ collect(const struct lc__recovery *r, uint64_t from, struct group *g)
 	for (; from + g->count < r->nclaims &&
 	    by_id(&r->claims[from], &r->claims[from + g->count]) == 0;
 	    g->count++) {
-		const struct lc__record_claim *c = &r->claims[from + g->count];
+		const struct lc__recovery_claim *c = &r->claims[from + g->count];
 
 		if (c->run == LC__CLAIM_RECORD) {
 			if (g->record == NULL || c->location > g->record->location)
@@ -246,7 +246,7 @@ count_after_ledger(struct lc__recovery *r, uint64_t *out)
 	return true;
 }
 
-/* Without the state row nobody knows whether a run is missing. If the ledger knows
+/* Without the state row it is not known whether a run is missing. If the ledger counts
  * of more live records than all runs, one may be, and may have held anything. */
 static lc_status
 suspect_missing_run(struct lc__recovery *r)
@@ -264,7 +264,7 @@ suspect_missing_run(struct lc__recovery *r)
 		return LC_OK;
 	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
 	    r->ngaps + 1, "recover"));
-	r->gaps[r->ngaps++] = (struct lc__gap) { .run = UINT32_MAX };
+	r->gaps[r->ngaps++] = (struct lc__recovery_gap) { .run = UINT32_MAX };
 	return LC_OK;
 }
 

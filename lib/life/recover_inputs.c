@@ -19,13 +19,13 @@
 static int
 by_chunk(const void *a, const void *b)
 {
-	const struct lc__placed *x = a, *y = b;
+	const struct lc__recovery_origin *x = a, *y = b;
 
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
 lc_status
-lc__recovery_read_places(struct lc__recovery *r)
+lc__recovery_read_origins(struct lc__recovery *r)
 {
 	struct lc__order_row row;
 	struct lc__slice value;
@@ -38,25 +38,25 @@ lc__recovery_read_places(struct lc__recovery *r)
 		if (!lc__order_decode(value.data, value.size, key, &row) ||
 		    row.chunk == LC__ORDER_LOST)
 			continue;
-		return_if_error(lc__array_reserve(&r->placed, &r->placed_room,
-		    r->nplaced + 1, "recover"));
-		r->placed[r->nplaced++] = (struct lc__placed) {
+		return_if_error(lc__array_reserve(&r->origins, &r->origins_room,
+		    r->norigins + 1, "recover"));
+		r->origins[r->norigins++] = (struct lc__recovery_origin) {
 			row.chunk, row.input, row.ordinal
 		};
 	}
-	if (r->nplaced > 0)
-		qsort(r->placed, r->nplaced, sizeof(*r->placed), by_chunk);
+	if (r->norigins > 0)
+		qsort(r->origins, r->norigins, sizeof(*r->origins), by_chunk);
 	return status == LC_END ? LC_OK : status;
 }
 
 void
-lc__recovery_place(const struct lc__recovery *r, uint64_t chunk,
+lc__recovery_get_origin(const struct lc__recovery *r, uint64_t chunk,
     struct lc__ledger_row *row)
 {
-	const struct lc__placed key = { .chunk = chunk }, *place = NULL;
+	const struct lc__recovery_origin key = { .chunk = chunk }, *place = NULL;
 
-	if (r->nplaced > 0)
-		place = bsearch(&key, r->placed, r->nplaced, sizeof(key),
+	if (r->norigins > 0)
+		place = bsearch(&key, r->origins, r->norigins, sizeof(key),
 		    by_chunk);
 	if (place == NULL)
 		return;
@@ -93,12 +93,12 @@ lc__recovery_count_inputs(struct lc__recovery *r, uint32_t *out)
 
 /* ---- looking -------------------------------------------------------------- */
 
-/* The digest of what is left of a chunk. */
+/* The digest of a chunk's whole records. */
 static lc_status
-digest_chunk(struct lc__recovery *r, struct lc__found *chunk)
+digest_chunk(struct lc__recovery *r, struct lc__recovery_chunk *chunk)
 {
 	for (uint64_t i = 0; i < chunk->count; i++) {
-		const struct lc__sound *sound = &r->sounds[chunk->first + i];
+		const struct lc__recovery_record *sound = &r->records[chunk->first + i];
 		struct lc__record record;
 		struct lc__known *known;
 		uint64_t digest = 0;
@@ -118,7 +118,7 @@ digest_chunk(struct lc__recovery *r, struct lc__found *chunk)
 static int
 by_id(const void *a, const void *b)
 {
-	const struct lc__found *x = a, *y = b;
+	const struct lc__recovery_chunk *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -127,7 +127,7 @@ static uint64_t
 digest_of(void *ctx, uint64_t id)
 {
 	const struct lc__recovery *r = ctx;
-	const struct lc__found key = { .id = id }, *found = NULL;
+	const struct lc__recovery_chunk key = { .id = id }, *found = NULL;
 
 	if (r->nchunks > 0)
 		found = bsearch(&key, r->chunks, r->nchunks, sizeof(key), by_id);
@@ -140,7 +140,7 @@ note_damage(void *ctx, const char *line)
 	struct lc__recovery *r = ctx;
 
 	r->inputs_damaged = true;
-	lc__found_tell(r->progress, "%s", line);
+	lc__damage_tell(r->progress, "%s", line);
 }
 
 lc_status
@@ -162,7 +162,7 @@ lc__recovery_check_inputs(struct lc__recovery *r)
 	return LC_OK;
 }
 
-/* ---- writing anew --------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------- */
 
 /* What is written. */
 struct anew {
@@ -193,7 +193,7 @@ list_chunks(struct anew *a)
 	struct lc__recovery *r = a->r;
 
 	for (uint64_t i = 0; i < r->nchunks; i++) {
-		const struct lc__found *chunk = &r->chunks[i];
+		const struct lc__recovery_chunk *chunk = &r->chunks[i];
 		struct lc__ledger_row row;
 		bool intact = false;
 
@@ -253,10 +253,10 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 		return LC_OK;
 	if (lc__row_mend(bytes->data, bytes->size, input) &&
 	    lc__input_decode(bytes->data, bytes->size, input, row)) {
-		lc__found_tell(a->r->progress, "input %u: mended", input);
+		lc__damage_tell(a->r->progress, "input %u: mended", input);
 		return LC_OK;
 	}
-	lc__found_tell(a->r->progress, "input %u: its name and cursor are lost", input);
+	lc__damage_tell(a->r->progress, "input %u: its name and cursor are lost", input);
 	a->r->result.reset++;
 	bytes->size = 0;
 	lc__buf_append(bytes, name, (size_t)snprintf(name, sizeof(name),
@@ -294,7 +294,7 @@ write_places(struct anew *a, uint32_t input, uint64_t *at,
 
 	row->records = row->length = 0;
 	if (row->chunks > a->most) {
-		lc__found_tell(a->r->progress, "input %u: says that it had %llu chunks, for which the "
+		lc__damage_tell(a->r->progress, "input %u: says that it had %llu chunks, for which the "
 		    "file has no room", input, (unsigned long long)row->chunks);
 		a->r->result.reset++;
 		row->chunks = 0;

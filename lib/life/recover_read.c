@@ -17,10 +17,10 @@
 /* The records of one chunk as they are read. */
 struct chunk_reader {
 	struct lc__recovery *r;
-	struct lc__found *chunk;
-	const unsigned char *records; /* behind the header */
+	struct lc__recovery_chunk *chunk;
+	const unsigned char *records; /* after the header */
 	uint64_t size;                /* of all */
-	uint64_t room;                /* bytes behind the header */
+	uint64_t room;                /* bytes after the header */
 	bool headless;                /* how much of them are records is not known */
 };
 
@@ -39,7 +39,7 @@ location_at(const struct chunk_reader *reader, uint64_t at)
 	return lc__location(reader->chunk->id, at / LC__RECORD_ALIGN);
 }
 
-/* A record that lc_verify() would have nothing to say against has a schema. */
+/* What lc_verify() would say against a record, or NULL: then it has a schema. */
 static const char *
 find_fault(struct lc__snapshot *s, const struct lc__record *record,
     const struct lc__schema **schema)
@@ -61,17 +61,17 @@ add_sound(struct chunk_reader *reader, const struct lc__record *record,
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__array_reserve(&r->sounds, &r->sounds_room,
-	    r->nsounds + 1, "recover"));
+	return_if_error(lc__array_reserve(&r->records, &r->records_room,
+	    r->nrecords + 1, "recover"));
 	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
 	    r->nclaims + 1, "recover"));
-	r->sounds[r->nsounds++] = (struct lc__sound) {
+	r->records[r->nrecords++] = (struct lc__recovery_record) {
 		.location = location_at(reader, at),
 		.moved_to = location_at(reader, at),
 		.bytes = reader->records + at, .size = (uint32_t)record->size,
 		.length = lc__measure(&r->measure, record, schema)
 	};
-	r->claims[r->nclaims++] = (struct lc__record_claim) {
+	r->claims[r->nclaims++] = (struct lc__recovery_claim) {
 		.prefix = lc__sort_prefix(&record->id), .id = record->id.data,
 		.id_size = (uint32_t)record->id.size,
 		.run = LC__CLAIM_RECORD, .location = location_at(reader, at)
@@ -92,7 +92,7 @@ is_sound(const struct chunk_reader *reader, uint64_t at)
 	    &schema) == NULL;
 }
 
-/* Where the next whole record stands behind a damaged one. */
+/* The offset of the next whole record after a damaged one. */
 static uint64_t
 skip_damage(struct chunk_reader *reader, uint64_t at)
 {
@@ -111,14 +111,14 @@ add_span(struct chunk_reader *reader, uint64_t at, uint64_t end)
 
 	return_if_error(lc__array_reserve(&r->spans, &r->spans_room,
 	    r->nspans + 1, "recover"));
-	r->spans[r->nspans++] = (struct lc__span) {
+	r->spans[r->nspans++] = (struct lc__recovery_span) {
 		.start = location_at(reader, at), .end = location_at(reader, end)
 	};
 	reader->chunk->rewrite = true;
 	return LC_OK;
 }
 
-/* The record at an offset, or what is there instead; *next is behind it. */
+/* The record at an offset, or the damage there; *next is the offset after it. */
 static lc_status
 read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 {
@@ -134,7 +134,7 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 		*next = at + record.size;
 		return add_sound(reader, &record, schema, at);
 	}
-	lc__found_tell(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s",
+	lc__damage_tell(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s",
 	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER),
 	    parsed ? ", key " : "", parsed ? lc__quote_id(record.id.data,
 	    record.id.size) : "", fault);
@@ -142,8 +142,8 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 	return add_span(reader, at, *next);
 }
 
-/* Records end at a multiple of their alignment; behind them may be padding. Without
- * a header, that padding is told from records by its zeros. */
+/* Records end at a multiple of their alignment; padding may follow. Without a header,
+ * its zeros tell padding from records. */
 static uint64_t
 records_size(const struct lc__slice *value, const struct lc__chunk *chunk,
     bool intact)
@@ -203,10 +203,10 @@ read_records(struct chunk_reader *reader)
 
 /* Does the directory say what the records do, or nothing? */
 static bool
-directory_agrees(const struct lc__recovery *r, const struct lc__found *chunk,
+directory_agrees(const struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     const struct lc__slice *value, const struct lc__chunk *header)
 {
-	const struct lc__sound *sounds = &r->sounds[chunk->first];
+	const struct lc__recovery_record *sounds = &r->records[chunk->first];
 	struct lc__directory d;
 
 	if (!lc__directory_parse(value->data, value->size, header, &d))
@@ -225,7 +225,7 @@ directory_agrees(const struct lc__recovery *r, const struct lc__found *chunk,
 
 /* The records of a chunk that is not rewritten yet are all there. */
 static void
-check_frame(struct lc__recovery *r, struct lc__found *chunk,
+check_frame(struct lc__recovery *r, struct lc__recovery_chunk *chunk,
     const struct lc__slice *value, const struct lc__chunk *header, bool intact)
 {
 	const char *damaged = NULL;
@@ -237,7 +237,7 @@ check_frame(struct lc__recovery *r, struct lc__found *chunk,
 	if (damaged == NULL)
 		return;
 	r->result.rows++;
-	lc__found_tell(r->progress, "chunk %llu: its %s is damaged",
+	lc__damage_tell(r->progress, "chunk %llu: its %s is damaged",
 	    (unsigned long long)chunk->id, damaged);
 	chunk->rewrite = true;
 }
@@ -253,7 +253,7 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	return_if_error(lc__array_reserve(&r->chunks, &r->chunks_room,
 	    r->nchunks + 1, "recover"));
 	reader.chunk = &r->chunks[r->nchunks++];
-	*reader.chunk = (struct lc__found) { .id = id, .first = r->nsounds };
+	*reader.chunk = (struct lc__recovery_chunk) { .id = id, .first = r->nrecords };
 	reader.size = records_size(value, &header, intact);
 	reader.records = value->data + LC__CHUNK_HEADER;
 	reader.room = value->size <= LC__CHUNK_HEADER ? 0 :
@@ -313,7 +313,7 @@ open_gap(struct run_reader *reader)
 		return LC_OK;
 	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
 	    r->ngaps + 1, "recover"));
-	r->gaps[r->ngaps++] = (struct lc__gap) {
+	r->gaps[r->ngaps++] = (struct lc__recovery_gap) {
 		.run = reader->position, .after = reader->last
 	};
 	reader->in_gap = true;
@@ -328,7 +328,7 @@ add_entry(struct run_reader *reader, const struct lc__run_entry *entry)
 
 	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
 	    r->nclaims + 1, "recover"));
-	r->claims[r->nclaims++] = (struct lc__record_claim) {
+	r->claims[r->nclaims++] = (struct lc__recovery_claim) {
 		.prefix = lc__sort_prefix(&id), .id = entry->id,
 		.id_size = (uint32_t)entry->id_size, .run = reader->position,
 		.location = entry->location & LC__TOMBSTONE ? LC__TOMBSTONE :
@@ -397,7 +397,7 @@ read_run(struct lc__recovery *r, uint32_t position)
 		return LC_OK;
 	r->result.runs++;
 	r->index_damaged = true;
-	lc__found_tell(r->progress, "index run %llu: damaged, %llu of %llu entries read",
+	lc__damage_tell(r->progress, "index run %llu: damaged, %llu of %llu entries read",
 	    (unsigned long long)row->id, (unsigned long long)reader.entries,
 	    (unsigned long long)row->entries);
 	return LC_OK;

@@ -46,7 +46,7 @@ list_runs(struct lc__snapshot *s)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* The number behind the last chunk's. The caller has seen to it that there is one. */
+/* The number after the last chunk's. The caller has made sure that there is one. */
 static lc_status
 next_chunk(struct lc__snapshot *s, uint64_t *out)
 {
@@ -63,7 +63,7 @@ next_chunk(struct lc__snapshot *s, uint64_t *out)
 
 /* The transactions of the environment count as commits: there were no more. */
 lc_status
-lc__recovery_make_up_state(struct lc__recovery *r)
+lc__recovery_rebuild_state(struct lc__recovery *r)
 {
 	struct lc__snapshot *s = &r->change->snapshot;
 
@@ -123,7 +123,7 @@ lc__recovery_read_state(struct lc__recovery *r)
 	return_if_error(mend_row(s, "state", &mended));
 	r->state_lost = !mended || decode_state(s) != LC_OK;
 	r->result.rows++;
-	lc__found_tell(r->progress, "state row: %s", status == LC_NOT_FOUND ? "missing" :
+	lc__damage_tell(r->progress, "state row: %s", status == LC_NOT_FOUND ? "missing" :
 	    r->state_lost ? "damaged" : "damaged, and mended");
 	return LC_OK;
 }
@@ -142,7 +142,7 @@ lc__recovery_mend_settings(struct lc__recovery *r)
 		r->result.rows++;
 		return_if_error(mend_row(s, "settings", &mended));
 		status = lc__settings_load(s->env, s->txn, &r->settings);
-		lc__found_tell(r->progress, status == LC_OK ?
+		lc__damage_tell(r->progress, status == LC_OK ?
 		    "settings row: damaged, and mended" : "settings row: lost; "
 		    "the defaults hold again: set them anew");
 	}
@@ -168,7 +168,7 @@ lc__recovery_mend_counters(struct lc__recovery *r)
 	r->result.rows++;
 	return_if_error(mend_row(s, "counters", &mended));
 	status = lc__counters_load(s->txn, &counts);
-	lc__found_tell(r->progress, status == LC_OK ? "counters row: damaged, and mended" :
+	lc__damage_tell(r->progress, status == LC_OK ? "counters row: damaged, and mended" :
 	    "counters row: lost; it counts from 0 again");
 	if (status != LC_CORRUPT)
 		return status;
@@ -191,7 +191,7 @@ mend_schema(struct lc__recovery *r, uint32_t id, struct lc__buf *out)
 
 /* A structure that no value has: ids have no holes. */
 static lc_status
-put_stand_in(struct lc__txn *txn, uint32_t id)
+put_placeholder(struct lc__txn *txn, uint32_t id)
 {
 	lc_value *value = lc_value_map();
 	struct lc__schema *schema;
@@ -218,9 +218,9 @@ replace_schema(struct lc__recovery *r, uint32_t id)
 	const bool mended = mend_schema(r, id, &row);
 	const lc_status status = mended ?
 	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size) :
-	    put_stand_in(txn, id);
+	    put_placeholder(txn, id);
 
-	lc__found_tell(r->progress, mended ? "schema %u: damaged, and mended" :
+	lc__damage_tell(r->progress, mended ? "schema %u: damaged, and mended" :
 	    "schema %u: lost, and its records with it", id);
 	r->result.rows++;
 	lc__buf_free(&row);
@@ -263,7 +263,7 @@ same_row(const struct lc__ledger_row *a, const struct lc__ledger_row *b)
 }
 
 lc_status
-lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
+lc__recovery_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     struct lc__ledger_row *row, bool *intact)
 {
 	struct lc__ledger_row old, live = { 0 };
@@ -277,13 +277,13 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 	if (!*intact) {
 		memset(row, 0, sizeof(*row));
 		row->time_ms = lc__clock_wall_ms();
-		lc__recovery_place(r, chunk->id, row);
+		lc__recovery_get_origin(r, chunk->id, row);
 	}
 	old = *row;
 	row->records = row->live = row->bytes = row->live_bytes = row->hash = 0;
 	row->length = 0;
 	for (uint64_t i = 0; i < chunk->count; i++) {
-		const struct lc__sound *sound = &r->sounds[chunk->first + i];
+		const struct lc__recovery_record *sound = &r->records[chunk->first + i];
 
 		lc__ledger_count(row, sound->size, sound->length);
 		if (!sound->live) {
@@ -305,7 +305,7 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__found *chunk,
 /* Is the stored row what it should be? Where records were lost or rescued, it
  * cannot be. */
 static lc_status
-check_row(struct lc__recovery *r, const struct lc__found *chunk,
+check_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     struct lc__ledger_row *sum)
 {
 	struct lc__ledger_row row, old;
@@ -318,7 +318,7 @@ check_row(struct lc__recovery *r, const struct lc__found *chunk,
 		    &id, &old, &intact));
 	/* Where a run that said so is damaged, an older one may still name the record. */
 	if (intact && row.live > old.live)
-		lc__found_tell(r->progress, "chunk %llu: live records before the damage: %llu, now: "
+		lc__damage_tell(r->progress, "chunk %llu: live records before the damage: %llu, now: "
 		    "%llu; deleted or replaced ones came back", (unsigned long long)chunk->id,
 		    (unsigned long long)old.live, (unsigned long long)row.live);
 	sum->records += row.records;
@@ -329,7 +329,7 @@ check_row(struct lc__recovery *r, const struct lc__found *chunk,
 	    r->index_damaged || r->state_lost || r->result.rescued > 0))
 		return LC_OK;
 	r->result.rows++;
-	lc__found_tell(r->progress, "ledger row of chunk %llu: %s",
+	lc__damage_tell(r->progress, "ledger row of chunk %llu: %s",
 	    (unsigned long long)chunk->id, intact ? "wrong" :
 	    "missing or damaged");
 	return LC_OK;
@@ -362,9 +362,9 @@ check_orphans(struct lc__recovery *r)
 	while ((status = lc__recovery_orphan(r, &id)) == LC_OK) {
 		r->chunk_missing = true;
 		r->result.rows++;
-		/* No key tells what was in it if a part of the index is lost too. */
+		/* If a part of the index is lost too, no key says what was in it. */
 		r->result.unknown += r->ngaps > 0;
-		lc__found_tell(r->progress, "chunk %llu is missing",
+		lc__damage_tell(r->progress, "chunk %llu is missing",
 		    (unsigned long long)id);
 	}
 	return status == LC_END ? LC_OK : status;
@@ -376,8 +376,8 @@ lc__recovery_count_usage(struct lc__recovery *r, struct lc__usage *usage)
 	struct lc__record record;
 	struct lc__known *known;
 
-	for (uint64_t i = 0; i < r->nsounds; i++) {
-		(void)lc__record_parse(r->sounds[i].bytes, r->sounds[i].size,
+	for (uint64_t i = 0; i < r->nrecords; i++) {
+		(void)lc__record_parse(r->records[i].bytes, r->records[i].size,
 		    &record);
 		return_if_error(lc__snapshot_schema(&r->change->snapshot,
 		    record.schema, &known));
@@ -403,7 +403,7 @@ check_usage(struct lc__recovery *r)
 		wrong |= !lc__usage_same(&stored, &found, id);
 	if (wrong && status == LC_OK) {
 		r->result.rows++;
-		lc__found_tell(r->progress, "usage row: %s", stored.damaged ?
+		lc__damage_tell(r->progress, "usage row: %s", stored.damaged ?
 		    "missing or damaged" : "not what the chunks hold");
 	}
 	lc__usage_free(&stored);
@@ -428,7 +428,7 @@ lc__recovery_check_counts(struct lc__recovery *r)
 	    sum.records != state->records || sum.bytes != state->bytes ||
 	    sum.live != state->live || sum.live_bytes != state->live_bytes)) {
 		r->result.rows++;
-		lc__found_tell(r->progress, "state row: wrong counters");
+		lc__damage_tell(r->progress, "state row: wrong counters");
 	}
 	if (above > state->next_chunk)
 		state->next_chunk = above;

@@ -13,7 +13,7 @@
 
 #define NOWHERE UINT64_MAX
 
-/* A row as it was found. What it points to stays as it is until the commit. */
+/* A row as it was found. Its bytes stay in the map until the commit. */
 struct row {
 	uint64_t key;
 	uint64_t says;  /* the id that it has by its header or its checksum; NOWHERE: it
@@ -94,8 +94,8 @@ settle(struct rows *rows)
 	}
 }
 
-/* Take all that moves away from its key, then put it where it belongs: what is copied
- * stands in the map, which a transaction does not write. */
+/* Delete all rows that move, then insert them where they belong. Their bytes are still in
+ * the map, which a transaction does not write before the commit. */
 static lc_status
 move_rows(struct lc__recovery *r, enum lc__table table, const struct rows *rows)
 {
@@ -123,10 +123,10 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 {
 	r->result.rows++;
 	if (row->home != NOWHERE)
-		lc__found_tell(r->progress, "%s %llu: was under the key %llu", what,
+		lc__damage_tell(r->progress, "%s %llu: was under the key %llu", what,
 		    (unsigned long long)row->home, (unsigned long long)row->key);
 	else
-		lc__found_tell(r->progress, "%s under the key %llu: dropped, it is not known "
+		lc__damage_tell(r->progress, "%s under the key %llu: dropped, it is not known "
 		    "which one it is", what, (unsigned long long)row->key);
 }
 
@@ -226,7 +226,7 @@ exchange_tables(struct lc__recovery *r, const struct rows tables[ALIKE],
 		if (to[t] == t)
 			continue;
 		r->result.rows++;
-		lc__found_tell(r->progress, "table %s: holds the rows of the table %s",
+		lc__damage_tell(r->progress, "table %s: holds the rows of the table %s",
 		    names[t], names[to[t]]);
 		for (uint64_t i = 0; i < tables[t].n; i++) {
 			const struct row *row = &tables[t].rows[i];
@@ -356,7 +356,7 @@ put_back_meta(struct lc__recovery *r, const char *name)
 	if (status != LC_OK)
 		return status == LC_NOT_FOUND ? LC_OK : status;
 	r->result.rows++;
-	lc__found_tell(r->progress, "table meta: row %s: is the row %s",
+	lc__damage_tell(r->progress, "table meta: row %s: is the row %s",
 	    lc__quote_id(at.data, at.size), name);
 	return lc__txn_rename_meta(txn, &at, name);
 }
@@ -375,7 +375,7 @@ drop_unknown_meta(struct lc__recovery *r)
 			continue;
 		}
 		r->result.rows++;
-		lc__found_tell(r->progress, "table meta: row %s: unknown, dropped",
+		lc__damage_tell(r->progress, "table meta: row %s: unknown, dropped",
 		    lc__quote_id(name.data, name.size));
 		return_if_error(lc__txn_rename_meta(txn, &name, NULL));
 	}
@@ -421,7 +421,7 @@ hash_records(const struct lc__slice *chunk, const struct lc__ledger_row *row,
 	return sum.records == row->records && row->records > 0;
 }
 
-/* Does a row of the ledger tell of just these records? */
+/* Does a row of the ledger describe exactly these records? */
 static bool
 tells_of(const struct lc__ledger_row *row, const struct lc__slice *chunk)
 {
@@ -498,7 +498,7 @@ is_listed(const struct lc__state *state, uint64_t run)
 }
 
 /* A run that the state does not list, or whose number leaves none for the next, is of
- * no use; the index is then written anew. */
+ * no use; the index is then written again. */
 static lc_status
 settle_runs(struct lc__recovery *r, struct rows *rows)
 {
@@ -591,7 +591,7 @@ count_own(struct lc__recovery *r, const struct rows *rows)
 	if (state->next_schema == before || r->state_lost)
 		return;
 	r->result.rows++;
-	lc__found_tell(r->progress, "state row: says %u schemas, found %u", before,
+	lc__damage_tell(r->progress, "state row: says %u schemas, found %u", before,
 	    state->next_schema);
 }
 

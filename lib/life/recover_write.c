@@ -16,7 +16,7 @@
 /* Store the sound records of a chunk, whose value was deleted; where they were in
  * the map nothing is written before the commit. */
 static lc_status
-fill_chunk(struct lc__recovery *r, const struct lc__found *chunk,
+fill_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     const struct lc__ledger_row *row,
     const struct lc__directory_build *directory)
 {
@@ -26,7 +26,7 @@ fill_chunk(struct lc__recovery *r, const struct lc__found *chunk,
 	return_if_error(lc__change_put_chunk(r->change, chunk->id, row, directory,
 	    &records));
 	for (uint64_t i = 0; i < chunk->count; i++) {
-		struct lc__sound *sound = &r->sounds[chunk->first + i];
+		struct lc__recovery_record *sound = &r->records[chunk->first + i];
 
 		memcpy(records + at, sound->bytes, sound->size);
 		sound->moved_to = lc__location(chunk->id, at / LC__RECORD_ALIGN);
@@ -36,7 +36,7 @@ fill_chunk(struct lc__recovery *r, const struct lc__found *chunk,
 }
 
 static lc_status
-rewrite_chunk(struct lc__recovery *r, const struct lc__found *chunk,
+rewrite_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     const struct lc__ledger_row *row)
 {
 	struct lc__directory_build directory = {
@@ -45,7 +45,7 @@ rewrite_chunk(struct lc__recovery *r, const struct lc__found *chunk,
 	lc_status status;
 
 	for (uint64_t i = 0; i < chunk->count; i++) {
-		const struct lc__sound *sound = &r->sounds[chunk->first + i];
+		const struct lc__recovery_record *sound = &r->records[chunk->first + i];
 
 		lc__directory_add(&directory, sound->size, sound->length);
 	}
@@ -64,7 +64,7 @@ count_row(struct lc__state *state, const struct lc__ledger_row *row)
 }
 
 static lc_status
-write_chunk(struct lc__recovery *r, const struct lc__found *chunk)
+write_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk)
 {
 	struct lc__change *change = r->change;
 	struct lc__ledger_row row;
@@ -126,7 +126,7 @@ write_run(struct lc__recovery *r, uint64_t from, uint64_t n, uint64_t id_bytes)
 		const struct lc__new_entry *entry = &r->live[i];
 
 		lc__run_build_add(&builder, entry->hash,
-		    lc__recovery_sound(r, entry->location)->moved_to,
+		    lc__recovery_record_at(r, entry->location)->moved_to,
 		    entry->id.data, entry->id.size);
 	}
 	lc__run_build_finish(&builder, s->state.next_run, LC__LEVEL_FULL);
@@ -160,7 +160,7 @@ lc__recovery_write(struct lc__recovery *r)
 {
 	bool moved = false;
 
-	/* Of what is in the map; afterwards the records stand elsewhere. */
+	/* The records are in the map now; afterwards they are elsewhere. */
 	return_if_error(lc__usage_clear(&r->change->usage,
 	    r->change->snapshot.txn));
 	return_if_error(lc__recovery_count_usage(r, &r->change->usage));

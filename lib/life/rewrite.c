@@ -32,7 +32,7 @@ add_to_group(struct lc__chunk_group *group, uint64_t id,
 	    group->live_bytes + row->live_bytes > options->chunk_bytes ||
 	    group->bytes + row->bytes > LC__GROUP_BYTES))
 		return false;
-	/* A chunk of an input may be coded anew, alone and whole. */
+	/* A chunk of an input may only be coded again, alone and with all of its records. */
 	if (row->source != 0 &&
 	    (group->count > 0 || row->live != row->records || !recode))
 		return false;
@@ -90,7 +90,7 @@ struct work {
 	struct lc__chunk_group found;     /* the chunks of the group that are still there */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
 	struct lc__live_list live;  /* of them */
-	unsigned char **recoded;    /* those coded anew, else NULL; malloc'ed, all */
+	unsigned char **recoded;    /* by record: its new bytes, NULL where the old ones stay; malloc'ed, all */
 	struct lc__ledger_row row;  /* of the new chunk */
 	struct lc__directory_build directory; /* of it */
 	struct lc__new_entry *entries; /* of records whose place changes; malloc'ed */
@@ -150,13 +150,13 @@ take_chunks(struct work *w)
 	return is_worth_it(&w->found) ? LC_OK : LC_NOT_FOUND;
 }
 
-/* ---- coding records anew -------------------------------------------------- */
+/* ---- another codec -------------------------------------------------------- */
 
-/* The tensors of a record, decoded and coded anew. */
+/* The tensors of a record, decoded and coded again. */
 struct recoding {
 	struct lc__decoded decoded;
 	struct lc__record_part *coded;
-	struct lc__buf *bufs;       /* what holds those coded anew */
+	struct lc__buf *bufs;       /* of the coded ones */
 };
 
 static lc_status
@@ -221,7 +221,7 @@ recode_record(const struct lc__record *record, const struct lc__schema *schema,
 /* A record farther into a chunk cannot be named: locations have 24 bits for it. */
 #define MAX_BYTES ((uint64_t)512 << 20)
 
-/* Code record i anew, unless that gives the same bytes, or too many. */
+/* Code record i again, unless that gives the same bytes, or too many. */
 static lc_status
 recode_one(struct work *w, uint32_t i, bool *changed)
 {
@@ -253,7 +253,7 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 	return LC_OK;
 }
 
-/* Code all records anew; LC_NOT_FOUND if neither that nor anything else changes the chunk. */
+/* Code all records again; LC_NOT_FOUND if neither that nor anything else changes the chunk. */
 static lc_status
 recode(struct work *w)
 {

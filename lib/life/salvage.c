@@ -29,7 +29,7 @@ struct job {
 	lc_cache *to;              /* NULL for a dry run */
 	struct lc__known **known;  /* structures in the new module by id in the old one;
 	                              malloc'ed */
-	bool *missed;              /* those that records ask for in vain, by id; malloc'ed */
+	bool *missed;              /* by id: records need it and it is missing; malloc'ed */
 };
 
 void
@@ -105,10 +105,10 @@ read_settings(struct job *job)
 		(void)lc__settings_parse(bytes, best->size, &job->settings);
 		return LC_OK;
 	}
-	/* The state row stands on the same page, or near it. */
+	/* The state row is on the same page, or near it. */
 	job->result.settings_lost = damaged || (old && !s->state_found);
 	if (job->result.settings_lost)
-		lc__found_tell(s->progress, "the settings are damaged or missing: the new "
+		lc__damage_tell(s->progress, "the settings are damaged or missing: the new "
 		    "module has the defaults");
 	return LC_OK;
 }
@@ -149,7 +149,7 @@ find_known(struct job *job, uint32_t id, struct lc__known **out)
 	return LC_OK;
 }
 
-/* The structure of a record; NULL if it is not there, which is told of once. */
+/* The structure of a record; NULL if it is missing, which is reported once. */
 static const struct lc__schema *
 schema_of(struct job *job, const struct lc__record *record)
 {
@@ -161,7 +161,7 @@ schema_of(struct job *job, const struct lc__record *record)
 		return NULL;
 	job->missed[record->schema] = true;
 	job->result.schemas++;
-	lc__found_tell(s->progress, "structure %u is missing: its records cannot be read",
+	lc__damage_tell(s->progress, "structure %u is missing: its records cannot be read",
 	    record->schema);
 	return NULL;
 }
@@ -213,13 +213,13 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 		job->result.records--;
 		job->result.undecided -= from->doubted;
 		job->result.stale -= from->old;
-		lc__found_tell(s->progress, "key %s: its structure is %s",
+		lc__damage_tell(s->progress, "key %s: its structure is %s",
 		    lc__quote_id(record.id.data, record.id.size),
 		    schema == NULL ? "missing" : "another one");
 		return LC_OK;
 	}
 	if (from->doubted || from->old)
-		lc__found_tell(s->progress, "key %s: %s", lc__quote_id(record.id.data,
+		lc__damage_tell(s->progress, "key %s: %s", lc__quote_id(record.id.data,
 		    record.id.size), from->old ? "an old version" :
 		    "may have been deleted or replaced");
 	if (job->to == NULL)
@@ -322,7 +322,7 @@ make_module(struct job *job, const char *root, const char *module_id,
 	return lc__error_raise(&error);
 }
 
-/* Say what is there and make the module, unless that is all that is wanted. */
+/* Report what is there and, unless it is a dry run, make the module. */
 static lc_status
 salvage(struct job *job, const char *root, const char *module_id,
     const char *dir)
@@ -344,7 +344,7 @@ salvage(struct job *job, const char *root, const char *module_id,
 /* ---- the old file --------------------------------------------------------- */
 
 /* Keep everybody from opening the module, as far as that can be done without writing:
- * a file that is not called data.mdb is nobody's module. */
+ * a file that is not called data.mdb is not a module's. */
 static lc_status
 lock_module(const char *path, const struct stat *data, int *dir_fd)
 {

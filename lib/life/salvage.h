@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "env/rows.h"
-#include "life/found.h"
+#include "life/damage.h"
 #include "lmdbcache.h"
 #include "value/schema.h"
 
@@ -31,13 +31,13 @@ struct lc__salvage_file {
 /** What is known of a page, or of the value that begins on it. */
 enum lc__salvage_use {
 	LC__USE_FREED,   /* the newest commit does not use it: it holds an old version */
-	LC__USE_UNKNOWN, /* nobody says */
+	LC__USE_UNKNOWN, /* neither */
 	LC__USE_CURRENT  /* the newest commit uses it */
 };
 
 /** The value of a chunk, or of something that may be one. */
 struct lc__salvage_chunk {
-	uint64_t id;       /* 0 if nothing tells */
+	uint64_t id;       /* 0 if it is not known */
 	uint64_t page;     /* where it begins */
 	uint64_t size;     /* bytes of the value that the file has */
 	bool headless;     /* its header is damaged */

@@ -12,7 +12,7 @@
 /* Read so much at once while the file is read from its start to its end. */
 #define AHEAD ((uint64_t)1 << 20)
 
-/* Fill the window with what is at an offset. */
+/* Fill the window with the bytes at an offset. */
 static lc_status
 read_window(struct lc__salvage_file *f, uint64_t at, size_t size)
 {

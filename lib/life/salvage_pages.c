@@ -370,7 +370,7 @@ scan_leaf(const struct leaf *leaf, struct node *nodes)
 
 		while (next < count && nodes[next].at == nodes[i].at)
 			next++;
-		/* Behind a damaged node, what follows from its end is no node. */
+		/* After a damaged node, the bytes at its end are not a node. */
 		for (end = next; end < count && nodes[end].index < 0; end++)
 			;
 		nodes[i].next = end < count ? nodes[end].at : leaf->size;

@@ -19,7 +19,7 @@ struct reader {
 	struct lc__salvage *s;
 	uint64_t chunk;       /* position in s->chunks */
 	uint64_t start;       /* of the value in the file */
-	uint64_t end;         /* behind the last byte that may be of a record, in the value */
+	uint64_t end;         /* after the last byte that may be of a record, in the value */
 	uint64_t stride;      /* size of every record, if the header says that it is the same */
 	unsigned char *offsets; /* the directory's, u32 each; malloc'ed, NULL without */
 	uint64_t noffsets;
@@ -70,7 +70,7 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 		(void)lc__record_parse(bytes, room, out);
 	}
 	*whole = lc__record_intact(out);
-	/* What is found was not looked at in vain. */
+	/* A whole record was worth reading. */
 	if (*whole)
 		s->wasted -= LC__RECORD_ALIGN + out->size;
 	return LC_OK;

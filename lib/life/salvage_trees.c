@@ -2,7 +2,7 @@
 /*
  * What the trees are good for: they say which pages the newest commit uses. A page
  * that a walk from its root reaches is in use, one that the free list names is not,
- * and where the walk met damage, nobody knows of the others.
+ * and where the walk met damage, nothing is known of the others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ reach(struct walk *w, uint64_t page)
 		w->damaged = true;
 		return false;
 	}
-	/* One of the two is wrong; nobody knows which. */
+	/* One of the two is wrong; it is not known which. */
 	if (w->heeds_free && lc__salvage_bit(s->free, page)) {
 		set_bit(s->disputed, page);
 		w->damaged = true;
@@ -533,7 +533,7 @@ classify(struct lc__salvage *s, struct walk *w)
 	}
 	set_use(s, &s->states);
 	return_if_error(read_state(s));
-	/* Without meta pages, what is found is the newest if nothing points beyond it.
+	/* Without meta pages, what was found is the newest if nothing points beyond it.
 	 * With them, the state row may be out of reach, and this one an old one: unless
 	 * the free list, which names all pages that are in no tree, says otherwise. */
 	if (meta == NULL)

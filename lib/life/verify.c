@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "index/run_merge.h"
 #include "life/decoded.h"
-#include "life/found.h"
+#include "life/damage.h"
 #include "life/verify_inputs.h"
 #include "store/chunk.h"
 #include "store/counters.h"
@@ -49,7 +49,7 @@ damage(struct verify *v, const char *format, ...)
 
 	v->result.damaged++;
 	va_start(args, format);
-	lc__found_vtell(v->progress, format, args);
+	lc__damage_vtell(v->progress, format, args);
 	va_end(args);
 }
 
@@ -154,7 +154,7 @@ check_settings(struct verify *v)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
-/* Rows that nobody knows were known ones before their names were damaged. */
+/* A row of an unknown name had a known one before it was damaged. */
 static lc_status
 check_meta(struct verify *v)
 {
@@ -233,7 +233,7 @@ check_run(struct verify *v, const struct lc__run *run)
 		    (unsigned long long)run->id);
 }
 
-/* What the ledger is to sum up; a structure that is damaged is told of elsewhere. */
+/* The sums that the ledger should have; a damaged structure is reported elsewhere. */
 static void
 count_live(struct verify *v, struct tally *tally, const struct lc__record *record)
 {
@@ -360,7 +360,7 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 	return LC_OK;
 }
 
-/* The directory of a chunk; without records if there is none. */
+/* The directory of a chunk; one without records if the chunk has none. */
 static lc_status
 read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
     struct lc__directory *out)
@@ -374,7 +374,7 @@ read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
-/* Does the directory lead to record i, of which the walk knows? */
+/* Does the directory lead to record i, which the walk has reached? */
 static void
 check_listed(struct verify *v, const struct lc__directory *d, uint64_t i,
     const struct lc__record *record, uint64_t chunk, uint64_t offset)
@@ -580,7 +580,7 @@ check_all(struct verify *v)
 	return_if_error(lc__verify_inputs(v->snapshot, &(struct lc__verify_ask) {
 		.digest = digest_of, .damage = damage_line, .ctx = v
 	}));
-	/* Where something is damaged, what is left of it says nothing. */
+	/* With other damage the usage row cannot be right. */
 	return v->result.damaged > 0 ? LC_OK : check_usage(v);
 }
 

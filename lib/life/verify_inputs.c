@@ -70,7 +70,7 @@ check_inputs(struct check *c)
 	return LC_OK;
 }
 
-/* An order row tells of the chunk that the ledger and the records tell of. */
+/* An order row describes the same chunk as the ledger and the records. */
 static lc_status
 check_chunk(const struct check *c, const struct lc__order_row *row)
 {
@@ -87,7 +87,7 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 		    row->input);
 		return LC_OK;
 	}
-	/* Damaged, it was told of before. */
+	/* If it is damaged, that was reported before. */
 	if (!lc__ledger_decode(value.data, value.size, row->chunk, &ledger))
 		return LC_OK;
 	if (ledger.source != (uint64_t)row->input + 1 ||
@@ -281,7 +281,7 @@ check_filled(struct check *c)
 	compare(c, "records", c->fill.records, c->found.records);
 	compare(c, "length", c->fill.length, c->found.length);
 	compare(c, "hash", c->fill.prefix_hash, c->found.prefix_hash);
-	/* At the end of all inputs nobody's turn comes any more. */
+	/* After the end of all inputs no input has a turn. */
 	if (c->turn == LC__TURN_WAIT) {
 		compare(c, "ordinal whose turn it is", c->fill.rounds.round,
 		    c->found.rounds.round);

@@ -5,7 +5,7 @@
 
 #include "store/snapshot.h"
 
-/** What the check asks for, and where it tells. */
+/** What the check asks for, and where it reports. */
 struct lc__verify_ask {
 	/* The digest of a chunk's records by lc__digest(); 0 if it is not there. */
 	uint64_t (*digest)(void *ctx, uint64_t chunk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "life/found.h"
+#include "life/damage.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 void
-lc__found_vtell(const lc_progress *progress, const char *format, va_list args)
+lc__damage_vtell(const lc_progress *progress, const char *format, va_list args)
 {
 	char line[1024];
 
@@ -20,11 +20,11 @@ lc__found_vtell(const lc_progress *progress, const char *format, va_list args)
 }
 
 void
-lc__found_tell(const lc_progress *progress, const char *format, ...)
+lc__damage_tell(const lc_progress *progress, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	lc__found_vtell(progress, format, args);
+	lc__damage_vtell(progress, format, args);
 	va_end(args);
 }
