@@ -12,7 +12,7 @@
 struct filling {
 	struct lc__migration *run;
 	enum lc__stage2_pass pass;
-	struct lc__text_lines lines;
+	struct lc__lines lines;
 	struct lc__line_entry entry;   /* the line that is read */
 	struct lc__line_entry checked; /* the one whose result is looked at */
 	struct lc__buf id, text;
@@ -66,15 +66,15 @@ next(void *ctx, struct lc__item *out)
 {
 	struct filling *f = ctx;
 	const char *field = f->run->how->field;
-	struct lc__record_line line;
+	struct lc__text_line line;
 	lc_status status;
 
 	for (;;) {
-		return_if_error(lc__text_lines_next(&f->lines, &line));
+		return_if_error(lc__lines_next(&f->lines, &line));
 		if (f->run->how->limit > 0 && f->lines.number > f->run->state.limit_line)
 			return lc__error(LC_END, 0, "%s: the limit is reached",
 			    f->run->how->file);
-		if (lc__record_line_is_blank(&line))
+		if (lc__text_line_is_blank(&line))
 			continue;
 		status = lc__entry_read(line.text, line.size, field, &f->entry);
 		if (status == LC_OK)
@@ -169,13 +169,13 @@ static lc_status
 fill_pass(struct lc__migration *run, enum lc__stage2_pass pass)
 {
 	struct filling f = {
-		.run = run, .pass = pass, .lines = { .fd = run->in, .path = run->how->file }
+		.run = run, .pass = pass, .lines = lc__migrate_lines(run->in, run->how->file)
 	};
-	lc_status status = lc__text_lines_seek(&f.lines, 0, 0);
+	lc_status status = lc__lines_seek(&f.lines, 0, 0);
 
 	if (status == LC_OK)
 		status = fill_module(&f);
-	lc__text_lines_free(&f.lines);
+	lc__lines_free(&f.lines);
 	lc__entry_free(&f.entry);
 	lc__entry_free(&f.checked);
 	lc__buf_free(&f.id);

@@ -3,9 +3,20 @@
 #ifndef CACHEX_MIGRATE_MIGRATION_H
 #define CACHEX_MIGRATE_MIGRATION_H
 
+#include "base/lines.h"
 #include "migrate/entry.h"
-#include "migrate/lines.h"
 #include "migrate/stage2.h"
+
+/** A longer line is an error. */
+#define LC__MIGRATE_LINE_MAX ((size_t)256 << 20)
+
+/** A reader of the lines of a file of records. */
+static inline struct lc__lines
+lc__migrate_lines(int fd, const char *path)
+{
+	return (struct lc__lines){ .fd = fd, .path = path, .limit = LC__MIGRATE_LINE_MAX,
+		.skip_mark = true };
+}
 
 struct lc__migration {
 	const struct lc__stage2 *how;

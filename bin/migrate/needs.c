@@ -32,14 +32,14 @@ note(const struct lc__stage2 *how, const struct lc__line_entry *entry, struct se
 }
 
 static lc_status
-look(const struct lc__stage2 *how, struct lc__text_lines *lines,
+look(const struct lc__stage2 *how, struct lc__lines *lines,
     struct lc__line_entry *entry, struct seen *seen)
 {
-	struct lc__record_line line;
+	struct lc__text_line line;
 	lc_status status = LC_OK;
 
-	while (lines->offset < SAMPLE && (status = lc__text_lines_next(lines, &line)) == LC_OK)
-		if (!lc__record_line_is_blank(&line) &&
+	while (lines->offset < SAMPLE && (status = lc__lines_next(lines, &line)) == LC_OK)
+		if (!lc__text_line_is_blank(&line) &&
 		    lc__entry_read(line.text, line.size, how->field, entry) == LC_OK)
 			note(how, entry, seen);
 	seen->bytes = lines->offset;
@@ -79,17 +79,17 @@ lc_status
 lc__migration_needs(const struct lc__stage2 *how, int fd, uint64_t size,
     struct lc__stage2_needs *out)
 {
-	struct lc__text_lines lines = { .fd = fd, .path = how->file };
+	struct lc__lines lines = lc__migrate_lines(fd, how->file);
 	struct lc__line_entry entry = { .count = 0 };
 	struct seen seen = { 0 };
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
-	status = lc__text_lines_seek(&lines, 0, 0);
+	status = lc__lines_seek(&lines, 0, 0);
 	if (status == LC_OK)
 		status = look(how, &lines, &entry, &seen);
 	estimate(how, &seen, size, out);
-	lc__text_lines_free(&lines);
+	lc__lines_free(&lines);
 	lc__entry_free(&entry);
 	return status;
 }

@@ -8,7 +8,7 @@
 /** What is used again for every line. */
 struct lc__pass {
 	struct lc__migration *run;
-	struct lc__text_lines lines;
+	struct lc__lines lines;
 	struct lc__line_entry entry;
 	struct lc__buf out;      /* the step's new lines */
 	struct lc__buf id;       /* the record's */
@@ -26,6 +26,6 @@ LC_CHECKED lc_status lc__pass_keep(struct lc__pass *pass, const char *text, size
 
 /** Append what becomes of a line; bad ones are told of, counted and kept. */
 LC_CHECKED lc_status lc__pass_line(struct lc__pass *pass,
-    const struct lc__record_line *line);
+    const struct lc__text_line *line);
 
 #endif

@@ -377,7 +377,7 @@ lc__pass_keep(struct lc__pass *pass, const char *text, size_t size)
 
 /* Tell of a bad line by the last error, and keep it. */
 static lc_status
-reject(struct lc__pass *pass, const struct lc__record_line *line)
+reject(struct lc__pass *pass, const struct lc__text_line *line)
 {
 	const struct lc__stage2 *how = pass->run->how;
 	unsigned long long column = 1;
@@ -402,13 +402,13 @@ is_after_limit(const struct lc__pass *pass)
 }
 
 lc_status
-lc__pass_line(struct lc__pass *pass, const struct lc__record_line *line)
+lc__pass_line(struct lc__pass *pass, const struct lc__text_line *line)
 {
 	const size_t before = pass->out.size;
 	lc_status status;
 	bool bad;
 
-	if (lc__record_line_is_blank(line)) {
+	if (lc__text_line_is_blank(line)) {
 		pass->run->state.counts.blank++;
 		return lc__pass_keep(pass, line->text, line->size);
 	}

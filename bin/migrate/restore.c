@@ -14,7 +14,7 @@
 
 struct restoring {
 	struct lc__migration *run;
-	struct lc__text_lines lines;
+	struct lc__lines lines;
 	struct lc__line_entry entry;
 	struct lc__buf id, elements;
 	bool exact;    /* the original has the lines of the file, one by one */
@@ -58,7 +58,7 @@ find_id(struct restoring *r)
 
 /* A line that could not be migrated has not become a record: LC_INVALID, LC_CORRUPT. */
 static lc_status
-restore_line(struct restoring *r, const struct lc__record_line *line)
+restore_line(struct restoring *r, const struct lc__text_line *line)
 {
 	const struct lc__stage2 *how = r->run->how;
 	lc_tensor tensor;
@@ -84,12 +84,12 @@ static lc_status
 restore_lines(struct restoring *r)
 {
 	const struct lc__stage2 *how = r->run->how;
-	struct lc__record_line line;
+	struct lc__text_line line;
 	lc_status status;
 
-	return_if_error(lc__text_lines_seek(&r->lines, 0, 0));
-	while ((status = lc__text_lines_next(&r->lines, &line)) == LC_OK) {
-		if (lc__record_line_is_blank(&line))
+	return_if_error(lc__lines_seek(&r->lines, 0, 0));
+	while ((status = lc__lines_next(&r->lines, &line)) == LC_OK) {
+		if (lc__text_line_is_blank(&line))
 			continue;
 		status = restore_line(r, &line);
 		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_INVALID &&
@@ -111,7 +111,7 @@ restore_from(struct restoring *r, const char *path, bool exact, bool *there)
 
 	*there = false;
 	r->exact = exact;
-	r->lines = (struct lc__text_lines){ .path = path };
+	r->lines = lc__migrate_lines(-1, path);
 	r->lines.fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	if (r->lines.fd == -1)
 		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: open", path);
@@ -125,7 +125,7 @@ restore_from(struct restoring *r, const char *path, bool exact, bool *there)
 		status = restore_lines(r);
 	}
 	close(r->lines.fd);
-	lc__text_lines_free(&r->lines);
+	lc__lines_free(&r->lines);
 	return status;
 }
 

@@ -15,20 +15,20 @@ read_step(struct lc__pass *pass, bool *end)
 	const uint64_t start = pass->lines.offset, first = pass->lines.number;
 	const uint64_t asked = pass->run->how->step_lines;
 	const uint64_t most = asked > 0 && asked < LC__STEP_LINES ? asked : LC__STEP_LINES;
-	struct lc__record_line line;
+	struct lc__text_line line;
 
 	pass->out.size = 0;
 	pass->changed = pass->put = *end = false;
 	pass->run->before = pass->run->state.counts;
 	while (pass->lines.offset - start < LC__STEP_BYTES &&
 	    pass->lines.number - first < most) {
-		const lc_status status = lc__text_lines_next(&pass->lines, &line);
+		const lc_status status = lc__lines_next(&pass->lines, &line);
 		*end = status == LC_END;
 		if (*end)
 			return LC_OK;
 		return_if_error(status);
 		return_if_error(lc__pass_line(pass, &line));
-		if (line.ended)
+		if (line.newline)
 			return_if_error(lc__pass_keep(pass, "\n", 1));
 	}
 	return LC_OK;
@@ -94,7 +94,7 @@ steps(struct lc__pass *pass)
 {
 	bool end = false;
 
-	return_if_error(lc__text_lines_seek(&pass->lines, pass->run->state.in,
+	return_if_error(lc__lines_seek(&pass->lines, pass->run->state.in,
 	    pass->run->state.line));
 	while (!end) {
 		return_if_error(tell(pass));
@@ -109,12 +109,12 @@ lc__migration_lines(struct lc__migration *run)
 {
 	const bool *asked = run->how->pass;
 	struct lc__pass pass = {
-		.run = run, .lines = { .fd = run->in, .path = run->how->file },
+		.run = run, .lines = lc__migrate_lines(run->in, run->how->file),
 		.extract = asked[LC__PASS_DINOV3] || asked[LC__PASS_MIGRATE]
 	};
 	const lc_status status = steps(&pass);
 
-	lc__text_lines_free(&pass.lines);
+	lc__lines_free(&pass.lines);
 	lc__entry_free(&pass.entry);
 	lc__buf_free(&pass.out);
 	lc__buf_free(&pass.id);

@@ -21,7 +21,7 @@
 struct rolling {
 	struct lc__migration *run;
 	struct lc__stage2_rolled *out;
-	struct lc__text_lines lines;
+	struct lc__lines lines;
 	struct lc__line_entry entry;
 	struct lc__buf text;      /* new lines that are not written yet */
 	struct lc__newfile file;  /* the new one */
@@ -127,7 +127,7 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 }
 
 static lc_status
-keep_line(struct rolling *r, const struct lc__record_line *line, uint64_t *count)
+keep_line(struct rolling *r, const struct lc__text_line *line, uint64_t *count)
 {
 	++*count;
 	lc__buf_append(&r->text, line->text, line->size);
@@ -147,7 +147,7 @@ found(struct rolling *r, const char *what)
 }
 
 static lc_status
-roll_entry(struct rolling *r, const struct lc__record_line *line)
+roll_entry(struct rolling *r, const struct lc__text_line *line)
 {
 	const struct lc__stage2 *how = r->run->how;
 	lc_cache *const cache = r->run->modules[LC__PASS_DINOV3];
@@ -186,11 +186,11 @@ roll_entry(struct rolling *r, const struct lc__record_line *line)
 }
 
 static lc_status
-roll_line(struct rolling *r, const struct lc__record_line *line)
+roll_line(struct rolling *r, const struct lc__text_line *line)
 {
 	lc_status status;
 
-	if (lc__record_line_is_blank(line))
+	if (lc__text_line_is_blank(line))
 		return keep_line(r, line, &r->out->blank);
 	status = lc__entry_read(line->text, line->size, r->run->how->field, &r->entry);
 	if (status == LC_OK && r->entry.v2)
@@ -217,13 +217,13 @@ roll_lines(struct rolling *r)
 {
 	const struct lc__stage2 *how = r->run->how;
 	const struct lc__stage2_counts none = { 0 };
-	struct lc__record_line line;
+	struct lc__text_line line;
 	lc_status status;
 
-	return_if_error(lc__text_lines_seek(&r->lines, 0, 0));
-	while ((status = lc__text_lines_next(&r->lines, &line)) == LC_OK) {
+	return_if_error(lc__lines_seek(&r->lines, 0, 0));
+	while ((status = lc__lines_next(&r->lines, &line)) == LC_OK) {
 		return_if_error(roll_line(r, &line));
-		lc__buf_append(&r->text, "\n", line.ended);
+		lc__buf_append(&r->text, "\n", line.newline);
 		if (r->text.size >= PORTION)
 			return_if_error(write_text(r));
 		if (how->step != NULL && how->step(how->ctx, &none, r->lines.offset,
@@ -262,7 +262,7 @@ roll_back(struct rolling *r)
 		lc__newfile_tidy(run->state.file);
 		return_if_error(lc__newfile_open(run->state.file, 0600, &r->file));
 	}
-	r->lines = (struct lc__text_lines){ .fd = run->in, .path = run->how->file };
+	r->lines = lc__migrate_lines(run->in, run->how->file);
 	return_if_error(roll_lines(r));
 	return r->out->back + r->out->without > 0 && !run->how->dry_run ? replace(r) : LC_OK;
 }
@@ -290,7 +290,7 @@ lc__stage2_rollback(const struct lc__stage2 *how, struct lc__stage2_rolled *out)
 	lc__newfile_discard(&r.file);
 	closed = lc__migration_close_modules(&run);
 	status = lc__migration_close(&run, status == LC_OK ? closed : status);
-	lc__text_lines_free(&r.lines);
+	lc__lines_free(&r.lines);
 	lc__entry_free(&r.entry);
 	lc__buf_free(&r.text);
 	return status;

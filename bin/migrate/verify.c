@@ -18,7 +18,7 @@ struct verifying {
 	lc_cache *state_cache;
 	lc_cache *modules[LC__PASS_MODULES]; /* NULL: not there */
 	struct lc__stage2_state state;
-	struct lc__text_lines lines;
+	struct lc__lines lines;
 	struct lc__line_entry entry;
 	struct lc__buf id, elements;
 	struct lc__stage2_verified *out;
@@ -179,12 +179,12 @@ check_old(struct verifying *v)
 }
 
 static lc_status
-check_line(struct verifying *v, const struct lc__record_line *line)
+check_line(struct verifying *v, const struct lc__text_line *line)
 {
 	lc_status status;
 
 	v->id.size = 0;
-	if (lc__record_line_is_blank(line))
+	if (lc__text_line_is_blank(line))
 		return LC_OK;
 	status = lc__entry_read(line->text, line->size, v->how->field, &v->entry);
 	if (status == LC_OK)
@@ -203,11 +203,11 @@ check_lines(struct verifying *v, uint64_t size)
 {
 	const struct lc__stage2 *how = v->how;
 	const struct lc__stage2_counts none = { 0 };
-	struct lc__record_line line;
+	struct lc__text_line line;
 	lc_status status;
 
-	return_if_error(lc__text_lines_seek(&v->lines, 0, 0));
-	while ((status = lc__text_lines_next(&v->lines, &line)) == LC_OK) {
+	return_if_error(lc__lines_seek(&v->lines, 0, 0));
+	while ((status = lc__lines_next(&v->lines, &line)) == LC_OK) {
 		return_if_error(check_line(v, &line));
 		if (how->step != NULL && how->step(how->ctx, &none, v->lines.offset, size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
@@ -270,7 +270,7 @@ verify(struct verifying *v)
 lc_status
 lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
 {
-	struct verifying v = { .how = how, .out = out, .lines = { .path = how->file } };
+	struct verifying v = { .how = how, .out = out, .lines = lc__migrate_lines(-1, how->file) };
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
@@ -281,7 +281,7 @@ lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
 	lc_discard(v.state_cache);
 	if (v.lines.fd != -1)
 		close(v.lines.fd);
-	lc__text_lines_free(&v.lines);
+	lc__lines_free(&v.lines);
 	lc__entry_free(&v.entry);
 	lc__buf_free(&v.id);
 	lc__buf_free(&v.elements);
