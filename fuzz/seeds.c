@@ -31,7 +31,7 @@
 #include "module.h"
 #include "store/record.h"
 #include "value/schema.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 static const char *corpus;
 

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "base/json_write.h"
 #include "base/sha256.h"
 #include "build/counting.h"

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "build/sample.h"
 #include "image/transform.h"
 #include "warehouse/sources.h"

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "labels/reject.h"
 #include "lmdbcache.h"
 

@@ -18,7 +18,7 @@
 #include "ui/output.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "value/element.h"
+#include "value/dtype.h"
 #include "value/tensor.h"
 
 static const char *output;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "cmd/warehouse.h"
 #include "lmdbcache.h"
 #include "ui/columns.h"

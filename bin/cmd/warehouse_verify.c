@@ -17,7 +17,7 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
-#include "value/element.h"
+#include "value/dtype.h"
 #include "warehouse/admission.h"
 #include "warehouse/place.h"
 

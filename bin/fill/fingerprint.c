@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 
 #define END ((uint64_t)1 << 20) /* bytes at either end that count */
 

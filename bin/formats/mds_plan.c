@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "value/node.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 #define ID "id"
 

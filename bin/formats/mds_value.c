@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "formats/mds_column.h"
 #include "formats/value_json.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 #define LONGEST 64 /* bytes of a number's text that are read */
 

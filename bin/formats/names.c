@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 /* ---- what can be a name ----------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include "format/npy.h"
 #include "formats/archive.h"
 #include "formats/parts.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 #define SUFFIX ".npy"
 #define SUFFIX_SIZE (sizeof(SUFFIX) - 1)

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 /* A place in the tree: a part, or what holds others. */
 struct lc__part_node {

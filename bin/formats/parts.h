@@ -14,7 +14,7 @@ struct lc__parts {
 };
 
 /**
- * Put a part at a path, which part_path.h describes; @p part is owned from then
+ * Put a part at a path, which value/path.h describes; @p part is owned from then
  * on, also on failure; NULL is a lack of memory.
  * @return LC_OK; LC_INVALID for a path that is no path, is there twice, or leads
  * through a part; LC_NO_MEMORY. The error does not name the path.

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "formats/base64.h"
 #include "format/json_parse.h"
-#include "value/part_path.h"
+#include "value/path.h"
 #include "value/tensor.h"
 
 struct reader {

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "formats/base64.h"
 #include "formats/value_json.h"
-#include "value/part_path.h"
+#include "value/path.h"
 #include "value/tensor.h"
 
 #define PLAIN_NAN UINT64_C(0x7ff8000000000000)

@@ -14,7 +14,7 @@
 #include "formats/value_json.h"
 #include "formats/webdataset_name.h"
 #include "formats/webdataset_sample.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 /* A walk over a record. */
 struct layout {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "formats/webdataset_name.h"
 #include "formats/parts.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 struct lc__wds_member {
 	char *extension; /* its last part in small letters */

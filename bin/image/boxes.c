@@ -7,7 +7,7 @@
 
 #include "image/canvas.h"
 #include "image/font.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 #define SHADE 0x101010u /* beside a frame, and the text of a tag */
 #define TAG_HEIGHT 11   /* of a class id with its ground */

@@ -7,7 +7,7 @@
 
 #include "image/canvas.h"
 #include "image/font.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 #define ONE_ROW 64   /* elements of a vector that is not folded */
 #define MOST_ZOOM 32 /* pixels of an element */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "value/element.h"
+#include "value/dtype.h"
 
 struct lc__value_range
 lc__value_range_of(const lc_tensor *tensor)

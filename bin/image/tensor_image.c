@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "image/canvas.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 #define CHEQUER 8   /* pixels of a square */
 #define LEAST_CHW 2 /* pixels of an image's side */

@@ -13,7 +13,7 @@
 #include "migrate/backup.h"
 #include "migrate/claims.h"
 #include "migrate/migration.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 /* So much is written at once. */
 #define PORTION ((size_t)4 << 20)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 
 #define STATE "state"
 #define STAMPED ((uint64_t)1 << 20)

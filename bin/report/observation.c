@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 #define LIGHT_PIXELS 65536
 

@@ -8,7 +8,7 @@
 #include "codec/codec.h"
 #include "mend.h"
 #include "store/record.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 /* Tensors that a damaged shape makes larger are not decoded. */
 #define MOST ((uint64_t)1 << 20)

@@ -9,7 +9,6 @@
 #include "base/bytes.h"
 #include "index/run.h"
 #include "index/run_build.h"
-#include "index/run_merge.h"
 #include "mend.h"
 
 static const char *const ids[] = { "", "a", "img/00001.jpg", "zzz" };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Structures and plain data: value/schema_decode.c, value/value_restore.c. Input: u16,
+/* Structures and plain data: value/schema_decode.c, value/value_record.c. Input: u16,
  * so many bytes of a structure, then plain data. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 
 #include "value/schema.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 static void
 restore(const struct lc__schema *schema, const void *plain, size_t size)

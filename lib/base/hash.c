@@ -5,8 +5,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/hash_long.h"
-
 /* Up to here XXH3 uses no vectors, and inlining pays. */
 #define SHORT_INPUT 240
 

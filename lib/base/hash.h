@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XXH3, 64 bits: checksums and hash tables. */
+/* XXH3: 64 bits for checksums and hash tables, 128 bits to tell files apart. */
 #ifndef LC_BASE_HASH_H
 #define LC_BASE_HASH_H
 
@@ -8,5 +8,24 @@
 
 uint64_t lc__hash64(const void *data, size_t size);
 uint64_t lc__hash64_seed(const void *data, size_t size, uint64_t seed);
+
+/** Part of lc__hash64(): of long inputs. */
+uint64_t lc__hash64_long(const void *data, size_t size);
+
+/* 128 bits. The upper half comes first, as in the hash's canonical text. */
+
+#define LC__HASH128_HEX 33 /* hex digits and a terminator */
+
+void lc__hash128(const void *data, size_t size, uint64_t hash[2]);
+
+/** The same of bytes that come in pieces. */
+struct lc__hash128;
+/** NULL without memory. */
+struct lc__hash128 *lc__hash128_new(void);
+void lc__hash128_update(struct lc__hash128 *state, const void *data, size_t size);
+void lc__hash128_end(const struct lc__hash128 *state, uint64_t hash[2]);
+/** The same as 32 lower-case hex digits. */
+void lc__hash128_hex(const struct lc__hash128 *state, char out[LC__HASH128_HEX]);
+void lc__hash128_free(struct lc__hash128 *state);
 
 #endif

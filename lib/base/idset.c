@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 
 #define LEAST 64 /* slots */
 

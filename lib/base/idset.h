@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A set of cache_ids or other names, each with a number. It keeps 128 bits of hash of each
- * (base/hash128.h), so that its memory, 27 to 54 bytes an id, does not depend on their
+ * (base/hash.h), so that its memory, 27 to 54 bytes an id, does not depend on their
  * length. Two different ids count as the same with a probability of 2^-128.
  */
 #ifndef LC_BASE_IDSET_H

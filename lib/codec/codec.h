@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The codecs: how a tensor's bytes become fewer. One a file, one row of a table
- * each. Know no records and do no I/O; what they decode is untrusted.
+ * The codecs: how a tensor's bytes become fewer. Each is a row of a table in codec.c. They
+ * know no records and do no I/O; the bytes that they decode are untrusted.
  */
 #ifndef LC_CODEC_CODEC_H
 #define LC_CODEC_CODEC_H

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lmdbcache.h"
+
 #define LC__RUN_HEADER 48
 #define LC__RUN_BUCKET 64
 #define LC__RUN_BLOCK 64 /* entries a block of the key section, at most */
@@ -106,5 +108,26 @@ bool lc__run_enter(struct lc__run_cursor *cursor, const struct lc__run *run,
 
 /** memcmp order, a prefix before what it is a prefix of. */
 int lc__id_compare(const void *a, size_t a_size, const void *b, size_t b_size);
+
+/* The merged order of several runs: newest first among equal cache_ids. */
+
+struct lc__run_merge;
+
+/**
+ * Start at the first cache_id >= @p from (all, with NULL) of @p n runs, oldest
+ * first. NULL without memory. The runs must outlive it.
+ */
+struct lc__run_merge *lc__run_merge_open(const struct lc__run *runs, uint32_t n,
+    const void *from, size_t from_size);
+
+/**
+ * The newest entry of the next cache_id, tombstones included.
+ * @return LC_OK; LC_END at the end; LC_CORRUPT when a run is damaged: it is
+ * then left out of what follows.
+ */
+LC_CHECKED lc_status lc__run_merge_next(struct lc__run_merge *merge,
+    struct lc__run_entry *out);
+
+void lc__run_merge_close(struct lc__run_merge *merge);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "index/run_layout.h"
-#include "index/run_merge.h"
+#include "index/run.h"
 
 /* Ten entries for three buckets: at a third free, 3 % of entries overflow. */
 static uint64_t

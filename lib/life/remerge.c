@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "index/run_build.h"
-#include "index/run_merge.h"
+#include "index/run.h"
 #include "store/change.h"
 
 /* What the table and the key section take for an entry, its cache_id aside. */

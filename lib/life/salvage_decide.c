@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "index/run_layout.h"
 #include "life/salvage.h"
 

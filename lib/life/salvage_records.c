@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hash128.h"
 #include "life/salvage.h"
 #include "store/chunk.h"
 #include "store/record.h"

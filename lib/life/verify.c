@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "index/run_merge.h"
+#include "index/run.h"
 #include "life/decoded.h"
 #include "life/damage.h"
 #include "life/verify_inputs.h"

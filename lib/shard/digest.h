@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "base/sha256.h"
 #include "base/team.h"
 

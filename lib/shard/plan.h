@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "shard/build.h"
 
 /** One shard to be. */

@@ -7,7 +7,7 @@
 #include "codec/codec.h"
 #include "store/lookup.h"
 #include "store/lru.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 /* A decoded value, with the memory of its tensors. */
 struct lc__decoded_value {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "index/run_merge.h"
+#include "index/run.h"
 #include "store/decode.h"
 #include "store/flush.h"
 #include "store/live.h"

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
-#include "index/run_merge.h"
+#include "index/run.h"
 #include "store/module.h"
 
 /* ---- by number ----------------------------------------------------------- */

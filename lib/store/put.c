@@ -11,7 +11,7 @@
 #include "store/inputs.h"
 #include "store/lookup.h"
 #include "value/tensor.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 /* ---- the schema ----------------------------------------------------------- */
 

@@ -9,7 +9,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hash128.h"
 #include "store/flush.h"
 #include "stream/cursor.h"
 

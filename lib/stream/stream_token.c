@@ -7,7 +7,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hash128.h"
 #include "stream/source.h"
 #include "stream/stream.h"
 

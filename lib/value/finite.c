@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "value/node.h"
-#include "value/part_path.h"
+#include "value/path.h"
 
 /* Scanned before it is asked whether something was found. */
 #define BLOCK 4096

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 /* ---- pairs of doubles (Dekker 1971, Knuth 4.2.2) ------------------------------ */
 

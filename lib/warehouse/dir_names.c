@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "base/image_name.h"
 #include "base/listdir.h"
 

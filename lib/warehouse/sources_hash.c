@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "warehouse/dir_names.h"
 #include "warehouse/sources_private.h"
 

@@ -10,7 +10,7 @@
 #include "image/heat_map.h"
 #include "image/tensor_image.h"
 #include "image/tensor_picture.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 /* ---- elements ------------------------------------------------------------------- */
 

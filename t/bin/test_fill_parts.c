@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "fill/failures.h"
 #include "fill/fingerprint.h"
 #include "fill/fill.h"

@@ -12,7 +12,7 @@
 #include "base/json_scan.h"
 #include "formats/json_elements.h"
 #include "need.h"
-#include "value/element.h"
+#include "value/dtype.h"
 
 /* A copy that ends where its memory ends, so that a byte too far is seen. */
 static char *

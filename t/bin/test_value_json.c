@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "formats/parts.h"
 #include "formats/value_json.h"
-#include "value/part_path.h"
+#include "value/path.h"
 #include "made_value.h"
 #include "need.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "value/element.h"
+#include "value/dtype.h"
 #include "value/finite.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))

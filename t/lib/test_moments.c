@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "value/element.h"
+#include "value/dtype.h"
 #include "value/moments.h"
 
 #define MOST 3000

@@ -10,7 +10,7 @@
 #include "random_value.h"
 #include "sample.h"
 #include "value/schema.h"
-#include "value/value.h"
+#include "value/value_record.h"
 #include "value_parts.h"
 
 START_TEST(plain_bytes)

@@ -10,7 +10,6 @@
 #include "index/run.h"
 #include "index/run_build.h"
 #include "index/run_layout.h"
-#include "index/run_merge.h"
 
 #define SEED 12345u
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "base/hash128.h"
+#include "base/hash.h"
 #include "base/sha256.h"
 #include "need.h"
 #include "outdir_files.h"

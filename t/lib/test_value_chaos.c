@@ -9,7 +9,7 @@
 #include "fail_malloc.h"
 #include "need.h"
 #include "value/schema.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 #define NAMES 40 /* more than are searched one by one */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "need.h"
-#include "value/value.h"
+#include "value/value_record.h"
 
 void
 value_parts_take(const lc_value *value, struct value_parts *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One element of a tensor as a number. */
-#ifndef LC_VALUE_ELEMENT_H
-#define LC_VALUE_ELEMENT_H
+/* Types of elements: an element of a tensor as a number. */
+#ifndef LC_VALUE_DTYPE_H
+#define LC_VALUE_DTYPE_H
 
 #include "lmdbcache.h"
 

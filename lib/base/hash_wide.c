@@ -1,25 +1,64 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * XXH3 with the widest vectors of the processor that it runs on. This is a file of its own
+ * because <xxhash.h> can be inlined, as in hash.c, or dispatch, but not both in one file.
+ */
 #include "config.h"
 
-#include "base/hash128.h"
+#include "base/hash.h"
 
 #include <stdio.h>
 
-#include "base/vectors.h"
-
-/* As in hash_long.c: the widest vectors of the processor it runs on. */
+/* libxxhash chooses SSE2, AVX2 or AVX-512 when it runs: twice as fast as what a
+ * compiler may assume of any x86-64. Other machines have one kind of vectors. */
 #ifdef HAVE_XXH_X86DISPATCH
 #include <xxh_x86dispatch.h>
 #else
 #include <xxhash.h>
 #endif
 
+/*
+ * After a call of a library that computes with the widest vectors of an x86-64 and does
+ * not clear them: until they are cleared, each instruction on 128 bits waits for the last
+ * one that wrote the same register, and nothing that follows runs beside the computation.
+ */
+#ifdef __x86_64__
+#include <immintrin.h>
+
+__attribute__((target("avx"))) static void
+clear_avx(void)
+{
+	_mm256_zeroupper();
+}
+
+static void
+clear_vectors(void)
+{
+	if (__builtin_cpu_supports("avx"))
+		clear_avx();
+}
+#else
+static void
+clear_vectors(void)
+{
+}
+#endif
+
+uint64_t
+lc__hash64_long(const void *data, size_t size)
+{
+	const uint64_t h = XXH3_64bits(data, size);
+
+	clear_vectors();
+	return h;
+}
+
 void
 lc__hash128(const void *data, size_t size, uint64_t hash[2])
 {
 	const XXH128_hash_t h = XXH3_128bits(data, size);
 
-	lc__vectors_clear();
+	clear_vectors();
 	hash[0] = h.high64;
 	hash[1] = h.low64;
 }
@@ -38,7 +77,7 @@ void
 lc__hash128_update(struct lc__hash128 *state, const void *data, size_t size)
 {
 	(void)XXH3_128bits_update((XXH3_state_t *)state, data, size);
-	lc__vectors_clear();
+	clear_vectors();
 }
 
 void
@@ -46,7 +85,7 @@ lc__hash128_end(const struct lc__hash128 *state, uint64_t hash[2])
 {
 	const XXH128_hash_t h = XXH3_128bits_digest((const XXH3_state_t *)state);
 
-	lc__vectors_clear();
+	clear_vectors();
 	hash[0] = h.high64;
 	hash[1] = h.low64;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Taking values apart for a record, and putting them together again. */
-#ifndef LC_VALUE_VALUE_H
-#define LC_VALUE_VALUE_H
+#ifndef LC_VALUE_VALUE_RECORD_H
+#define LC_VALUE_VALUE_RECORD_H
 
 #include "base/buf.h"
 #include "lmdbcache.h"
