@@ -14,25 +14,26 @@ libcachex_a_SOURCES = \
 	bin/build/infile.c bin/build/ingest.c bin/build/made.c bin/build/publish.c \
 	bin/build/recipe.c bin/build/sample.c bin/build/samples.c bin/build/scan.c \
 	bin/build/space.c bin/build/store.c bin/build/tree.c \
-	bin/cmd/buckets_sizes.c bin/cmd/build_report.c bin/cmd/cmd_backup.c \
-	bin/cmd/cmd_buckets.c bin/cmd/cmd_build.c bin/cmd/cmd_clear.c \
-	bin/cmd/cmd_compact.c bin/cmd/cmd_complete.c bin/cmd/cmd_config.c \
-	bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c bin/cmd/cmd_dump.c bin/cmd/cmd_export.c \
-	bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c bin/cmd/cmd_get.c bin/cmd/cmd_has.c \
-	bin/cmd/cmd_help.c bin/cmd/cmd_import.c bin/cmd/cmd_load.c bin/cmd/cmd_ls.c \
-	bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c bin/cmd/cmd_put.c \
-	bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c \
-	bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c \
-	bin/cmd/cmd_verify.c bin/cmd/cmd_view.c bin/cmd/cmd_warehouse.c \
-	bin/cmd/commands.c bin/cmd/export_formats.c bin/cmd/export_join.c \
-	bin/cmd/export_shards.c bin/cmd/fill_ids.c bin/cmd/fill_report.c \
-	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/import_sources.c \
-	bin/cmd/migrate_report.c bin/cmd/module_settings.c bin/cmd/plan_chunks.c \
-	bin/cmd/plan_cost.c bin/cmd/read_frames.c bin/cmd/read_list.c bin/cmd/read_npy.c \
-	bin/cmd/read_run.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stat_values.c \
-	bin/cmd/stream_sources.c bin/cmd/view_histograms.c bin/cmd/view_sheet.c \
-	bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c \
-	bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
+	bin/cmd/buckets_sizes.c bin/cmd/build_metrics.c bin/cmd/build_report.c \
+	bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c bin/cmd/cmd_build.c \
+	bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c bin/cmd/cmd_complete.c \
+	bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c bin/cmd/cmd_dump.c \
+	bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c bin/cmd/cmd_get.c \
+	bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c bin/cmd/cmd_load.c \
+	bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c \
+	bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c \
+	bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c \
+	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
+	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/fill_ids.c \
+	bin/cmd/fill_report.c bin/cmd/import_containers.c bin/cmd/import_files.c \
+	bin/cmd/import_sources.c bin/cmd/migrate_report.c bin/cmd/module_settings.c \
+	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/read_frames.c \
+	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/samples.c \
+	bin/cmd/setdir.c bin/cmd/stat_values.c bin/cmd/stream_sources.c \
+	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/child.c bin/fill/cursor.c bin/fill/failures.c bin/fill/feed.c \
 	bin/fill/fill.c bin/fill/fingerprint.c bin/fill/inputs.c bin/fill/items.c \
 	bin/fill/lines.c bin/fill/listening.c bin/fill/produce.c bin/fill/protocol.c \
@@ -85,9 +86,8 @@ libcachex_a_SOURCES = \
 	bin/report/survey.c bin/report/thumbnails.c \
 	bin/ui/columns.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
 	bin/ui/jsonfields.c bin/ui/jsonline.c bin/ui/jsonrecord.c bin/ui/jsonsize.c \
-	bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c \
-	bin/ui/progress.c bin/ui/report.c bin/ui/resultjson.c bin/ui/settings.c \
-	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
+	bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c bin/ui/progress.c \
+	bin/ui/report.c bin/ui/settings.c bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
 libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "build/ingest.h"
+#include "cmd/build_metrics.h"
 #include "labels/reject.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/metrics.h"
 #include "ui/progress.h"
 #include "ui/report.h"
-#include "ui/resultjson.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 #include "ui/trace.h"
@@ -155,6 +155,172 @@ print_table(const struct lc__ingest_result *result, bool dry_run)
 /* Frames that are named on standard error; all are in rejected.jsonl. */
 #define NAMED 10
 
+/* ---- the counts as members of a JSON object ----------------------------------------- */
+
+static void
+result_counts(struct json *json, const struct lc__ingest_state *state)
+{
+	jw_count(json, "frames", state->frames);
+	jw_count(json, "frames_done", state->frames_done);
+	jw_count(json, "samples", state->samples);
+	jw_count(json, "reused", state->reused);
+	jw_count(json, "reduced", state->reduced);
+	jw_open(json, "rejected", '{');
+	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
+		if (state->rejected[i] > 0)
+			jw_count(json, lc__reject_name((enum lc__reject)i),
+			    state->rejected[i]);
+	jw_close(json, '}');
+	jw_count(json, "bytes_read", state->bytes_read);
+	jw_count(json, "bytes_stored", state->bytes_stored);
+	jw_count(json, "bytes_exported", state->bytes_exported);
+}
+
+static void
+put_thread_seconds(struct json *json, const struct lc__ingest_state *state)
+{
+	jw_real(json, "wall_seconds", (double)state->wall_ns / 1e9);
+	jw_open(json, "thread_seconds", '{');
+	for (int i = 0; i < LC__PHASES; i++)
+		jw_real(json, lc__phase_name((enum lc__phase)i),
+		    (double)state->ns[i] / 1e9);
+	jw_close(json, '}');
+}
+
+static void
+put_summary(struct json *json, const struct lc__summary *summary)
+{
+	const struct lc__counts *totals = &summary->totals;
+
+	jw_open(json, "totals", '{');
+	jw_count(json, "total", totals->total);
+	jw_count(json, "non_empty", totals->non_empty);
+	jw_count(json, "empty", totals->empty);
+	jw_count(json, "missing_image", totals->missing_image);
+	jw_count(json, "missing_file", totals->missing_file);
+	jw_count(json, "invalid", totals->invalid);
+	jw_close(json, '}');
+	jw_count(json, "boxes", summary->boxes);
+	jw_count(json, "clipped", summary->clipped);
+	jw_count(json, "dropped", summary->dropped);
+	jw_count(json, "filtered", summary->filtered);
+	jw_count(json, "overflow_boxes", summary->overflow_boxes);
+	jw_count(json, "overflow_samples", summary->overflow_samples);
+}
+
+static void
+result_members(struct json *json, const struct lc__ingest_result *result)
+{
+	if (result->version_dir != NULL)
+		jw_text(json, "version_dir", result->version_dir);
+	jw_text(json, "version", result->version);
+	jw_text(json, "fingerprint", result->fingerprint);
+	jw_flag(json, "up_to_date", result->up_to_date);
+	result_counts(json, &result->state);
+	put_summary(json, &result->summary);
+	jw_open(json, "ignored", '{');
+	for (size_t i = 0; lc__images_ignored_ending(i) != NULL; i++)
+		if (result->ignored.by_ending[i] > 0)
+			jw_count(json, lc__images_ignored_ending(i) + 1,
+			    result->ignored.by_ending[i]);
+	jw_close(json, '}');
+	jw_count(json, "forgotten", result->forgotten);
+	jw_count(json, "shards", result->shards);
+	jw_count(json, "shards_reused", result->shards_reused);
+	jw_count(json, "bytes", result->bytes);
+	put_thread_seconds(json, &result->state);
+}
+
+/* ---- the trace ---------------------------------------------------------------------- */
+
+#define SECOND UINT64_C(1000000000)
+
+void
+build_trace_begin(const char *dataset, const char *warehouse,
+    const struct opt *options)
+{
+	struct json json;
+
+	if (!trace_is_on())
+		return;
+	json = trace_event("begin");
+	jw_text(&json, "cachex", lc_version());
+	jw_count(&json, "time_ms", lc__clock_wall_ms());
+	jw_text(&json, "dataset", dataset);
+	jw_text(&json, "warehouse", warehouse);
+	trace_options(&json, options);
+	trace_event_end(&json);
+}
+
+static void
+trace_rejected(const struct lc__frame *frame, const char *reason,
+    const char *detail)
+{
+	struct json json;
+
+	if (!trace_is_on())
+		return;
+	json = trace_event("rejected");
+	jw_text(&json, "run", frame->run);
+	jw_text(&json, "name", frame->name);
+	jw_text(&json, "reason", reason);
+	jw_text(&json, "detail", detail);
+	trace_event_end(&json);
+}
+
+static void
+trace_progress(const struct lc__ingest_state *state)
+{
+	struct json json;
+
+	if (!trace_is_due())
+		return;
+	json = trace_event("progress");
+	jw_text(&json, "phase", lc__phase_name(state->phase));
+	result_counts(&json, state);
+	trace_event_end(&json);
+}
+
+static void
+trace_warning(const char *line)
+{
+	struct json json;
+
+	if (!trace_is_on())
+		return;
+	json = trace_event("warning");
+	jw_text(&json, "text", line);
+	trace_event_end(&json);
+}
+
+static void
+trace_phase(const struct lc__ingest_state *state, enum lc__phase phase)
+{
+	struct json json = trace_event("phase");
+
+	jw_text(&json, "phase", lc__phase_name(phase));
+	jw_real(&json, "thread_seconds", (double)state->ns[phase] / SECOND);
+	trace_event_end(&json);
+}
+
+void
+build_trace_end(const struct lc__ingest_result *result, const char *status,
+    const char *error)
+{
+	struct json json;
+
+	if (!trace_is_on())
+		return;
+	for (int phase = 0; phase < LC__PHASES; phase++)
+		trace_phase(&result->state, (enum lc__phase)phase);
+	json = trace_event("end");
+	jw_text(&json, "status", status);
+	if (error != NULL)
+		jw_text(&json, "error", error);
+	result_members(&json, result);
+	trace_event_end(&json);
+}
+
 /* ---- while it runs ------------------------------------------------------------------ */
 
 static struct {
@@ -170,7 +336,7 @@ step(void *ctx, const struct lc__ingest_state *state)
 		progress_phase(NULL, lc__phase_name(state->phase));
 	watch.phase = state->phase;
 	trace_progress(state);
-	metrics_progress(state);
+	build_metrics_progress(state);
 	if (state->phase == LC__PHASE_EXPORT)
 		return progress_step(NULL, state->bytes_exported,
 		    state->bytes_to_export);

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "build/ingest.h"
+#include "cmd/build_metrics.h"
 #include "cmd/build_report.h"
 #include "format/summary.h"
 #include "order/parts.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
-#include "ui/metrics.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -448,9 +448,9 @@ build(const struct lc__ingest *in)
 	done = lc__ingest_run(in, &result);
 	error = *lc_last_error();
 	progress_end();
-	trace_end(&result, lc_status_name(done), done == LC_OK ? NULL : error.text);
+	build_trace_end(&result, lc_status_name(done), done == LC_OK ? NULL : error.text);
 	status = build_report(done, in, &result);
-	status = report_worse(status, metrics_end(&result, done == LC_OK));
+	status = report_worse(status, build_metrics_end(&result, done == LC_OK));
 	lc__ingest_result_free(&result);
 	return status;
 }
@@ -484,9 +484,9 @@ run_build(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = trace_open(trace_file);
 	if (status == EXIT_DONE)
-		status = metrics_begin(metrics_file, argv[1]);
+		status = build_metrics_begin(metrics_file, argv[1]);
 	if (status == EXIT_DONE) {
-		trace_begin(argv[0], argv[1], options);
+		build_trace_begin(argv[0], argv[1], options);
 		status = build(&in);
 	}
 	status = report_worse(status, trace_close());

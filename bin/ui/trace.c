@@ -9,7 +9,6 @@
 #include "lmdbcache.h"
 #include "ui/json.h"
 #include "ui/report.h"
-#include "ui/resultjson.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -85,92 +84,6 @@ trace_options(struct json *json, const struct opt *options)
 		jw_text(json, options->name, opt_render(options, text,
 		    sizeof(text)));
 	jw_close(json, '}');
-}
-
-void
-trace_begin(const char *dataset, const char *warehouse,
-    const struct opt *options)
-{
-	struct json json;
-
-	if (trace.out == NULL)
-		return;
-	json = trace_event("begin");
-	jw_text(&json, "cachex", lc_version());
-	jw_count(&json, "time_ms", lc__clock_wall_ms());
-	jw_text(&json, "dataset", dataset);
-	jw_text(&json, "warehouse", warehouse);
-	trace_options(&json, options);
-	trace_event_end(&json);
-}
-
-void
-trace_rejected(const struct lc__frame *frame, const char *reason,
-    const char *detail)
-{
-	struct json json;
-
-	if (trace.out == NULL)
-		return;
-	json = trace_event("rejected");
-	jw_text(&json, "run", frame->run);
-	jw_text(&json, "name", frame->name);
-	jw_text(&json, "reason", reason);
-	jw_text(&json, "detail", detail);
-	trace_event_end(&json);
-}
-
-void
-trace_progress(const struct lc__ingest_state *state)
-{
-	struct json json;
-
-	if (!trace_is_due())
-		return;
-	json = trace_event("progress");
-	jw_text(&json, "phase", lc__phase_name(state->phase));
-	result_counts(&json, state);
-	trace_event_end(&json);
-}
-
-void
-trace_warning(const char *line)
-{
-	struct json json;
-
-	if (trace.out == NULL)
-		return;
-	json = trace_event("warning");
-	jw_text(&json, "text", line);
-	trace_event_end(&json);
-}
-
-static void
-put_phase(const struct lc__ingest_state *state, enum lc__phase phase)
-{
-	struct json json = trace_event("phase");
-
-	jw_text(&json, "phase", lc__phase_name(phase));
-	jw_real(&json, "thread_seconds", (double)state->ns[phase] / SECOND);
-	trace_event_end(&json);
-}
-
-void
-trace_end(const struct lc__ingest_result *result, const char *status,
-    const char *error)
-{
-	struct json json;
-
-	if (trace.out == NULL)
-		return;
-	for (int phase = 0; phase < LC__PHASES; phase++)
-		put_phase(&result->state, (enum lc__phase)phase);
-	json = trace_event("end");
-	jw_text(&json, "status", status);
-	if (error != NULL)
-		jw_text(&json, "error", error);
-	result_members(&json, result);
-	trace_event_end(&json);
 }
 
 int

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens in a long run, a JSON object a line, as it happens. */
+/* The trace of a long run: a JSON object a line for each event, written as it happens. */
 #ifndef CACHEX_UI_TRACE_H
 #define CACHEX_UI_TRACE_H
 
-#include "build/ingest.h"
+#include <stdbool.h>
+
 #include "ui/json.h"
 #include "ui/opt.h"
 
@@ -21,21 +22,5 @@ struct json trace_event(const char *event);
 void trace_event_end(struct json *json);
 /** The member "options": the value of each. */
 void trace_options(struct json *json, const struct opt *options);
-
-/* Of a build: */
-
-/** "begin": what is built, with the value of every option. */
-void trace_begin(const char *dataset, const char *warehouse,
-    const struct opt *options);
-/** "rejected". */
-void trace_rejected(const struct lc__frame *frame, const char *reason,
-    const char *detail);
-/** "progress", once a second at most. */
-void trace_progress(const struct lc__ingest_state *state);
-/** "warning". */
-void trace_warning(const char *line);
-/** "phase" for each, then "end". @p error is NULL if there was none. */
-void trace_end(const struct lc__ingest_result *result, const char *status,
-    const char *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ui/metrics.h"
+#include "cmd/build_metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ put_file(const struct lc__ingest_state *state,
 }
 
 int
-metrics_begin(const char *path, const char *warehouse)
+build_metrics_begin(const char *path, const char *warehouse)
 {
 	const struct lc__ingest_state nothing = { .frames = 0 };
 	lc_status status = LC_OK;
@@ -162,7 +162,7 @@ metrics_begin(const char *path, const char *warehouse)
 }
 
 void
-metrics_progress(const struct lc__ingest_state *state)
+build_metrics_progress(const struct lc__ingest_state *state)
 {
 	if (metrics.path == NULL || lc__clock_coarse_ns() < metrics.next)
 		return;
@@ -173,7 +173,7 @@ metrics_progress(const struct lc__ingest_state *state)
 }
 
 int
-metrics_end(const struct lc__ingest_result *result, bool success)
+build_metrics_end(const struct lc__ingest_result *result, bool success)
 {
 	const lc_status status = metrics.path != NULL ?
 	    put_file(&result->state, result, success) : LC_OK;
