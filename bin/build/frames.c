@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "build/crew.h"
+#include "build/frame_team.h"
 #include "build/ingesting.h"
 #include "build/space.h"
 
@@ -120,20 +120,20 @@ add_sources(struct lc__ingesting *b, const struct lc__sample *s)
 }
 
 static lc_status
-store(struct lc__ingesting *b, const struct lc__made *made)
+store(struct lc__ingesting *b, const struct lc__frame_job *job)
 {
-	const char *key = (const char *)made->key.data;
+	const char *key = (const char *)job->key.data;
 	uint64_t start = lc__clock_ns();
 	lc_status status = LC_OK;
 
 	if (b->store.cache == NULL)
 		return LC_OK;
-	if (made->put)
-		status = lc__store_put(&b->store, key, &made->sample);
-	if (status == LC_OK && made->touched)
-		status = lc__store_note_seen(&b->store, key, &made->kept.seen);
-	if (made->put && made->sample.planes != NULL)
-		b->state->bytes_stored += lc__sample_planes(&made->sample);
+	if (job->put)
+		status = lc__store_put(&b->store, key, &job->sample);
+	if (status == LC_OK && job->touched)
+		status = lc__store_note_seen(&b->store, key, &job->kept.seen);
+	if (job->put && job->sample.planes != NULL)
+		b->state->bytes_stored += lc__sample_planes(&job->sample);
 	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
 	return_if_error(status);
 	return watch_space(b);
@@ -151,37 +151,37 @@ tell_rejected(struct lc__ingesting *b, const struct lc__frame *frame,
 }
 
 static lc_status
-count(struct lc__ingesting *b, const struct lc__made *made)
+count(struct lc__ingesting *b, const struct lc__frame_job *job)
 {
-	const struct lc__sample *s = &made->sample;
+	const struct lc__sample *s = &job->sample;
 	const enum lc__reject fate = lc__counting_fate(b->recipe, s);
 	struct lc__frame frame;
 	struct lc__label label;
 
-	lc__dataset_frame(b->dataset, made->number, &frame);
+	lc__dataset_frame(b->dataset, job->number, &frame);
 	return_if_error(lc__counting_add(&b->counting, frame.run, s));
 	return_if_error(add_sources(b, s));
 	b->state->frames_done++;
-	b->state->reused += made->reused;
+	b->state->reused += job->reused;
 	if (fate != LC__REJECT_NONE) {
 		tell_rejected(b, &frame, fate, lc__counting_detail(s, &label));
 		return LC_OK;
 	}
 	b->state->samples++;
 	b->state->reduced += s->deep;
-	return lc__samples_add(&b->samples, made->number, s);
+	return lc__samples_add(&b->samples, job->number, s);
 }
 
 static lc_status
-take(void *ctx, struct lc__made *made)
+take(void *ctx, struct lc__frame_job *job)
 {
 	struct lc__ingesting *b = ctx;
 
 	for (int phase = 0; phase < LC__PHASES; phase++)
-		b->state->ns[phase] += made->ns[phase];
-	b->state->bytes_read += made->bytes_read;
-	return_if_error(store(b, made));
-	return_if_error(count(b, made));
+		b->state->ns[phase] += job->ns[phase];
+	b->state->bytes_read += job->bytes_read;
+	return_if_error(store(b, job));
+	return_if_error(count(b, job));
 	return lc__ingesting_step(b);
 }
 
@@ -287,10 +287,10 @@ lc_status
 lc__ingesting_frames(struct lc__ingesting *b)
 {
 	uint64_t shard_bytes;
-	struct lc__crew crew = { .making = { .recipe = b->recipe,
+	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.rehash = b->ingest->rehash,
-		.keep_going = b->ingest->keep_going }, .work = lc__made_run,
+		.keep_going = b->ingest->keep_going }, .work = lc__frame_job_run,
 		.threads = b->threads,
 		.slot_bytes = planes_bytes(b->recipe, &shard_bytes),
 		.take = take, .idle = idle, .ctx = b };
@@ -299,7 +299,7 @@ lc__ingesting_frames(struct lc__ingesting *b)
 		return_if_error(check_space(b));
 	b->state->phase = LC__PHASE_STORE;
 	b->space_next = SPACE_STEP;
-	return_if_error(lc__crew_walk(&crew));
+	return_if_error(lc__frame_team_walk(&pool));
 	return_if_error(lc__counting_end(&b->counting));
 	return finish(b);
 }

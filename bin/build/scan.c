@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "build/crew.h"
+#include "build/frame_team.h"
 #include "build/infile.h"
 #include "build/ingesting.h"
-#include "build/made.h"
+#include "build/frame_job.h"
 
 /** The shapes that were seen. */
 struct lc__shapes {
@@ -33,27 +33,27 @@ struct lc__shapes {
 /* The size is left 0 x 0 if it cannot be found: what is wrong with the file is told
  * when its frame's turn comes. */
 static lc_status
-probe(struct lc__maker *maker, struct lc__made *made, const struct lc__infile *file)
+probe(struct lc__frame_worker *worker, struct lc__frame_job *job, const struct lc__infile *file)
 {
 	struct lc__header header = {
-		.ignore_orientation = maker->making->recipe->transform.ignore_orientation
+		.ignore_orientation = worker->how->recipe->transform.ignore_orientation
 	};
-	const lc_status status = lc__header_read(file, &maker->file, &header);
+	const lc_status status = lc__header_read(file, &worker->file, &header);
 
-	made->bytes_read += header.bytes_read;
+	job->bytes_read += header.bytes_read;
 	/* The build finds what is wrong with the image. */
 	if (status == LC_CORRUPT || status == LC_INVALID ||
 	    status == LC_UNSUPPORTED ||
-	    (status == LC_IO && maker->making->keep_going))
+	    (status == LC_IO && worker->how->keep_going))
 		return LC_OK;
 	return_if_error(status);
-	made->sample.width = header.width;
-	made->sample.height = header.height;
+	job->sample.width = header.width;
+	job->sample.height = header.height;
 	return LC_OK;
 }
 
 static lc_status
-run(struct lc__maker *maker, struct lc__made *made)
+run(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
 	const uint64_t start = lc__clock_ns();
 	enum lc__infile_fate fate = LC__INFILE_MISSING;
@@ -62,30 +62,30 @@ run(struct lc__maker *maker, struct lc__made *made)
 	const char *path;
 	lc_status status = LC_OK;
 
-	lc__dataset_frame(maker->making->dataset, made->number, &frame);
+	lc__dataset_frame(worker->how->dataset, job->number, &frame);
 	if (frame.image_path == NULL)
-		return_if_error(lc__made_label(maker, made, &frame));
-	path = lc__frame_image(&frame, &made->label);
+		return_if_error(lc__frame_job_label(worker, job, &frame));
+	path = lc__frame_image(&frame, &job->label);
 	if (path != NULL)
-		fate = lc__infile_open(&file, maker->making->root, path,
+		fate = lc__infile_open(&file, worker->how->root, path,
 		    LC__IMAGE_LIMIT);
 	if (fate == LC__INFILE_GOOD)
-		status = probe(maker, made, &file);
+		status = probe(worker, job, &file);
 	else if (fate == LC__INFILE_FATAL ||
-	    (fate == LC__INFILE_REFUSED && !maker->making->keep_going))
+	    (fate == LC__INFILE_REFUSED && !worker->how->keep_going))
 		status = lc_last_error()->status;
 	lc__infile_close(&file);
-	made->ns[LC__PHASE_SCAN] += lc__clock_ns() - start;
+	job->ns[LC__PHASE_SCAN] += lc__clock_ns() - start;
 	return status;
 }
 
 /* For lc__crew.work: leave the upright size in made->sample, or 0 x 0. */
 static lc_status
-lc__learn_probe(struct lc__maker *maker, struct lc__made *made)
+lc__learn_probe(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
-	const lc_status status = run(maker, made);
+	const lc_status status = run(worker, job);
 
-	maker->file.size = 0;
+	worker->file.size = 0;
 	return status;
 }
 
@@ -145,15 +145,15 @@ struct learning {
 };
 
 static lc_status
-take_shape(void *ctx, struct lc__made *made)
+take_shape(void *ctx, struct lc__frame_job *job)
 {
 	struct learning *learning = ctx;
 	struct lc__ingest_state *state = learning->b->state;
 
-	state->ns[LC__PHASE_SCAN] += made->ns[LC__PHASE_SCAN] +
-	    made->ns[LC__PHASE_READ] + made->ns[LC__PHASE_LABEL];
-	state->bytes_read += made->bytes_read;
-	return_if_error(lc__shapes_add(&learning->shapes, &made->sample));
+	state->ns[LC__PHASE_SCAN] += job->ns[LC__PHASE_SCAN] +
+	    job->ns[LC__PHASE_READ] + job->ns[LC__PHASE_LABEL];
+	state->bytes_read += job->bytes_read;
+	return_if_error(lc__shapes_add(&learning->shapes, &job->sample));
 	return lc__ingesting_step(learning->b);
 }
 
@@ -167,12 +167,12 @@ static lc_status
 learn_buckets(struct lc__ingesting *b)
 {
 	struct learning learning = { .b = b };
-	struct lc__crew crew = { .making = { .recipe = b->recipe,
+	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.keep_going = b->ingest->keep_going },
 		.work = lc__learn_probe, .threads = b->threads,
 		.take = take_shape, .idle = still_learning, .ctx = &learning };
-	lc_status status = lc__crew_walk(&crew);
+	lc_status status = lc__frame_team_walk(&pool);
 
 	if (status == LC_OK)
 		status = lc__shapes_choose(&learning.shapes,

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "build/ingest.h"
-#include "build/made.h"
+#include "build/frame_job.h"
 #include "build/sample.h"
 #include "lmdbcache.h"
 #include "warehouse/place.h"
@@ -306,7 +306,7 @@ lc__store_tidy(const struct lc__store *store)
 
 /* Compare the content of a file with a note, which gets its new time. */
 static lc_status
-same_content(struct lc__maker *maker, struct lc__made *made,
+same_content(struct lc__frame_worker *worker, struct lc__frame_job *job,
     struct lc__source_note *note, bool *same)
 {
 	const char *path = note->path;
@@ -314,8 +314,8 @@ same_content(struct lc__maker *maker, struct lc__made *made,
 	enum lc__infile_fate fate;
 	lc_status status;
 
-	status = lc__maker_read(maker, made, path, size, note, &fate);
-	lc__maker_let_go(maker);
+	status = lc__frame_worker_read(worker, job, path, size, note, &fate);
+	lc__frame_worker_let_go(worker);
 	*same = status == LC_OK && fate == LC__INFILE_GOOD &&
 	    note->size == size && note->hash[0] == hash[0] &&
 	    note->hash[1] == hash[1];
@@ -327,43 +327,43 @@ same_content(struct lc__maker *maker, struct lc__made *made,
  * time at which it did, 0 for none; it becomes the present one if the file was read.
  */
 static lc_status
-stands(struct lc__maker *maker, struct lc__made *made,
+stands(struct lc__frame_worker *worker, struct lc__frame_job *job,
     struct lc__source_note *note, int64_t *seen_ns, bool *same)
 {
 	struct stat st;
 	int64_t mtime;
 
-	*same = fstatat(maker->making->root, note->path, &st, 0) == 0 &&
+	*same = fstatat(worker->how->root, note->path, &st, 0) == 0 &&
 	    S_ISREG(st.st_mode) && (uint64_t)st.st_size == note->size;
 	if (!*same)
 		return LC_OK;
 	mtime = lc__sources_mtime(&st);
-	if (!maker->making->rehash && ((note->settled && mtime == note->mtime_ns) ||
+	if (!worker->how->rehash && ((note->settled && mtime == note->mtime_ns) ||
 	        (*seen_ns != 0 && mtime == *seen_ns))) {
 		note->mtime_ns = mtime;
 		note->settled = true;
 		return LC_OK;
 	}
-	return_if_error(same_content(maker, made, note, same));
+	return_if_error(same_content(worker, job, note, same));
 	if (*same && note->settled && *seen_ns != note->mtime_ns) {
-		made->touched = true;
+		job->touched = true;
 		*seen_ns = note->mtime_ns;
 	}
 	return LC_OK;
 }
 
 lc_status
-lc__kept_image(struct lc__maker *maker, struct lc__made *made, const char *path,
+lc__reused_image(struct lc__frame_worker *worker, struct lc__frame_job *job, const char *path,
     bool *same)
 {
-	struct lc__kept *kept = &made->kept;
+	struct lc__reused *kept = &job->kept;
 
 	*same = kept->any && kept->sample.image.path != NULL &&
 	    strcmp(kept->sample.image.path, path) == 0;
 	if (!*same)
 		return LC_OK;
 	if (!kept->image_looked)
-		return_if_error(stands(maker, made, &kept->sample.image,
+		return_if_error(stands(worker, job, &kept->sample.image,
 		    &kept->seen.image_ns, &kept->image_same));
 	kept->image_looked = true;
 	*same = kept->image_same;
@@ -372,42 +372,42 @@ lc__kept_image(struct lc__maker *maker, struct lc__made *made, const char *path,
 
 /* Whether the label is where it was, and what it was. */
 static lc_status
-same_label(struct lc__maker *maker, struct lc__made *made,
+same_label(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame, bool *same)
 {
-	struct lc__source_note *note = &made->kept.sample.label;
+	struct lc__source_note *note = &job->kept.sample.label;
 
-	*same = made->kept.sample.label_hash == frame->label_hash &&
+	*same = job->kept.sample.label_hash == frame->label_hash &&
 	    (note->path != NULL) == (frame->label_path != NULL);
 	if (!*same || note->path == NULL)
 		return LC_OK;
 	*same = strcmp(note->path, frame->label_path) == 0;
-	return *same ? stands(maker, made, note, &made->kept.seen.label_ns, same) :
+	return *same ? stands(worker, job, note, &job->kept.seen.label_ns, same) :
 	    LC_OK;
 }
 
 /* The frame's image is where it was, as far as that is not the label's to say, and
  * what it was, as far as it mattered. */
 static lc_status
-same_image(struct lc__maker *maker, struct lc__made *made,
+same_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame, bool *same)
 {
-	const char *path = made->kept.sample.image.path;
+	const char *path = job->kept.sample.image.path;
 
 	*same = true;
 	if (path == NULL)
 		return LC_OK;
-	return lc__kept_image(maker, made,
+	return lc__reused_image(worker, job,
 	    frame->image_path != NULL ? frame->image_path : path, same);
 }
 
 lc_status
-lc__kept_find(struct lc__maker *maker, struct lc__made *made,
+lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame)
 {
-	const struct lc__store *store = maker->making->store;
-	const char *key = (const char *)made->key.data;
-	struct lc__kept *kept = &made->kept;
+	const struct lc__store *store = worker->how->store;
+	const char *key = (const char *)job->key.data;
+	struct lc__reused *kept = &job->kept;
 	bool same = false;
 
 	return_if_error(lc__store_get(store, key, &kept->about));
@@ -417,11 +417,11 @@ lc__kept_find(struct lc__maker *maker, struct lc__made *made,
 	if (!kept->any)
 		return LC_OK;
 	return_if_error(lc__store_seen(store, key, &kept->seen));
-	return_if_error(same_label(maker, made, frame, &same));
+	return_if_error(same_label(worker, job, frame, &same));
 	if (same)
-		return_if_error(same_image(maker, made, frame, &same));
-	made->reused = same;
+		return_if_error(same_image(worker, job, frame, &same));
+	job->reused = same;
 	if (same)
-		made->sample = kept->sample;
+		job->sample = kept->sample;
 	return LC_OK;
 }

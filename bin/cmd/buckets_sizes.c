@@ -15,7 +15,7 @@
 #include "base/fileio.h"
 #include "base/image_name.h"
 #include "build/infile.h"
-#include "build/made.h"
+#include "build/frame_job.h"
 #include "image/image.h"
 #include "labels/names.h"
 #include "labels/tree.h"

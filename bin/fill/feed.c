@@ -232,7 +232,7 @@ ends_chunk(const struct lc__feed *feed, const struct lc__sent *sent)
 
 		if (item->outcome != LC__ITEM_DONE)
 			return false;
-		more = lc__tally_bytes(item->value);
+		more = lc__item_bytes(item->value);
 		if (records > 0 && bytes + more > CHUNK_MOST)
 			records = bytes = 0;
 		records++;
@@ -325,7 +325,7 @@ end_chunk(struct lc__feed *feed)
 static lc_status
 take_good(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 {
-	const uint64_t bytes = lc__tally_bytes(item->value);
+	const uint64_t bytes = lc__item_bytes(item->value);
 	lc_status status;
 
 	if (feed->records > 0 && feed->bytes + bytes > CHUNK_MOST) {
@@ -334,7 +334,7 @@ take_good(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 			return LC_OK;
 	}
 	status = put(feed, item);
-	if (lc__tally_is_item(status)) {
+	if (lc__item_is_at_fault(status)) {
 		return_if_error(lc__item_fail(item, lc_last_error()->text,
 		    strlen(lc_last_error()->text)));
 		return take_failed(feed, sent, item);

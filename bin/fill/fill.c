@@ -73,13 +73,13 @@ lc__demands_value(lc_cache *cache, const struct lc__demands *demands, const lc_v
 #define SHARE 10
 
 bool
-lc__pace_is_due(const struct lc__pace *pace, uint64_t now_ns)
+lc__throttle_is_due(const struct lc__throttle *pace, uint64_t now_ns)
 {
 	return (now_ns - pace->ended_ns) / SHARE >= pace->took_ns;
 }
 
 void
-lc__pace_note(struct lc__pace *pace, uint64_t began_ns, uint64_t ended_ns)
+lc__throttle_note(struct lc__throttle *pace, uint64_t began_ns, uint64_t ended_ns)
 {
 	pace->ended_ns = ended_ns;
 	pace->took_ns = ended_ns - began_ns;
@@ -89,7 +89,7 @@ lc__pace_note(struct lc__pace *pace, uint64_t began_ns, uint64_t ended_ns)
 
 /* Commits take the oldest first. */
 static void
-forget_committed(struct lc__afloat *a, uint64_t pending)
+forget_committed(struct lc__fill_uncommitted *a, uint64_t pending)
 {
 	if (a->end - a->first > pending)
 		a->first = a->end - (size_t)pending;
@@ -97,7 +97,7 @@ forget_committed(struct lc__afloat *a, uint64_t pending)
 
 /* Room for one more: what stands in front is forgotten when that is most of it. */
 static lc_status
-make_room(struct lc__afloat *a)
+make_room(struct lc__fill_uncommitted *a)
 {
 	if (a->end < a->room)
 		return LC_OK;
@@ -112,7 +112,7 @@ make_room(struct lc__afloat *a)
 }
 
 lc_status
-lc__afloat_add(struct lc__afloat *afloat, uint64_t bytes, uint64_t pending)
+lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes, uint64_t pending)
 {
 	return_if_error(make_room(afloat));
 	afloat->bytes[afloat->end++] = bytes;
@@ -121,7 +121,7 @@ lc__afloat_add(struct lc__afloat *afloat, uint64_t bytes, uint64_t pending)
 }
 
 size_t
-lc__afloat_count(struct lc__afloat *afloat, uint64_t pending, uint64_t *bytes)
+lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending, uint64_t *bytes)
 {
 	forget_committed(afloat, pending);
 	*bytes = 0;
@@ -131,7 +131,7 @@ lc__afloat_count(struct lc__afloat *afloat, uint64_t pending, uint64_t *bytes)
 }
 
 void
-lc__afloat_free(struct lc__afloat *afloat)
+lc__fill_uncommitted_free(struct lc__fill_uncommitted *afloat)
 {
 	free(afloat->bytes);
 	memset(afloat, 0, sizeof(*afloat));
@@ -154,12 +154,12 @@ struct run {
 	struct lc__item *missing;   /* to be made, in the same memory */
 	size_t n_missing, room;
 	uint64_t missing_bytes;     /* of their payloads */
-	struct lc__afloat afloat;   /* counted as stored before they are durable */
+	struct lc__fill_uncommitted afloat;   /* counted as stored before they are durable */
 	bool ended;                 /* there are no more items */
 	bool waits;                 /* there are none now */
 	uint64_t out;               /* batches that are not back */
 	bool pending;               /* something was stored since the last commit */
-	struct lc__pace pace;       /* of commits */
+	struct lc__throttle pace;       /* of commits */
 };
 
 /* ---- what is missing -------------------------------------------------------- */
@@ -280,10 +280,10 @@ commit_if_due(struct run *run)
 {
 	const uint64_t began_ns = run->pending ? clock_of(run) : 0;
 
-	if (!run->pending || !lc__pace_is_due(&run->pace, began_ns))
+	if (!run->pending || !lc__throttle_is_due(&run->pace, began_ns))
 		return LC_OK;
 	return_if_error(lc_flush(run->fill->cache));
-	lc__pace_note(&run->pace, began_ns, clock_of(run));
+	lc__throttle_note(&run->pace, began_ns, clock_of(run));
 	run->pending = false;
 	return LC_OK;
 }
@@ -422,11 +422,11 @@ fail(struct run *run, const struct lc__items *batch, struct lc__item *item)
 static lc_status
 store(struct run *run, const struct lc__items *batch, struct lc__item *item)
 {
-	const uint64_t bytes = lc__tally_bytes(item->value);
+	const uint64_t bytes = lc__item_bytes(item->value);
 	const lc_status status = lc_put_value(run->fill->cache, item->id.data,
 	    item->id.size, item->value);
 
-	if (lc__tally_is_item(status)) {
+	if (lc__item_is_at_fault(status)) {
 		return_if_error(lc__item_fail(item, lc_last_error()->text,
 		    strlen(lc_last_error()->text)));
 		return fail(run, batch, item);
@@ -436,7 +436,7 @@ store(struct run *run, const struct lc__items *batch, struct lc__item *item)
 	run->filled.stored++;
 	run->filled.bytes += bytes;
 	lc__idset_remove(&run->asked, item->id);
-	return_if_error(lc__afloat_add(&run->afloat, bytes,
+	return_if_error(lc__fill_uncommitted_add(&run->afloat, bytes,
 	    lc__cache_uncommitted(run->fill->cache)));
 	return tell_over(run, item);
 }
@@ -466,7 +466,7 @@ take_back(struct run *run)
 {
 	uint64_t bytes;
 
-	run->filled.stored -= lc__afloat_count(&run->afloat,
+	run->filled.stored -= lc__fill_uncommitted_count(&run->afloat,
 	    lc__cache_uncommitted(run->fill->cache), &bytes);
 	run->filled.bytes -= bytes;
 }
@@ -492,7 +492,7 @@ free_run(struct run *run)
 		disown(&run->missing[i]);
 	free(run->missing);
 	lc__idset_free(&run->asked);
-	lc__afloat_free(&run->afloat);
+	lc__fill_uncommitted_free(&run->afloat);
 	free(run);
 }
 

@@ -89,30 +89,30 @@ LC_CHECKED lc_status lc__demands_value(lc_cache *cache,
     const struct lc__demands *demands, const lc_value *value);
 
 /** All zero is new, and due. */
-struct lc__pace {
+struct lc__throttle {
 	uint64_t ended_ns; /* when the last commit did */
 	uint64_t took_ns;
 };
 
 /** Is it time for the next one? */
-bool lc__pace_is_due(const struct lc__pace *pace, uint64_t now_ns);
+bool lc__throttle_is_due(const struct lc__throttle *pace, uint64_t now_ns);
 
 /** There was one. */
-void lc__pace_note(struct lc__pace *pace, uint64_t began_ns, uint64_t ended_ns);
+void lc__throttle_note(struct lc__throttle *pace, uint64_t began_ns, uint64_t ended_ns);
 
 /** All zero is none. */
-struct lc__afloat {
+struct lc__fill_uncommitted {
 	uint64_t *bytes; /* of each record's tensors; malloc'ed */
 	size_t first, end, room;
 };
 
 /** One more record was put; @p pending are not committed of all puts so far. */
-LC_CHECKED lc_status lc__afloat_add(struct lc__afloat *afloat, uint64_t bytes,
+LC_CHECKED lc_status lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes,
     uint64_t pending);
 
 /** How many there are when @p pending are not committed, and the bytes of all. */
-size_t lc__afloat_count(struct lc__afloat *afloat, uint64_t pending, uint64_t *bytes);
+size_t lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending, uint64_t *bytes);
 
-void lc__afloat_free(struct lc__afloat *afloat);
+void lc__fill_uncommitted_free(struct lc__fill_uncommitted *afloat);
 
 #endif

@@ -224,7 +224,7 @@ lc__portions_free(struct lc__portions *queue)
 
 /* Values are LC_MAX_DEPTH deep at most. */
 uint64_t
-lc__tally_bytes(const lc_value *value)
+lc__item_bytes(const lc_value *value)
 {
 	uint64_t bytes = 0;
 	lc_tensor tensor;
@@ -232,12 +232,12 @@ lc__tally_bytes(const lc_value *value)
 	if (lc_value_kind(value) == LC_TENSOR)
 		return lc_value_as_tensor(value, &tensor) == LC_OK ? tensor.nbytes : 0;
 	for (size_t i = 0; i < lc_value_count(value); i++)
-		bytes += lc__tally_bytes(lc_value_at(value, i));
+		bytes += lc__item_bytes(lc_value_at(value, i));
 	return bytes;
 }
 
 bool
-lc__tally_is_item(lc_status status)
+lc__item_is_at_fault(lc_status status)
 {
 	return status == LC_SCHEMA || status == LC_INVALID || status == LC_EXISTS ||
 	    status == LC_UNSUPPORTED;

@@ -117,9 +117,9 @@ struct lc__portion *lc__portions_take(struct lc__portions *queue);
 void lc__portions_free(struct lc__portions *queue);
 
 /** Bytes of a value's tensors. */
-uint64_t lc__tally_bytes(const lc_value *value);
+uint64_t lc__item_bytes(const lc_value *value);
 
 /** Does what a put returned speak against this item only, and not against the next? */
-bool lc__tally_is_item(lc_status status);
+bool lc__item_is_at_fault(lc_status status);
 
 #endif

@@ -115,27 +115,27 @@ END_TEST
 
 START_TEST(the_last_puts_are_those_that_no_commit_holds)
 {
-	struct lc__afloat afloat = { 0 };
+	struct lc__fill_uncommitted afloat = { 0 };
 	uint64_t pending = 0, bytes;
 
 	/* Commits come after 5,000 puts, and leave 3 of them. */
 	for (uint64_t i = 0; i < 100000; i++) {
 		pending = pending == 5000 ? 3 : pending + 1;
-		assert_ok(lc__afloat_add(&afloat, i, pending));
+		assert_ok(lc__fill_uncommitted_add(&afloat, i, pending));
 	}
 	ck_assert_uint_lt(afloat.room, 20000);
-	ck_assert_uint_eq(lc__afloat_count(&afloat, pending, &bytes), pending);
+	ck_assert_uint_eq(lc__fill_uncommitted_count(&afloat, pending, &bytes), pending);
 	ck_assert_uint_eq(bytes, pending * (200000 - pending - 1) / 2);
-	ck_assert_uint_eq(lc__afloat_count(&afloat, 2, &bytes), 2);
+	ck_assert_uint_eq(lc__fill_uncommitted_count(&afloat, 2, &bytes), 2);
 	ck_assert_uint_eq(bytes, 99998 + 99999);
-	ck_assert_uint_eq(lc__afloat_count(&afloat, 0, &bytes), 0);
+	ck_assert_uint_eq(lc__fill_uncommitted_count(&afloat, 0, &bytes), 0);
 	ck_assert_uint_eq(bytes, 0);
-	lc__afloat_free(&afloat);
+	lc__fill_uncommitted_free(&afloat);
 	/* What somebody else put before counts among what is pending. */
-	assert_ok(lc__afloat_add(&afloat, 7, 10));
-	ck_assert_uint_eq(lc__afloat_count(&afloat, 10, &bytes), 1);
+	assert_ok(lc__fill_uncommitted_add(&afloat, 7, 10));
+	ck_assert_uint_eq(lc__fill_uncommitted_count(&afloat, 10, &bytes), 1);
 	ck_assert_uint_eq(bytes, 7);
-	lc__afloat_free(&afloat);
+	lc__fill_uncommitted_free(&afloat);
 }
 END_TEST
 

@@ -499,15 +499,15 @@ static const struct {
 
 START_TEST(pace_of_commits)
 {
-	struct lc__pace pace = { 0, 0 };
+	struct lc__throttle pace = { 0, 0 };
 	uint64_t now = 5, committing = 0;
 	unsigned commits = 0;
 
 	for (unsigned i = 0; i < paces[_i].pieces; i++) {
 		now += paces[_i].work;
-		if (!lc__pace_is_due(&pace, now))
+		if (!lc__throttle_is_due(&pace, now))
 			continue;
-		lc__pace_note(&pace, now, now + paces[_i].commit);
+		lc__throttle_note(&pace, now, now + paces[_i].commit);
 		now += paces[_i].commit;
 		committing += paces[_i].commit;
 		commits++;

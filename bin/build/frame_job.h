@@ -3,8 +3,8 @@
  * One frame of a dataset: taken from the module if its files are what they were,
  * else read, checked, decoded and transformed. A thread's work.
  */
-#ifndef CACHEX_BUILD_MADE_H
-#define CACHEX_BUILD_MADE_H
+#ifndef CACHEX_BUILD_FRAME_JOB_H
+#define CACHEX_BUILD_FRAME_JOB_H
 
 #include "base/team.h"
 #include "build/infile.h"
@@ -16,7 +16,7 @@
 #define LC__IMAGE_LIMIT ((uint64_t)1 << 30)
 
 /** What all threads read. */
-struct lc__making {
+struct lc__frame_how {
 	const struct lc__recipe *recipe;
 	const struct lc__dataset *dataset;
 	const struct lc__store *store;
@@ -27,15 +27,15 @@ struct lc__making {
 };
 
 /** A thread's own. */
-struct lc__maker {
-	const struct lc__making *making;
+struct lc__frame_worker {
+	const struct lc__frame_how *how;
 	struct lc__workspace *workspace;
 	struct lc__buf file;      /* the file that is being read */
 	uint64_t held;            /* bytes of it that the team granted */
 };
 
 /** What the module has of a frame. */
-struct lc__kept {
+struct lc__reused {
 	bool any;                 /* a record that may still be right */
 	lc_value *about;          /* what `sample` borrows */
 	struct lc__sample sample; /* without its tensors */
@@ -45,7 +45,7 @@ struct lc__kept {
 
 /** What became of a frame. Zero it before its first use; its memory is used again
  *  for another frame. */
-struct lc__made {
+struct lc__frame_job {
 	uint64_t number;          /* of the frame, and of the team's job */
 	struct lc__sample sample;
 	bool reused;              /* `sample` is what the module has */
@@ -55,7 +55,7 @@ struct lc__made {
 	uint64_t bytes_read;
 
 	struct lc__buf key;       /* its cache_id, ended by a NUL */
-	struct lc__kept kept;     /* of `reused`: what `sample` borrows */
+	struct lc__reused kept;     /* of `reused`: what `sample` borrows */
 	struct lc__label label;   /* of a new one: the same */
 	char detail[600];
 	uint8_t *planes;
@@ -63,39 +63,39 @@ struct lc__made {
 	struct lc__buf boxes, class_ids, clipped;
 };
 
-LC_CHECKED lc_status lc__maker_init(struct lc__maker *maker,
-    const struct lc__making *making);
+LC_CHECKED lc_status lc__frame_worker_init(struct lc__frame_worker *worker,
+    const struct lc__frame_how *how);
 
-void lc__maker_free(struct lc__maker *maker);
+void lc__frame_worker_free(struct lc__frame_worker *worker);
 
 /** Read a file into the thread's buffer; for what is wrong with it see made->detail. */
-LC_CHECKED lc_status lc__maker_read(struct lc__maker *maker,
-    struct lc__made *made, const char *path, uint64_t limit,
+LC_CHECKED lc_status lc__frame_worker_read(struct lc__frame_worker *worker,
+    struct lc__frame_job *job, const char *path, uint64_t limit,
     struct lc__source_note *note, enum lc__infile_fate *fate);
 
 /** Forget the file. */
-void lc__maker_let_go(struct lc__maker *maker);
+void lc__frame_worker_let_go(struct lc__frame_worker *worker);
 
 /** Find what the module has of a frame; set made->reused, and made->sample, if the
  *  frame's files are what they were. */
-LC_CHECKED lc_status lc__kept_find(struct lc__maker *maker,
-    struct lc__made *made, const struct lc__frame *frame);
+LC_CHECKED lc_status lc__reused_find(struct lc__frame_worker *worker,
+    struct lc__frame_job *job, const struct lc__frame *frame);
 
 /** Whether the pixels that the module has are of the image at @p path as it is now. */
-LC_CHECKED lc_status lc__kept_image(struct lc__maker *maker,
-    struct lc__made *made, const char *path, bool *same);
+LC_CHECKED lc_status lc__reused_image(struct lc__frame_worker *worker,
+    struct lc__frame_job *job, const char *path, bool *same);
 
 /** Make frame made->number. A failure stops the build. */
-LC_CHECKED lc_status lc__made_run(struct lc__maker *maker, struct lc__made *made);
+LC_CHECKED lc_status lc__frame_job_run(struct lc__frame_worker *worker, struct lc__frame_job *job);
 
 /** Forget the frame, keep the memory. */
-void lc__made_clear(struct lc__made *made);
+void lc__frame_job_clear(struct lc__frame_job *job);
 
-void lc__made_free(struct lc__made *made);
+void lc__frame_job_free(struct lc__frame_job *job);
 
 /** Read and check the label of a frame; a reason is in made->sample. */
-LC_CHECKED lc_status lc__made_label(struct lc__maker *maker,
-    struct lc__made *made, const struct lc__frame *frame);
+LC_CHECKED lc_status lc__frame_job_label(struct lc__frame_worker *worker,
+    struct lc__frame_job *job, const struct lc__frame *frame);
 
 /** Where the image of a frame is, if its label has been read. */
 const char *lc__frame_image(const struct lc__frame *frame,
