@@ -13,11 +13,11 @@ noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	lib/base/array.c lib/base/buf.c lib/base/checksum.c lib/base/clock.c \
 	lib/base/error.c lib/base/fd.c lib/base/fileio.c lib/base/hash.c \
-	lib/base/hash_wide.c lib/base/idset.c lib/base/image_name.c lib/base/json_number.c \
-	lib/base/json_scan.c lib/base/json_string.c lib/base/json_write.c lib/base/lazy.c \
-	lib/base/lines.c lib/base/listdir.c lib/base/mpack.c lib/base/mpack_read.c \
-	lib/base/newfile.c lib/base/sha256.c lib/base/shortest.c lib/base/team.c \
-	lib/base/utf8.c lib/base/words.c
+	lib/base/hash_wide.c lib/base/idset.c lib/base/image_name.c \
+	lib/base/json_number.c lib/base/json_scan.c lib/base/json_string.c \
+	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
+	lib/base/mpack.c lib/base/mpack_read.c lib/base/newfile.c lib/base/sha256.c \
+	lib/base/shortest.c lib/base/team.c lib/base/utf8.c lib/base/words.c
 libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
 libbase_la_CFLAGS = $(AM_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
 libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)
@@ -27,9 +27,10 @@ libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)
 noinst_LTLIBRARIES += libcore.la
 libcore_la_SOURCES = \
 	lib/codec/blocks.c lib/codec/codec.c lib/codec/shuffle.c lib/codec/u8pack.c \
-	lib/env/attach.c lib/env/copy.c lib/env/datafile.c lib/env/env.c lib/env/foreign.c \
-	lib/env/locks.c lib/env/map.c lib/env/mend.c lib/env/module.c lib/env/open.c \
-	lib/env/remove.c lib/env/rows.c lib/env/share.c lib/env/table.c lib/env/txn.c \
+	lib/env/attach.c lib/env/copy.c lib/env/datafile.c lib/env/env.c \
+	lib/env/foreign.c lib/env/locks.c lib/env/map.c lib/env/mend.c lib/env/module.c \
+	lib/env/open.c lib/env/remove.c lib/env/rows.c lib/env/share.c lib/env/table.c \
+	lib/env/txn.c \
 	lib/format/digits.c lib/format/json_parse.c lib/format/manifest.c \
 	lib/format/members.c lib/format/npy.c lib/format/npy_data.c lib/format/summary.c \
 	lib/format/thresholds.c lib/format/twh1.c lib/format/twh1_row.c \
@@ -39,18 +40,19 @@ libcore_la_SOURCES = \
 	lib/life/damage.c lib/life/decoded.c lib/life/module_dir.c lib/life/recover.c \
 	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_read.c \
 	lib/life/recover_rows.c lib/life/recover_strays.c lib/life/recover_write.c \
-	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c lib/life/salvage_decide.c \
-	lib/life/salvage_file.c lib/life/salvage_pages.c lib/life/salvage_records.c \
-	lib/life/salvage_trees.c lib/life/verify.c lib/life/verify_inputs.c \
+	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \
+	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
+	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
+	lib/life/verify_inputs.c \
 	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/rounds.c \
 	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/split.c \
 	lib/order/token.c lib/order/window.c \
-	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c lib/pages/rollback.c \
-	lib/pages/table_pages.c lib/pages/tree_pages.c \
+	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
+	lib/pages/rollback.c lib/pages/table_pages.c lib/pages/tree_pages.c \
 	lib/shard/build.c lib/shard/compare.c lib/shard/digest.c lib/shard/export.c \
-	lib/shard/manifest_verify.c lib/shard/origin.c lib/shard/outdir.c lib/shard/plan.c \
-	lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c lib/shard/state.c \
-	lib/shard/writer.c \
+	lib/shard/manifest_verify.c lib/shard/origin.c lib/shard/outdir.c \
+	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \
+	lib/shard/state.c lib/shard/writer.c \
 	lib/store/cache.c lib/store/change.c lib/store/chunk.c lib/store/chunk_order.c \
 	lib/store/commit.c lib/store/compute.c lib/store/configure.c lib/store/counters.c \
 	lib/store/declare.c lib/store/decode.c lib/store/evict.c lib/store/flush.c \
