@@ -220,7 +220,7 @@ tell_all(struct lc__snapshot *s,
 	for (uint32_t i = 0; i < fill.inputs && status == LC_OK; i++)
 		status = tell(s, i, held[i], fn, ctx);
 	free(held);
-	return status == LC_NOT_FOUND ? LC_CORRUPT : status;
+	return status == LC_NOT_FOUND ? lc__error_as(LC_CORRUPT) : status;
 }
 
 lc_status

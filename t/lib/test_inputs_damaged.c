@@ -301,14 +301,31 @@ END_TEST
 
 /* ---- what is lost ---------------------------------------------------------- */
 
+static int
+next_input(void *ctx, const lc_input_info *info)
+{
+	(void)ctx;
+	(void)info;
+	return 0;
+}
+
 START_TEST(input_lost)
 {
 	const char *root = run_scratch();
 	lc_fill before, after;
+	lc_options options;
+	lc_cache *cache;
 
 	make(root);
 	before = filling_state_of(root);
 	ck_assert(damage(root, "input", (unsigned)_i, DROP, 0));
+	lc_options_init(&options);
+	options.flags = LC_RDONLY;
+	assert_ok(lc_open(root, "m", &options, &cache));
+	assert_status(lc_inputs(cache, next_input, NULL), LC_CORRUPT);
+	ck_assert_int_eq(lc_last_error()->status, LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, " is missing"));
+	assert_ok(lc_close(cache));
 	assert_status(verify(root), LC_CORRUPT);
 	ck_assert_uint_gt(recover(root).rows, 0);
 	after = filling_state_of(root);
