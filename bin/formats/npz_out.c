@@ -46,7 +46,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 		return lc__no_memory(path);
 	out->names.rule = LC__NAME_MEMBER;
 	out->names.suffix = LC__NPY_SUFFIX;
-	out->file.fd = -1;
+	out->file = (struct lc__out_file)LC__OUT_FILE_NONE;
 	out->npy.bits = how->bits;
 	status = lc__out_file_open(path, how, &out->file);
 	if (status == LC_OK)

@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 
 #define BUFFER ((size_t)256 << 10)
@@ -38,28 +35,6 @@ check_place(const char *path, bool force)
 	return force ? LC_OK : lc__error(LC_EXISTS, 0, "%s: exists", path);
 }
 
-/* In the same directory, passed over by those who list it, and short whatever the
- * name is. One that a killed process of our number left is not taken. */
-static lc_status
-make_temporary(struct lc__out_file *file)
-{
-	static atomic_uint counter;
-	const char *slash = strrchr(file->path, '/');
-	const int dir = slash ? (int)(slash - file->path) + 1 : 0;
-
-	do {
-		free(file->temporary);
-		if (asprintf(&file->temporary, "%.*s.cachex-%ld-%u.tmp", dir,
-		    file->path, (long)getpid(), atomic_fetch_add(&counter, 1)) < 0) {
-			file->temporary = NULL;
-			return lc__no_memory(file->path);
-		}
-		file->fd = lc__open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-		    0666);
-	} while (file->fd == -1 && errno == EEXIST);
-	return file->fd == -1 ? lc__error_sys(errno, "%s: create", file->path) : LC_OK;
-}
-
 static lc_status
 take_stdout(struct lc__out_file *file)
 {
@@ -70,10 +45,10 @@ take_stdout(struct lc__out_file *file)
 static void
 release(struct lc__out_file *file)
 {
-	if (file->fd != -1)
+	if (file->stream && file->fd != -1)
 		close(file->fd);
+	lc__newfile_discard(&file->new);
 	free(file->path);
-	free(file->temporary);
 	free(file->buffer);
 	*file = (struct lc__out_file)LC__OUT_FILE_NONE;
 }
@@ -95,12 +70,16 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
 	file.path = strdup(path);
 	if (!how->dry_run)
 		file.buffer = malloc(BUFFER);
-	if (file.path == NULL || (file.buffer == NULL && !how->dry_run))
+	if (file.path == NULL || (file.buffer == NULL && !how->dry_run)) {
 		status = lc__no_memory(path);
-	else if (file.stream)
-		status = how->dry_run ? LC_OK : take_stdout(&file);
-	else
-		status = how->dry_run ? LC_OK : make_temporary(&file);
+	} else if (how->dry_run) {
+		status = LC_OK;
+	} else if (file.stream) {
+		status = take_stdout(&file);
+	} else {
+		status = lc__newfile_open(path, 0666, &file.new);
+		file.fd = file.new.fd;
+	}
 	if (status == LC_OK)
 		*out = file;
 	else
@@ -175,54 +154,40 @@ lc__out_file_rewrite(struct lc__out_file *file, uint64_t offset, const void *dat
 
 /* ---- ending -------------------------------------------------------------------- */
 
+static lc_status
+close_stdout(struct lc__out_file *file)
+{
+	const int fd = file->fd;
+
+	file->fd = -1;
+	return close(fd) == 0 ? LC_OK : lc__error_sys(errno, "%s: close", file->path);
+}
+
 /* A file that came there meanwhile is not replaced either. */
 static lc_status
 put_in_place(struct lc__out_file *file)
 {
-	if (!file->force) {
-		if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path,
-		    RENAME_NOREPLACE) == 0)
-			return LC_OK;
-		if (errno == EEXIST)
-			return lc__error(LC_EXISTS, 0, "%s: exists", file->path);
-		if (errno != EINVAL && errno != ENOSYS)
-			return lc__error_sys(errno, "%s: rename", file->path);
-		return_if_error(check_place(file->path, false));
-	}
-	if (rename(file->temporary, file->path) == -1)
-		return lc__error_sys(errno, "%s: rename", file->path);
-	return LC_OK;
-}
+	lc_status status;
 
-static lc_status
-close_and_place(struct lc__out_file *file, bool sync)
-{
-	lc_status status = flush(file);
-	int closed;
-
-	sync = sync && !file->stream;
-	if (status == LC_OK && sync && fsync(file->fd) == -1)
-		status = lc__error_sys(errno, "%s: fsync", file->path);
-	closed = close(file->fd);
-	file->fd = -1;
-	if (status == LC_OK && closed == -1)
-		status = lc__error_sys(errno, "%s: close", file->path);
-	if (file->stream)
-		return status;
-	if (status == LC_OK)
-		status = put_in_place(file);
-	if (status != LC_OK)
-		unlink(file->temporary);
-	else if (sync)
-		status = lc__sync_parent(file->path);
-	return status;
+	if (file->force)
+		return lc__newfile_replace(&file->new);
+	status = lc__newfile_add(&file->new);
+	return status == LC_EXISTS ? lc__error(LC_EXISTS, 0, "%s: exists", file->path) : status;
 }
 
 static lc_status
 end(struct lc__out_file *file, bool sync)
 {
-	const lc_status status = file->fd == -1 ? LC_OK : close_and_place(file, sync);
+	lc_status status = LC_OK;
 
+	if (file->fd != -1) {
+		status = flush(file);
+		file->new.unsynced = !sync;
+		if (file->stream && status == LC_OK)
+			status = close_stdout(file);
+		else if (status == LC_OK)
+			status = put_in_place(file);
+	}
 	release(file);
 	return status;
 }
@@ -242,7 +207,5 @@ lc__out_file_place(struct lc__out_file *file)
 void
 lc__out_file_discard(struct lc__out_file *file)
 {
-	if (file->temporary != NULL)
-		unlink(file->temporary);
 	release(file);
 }

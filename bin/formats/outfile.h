@@ -7,13 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/newfile.h"
 #include "formats/outgoing.h"
 
 /** A file on its way. LC__OUT_FILE_NONE is closed. */
 struct lc__out_file {
 	char *path;            /* where it will be */
-	char *temporary;       /* where it is */
-	int fd;                /* -1 if it is not open, and in a dry run */
+	struct lc__newfile new; /* closed if it is standard output, and in a dry run */
+	int fd;                /* where bytes go; -1 if it is not open, and in a dry run */
 	bool stream;           /* it is standard output */
 	bool force;            /* may replace what is there */
 	unsigned char *buffer; /* small writes wait here */
@@ -22,7 +23,7 @@ struct lc__out_file {
 	uint64_t started;      /* of them, those that the disk was told to begin with */
 };
 
-#define LC__OUT_FILE_NONE { .fd = -1 }
+#define LC__OUT_FILE_NONE { .new = LC__NEWFILE_NONE, .fd = -1 }
 
 /** Does this path mean standard output? */
 bool lc__out_is_stdout(const char *path);

@@ -54,6 +54,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **file)
 	out = calloc(1, sizeof(*out));
 	if (out == NULL)
 		return lc__no_memory(path);
+	out->file = (struct lc__out_file)LC__OUT_FILE_NONE;
 	out->planned = out->written = names;
 	status = note_all(out, how);
 	if (status == LC_OK)

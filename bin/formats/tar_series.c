@@ -62,7 +62,7 @@ add_group(struct lc__tar_series *series, const char *name)
 		free(group);
 		return NULL;
 	}
-	group->file.fd = -1;
+	group->file = (struct lc__out_file)LC__OUT_FILE_NONE;
 	series->groups[series->count++] = group;
 	return group;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,13 +72,25 @@ release(struct lc__newfile *file)
 	*file = (struct lc__newfile)LC__NEWFILE_NONE;
 }
 
+/* Bytes of the path that the temporary name begins with: all, unless the last component
+ * would be too long with the end. */
+static int
+kept_size(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const size_t size = strlen(path), dir = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+	const size_t most = dir + NAME_MAX - (sizeof(LC__NEWFILE_END) - 1);
+
+	return (int)(size < most ? size : most);
+}
+
 lc_status
 lc__newfile_open(const char *path, mode_t mode, struct lc__newfile *out)
 {
 	struct lc__newfile file = { .path = strdup(path), .fd = -1 };
 
 	if (file.path == NULL ||
-	    asprintf(&file.temporary, "%s" LC__NEWFILE_END, path) < 0) {
+	    asprintf(&file.temporary, "%.*s" LC__NEWFILE_END, kept_size(path), path) < 0) {
 		free(file.path);
 		return lc__no_memory(path);
 	}
@@ -110,6 +123,8 @@ sync_and_close(struct lc__newfile *file)
 static lc_status
 rename_if_free(const struct lc__newfile *file)
 {
+	struct stat st;
+
 	if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path,
 	    RENAME_NOREPLACE) == 0)
 		return LC_OK;
@@ -117,6 +132,13 @@ rename_if_free(const struct lc__newfile *file)
 		if (link(file->temporary, file->path) == 0) {
 			(void)unlink(file->temporary);
 			return LC_OK;
+		}
+		/* A file system that has neither: what comes there right now is replaced. */
+		if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
+			if (lstat(file->path, &st) == 0)
+				errno = EEXIST;
+			else if (errno == ENOENT && rename(file->temporary, file->path) == 0)
+				return LC_OK;
 		}
 	}
 	if (errno == EEXIST)
@@ -160,8 +182,9 @@ lc__newfile_add(struct lc__newfile *file)
 void
 lc__newfile_discard(struct lc__newfile *file)
 {
-	if (file->temporary != NULL)
-		(void)unlink(file->temporary);
+	if (file->temporary == NULL)
+		return;
+	(void)unlink(file->temporary);
 	release(file);
 }
 
@@ -183,7 +206,7 @@ is_abandoned(int dir, const char *name)
 static void
 tidy(struct lc__dir *dir, const char *name)
 {
-	const size_t size = strlen(name), end = sizeof(LC__NEWFILE_END) - 1;
+	const size_t size = (size_t)kept_size(name), end = sizeof(LC__NEWFILE_END) - 1;
 	const struct dirent *entry;
 
 	while (lc__dir_next(dir, &entry) == LC_OK && entry != NULL)

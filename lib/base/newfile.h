@@ -5,8 +5,9 @@
  * that somebody put there is written through; nor is what stands in the place, a link
  * or one of several names of a file: it is replaced. The mode is what open(2) gives, and
  * umask(2), which changes the whole process, is not called. A process that is killed
- * leaves PATH.tmp.XXXXXX, which is in nobody's way. Its maker holds flock(2) on it, so
- * that others know those whose maker is gone.
+ * leaves PATH.tmp.XXXXXX (with a shorter PATH where the name would be too long), which is
+ * in nobody's way. Its maker holds flock(2) on it, so that others know those whose maker
+ * is gone.
  */
 #ifndef LC_BASE_NEWFILE_H
 #define LC_BASE_NEWFILE_H

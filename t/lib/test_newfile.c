@@ -187,6 +187,34 @@ START_TEST(leftovers)
 }
 END_TEST
 
+/* A name of the most bytes that a file's has. */
+START_TEST(long_names)
+{
+	char name[256];
+	const char *dir = run_scratch(), *path;
+	struct lc__newfile file, killed;
+
+	memset(name, 'n', 255);
+	name[255] = '\0';
+	path = join(dir, name);
+	assert_ok(lc__newfile_open(path, 0666, &file));
+	ck_assert_int_eq(access(file.temporary, F_OK), 0);
+	assert_ok(lc__newfile_add(&file));
+	assert_ok(lc__newfile_open(path, 0666, &file));
+	assert_ok(lc__newfile_replace(&file));
+	assert_ok(lc__newfile_open(path, 0666, &file));
+	assert_status(lc__newfile_add(&file), LC_EXISTS);
+	ck_assert_uint_eq(files_in(dir), 1);
+	/* One without its lock is a killed process's. */
+	assert_ok(lc__newfile_open(path, 0666, &killed));
+	close(killed.fd);
+	killed.fd = -1;
+	lc__newfile_tidy(path);
+	ck_assert_uint_eq(files_in(dir), 1);
+	lc__newfile_discard(&killed);
+}
+END_TEST
+
 START_TEST(names_differ)
 {
 	char a[] = "x.tmp.XXXXXX", b[] = "x.tmp.XXXXXX";
@@ -239,6 +267,7 @@ main(void)
 	tcase_add_loop_test(tc, what_is_there_is_replaced, 0, 4);
 	tcase_add_test(tc, what_is_there_stays);
 	tcase_add_test(tc, leftovers);
+	tcase_add_test(tc, long_names);
 	tcase_add_test(tc, names_differ);
 	tcase_add_test(tc, written_bit_by_bit);
 	suite_add_tcase(suite, tc);
