@@ -8,8 +8,7 @@ libbench_a_SOURCES = \
 	bench/results.c bench/results.h \
 	bench/scratch.c bench/scratch.h \
 	bench/worker.c bench/worker.h
-libbench_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-bench_lib = libbench.a $(JANSSON_LIBS) $(TEST_LIBS)
+bench_lib = libbench.a $(TEST_LIBS)
 
 bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/export \
 	bench/fill bench/images bench/lru bench/migrate bench/order bench/store bench/values

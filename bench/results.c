@@ -3,42 +3,58 @@
 
 #include <err.h>
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct results {
 	const char *bench; /* whose they are */
 	const char *path;  /* where they go */
-	json_t *items;     /* array of objects, those of other benches first */
+	char *text;        /* objects, a line each; those of other benches first */
+	size_t size;
+	FILE *out;         /* to text */
 };
 
-/* What other benches left in the file; an empty array if there is none. */
-static json_t *
-others(const char *bench, const char *path)
+/* Begin the next object, on a line of its own. */
+static void
+begin_item(struct results *results)
 {
-	json_error_t error;
-	json_t *kept = json_array(), *old, *item;
-	size_t i;
+	fputs(ftell(results->out) == 0 ? "\n" : ",\n", results->out);
+}
 
-	if (kept == NULL)
+/* What other benches left in the file, if there is one: we wrote it, an object a line that
+ * begins with the name of its bench. */
+static void
+keep_others(struct results *results)
+{
+	FILE *in = fopen(results->path, "r");
+	char *own, *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (in == NULL && errno == ENOENT)
+		return;
+	if (in == NULL)
+		err(1, "%s", results->path);
+	if (asprintf(&own, "{\"bench\": \"%s\",", results->bench) < 0)
 		errx(1, "out of memory");
-	if (access(path, F_OK) != 0 && errno == ENOENT)
-		return kept;
-	old = json_load_file(path, 0, &error);
-	if (!json_is_array(old))
-		errx(1, "%s: line %d: %s", path, old ? 1 : error.line,
-		    old ? "not an array" : error.text);
-	json_array_foreach(old, i, item) {
-		const char *whose = json_string_value(json_object_get(item, "bench"));
-		if (whose == NULL || strcmp(whose, bench) != 0)
-			json_array_append(kept, item);
+	while ((n = getline(&line, &room, in)) > 0) {
+		while (n > 0 && strchr(",\n", line[n - 1]) != NULL)
+			line[--n] = '\0';
+		if (strncmp(line, "{\"bench\": \"", 11) != 0) {
+			if (strcmp(line, "[") != 0 && strcmp(line, "]") != 0)
+				errx(1, "%s: not results of a bench: %s", results->path, line);
+		} else if (strncmp(line, own, strlen(own)) != 0) {
+			begin_item(results);
+			fputs(line, results->out);
+		}
 	}
-	json_decref(old);
-	return kept;
+	if (ferror(in))
+		err(1, "%s", results->path);
+	free(line);
+	free(own);
+	fclose(in);
 }
 
 struct results *
@@ -50,25 +66,20 @@ results_new(const char *bench, const char *path)
 		err(1, NULL);
 	results->bench = bench;
 	results->path = path;
-	results->items = others(bench, path);
+	results->out = open_memstream(&results->text, &results->size);
+	if (results->out == NULL)
+		err(1, NULL);
+	keep_others(results);
 	return results;
 }
 
-/* Six digits say more than any measurement here is good for. */
-static double
-rounded(double value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.6g", value);
-	return strtod(text, NULL);
-}
-
+/* A number: six digits say more than any measurement here is good for. */
 static void
-append(struct results *results, json_t *item)
+put_number(struct results *results, const char *name, double number)
 {
-	if (item == NULL || json_array_append_new(results->items, item) != 0)
-		errx(1, "%s: a result is not a number", results->bench);
+	if (!isfinite(number))
+		errx(1, "%s: a result is not a number: %s", results->bench, name);
+	fprintf(results->out, ", \"%s\": %.6g", name, number);
 }
 
 void
@@ -76,51 +87,44 @@ results_row(struct results *results, const char *case_name,
     const char *contender, const char *metric, const char *unit, double median,
     double min, double max, unsigned runs)
 {
-	append(results, json_pack("{ss ss ss ss ss sf sf sf si}",
-	    "bench", results->bench, "case", case_name, "contender", contender,
-	    "metric", metric, "unit", unit, "median", rounded(median),
-	    "min", rounded(min), "max", rounded(max), "runs", (int)runs));
+	begin_item(results);
+	fprintf(results->out, "{\"bench\": \"%s\", \"case\": \"%s\", \"contender\": \"%s\", "
+	    "\"metric\": \"%s\", \"unit\": \"%s\"", results->bench, case_name, contender,
+	    metric, unit);
+	put_number(results, "median", median);
+	put_number(results, "min", min);
+	put_number(results, "max", max);
+	fprintf(results->out, ", \"runs\": %u}", runs);
 }
 
 void
 results_ratio(struct results *results, const char *ratio, double value,
     const char *sense, double target)
 {
-	append(results, json_pack("{ss ss sf ss sf}", "bench", results->bench,
-	    "ratio", ratio, "value", rounded(value), "sense", sense,
-	    "target", rounded(target)));
-}
-
-/* One object a line, so that two runs can be compared with diff. */
-static int
-dump(FILE *file, const json_t *all)
-{
-	json_t *item;
-	size_t i;
-
-	fputs("[", file);
-	json_array_foreach(all, i, item) {
-		fputs(i == 0 ? "\n" : ",\n", file);
-		if (json_dumpf(item, file, JSON_REAL_PRECISION(6)) != 0)
-			return -1;
-	}
-	fputs("\n]\n", file);
-	return ferror(file) ? -1 : 0;
+	begin_item(results);
+	fprintf(results->out, "{\"bench\": \"%s\", \"ratio\": \"%s\"", results->bench, ratio);
+	put_number(results, "value", value);
+	fprintf(results->out, ", \"sense\": \"%s\"", sense);
+	put_number(results, "target", target);
+	putc('}', results->out);
 }
 
 void
-results_write(const struct results *results)
+results_write(struct results *results)
 {
 	const char *path = results->path;
 	char *temporary;
 	FILE *file;
 
+	if (fflush(results->out) != 0)
+		err(1, NULL);
 	if (asprintf(&temporary, "%s.new", path) < 0)
 		errx(1, "out of memory");
 	file = fopen(temporary, "w");
 	if (file == NULL)
 		err(1, "%s", temporary);
-	if (dump(file, results->items) != 0 || fclose(file) != 0 || rename(temporary, path) != 0)
+	fprintf(file, "[%s\n]\n", results->text);
+	if (ferror(file) || fclose(file) != 0 || rename(temporary, path) != 0)
 		err(1, "%s", path);
 	free(temporary);
 }
@@ -128,6 +132,7 @@ results_write(const struct results *results)
 void
 results_free(struct results *results)
 {
-	json_decref(results->items);
+	fclose(results->out);
+	free(results->text);
 	free(results);
 }

@@ -21,7 +21,7 @@ void results_ratio(struct results *results, const char *ratio, double value,
     const char *sense, double target);
 
 /** Replace the file as a whole. */
-void results_write(const struct results *results);
+void results_write(struct results *results);
 
 void results_free(struct results *results);
 

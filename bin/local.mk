@@ -64,9 +64,8 @@ libcachex_a_SOURCES = \
 	bin/labels/capture.c bin/labels/capture_json.c bin/labels/check.c \
 	bin/labels/class_map.c bin/labels/classes.c bin/labels/coco.c \
 	bin/labels/coco_elements.c bin/labels/coco_find.c bin/labels/coco_json.c \
-	bin/labels/dataset.c bin/labels/detect.c bin/labels/json_extra.c \
-	bin/labels/json_load.c bin/labels/json_slim.c bin/labels/json_stream.c \
-	bin/labels/label.c bin/labels/names.c bin/labels/number.c bin/labels/order.c \
+	bin/labels/dataset.c bin/labels/detect.c bin/labels/json_stream.c \
+	bin/labels/label.c bin/labels/metadata.c bin/labels/names.c bin/labels/number.c bin/labels/order.c \
 	bin/labels/pictures.c bin/labels/printable.c bin/labels/reject.c \
 	bin/labels/runs.c bin/labels/strings.c bin/labels/tree.c bin/labels/unlabelled.c \
 	bin/labels/voc.c bin/labels/voc_files.c bin/labels/xml.c bin/labels/xml_look.c \
@@ -89,9 +88,9 @@ libcachex_a_SOURCES = \
 	bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c bin/ui/progress.c \
 	bin/ui/report.c bin/ui/settings.c bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
-libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JANSSON_CFLAGS) $(JPEG_CFLAGS) \
+libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)
-tool_libs = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JANSSON_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
+tool_libs = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) -lm
 EXTRA_DIST += $(wildcard $(srcdir)/bin/*/*.h)
 

@@ -12,7 +12,7 @@ CFLAGS = -g -O1 -fno-omit-frame-pointer \
 ENGINE = -fsanitize=fuzzer
 LDFLAGS =
 PKG_CONFIG = pkg-config
-packages = lmdb liblz4 libxxhash jansson libcrypto libpng libjpeg libarchive sqlite3 expat
+packages = lmdb liblz4 libxxhash libcrypto libpng libjpeg libarchive sqlite3 expat yaml-0.1
 packages += $(shell sed -n 's/^.define HAVE_LIBWEBP 1/libwebp/p; s/^.define HAVE_LIBTIFF 1/libtiff-4/p' \
 	$(CONFIG)/config.h)
 msgpack := $(shell $(PKG_CONFIG) --exists msgpack-c && echo msgpack-c || echo msgpack)

@@ -14,7 +14,7 @@ libbase_la_SOURCES = \
 	lib/base/array.c lib/base/buf.c lib/base/checksum.c lib/base/clock.c \
 	lib/base/error.c lib/base/fd.c lib/base/fileio.c lib/base/hash.c \
 	lib/base/hash_wide.c lib/base/idset.c lib/base/image_name.c \
-	lib/base/json_number.c lib/base/json_scan.c lib/base/json_string.c \
+	lib/base/json_number.c lib/base/json_scan.c lib/base/json_tree.c \
 	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
 	lib/base/mpack.c lib/base/mpack_read.c lib/base/newfile.c lib/base/sha256.c \
 	lib/base/shortest.c lib/base/team.c lib/base/utf8.c lib/base/words.c
@@ -31,7 +31,7 @@ libcore_la_SOURCES = \
 	lib/env/foreign.c lib/env/locks.c lib/env/map.c lib/env/mend.c lib/env/module.c \
 	lib/env/open.c lib/env/remove.c lib/env/rows.c lib/env/share.c lib/env/table.c \
 	lib/env/txn.c \
-	lib/format/digits.c lib/format/json_parse.c lib/format/manifest.c \
+	lib/format/manifest.c \
 	lib/format/members.c lib/format/npy.c lib/format/npy_data.c lib/format/summary.c \
 	lib/format/thresholds.c lib/format/twh1.c lib/format/twh1_row.c \
 	lib/format/twh1_sample.c \
@@ -82,9 +82,8 @@ libcore_la_SOURCES = \
 	lib/warehouse/sources_compare.c lib/warehouse/sources_hash.c \
 	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/verify.c
 libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
-libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS) \
-	$(JANSSON_CFLAGS)
-libcore_la_LIBADD = libbase.la $(LMDB_LIBS) $(LZ4_LIBS) $(JANSSON_LIBS) -lm
+libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)
+libcore_la_LIBADD = libbase.la $(LMDB_LIBS) $(LZ4_LIBS) -lm
 
 lib_LTLIBRARIES = liblmdbcache.la
 # libtool, "Updating library version information":

@@ -28,7 +28,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_buckets \
 	t/lib/test_build t/lib/test_checksum t/lib/test_checksum_memory t/lib/test_codec \
 	t/lib/test_codec_bytes t/lib/test_directory t/lib/test_expect t/lib/test_export \
-	t/lib/test_finite t/lib/test_idset t/lib/test_inflight t/lib/test_lazy \
+	t/lib/test_finite t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_lazy \
 	t/lib/test_lengths t/lib/test_lines t/lib/test_listdir t/lib/test_lru \
 	t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_order \
@@ -95,7 +95,7 @@ EXTRA_DIST += $(test_scripts) $(wildcard $(srcdir)/t/support/*.h $(srcdir)/t/sup
 
 # A program NAME is made of NAME.c and of what it uses of the archives: nothing to list here.
 AM_DEFAULT_SOURCE_EXT = .c
-LDADD = libsupport.a libcachex.a libcore.la $(tool_libs) $(CHECK_LIBS) $(JANSSON_LIBS) $(TEST_LIBS) -lm
+LDADD = libsupport.a libcachex.a libcore.la $(tool_libs) $(CHECK_LIBS) $(TEST_LIBS) -lm
 check_LIBRARIES = libsupport.a
 libsupport_a_SOURCES = \
 	t/support/by_name.c t/support/coding.c t/support/computing.c t/support/dataset.c \
@@ -126,6 +126,7 @@ t_lib_test_inputs_killed_SOURCES = t/lib/test_inputs_killed.c t/support/dying.c
 # their own functions.
 t_lib_test_lines_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_listdir_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
+t_lib_test_json_tree_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 t_bin_test_produce_chaos_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_bin_test_text_memory_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)

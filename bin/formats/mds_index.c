@@ -7,8 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/json_scan.h"
-#include "format/json_parse.h"
+#include "base/json_tree.h"
 #include "format/members.h"
 
 #define NAME LC__MDS_INDEX
@@ -29,7 +28,7 @@ missing(const struct reader *r, const char *key)
 
 /* The three lists that describe columns, equally long. */
 struct lists {
-	const json_t *names, *encodings, *sizes;
+	const struct lc__json *names, *encodings, *sizes;
 };
 
 static lc_status
@@ -43,25 +42,24 @@ find_lists(const struct reader *r, struct lists *out)
 	if (out->names == NULL || out->encodings == NULL || out->sizes == NULL)
 		return missing(r, out->names == NULL ? "column_names" :
 		    out->encodings == NULL ? "column_encodings" : "column_sizes");
-	if (json_array_size(out->names) != json_array_size(out->encodings) ||
-	    json_array_size(out->names) != json_array_size(out->sizes))
+	if (out->names->count != out->encodings->count ||
+	    out->names->count != out->sizes->count)
 		return lc__member_bad(&r->members, "column_names",
 		    "is not as long as column_encodings and column_sizes");
-	if (json_array_size(out->names) > MOST_COLUMNS)
+	if (out->names->count > MOST_COLUMNS)
 		return lc__member_bad(&r->members, "column_names", "is too long");
 	return LC_OK;
 }
 
 /* null and 0 say that a sample tells; what the encoding fixes must be that. */
 static lc_status
-read_size(const struct reader *r, const json_t *size, struct lc__mds_column *out)
+read_size(const struct reader *r, const struct lc__json *size, struct lc__mds_column *out)
 {
 	const uint64_t fixed = lc__mds_encoding_size(&out->encoding);
 
-	if (!json_is_null(size) && (!json_is_integer(size) ||
-	    json_integer_value(size) < 0))
+	out->size = 0;
+	if (size->kind != LC__JSON_NULL && !lc__json_uint64(size, &out->size))
 		return lc__member_bad(&r->members, "column_sizes", "has what is no size");
-	out->size = json_is_null(size) ? 0 : (uint64_t)json_integer_value(size);
 	if (fixed != 0 && out->size != 0 && out->size != fixed)
 		return lc__member_bad(&r->members, "column_sizes",
 		    "has another size than an encoding");
@@ -71,12 +69,13 @@ read_size(const struct reader *r, const json_t *size, struct lc__mds_column *out
 	return LC_OK;
 }
 
+/* Column i, as each list has it. */
 static lc_status
 read_column(const struct reader *r, const struct lists *lists, size_t i,
     struct lc__mds_columns *out)
 {
-	const char *name = json_string_value(json_array_get(lists->names, i));
-	const char *encoding = json_string_value(json_array_get(lists->encodings, i));
+	const char *name = lists->names->string;
+	const char *encoding = lists->encodings->string;
 	struct lc__mds_column *column = &out->column[i];
 	size_t other;
 
@@ -95,7 +94,7 @@ read_column(const struct reader *r, const struct lists *lists, size_t i,
 	if (column->encoding.kind == LC__MDS_PICKLE)
 		return lc__error(LC_UNSUPPORTED, 0, "%s: column %s is pickled: to read "
 		    "it could run any program", NAME, lc__quote_id(name, strlen(name)));
-	return_if_error(read_size(r, json_array_get(lists->sizes, i), column));
+	return_if_error(read_size(r, lists->sizes, column));
 	out->sizes += column->size == 0;
 	return LC_OK;
 }
@@ -142,17 +141,21 @@ static lc_status
 read_columns(struct reader *r, struct lc__mds_shard *shard)
 {
 	struct lc__mds_columns columns = { 0 };
-	struct lists lists;
+	struct lists lists, item;
 	lc_status status = LC_OK;
-	size_t n;
 
 	return_if_error(find_lists(r, &lists));
-	n = json_array_size(lists.names);
-	columns.column = calloc(n + 1, sizeof(*columns.column));
+	columns.column = calloc((size_t)lists.names->count + 1, sizeof(*columns.column));
 	if (columns.column == NULL)
 		return lc__no_memory(NAME);
-	for (size_t i = 0; status == LC_OK && i < n; i++)
-		status = read_column(r, &lists, i, &columns);
+	item = (struct lists){ lc__json_first(lists.names), lc__json_first(lists.encodings),
+	    lc__json_first(lists.sizes) };
+	for (size_t i = 0; status == LC_OK && item.names != NULL; i++) {
+		status = read_column(r, &item, i, &columns);
+		item.names = lc__json_after(lists.names, item.names);
+		item.encodings = lc__json_after(lists.encodings, item.encodings);
+		item.sizes = lc__json_after(lists.sizes, item.sizes);
+	}
 	if (status == LC_OK)
 		status = keep_columns(r->index, &columns);
 	lc__mds_columns_free(&columns);
@@ -177,22 +180,21 @@ leads_below(const char *path)
 }
 
 static lc_status
-read_hashes(const struct reader *r, const json_t *json, struct lc__mds_file *out)
+read_hashes(const struct reader *r, const struct lc__json *json, struct lc__mds_file *out)
 {
-	const char *algorithm;
-	json_t *hex;
+	const struct lc__json *hex;
 
-	out->hash = calloc(json_object_size(json) + 1, sizeof(*out->hash));
+	out->hash = calloc((size_t)json->count + 1, sizeof(*out->hash));
 	if (out->hash == NULL)
 		return lc__no_memory(NAME);
-	json_object_foreach((json_t *)json, algorithm, hex) {
+	lc__json_each(hex, json) {
 		struct lc__mds_hash *hash = &out->hash[out->hashes];
 
-		if (!json_is_string(hex))
+		if (!lc__json_is(hex, LC__JSON_STRING))
 			return lc__member_bad(&r->members, "hashes", "has what is no string");
 		out->hashes++;
-		hash->algorithm = strdup(algorithm);
-		hash->hex = strdup(json_string_value(hex));
+		hash->algorithm = strdup(hex->name);
+		hash->hex = strdup(hex->string);
 		if (hash->algorithm == NULL || hash->hex == NULL)
 			return lc__no_memory(NAME);
 	}
@@ -203,7 +205,7 @@ static lc_status
 read_file(const struct reader *r, const char *key, struct lc__mds_file *out)
 {
 	struct lc__members members = r->members;
-	const json_t *hashes = NULL;
+	const struct lc__json *hashes = NULL;
 	uint64_t bytes = UINT64_MAX;
 
 	members.json = NULL;
@@ -266,7 +268,7 @@ read_shard(struct reader *r, struct lc__mds_shard *out)
 }
 
 static lc_status
-add_shard(struct reader *r, const json_t *json)
+add_shard(struct reader *r, const struct lc__json *json)
 {
 	struct lc__mds_index *index = r->index;
 
@@ -276,7 +278,7 @@ add_shard(struct reader *r, const json_t *json)
 	index->shards++;
 	r->members = (struct lc__members){ .name = NAME, .of = "shards",
 	    .place = index->shards, .json = json };
-	if (!json_is_object(json))
+	if (json->kind != LC__JSON_OBJECT)
 		return lc__error(LC_CORRUPT, 0, "%s: shards[%zu] is no object", NAME,
 		    index->shards - 1);
 	return read_shard(r, &index->shard[index->shards - 1]);
@@ -286,30 +288,28 @@ add_shard(struct reader *r, const json_t *json)
 static lc_status
 read_shards(struct reader *r, struct lc__json_slice array)
 {
-	const char *at = array.text + 1, *const end = array.text + array.size - 1;
-	json_error_t error;
+	struct lc__json_scan scan = { .at = array.text, .begin = array.text,
+		.end = array.text + array.size };
+	struct lc__json_tree tree = { 0 };
+	lc_status status = LC_OK;
+	bool more = lc__json_accept(&scan, '[') && lc__json_peek(&scan) != ']';
 
-	for (;;) {
-		lc_status status;
-		json_t *json;
+	while (more && status == LC_OK) {
+		const char *const shard = scan.at;
 
-		at += strspn(at, " \t\r\n");
-		if (at == end)
-			return LC_OK;
-		json = lc__json_parse(at, (size_t)(end - at), JSON_DISABLE_EOF_CHECK |
-		    JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
-		if (json == NULL)
-			return json_error_code(&error) == json_error_out_of_memory ?
-			    lc__no_memory(NAME) :
-			    lc__error(LC_CORRUPT, 0, "%s: shards[%zu]: %s", NAME,
-			    r->index->shards, error.text);
-		status = add_shard(r, json);
-		json_decref(json);
-		return_if_error(status);
-		at += error.position;
-		at += strspn(at, " \t\r\n");
-		at += *at == ',';
+		(void)lc__json_skip_value(&scan);
+		status = lc__json_parse(shard, (size_t)(scan.at - shard), NULL, &tree);
+		if (status == LC_OK)
+			status = add_shard(r, tree.values);
+		else if (status == LC_NO_MEMORY)
+			status = lc__no_memory(NAME);
+		else
+			status = lc__error(LC_CORRUPT, 0, "%s: shards[%zu]: %s", NAME,
+			    r->index->shards, tree.wrong);
+		more = lc__json_accept(&scan, ',');
 	}
+	lc__json_free(&tree);
+	return status;
 }
 
 static lc_status

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_tree.h"
 #include "formats/base64.h"
-#include "format/json_parse.h"
 #include "value/path.h"
 #include "value/tensor.h"
 
@@ -22,7 +24,7 @@ struct reader {
 };
 
 /* Each reads one kind and returns a value to own, or says what is wrong. */
-static lc_status read_part(struct reader *r, const json_t *json, lc_value **out);
+static lc_status read_part(struct reader *r, const struct lc__json *json, lc_value **out);
 
 static lc_status __attribute__((format(printf, 2, 3)))
 bad(const struct reader *r, const char *format, ...)
@@ -41,18 +43,17 @@ bad(const struct reader *r, const char *format, ...)
 
 /* The bytes of a base64 string in new memory, with a NUL behind them. */
 static lc_status
-decode_base64(struct reader *r, const json_t *json, char **out, size_t *size)
+decode_base64(struct reader *r, const struct lc__json *json, char **out, size_t *size)
 {
-	const size_t length = json_string_length(json);
 	char *bytes;
 
-	if (!json_is_string(json))
+	if (!lc__json_is(json, LC__JSON_STRING))
 		return bad(r, "base64 is no text");
-	bytes = malloc(length + 1);
+	bytes = malloc(json->string_size + 1);
 	if (bytes == NULL)
 		return lc__no_memory(NULL);
-	memcpy(bytes, json_string_value(json), length);
-	if (!lc__base64_decode(bytes, length, size)) {
+	memcpy(bytes, json->string, json->string_size);
+	if (!lc__base64_decode(bytes, json->string_size, size)) {
 		free(bytes);
 		return bad(r, "not base64");
 	}
@@ -62,7 +63,7 @@ decode_base64(struct reader *r, const json_t *json, char **out, size_t *size)
 }
 
 static lc_status
-read_bytes(struct reader *r, const json_t *json, lc_value **out)
+read_bytes(struct reader *r, const struct lc__json *json, lc_value **out)
 {
 	char *bytes;
 	size_t size;
@@ -74,7 +75,7 @@ read_bytes(struct reader *r, const json_t *json, lc_value **out)
 }
 
 static lc_status
-read_str(struct reader *r, const json_t *json, lc_value **out)
+read_str(struct reader *r, const struct lc__json *json, lc_value **out)
 {
 	char *bytes;
 	size_t size;
@@ -86,9 +87,9 @@ read_str(struct reader *r, const json_t *json, lc_value **out)
 }
 
 static lc_status
-read_u64(struct reader *r, const json_t *json, lc_value **out)
+read_u64(struct reader *r, const struct lc__json *json, lc_value **out)
 {
-	const char *text = json_is_string(json) ? json_string_value(json) : "";
+	const char *text = json->string != NULL ? json->string : "";
 	char *end;
 	unsigned long long number;
 
@@ -116,9 +117,9 @@ read_nan(struct reader *r, const char *digits, lc_value **out)
 }
 
 static lc_status
-read_float(struct reader *r, const json_t *json, lc_value **out)
+read_float(struct reader *r, const struct lc__json *json, lc_value **out)
 {
-	const char *text = json_is_string(json) ? json_string_value(json) : "";
+	const char *text = json->string != NULL ? json->string : "";
 
 	if (strncmp(text, "nan:", 4) == 0)
 		return read_nan(r, text + 4, out);
@@ -135,16 +136,15 @@ read_float(struct reader *r, const json_t *json, lc_value **out)
 
 /* "f32[3,4]" */
 static lc_status
-read_type(struct reader *r, const json_t *json, lc_tensor *out)
+read_type(struct reader *r, const struct lc__json *json, lc_tensor *out)
 {
-	if (lc__tensor_type_parse(json_string_value(json), json_string_length(json),
-	    out) != LC_OK)
+	if (lc__tensor_type_parse(json->string, json->string_size, out) != LC_OK)
 		return bad(r, "%s", lc_last_error()->text);
 	return LC_OK;
 }
 
 static lc_status
-read_data(struct reader *r, const json_t *json, lc_tensor *tensor)
+read_data(struct reader *r, const struct lc__json *json, lc_tensor *tensor)
 {
 	char *bytes;
 	size_t size;
@@ -159,30 +159,28 @@ read_data(struct reader *r, const json_t *json, lc_tensor *tensor)
 }
 
 static lc_status
-read_tensor(struct reader *r, const json_t *object, lc_value **out)
+read_tensor(struct reader *r, const struct lc__json *object, lc_value **out)
 {
-	const json_t *type = json_object_get(object, "$tensor");
-	const json_t *data = json_object_get(object, "data");
-	const json_t *file = json_object_get(object, "file");
+	const struct lc__json *type = lc__json_get(object, "$tensor");
+	const struct lc__json *data = lc__json_get(object, "data");
+	const struct lc__json *file = lc__json_get(object, "file");
 	lc_tensor tensor;
 
-	if (!json_is_string(type))
+	if (!lc__json_is(type, LC__JSON_STRING))
 		return bad(r, "$tensor is no text");
-	if (json_object_size(object) != 1u + (data != NULL) + (file != NULL) ||
+	if (object->count != 1u + (data != NULL) + (file != NULL) ||
 	    (data != NULL && file != NULL))
 		return bad(r, "a tensor has $tensor and either data or file");
 	return_if_error(read_type(r, type, &tensor));
 	if (data != NULL)
 		return_if_error(read_data(r, data, &tensor));
-	else if (file != NULL && json_is_string(file) && r->open != NULL)
-		return_if_error(r->open(r->ctx, json_string_value(file), &tensor,
-		    r->loaded));
+	else if (lc__json_is(file, LC__JSON_STRING) && r->open != NULL)
+		return_if_error(r->open(r->ctx, file->string, &tensor, r->loaded));
 	else if (file != NULL)
 		return bad(r, "a tensor in a file stands only in a directory's "
 		    "value.json");
 	else
-		return bad(r, "the data of the tensor %.60s is not here",
-		    json_string_value(type));
+		return bad(r, "the data of the tensor %.60s is not here", type->string);
 	*out = lc_value_tensor(&tensor);
 	return LC_OK;
 }
@@ -191,16 +189,18 @@ read_tensor(struct reader *r, const json_t *object, lc_value **out)
 
 /* Into a list or tuple that is being built; the caller frees it. */
 static lc_status
-read_items(struct reader *r, const json_t *array, lc_value *into)
+read_items(struct reader *r, const struct lc__json *array, lc_value *into)
 {
 	const size_t size = r->path.size;
+	const struct lc__json *json;
+	size_t i = 0;
 
-	if (!json_is_array(array))
+	if (array->kind != LC__JSON_ARRAY)
 		return bad(r, "no list");
-	for (size_t i = 0; i < json_array_size(array); i++) {
+	lc__json_each(json, array) {
 		lc_value *item = NULL;
-		lc__path_index(&r->path, i);
-		return_if_error(read_part(r, json_array_get(array, i), &item));
+		lc__path_index(&r->path, i++);
+		return_if_error(read_part(r, json, &item));
 		lc_value_append(into, item);
 		lc__path_cut(&r->path, size);
 	}
@@ -208,21 +208,21 @@ read_items(struct reader *r, const json_t *array, lc_value *into)
 }
 
 static lc_status
-read_list(struct reader *r, const json_t *array, lc_value **out)
+read_list(struct reader *r, const struct lc__json *array, lc_value **out)
 {
 	*out = lc_value_list();
 	return read_items(r, array, *out);
 }
 
 static lc_status
-read_tuple(struct reader *r, const json_t *array, lc_value **out)
+read_tuple(struct reader *r, const struct lc__json *array, lc_value **out)
 {
 	*out = lc_value_tuple();
 	return read_items(r, array, *out);
 }
 
 static lc_status
-set_name(struct reader *r, lc_value *map, const char *name, const json_t *json)
+set_name(struct reader *r, lc_value *map, const char *name, const struct lc__json *json)
 {
 	const size_t size = r->path.size;
 	lc_value *part = NULL;
@@ -238,110 +238,129 @@ set_name(struct reader *r, lc_value *map, const char *name, const json_t *json)
 
 /* ["name", value], or [{"$str": base64}, value] */
 static lc_status
-read_pair(struct reader *r, const json_t *pair, lc_value *map)
+read_pair(struct reader *r, const struct lc__json *pair, lc_value *map)
 {
-	const json_t *name = json_array_get(pair, 0);
-	const json_t *coded = json_object_get(name, "$str");
+	const struct lc__json *name = pair->kind == LC__JSON_ARRAY && pair->count == 2 ?
+	    lc__json_first(pair) : NULL;
+	const struct lc__json *coded = lc__json_get(name, "$str");
 	char *bytes = NULL;
 	size_t size;
 	lc_status status;
 
-	if (json_array_size(pair) != 2 || (!json_is_string(name) && coded == NULL))
+	if (name == NULL || (name->kind != LC__JSON_STRING && coded == NULL))
 		return bad(r, "$map is no list of pairs of a name and a value");
 	if (coded != NULL) {
 		return_if_error(decode_base64(r, coded, &bytes, &size));
 	} else {
-		bytes = strdup(json_string_value(name));
-		size = json_string_length(name);
+		bytes = strdup(name->string);
+		size = name->string_size;
 	}
 	if (bytes == NULL)
 		status = lc__no_memory(NULL);
 	else if (strlen(bytes) != size)
 		status = bad(r, "a name holds a NUL");
 	else
-		status = set_name(r, map, bytes, json_array_get(pair, 1));
+		status = set_name(r, map, bytes, lc__json_after(pair, name));
 	free(bytes);
 	return status;
 }
 
 static lc_status
-read_pairs(struct reader *r, const json_t *array, lc_value **out)
+read_pairs(struct reader *r, const struct lc__json *array, lc_value **out)
 {
+	const struct lc__json *pair;
+
 	*out = lc_value_map();
-	if (!json_is_array(array))
+	if (array->kind != LC__JSON_ARRAY)
 		return bad(r, "$map is no list of pairs of a name and a value");
-	for (size_t i = 0; i < json_array_size(array); i++)
-		return_if_error(read_pair(r, json_array_get(array, i), *out));
+	lc__json_each(pair, array)
+		return_if_error(read_pair(r, pair, *out));
 	return LC_OK;
 }
 
 static const struct {
 	const char *name;
-	lc_status (*read)(struct reader *r, const json_t *json, lc_value **out);
+	lc_status (*read)(struct reader *r, const struct lc__json *json, lc_value **out);
 } specials[] = {
 	{ "$tuple", read_tuple }, { "$bytes", read_bytes }, { "$str", read_str },
 	{ "$u64", read_u64 }, { "$float", read_float }, { "$map", read_pairs },
 };
 
 static lc_status
-read_special(struct reader *r, const json_t *object, const char *name,
+read_special(struct reader *r, const struct lc__json *object, const char *name,
     lc_value **out)
 {
-	if (json_object_get(object, "$tensor") != NULL)
+	if (lc__json_get(object, "$tensor") != NULL)
 		return read_tensor(r, object, out);
 	for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
-		if (strcmp(name, specials[i].name) == 0 &&
-		    json_object_size(object) == 1)
-			return specials[i].read(r, json_object_get(object, name),
-			    out);
+		if (strcmp(name, specials[i].name) == 0 && object->count == 1)
+			return specials[i].read(r, lc__json_first(object), out);
 	return bad(r, "an object with '%.60s' has no meaning here; a map with such "
 	    "a name is {\"$map\": [[name, value], ...]}", name);
 }
 
+/* The members of an object but for one, which may be NULL. */
 static lc_status
-read_object(struct reader *r, const json_t *object, lc_value **out)
+read_object(struct reader *r, const struct lc__json *object, const struct lc__json *but,
+    lc_value **out)
 {
-	const char *name;
-	json_t *json;
+	const struct lc__json *item;
 
-	json_object_foreach((json_t *)object, name, json)
-		if (*name == '$')
-			return read_special(r, object, name, out);
+	lc__json_each(item, object)
+		if (*item->name == '$' && item != but)
+			return read_special(r, object, item->name, out);
 	*out = lc_value_map();
-	json_object_foreach((json_t *)object, name, json)
-		return_if_error(set_name(r, *out, name, json));
+	lc__json_each(item, object)
+		if (item != but)
+			return_if_error(set_name(r, *out, item->name, item));
+	return LC_OK;
+}
+
+/* Without a point and an exponent a number is an integer; both kinds have 64 bits. */
+static lc_status
+read_number(struct reader *r, const struct lc__json *json, lc_value **out)
+{
+	const int size = json->source.size < 60 ? (int)json->source.size : 60;
+	int64_t integer;
+	double real;
+
+	if (lc__json_int64(json, &integer)) {
+		*out = lc_value_integer(integer);
+		return LC_OK;
+	}
+	if (lc__json_is_integer(json))
+		return bad(r, "the integer %.*s is outside of -2^63 to 2^63 - 1; to 2^64 - 1 "
+		    "it is {\"$u64\": \"decimal\"}", size, json->source.text);
+	if (!lc__json_double(json, &real) || isinf(real))
+		return bad(r, "%.*s is too large for a float", size, json->source.text);
+	*out = lc_value_float(real);
 	return LC_OK;
 }
 
 static lc_status
-read_kind(struct reader *r, const json_t *json, lc_value **out)
+read_kind(struct reader *r, const struct lc__json *json, lc_value **out)
 {
-	switch (json_typeof(json)) {
-	case JSON_OBJECT:
-		return read_object(r, json, out);
-	case JSON_ARRAY:
+	switch (json->kind) {
+	case LC__JSON_OBJECT:
+		return read_object(r, json, NULL, out);
+	case LC__JSON_ARRAY:
 		return read_list(r, json, out);
-	case JSON_STRING:
-		*out = lc_value_strn(json_string_value(json),
-		    json_string_length(json));
+	case LC__JSON_STRING:
+		*out = lc_value_strn(json->string, json->string_size);
 		return LC_OK;
-	case JSON_INTEGER:
-		*out = lc_value_integer(json_integer_value(json));
-		return LC_OK;
-	case JSON_REAL:
-		*out = lc_value_float(json_real_value(json));
-		return LC_OK;
-	case JSON_NULL:
+	case LC__JSON_NUMBER:
+		return read_number(r, json, out);
+	case LC__JSON_NULL:
 		*out = lc_value_nil();
 		return LC_OK;
 	default:
-		*out = lc_value_boolean(json_is_true(json));
+		*out = lc_value_boolean(json->kind == LC__JSON_TRUE);
 		return LC_OK;
 	}
 }
 
 static lc_status
-read_part(struct reader *r, const json_t *json, lc_value **out)
+read_part(struct reader *r, const struct lc__json *json, lc_value **out)
 {
 	lc_value *value = NULL;
 	lc_status status;
@@ -359,26 +378,24 @@ read_part(struct reader *r, const json_t *json, lc_value **out)
 }
 
 static lc_status
-parse(const void *text, size_t size, json_t **out)
+parse(const void *text, size_t size, struct lc__json_tree *out)
 {
-	json_error_t error;
+	static const struct lc__json_rules rules = { .nul = true };
+	const lc_status status = lc__json_parse(text, size, &rules, out);
 
-	*out = lc__json_parse(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
-	    JSON_DECODE_ANY, &error);
-	if (*out != NULL)
-		return LC_OK;
-	if (json_error_code(&error) == json_error_out_of_memory)
-		return lc__no_memory(NULL);
-	return lc__error(LC_INVALID, 0, "not JSON: %s (line %d, column %d)",
-	    error.text, error.line, error.column);
+	if (status != LC_CORRUPT)
+		return status;
+	(void)lc__error_as(LC_INVALID);
+	return lc__error_prefix("not JSON");
 }
 
 static lc_status
-read_root(const json_t *json, lc__json_open open, void *ctx,
-    struct lc__loaded *out)
+read_root(const struct lc__json *json, const struct lc__json *but, lc__json_open open,
+    void *ctx, struct lc__loaded *out)
 {
-	struct reader r = { .open = open, .ctx = ctx, .loaded = out };
-	lc_status status = read_part(&r, json, &out->value);
+	struct reader r = { .open = open, .ctx = ctx, .loaded = out, .depth = but != NULL };
+	lc_status status = but != NULL ? read_object(&r, json, but, &out->value) :
+	    read_part(&r, json, &out->value);
 
 	if (status == LC_OK)
 		status = lc_value_check(out->value);
@@ -390,12 +407,12 @@ lc_status
 lc__value_json_read(const void *text, size_t size, lc__json_open open, void *ctx,
     struct lc__loaded *out)
 {
-	json_t *json;
-	lc_status status;
+	struct lc__json_tree tree = { 0 };
+	lc_status status = parse(text, size, &tree);
 
-	return_if_error(parse(text, size, &json));
-	status = read_root(json, open, ctx, out);
-	json_decref(json);
+	if (status == LC_OK)
+		status = read_root(tree.values, NULL, open, ctx, out);
+	lc__json_free(&tree);
 	return status;
 }
 
@@ -403,18 +420,16 @@ lc_status
 lc__value_json_split(const void *text, size_t size, const char *name,
     struct lc__loaded *rest, struct lc__loaded *member)
 {
-	json_t *json, *part;
-	lc_status status = LC_OK;
+	struct lc__json_tree tree = { 0 };
+	const struct lc__json *part = NULL;
+	lc_status status = parse(text, size, &tree);
 
-	return_if_error(parse(text, size, &json));
-	part = json_incref(json_object_get(json, name));
-	if (part != NULL) {
-		json_object_del(json, name);
-		status = read_root(part, NULL, NULL, member);
-	}
 	if (status == LC_OK)
-		status = read_root(json, NULL, NULL, rest);
-	json_decref(part);
-	json_decref(json);
+		part = lc__json_get(tree.values, name);
+	if (part != NULL)
+		status = read_root(part, NULL, NULL, NULL, member);
+	if (status == LC_OK)
+		status = read_root(tree.values, part, NULL, NULL, rest);
+	lc__json_free(&tree);
 	return status;
 }

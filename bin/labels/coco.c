@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "labels/json_load.h"
 #include "labels/label.h"
+#include "labels/metadata.h"
 #include "labels/names.h"
 
 struct scan {
@@ -36,7 +36,8 @@ add_stray(struct scan *s, const struct lc__coco_annotation *row)
 	struct lc__frame frame = { .run = "", .name = name,
 		.label_hash = row->hash != 0 ? row->hash : 1,
 		.number = coco->n_images + coco->n_strays };
-	json_t *json = NULL;
+	struct lc__json_tree tree = { 0 };
+	const struct lc__json *json = NULL;
 	lc_status status = LC_OK;
 
 	if (row->has_image) {
@@ -45,11 +46,11 @@ add_stray(struct scan *s, const struct lc__coco_annotation *row)
 	} else if (row->place.bad) {
 		status = lc__coco_part(coco, &row->place, &text);
 		if (status == LC_OK)
-			status = lc__json_load(text.data, text.size, &json, why);
+			status = lc__label_parse(text.data, text.size, NULL, &tree, &json, why);
 		if (status == LC_OK && json != NULL)
 			snprintf(why, sizeof(why), "not an object");
 	}
-	json_decref(json);
+	lc__json_free(&tree);
 	lc__buf_free(&text);
 	return_if_error(status);
 	if (row->has_id)

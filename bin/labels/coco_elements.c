@@ -8,10 +8,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "labels/json_load.h"
-#include "labels/json_slim.h"
+#include "base/json_write.h"
 #include "labels/json_stream.h"
 #include "labels/label.h"
+#include "labels/metadata.h"
 
 /* Names of larger ids are not kept: classes are a list by id. */
 #define CLASS_MAX 65535
@@ -36,22 +36,28 @@ bad(const struct lc__coco_elements *e, const struct lc__json_element *element,
 	    names[element->member], (unsigned long long)element->offset, what);
 }
 
-static bool
-get_id(const json_t *json, const char *name, int64_t *out)
+/* Of an element as text without blanks, by which it is known again. */
+static lc_status
+compact(struct lc__coco_elements *e, const struct lc__json_element *element)
 {
-	const json_t *id = json_object_get(json, name);
+	e->compact.size = 0;
+	lc__json_put_compact(&e->compact, (struct lc__json_slice){ element->text,
+	    element->size });
+	return e->compact.failed ? lc__no_memory(e->coco->path) : LC_OK;
+}
 
-	*out = json_integer_value(id);
-	return json_is_integer(id);
+static bool
+get_id(const struct lc__json *json, const char *name, int64_t *out)
+{
+	return lc__json_int64(lc__json_get(json, name), out);
 }
 
 static lc_status
 add_image(struct lc__coco_elements *e, const struct lc__json_element *element,
-    const json_t *json)
+    const struct lc__json *json)
 {
-	const json_t *name = json_object_get(json, "file_name");
+	const struct lc__json *name = lc__json_get(json, "file_name");
 	struct lc__coco_image_row *image = add_row(&e->images, sizeof(*image));
-	const char *text;
 
 	if (image == NULL)
 		return lc__no_memory(e->coco->path);
@@ -59,40 +65,41 @@ add_image(struct lc__coco_elements *e, const struct lc__json_element *element,
 	if (!get_id(json, "id", &image->id))
 		return bad(e, element, "id is no integer");
 	image->place.offset = element->offset;
-	image->place.length = element->length;
-	image->hash = lc__hash64(element->text, element->size);
-	if (lc__json_is_blank(name))
+	image->place.length = element->size;
+	image->hash = lc__hash64(e->compact.data, e->compact.size);
+	if (lc__label_is_blank(name))
 		return LC_OK;
-	if (!lc__json_is_text(name))
+	if (!lc__json_is(name, LC__JSON_STRING))
 		return bad(e, element, "file_name is not a string");
-	text = json_string_value(name);
 	image->name = e->names.size;
-	lc__buf_append(&e->names, text, strlen(text) + 1);
+	lc__buf_append(&e->names, name->string, name->string_size + 1);
 	return e->names.failed ? lc__no_memory(e->coco->path) : LC_OK;
 }
 
 /* The image of an annotation that is not JSON, such as one with a NaN: as its text has it
  * without blanks. */
 static bool
-find_image_id(const struct lc__json_element *element, int64_t *out)
+find_image_id(struct lc__coco_elements *e, int64_t *out)
 {
 	static const char name[] = "\"image_id\":";
-	char *text = strndup(element->text, element->size), *end = NULL;
-	const char *at = text != NULL ? strstr(text, name) : NULL;
+	const char *at;
+	char *end;
 
-	if (at != NULL) {
-		errno = 0;
-		*out = strtoll(at + strlen(name), &end, 10);
-	}
-	const bool found = at != NULL && end != at + strlen(name) && errno == 0 &&
-	    (*end == ',' || *end == '}');
-	free(text);
-	return found;
+	if (lc__buf_append(&e->compact, "", 1) == NULL)
+		return false;
+	e->compact.size--;
+	at = strstr((const char *)e->compact.data, name);
+	if (at == NULL)
+		return false;
+	at += strlen(name);
+	errno = 0;
+	*out = strtoll(at, &end, 10);
+	return end != at && errno == 0 && (*end == ',' || *end == '}');
 }
 
 static lc_status
 add_annotation(struct lc__coco_elements *e, const struct lc__json_element *element,
-    const json_t *json)
+    const struct lc__json *json)
 {
 	struct lc__coco_annotation *row = add_row(&e->annotations, sizeof(*row));
 
@@ -103,12 +110,12 @@ add_annotation(struct lc__coco_elements *e, const struct lc__json_element *eleme
 	row->has_image = get_id(json, "image_id", &row->image);
 	row->has_id = get_id(json, "id", &row->id);
 	(void)get_id(json, "category_id", &row->category);
-	row->place.bad = !json_is_object(json);
+	row->place.bad = !lc__json_is(json, LC__JSON_OBJECT);
 	if (row->place.bad)
-		row->has_image = find_image_id(element, &row->image);
+		row->has_image = find_image_id(e, &row->image);
 	row->place.offset = element->offset;
-	row->place.length = element->length;
-	row->hash = lc__hash64(element->text, element->size);
+	row->place.length = element->size;
+	row->hash = lc__hash64(e->compact.data, e->compact.size);
 	return LC_OK;
 }
 
@@ -126,63 +133,48 @@ set_class(struct lc__coco_elements *e, int64_t id, const char *name)
 
 static lc_status
 add_category(struct lc__coco_elements *e, const struct lc__json_element *element,
-    const json_t *json)
+    const struct lc__json *json)
 {
-	const json_t *name = json_object_get(json, "name");
+	const struct lc__json *name = lc__json_get(json, "name");
 	struct lc__coco_category *row = add_row(&e->categories, sizeof(*row));
 
 	if (row == NULL)
 		return lc__no_memory(e->coco->path);
 	if (!get_id(json, "id", &row->id))
 		return bad(e, element, "id is no integer");
-	if (!lc__json_is_text(name))
+	if (!lc__json_is(name, LC__JSON_STRING))
 		return bad(e, element, "name is not a string");
-	row->hash = lc__hash64(json_string_value(name), json_string_length(name));
+	row->hash = lc__hash64(name->string, name->string_size);
 	if (row->id < 0 || row->id > CLASS_MAX)
 		return LC_OK;
 	if ((size_t)row->id < e->dataset->classes.n &&
 	    e->dataset->classes.items[row->id] != NULL)
 		return bad(e, element, "its id stands there already");
-	return set_class(e, row->id, json_string_value(name));
+	return set_class(e, row->id, name->string);
 }
 
-/* Annotations without their outlines; the images' rows are kept as they are. */
-static lc_status
-parse(struct lc__coco_elements *e, const struct lc__json_element *element,
-    json_t **out, char why[256])
-{
-	if (element->member != ANNOTATIONS)
-		return lc__json_load(element->text, element->size, out, why);
-	e->slim.size = 0;
-	lc__json_slim(element->text, element->size, "bbox", &e->slim);
-	if (e->slim.failed)
-		return lc__no_memory(e->coco->path);
-	return lc__json_load(e->slim.data, e->slim.size, out, why);
-}
-
+/* Of an annotation no list and no object but its box is read: outlines are most of many
+ * files. */
 static lc_status
 found(void *ctx, const struct lc__json_element *element)
 {
-	static lc_status (*const add[])(struct lc__coco_elements *e,
-	    const struct lc__json_element *element, const json_t *json) = {
-		add_image, add_annotation, add_category
-	};
+	static const struct lc__json_rules only_box = { .only = "bbox" };
+	struct lc__coco_elements *e = ctx;
+	const struct lc__json *json;
 	char why[256] = "";
-	json_t *json;
-	lc_status status = parse(ctx, element, &json, why);
 
-	if (status != LC_OK)
-		return status;
+	if (lc__label_parse(element->text, element->size, element->member == ANNOTATIONS ?
+	    &only_box : NULL, &e->tree, &json, why) != LC_OK)
+		return lc__no_memory(e->coco->path);
+	return_if_error(compact(e, element));
 	if (element->member == ANNOTATIONS)
-		status = add_annotation(ctx, element, json);
-	else if (json == NULL)
-		status = bad(ctx, element, why);
-	else if (!json_is_object(json))
-		status = bad(ctx, element, "not an object");
-	else
-		status = add[element->member](ctx, element, json);
-	json_decref(json);
-	return status;
+		return add_annotation(e, element, json);
+	if (json == NULL)
+		return bad(e, element, why);
+	if (!lc__json_is(json, LC__JSON_OBJECT))
+		return bad(e, element, "not an object");
+	return element->member == IMAGES ? add_image(e, element, json) :
+	    add_category(e, element, json);
 }
 
 /* ---- all of them --------------------------------------------------------------- */
@@ -242,7 +234,8 @@ lc__coco_elements_free(struct lc__coco_elements *e)
 	free(e->annotations.rows);
 	free(e->categories.rows);
 	lc__buf_free(&e->names);
-	lc__buf_free(&e->slim);
+	lc__buf_free(&e->compact);
+	lc__json_free(&e->tree);
 }
 
 const struct lc__coco_image_row *

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/json_tree.h"
 #include "labels/coco.h"
 #include "lmdbcache.h"
 
@@ -43,7 +44,8 @@ struct lc__coco_elements {
 	struct lc__coco_table images, categories; /* by their ids */
 	struct lc__coco_table annotations;        /* in the order of the file */
 	struct lc__buf names; /* of files, each with a NUL; begins with one */
-	struct lc__buf slim;  /* an annotation without what is not kept */
+	struct lc__json_tree tree; /* of an element */
+	struct lc__buf compact;    /* an element without blanks */
 };
 
 /**

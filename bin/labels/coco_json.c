@@ -10,10 +10,8 @@
 #include "base/error.h"
 #include "base/mpack.h"
 #include "labels/coco.h"
-#include "labels/json_extra.h"
-#include "labels/json_load.h"
-#include "labels/json_slim.h"
 #include "labels/label.h"
+#include "labels/metadata.h"
 #include "labels/names.h"
 
 #define TOLERANCE_PX 1.0
@@ -44,13 +42,18 @@ lc__coco_part(const struct lc__coco *coco, const struct lc__coco_place *place,
 	return LC_OK;
 }
 
+/* An element of the file. */
+struct element {
+	struct lc__buf text;
+	struct lc__json_tree tree; /* of it */
+};
+
 /* What is being read. */
 struct reader {
 	const struct lc__coco *coco;
 	struct lc__label *label;
 	int64_t image;          /* id */
-	struct lc__buf text;    /* of the part that is read */
-	struct lc__buf slim;    /* of what is kept of it */
+	struct element image_row, annotation; /* the elements that are read */
 	struct lc__buf objects; /* metadata of the boxes: a map for each */
 	bool any_object;        /* one of them is not empty */
 	uint32_t crowds;        /* annotations that are of many objects */
@@ -74,38 +77,27 @@ reject(const struct reader *r, enum lc__reject reason, const char *format, ...)
 	return lc__label_reject(r->label, reason, r->coco->name, "%s", text);
 }
 
-/* Read and parse; @p slim leaves out what is not kept of an annotation. */
+/* An element of the file as it is now; NULL with a rejection if it is another. Of an
+ * annotation no list and no object but its box is read. */
 static lc_status
-parse(struct reader *r, const struct lc__coco_place *place, bool slim,
-    json_t **out, char why[256])
-{
-	struct lc__buf *text = &r->text;
-
-	r->text.size = r->slim.size = 0;
-	return_if_error(lc__coco_part(r->coco, place, &r->text));
-	if (slim) {
-		lc__json_slim((char *)text->data, text->size, "bbox", &r->slim);
-		text = &r->slim;
-	}
-	if (text->failed)
-		return lc__no_memory(r->coco->path);
-	return lc__json_load(text->data, text->size, out, why);
-}
-
-/* An element of the file as it is now; NULL with a rejection if it is another. */
-static lc_status
-load(struct reader *r, const struct lc__coco_place *place, bool slim,
-    json_t **out)
+load(struct reader *r, const struct lc__coco_place *place,
+    const struct lc__json_rules *rules, struct element *into, const struct lc__json **out)
 {
 	char why[256];
 	lc_status status;
 
 	*out = NULL;
-	status = parse(r, place, slim, out, why);
+	into->text.size = 0;
+	status = lc__coco_part(r->coco, place, &into->text);
 	if (status == LC_IO)
 		return reject(r, LC__REJECT_UNREADABLE, "%s",
 		    lc_last_error()->text);
-	if (status != LC_OK || json_is_object(*out))
+	if (status == LC_OK)
+		status = lc__label_parse(into->text.data, into->text.size, rules,
+		    &into->tree, out, why);
+	if (status == LC_NO_MEMORY)
+		return lc__no_memory(r->coco->path);
+	if (status != LC_OK || lc__json_is(*out, LC__JSON_OBJECT))
 		return status;
 	if (place->bad)
 		status = reject(r, LC__REJECT_UNPARSABLE, "image %lld: annotation at "
@@ -115,7 +107,6 @@ load(struct reader *r, const struct lc__coco_place *place, bool slim,
 	else
 		status = reject(r, LC__REJECT_UNPARSABLE,
 		    "was changed since it was listed");
-	json_decref(*out);
 	*out = NULL;
 	return status;
 }
@@ -132,41 +123,41 @@ is_one_of(const char *name, const char *const *names)
 
 /* `labels` and `crowds` are what is added to them. */
 static bool
-is_image_extra(const json_t *object, const char *name, const json_t *member)
+is_image_metadata(const void *ctx, const struct lc__json *member)
 {
 	static const char *const read[] = { "id", "file_name", "width", "height",
 		"labels", "crowds", NULL };
 
-	(void)object;
-	(void)member;
-	return !is_one_of(name, read);
+	(void)ctx;
+	return !is_one_of(member->name, read);
 }
 
 /* Outlines and the like are data of their own, and not kept. */
 static bool
-is_object_extra(const json_t *object, const char *name, const json_t *member)
+is_object_metadata(const void *ctx, const struct lc__json *member)
 {
 	static const char *const read[] = { "image_id", "bbox", "iscrowd", NULL };
+	int64_t id;
 
-	(void)object;
-	if (strcmp(name, "category_id") == 0)
-		return !json_is_integer(member) || json_integer_value(member) < 0;
-	return !is_one_of(name, read) && !json_is_object(member) &&
-	    !json_is_array(member) && json_string_length(member) <= TEXT_MAX;
+	(void)ctx;
+	if (strcmp(member->name, "category_id") == 0)
+		return !lc__json_int64(member, &id) || id < 0;
+	return !is_one_of(member->name, read) && member->kind != LC__JSON_OBJECT &&
+	    member->kind != LC__JSON_ARRAY && member->string_size <= TEXT_MAX;
 }
 
 static lc_status
-read_extra(struct reader *r, const json_t *image)
+read_metadata(struct reader *r, const struct lc__json *image)
 {
 	struct lc__buf *const out = &r->label->extra;
 	const bool crowds = r->crowds > 0;
-	const uint32_t n = lc__json_count_extra(image, is_image_extra) + r->any_object +
-	    crowds;
+	const uint32_t n = lc__metadata_count(image, is_image_metadata, NULL) +
+	    r->any_object + crowds;
 
 	if (n == 0)
 		return LC_OK;
 	lc__mpack_map(out, n);
-	if (!lc__json_pack_extra(image, is_image_extra, out))
+	if (!lc__metadata_pack(image, is_image_metadata, NULL, out))
 		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: metadata nested "
 		    "too deep", (long long)r->image);
 	if (crowds) {
@@ -185,24 +176,28 @@ read_extra(struct reader *r, const json_t *image)
 /* ---- annotations --------------------------------------------------------------- */
 
 static bool
-is_crowd(const json_t *object)
+is_crowd(const struct lc__json *object)
 {
-	const json_t *crowd = json_object_get(object, "iscrowd");
+	const struct lc__json *crowd = lc__json_get(object, "iscrowd");
+	double number;
 
-	return json_is_true(crowd) || json_number_value(crowd) != 0;
+	return lc__json_is(crowd, LC__JSON_TRUE) ||
+	    (lc__json_double(crowd, &number) && number != 0);
 }
 
 static lc_status
-bad_object(const struct reader *r, enum lc__reject reason, const json_t *object,
+bad_object(const struct reader *r, enum lc__reject reason, const struct lc__json *object,
     const char *what)
 {
+	int64_t id = 0;
+
+	(void)lc__json_int64(lc__json_get(object, "id"), &id);
 	return reject(r, reason, "image %lld: label %zu: annotation %lld: %s",
-	    (long long)r->image, r->label->n,
-	    (long long)json_integer_value(json_object_get(object, "id")), what);
+	    (long long)r->image, r->label->n, (long long)id, what);
 }
 
 static lc_status
-unknown_category(const struct reader *r, const json_t *object, int64_t id)
+unknown_category(const struct reader *r, const struct lc__json *object, int64_t id)
 {
 	char what[60];
 
@@ -211,20 +206,20 @@ unknown_category(const struct reader *r, const json_t *object, int64_t id)
 }
 
 static lc_status
-read_object(struct reader *r, const json_t *object)
+read_object(struct reader *r, const struct lc__json *object)
 {
 	struct lc__label_box *box = lc__label_add(r->label);
-	const json_t *bbox = json_object_get(object, "bbox");
-	const json_t *class = json_object_get(object, "category_id");
-	const uint32_t n = lc__json_count_extra(object, is_object_extra);
+	const struct lc__json *bbox = lc__json_get(object, "bbox");
+	const uint32_t n = lc__metadata_count(object, is_object_metadata, NULL);
+	int64_t class;
 	double v[4];
 
 	if (box == NULL)
 		return lc__no_memory(r->coco->path);
-	if (bbox == NULL || json_is_null(bbox) ||
-	    (json_is_array(bbox) && json_array_size(bbox) == 0))
+	if (bbox == NULL || bbox->kind == LC__JSON_NULL ||
+	    (bbox->kind == LC__JSON_ARRAY && bbox->count == 0))
 		return bad_object(r, LC__REJECT_NO_BOX, object, "no bbox");
-	if (!lc__json_box(bbox, v))
+	if (!lc__label_numbers(bbox, v))
 		return bad_object(r, LC__REJECT_UNPARSABLE, object,
 		    "bbox is no list of 4 numbers");
 	for (size_t i = 0; i < 2; i++) {
@@ -233,36 +228,35 @@ read_object(struct reader *r, const json_t *object)
 	}
 	box->has_px = true;
 	box->tolerance_px = TOLERANCE_PX;
-	if (json_is_integer(class) &&
-	    !lc__coco_has_category(r->coco, json_integer_value(class)))
-		return unknown_category(r, object, json_integer_value(class));
-	if (json_is_integer(class) && json_integer_value(class) >= 0)
-		box->class_id = json_integer_value(class);
+	if (lc__json_int64(lc__json_get(object, "category_id"), &class)) {
+		if (!lc__coco_has_category(r->coco, class))
+			return unknown_category(r, object, class);
+		if (class >= 0)
+			box->class_id = class;
+	}
 	r->any_object |= n > 0;
 	lc__mpack_map(&r->objects, n);
 	/* Only scalars, which are never nested too deep. */
-	(void)lc__json_pack_extra(object, is_object_extra, &r->objects);
+	(void)lc__metadata_pack(object, is_object_metadata, NULL, &r->objects);
 	return LC_OK;
 }
 
 static lc_status
 read_annotation(struct reader *r, const struct lc__coco_place *place)
 {
-	json_t *object, *image;
-	lc_status status = load(r, place, true, &object);
+	static const struct lc__json_rules only_box = { .only = "bbox" };
+	const struct lc__json *object;
+	lc_status status = load(r, place, &only_box, &r->annotation, &object);
+	int64_t image;
 
 	if (status != LC_OK || is_rejected(r))
 		return status;
-	image = json_object_get(object, "image_id");
-	if (!json_is_integer(image) || json_integer_value(image) != r->image)
-		status = reject(r, LC__REJECT_UNPARSABLE,
-		    "was changed since it was listed");
-	else if (is_crowd(object))
-		r->crowds++;
-	else
-		status = read_object(r, object);
-	json_decref(object);
-	return status;
+	if (!lc__json_int64(lc__json_get(object, "image_id"), &image) || image != r->image)
+		return reject(r, LC__REJECT_UNPARSABLE, "was changed since it was listed");
+	if (!is_crowd(object))
+		return read_object(r, object);
+	r->crowds++;
+	return LC_OK;
 }
 
 /* All of them: the first that is bad is the frame's reason, and others are counted. */
@@ -299,15 +293,15 @@ read_annotations(struct reader *r, const struct lc__coco_image *image)
 /* ---- the image ----------------------------------------------------------------- */
 
 static lc_status
-read_side(const struct reader *r, const json_t *image, const char *name,
+read_side(const struct reader *r, const struct lc__json *image, const char *name,
     uint32_t *out)
 {
-	const json_t *json = json_object_get(image, name);
+	const struct lc__json *json = lc__json_get(image, name);
 	double v;
 
-	if (json == NULL || json_is_null(json))
+	if (json == NULL || json->kind == LC__JSON_NULL)
 		return LC_OK;
-	if (!lc__json_float(json, &v) || !(v >= 0 && v <= INT32_MAX) ||
+	if (!lc__json_double(json, &v) || !(v >= 0 && v <= INT32_MAX) ||
 	    v != (uint32_t)v)
 		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: %s is no number "
 		    "of pixels", (long long)r->image, name);
@@ -317,23 +311,23 @@ read_side(const struct reader *r, const json_t *image, const char *name,
 
 static lc_status
 read_file(const struct reader *r, const struct lc__frame *frame,
-    const json_t *image)
+    const struct lc__json *image)
 {
-	const json_t *name = json_object_get(image, "file_name");
+	const struct lc__json *name = lc__json_get(image, "file_name");
 
-	if (lc__json_is_blank(name))
+	if (lc__label_is_blank(name))
 		return reject(r, LC__REJECT_BLANK_IMAGE, "image %lld: no file_name",
 		    (long long)r->image);
 	if (frame->image_path == NULL)
 		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: file_name "
 		    "'%.200s' is outside of the dataset", (long long)r->image,
-		    json_string_value(name));
+		    lc__json_text(name));
 	return lc__label_image(r->label, r->coco->name, "", frame->image_path);
 }
 
 static lc_status
 read_image(struct reader *r, const struct lc__frame *frame,
-    const struct lc__coco_image *place, const json_t *image)
+    const struct lc__coco_image *place, const struct lc__json *image)
 {
 	lc_status status = read_file(r, frame, image);
 
@@ -344,7 +338,7 @@ read_image(struct reader *r, const struct lc__frame *frame,
 	if (status == LC_OK && !is_rejected(r))
 		status = read_annotations(r, place);
 	if (status == LC_OK && !is_rejected(r))
-		status = read_extra(r, image);
+		status = read_metadata(r, image);
 	if (r->image >= 0) {
 		r->label->has_frame_id = true;
 		r->label->frame_id = (uint64_t)r->image;
@@ -359,7 +353,7 @@ lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	const struct lc__coco *coco = dataset->own;
 	const struct lc__coco_image *place;
 	struct reader r = { .coco = coco, .label = out };
-	json_t *image;
+	const struct lc__json *image;
 	lc_status status;
 
 	(void)bytes;
@@ -370,14 +364,15 @@ lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		return reject(&r, stray->reason, "%s", stray->detail);
 	}
 	place = &coco->images[frame->number];
-	status = load(&r, &place->place, false, &image);
+	status = load(&r, &place->place, NULL, &r.image_row, &image);
 	if (status == LC_OK && !is_rejected(&r)) {
-		r.image = json_integer_value(json_object_get(image, "id"));
+		(void)lc__json_int64(lc__json_get(image, "id"), &r.image);
 		status = read_image(&r, frame, place, image);
 	}
-	json_decref(image);
-	lc__buf_free(&r.text);
-	lc__buf_free(&r.slim);
+	lc__buf_free(&r.image_row.text);
+	lc__json_free(&r.image_row.tree);
+	lc__buf_free(&r.annotation.text);
+	lc__json_free(&r.annotation.tree);
 	lc__buf_free(&r.objects);
 	return status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The elements of the lists in the outermost object of a JSON file of any size,
- * one after another, in the memory of one. What they hold is not looked at: they
- * are parsed by who gets them.
+ * The elements of the lists in the outermost object of a JSON file of any size, one after
+ * another, in the memory of one. Of an element only its brackets are checked: who gets it
+ * parses it.
  */
 #ifndef CACHEX_LABELS_JSON_STREAM_H
 #define CACHEX_LABELS_JSON_STREAM_H
@@ -12,15 +12,14 @@
 
 #include "lmdbcache.h"
 
-/** An element may be no larger, with its blanks. */
+/** An element may be no larger. */
 #define LC__JSON_ELEMENT_MAX (64u << 20)
 
 struct lc__json_element {
 	size_t member;    /* of the names that were asked for */
-	uint64_t offset;  /* where it stands in the file */
-	uint32_t length;  /* how long it is there */
-	const char *text; /* without the blanks between its parts; borrowed */
-	size_t size;
+	uint64_t offset;  /* where it is in the file */
+	const char *text; /* borrowed */
+	uint32_t size;
 };
 
 typedef lc_status (*lc__json_found)(void *ctx,
@@ -34,7 +33,7 @@ typedef lc_status (*lc__json_found)(void *ctx,
  * @param names  members to look into, up to NULL; each is a list
  * @param needed the first so many of them must be there
  * @return LC_OK; LC_CORRUPT with the byte where it is malformed, or where one of
- * the members is no list or stands there again; what @p found returns; LC_IO,
+ * the members is no list or is there again; what @p found returns; LC_IO,
  * LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__json_stream(int fd, const char *path,

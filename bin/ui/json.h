@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes JSON, a value a line. Keys are literals that need no escapes. The names
- * begin with jw_ because json_ is jansson's.
+ * Writes JSON, a value a line. Keys are literals that need no escapes.
  */
 #ifndef CACHEX_UI_JSON_H
 #define CACHEX_UI_JSON_H

@@ -46,9 +46,10 @@ eight_value(uint64_t text)
 }
 #endif
 
-/* Pass over digits, putting them behind those that *number has; it wraps. */
-static const char *
-take_digits(const char *at, const char *end, uint64_t *number)
+/* The digits at `at`: their end. They are put after those that *value has, which wraps, unless
+ * it is NULL. */
+static inline const char *
+take_digits(const char *at, const char *end, uint64_t *value)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	for (; end - at >= 8; at += 8) {
@@ -56,24 +57,22 @@ take_digits(const char *at, const char *end, uint64_t *number)
 		memcpy(&text, at, sizeof(text));
 		if (!eight_digits(text))
 			break;
-		*number = *number * 100000000 + eight_value(text);
+		if (value != NULL)
+			*value = *value * 100000000 + eight_value(text);
 	}
 #endif
 	for (; is_digit(at, end); at++)
-		*number = *number * 10 + (uint64_t)(*at - '0');
+		if (value != NULL)
+			*value = *value * 10 + (uint64_t)(*at - '0');
 	return at;
 }
 
-/* The exponent behind its e; NULL if it has no digit. */
+/* The digits of an exponent. */
 static const char *
-take_exponent(const char *at, const char *end, int *out)
+take_exponent(const char *at, const char *end, bool negative, int *out)
 {
-	const bool negative = at < end && *at == '-';
 	int exponent = 0;
 
-	at += at < end && (*at == '-' || *at == '+');
-	if (!is_digit(at, end))
-		return NULL;
 	for (; is_digit(at, end); at++)
 		if (exponent < EXPONENT_MAX)
 			exponent = exponent * 10 + (*at - '0');
@@ -81,52 +80,99 @@ take_exponent(const char *at, const char *end, int *out)
 	return at;
 }
 
-/* How many digits count: those behind leading zeros. */
-static size_t
-significant(const char *at, const char *end)
+/*
+ * The grammar: the end of a number, or NULL with where it is wrong in *wrong and what in
+ * *what. It is compiled twice, as lc__json_number() and, with a number of NULL, as
+ * lc__json_number_end(), which is faster for not looking at what the digits are.
+ */
+static inline __attribute__((always_inline)) const char *
+scan_number(const char *at, const char *end, struct lc__json_number *number,
+    const char **wrong, const char **what)
 {
-	size_t n = 0;
+	uint64_t *const digits = number != NULL ? &number->digits : NULL;
+	const bool negative = at < end && *at == '-';
+	const char *point, *stop;
+	ptrdiff_t fraction = 0;
+	bool integer = true;
+	int exponent = 0;
 
-	for (; at < end && (*at == '0' || *at == '.'); at++)
-		continue;
-	for (; at < end; at++)
-		n += *at != '.';
-	return n;
+	at += negative;
+	*wrong = at;
+	*what = "a digit is missing";
+	if (!is_digit(at, end))
+		return NULL;
+	if (*at == '0' && is_digit(at + 1, end)) {
+		*wrong = at + 1;
+		*what = "a number begins with 0";
+		return NULL;
+	}
+	at = point = stop = take_digits(at, end, digits);
+	if (at < end && *at == '.') {
+		at = stop = take_digits(point + 1, end, digits);
+		fraction = at - point - 1;
+		*wrong = at;
+		*what = "no digit after the point";
+		if (fraction == 0)
+			return NULL;
+		integer = false;
+	}
+	if (at < end && (*at == 'e' || *at == 'E')) {
+		const char sign = at + 1 < end ? at[1] : '\0';
+
+		at += sign == '+' || sign == '-' ? 2 : 1;
+		*wrong = at;
+		*what = "no digit in the exponent";
+		if (!is_digit(at, end))
+			return NULL;
+		at = take_exponent(at, end, sign == '-', &exponent);
+		integer = false;
+	}
+	if (number != NULL) {
+		number->stop = stop;
+		number->negative = negative;
+		number->integer = integer;
+		number->exponent = exponent -
+		    (int)(fraction < EXPONENT_MAX ? fraction : EXPONENT_MAX);
+	}
+	return at;
 }
 
 const char *
 lc__json_number(const char *at, const char *end, struct lc__json_number *out)
 {
-	const char *first, *point;
-	ptrdiff_t fraction = 0;
-	int exponent = 0;
+	const char *wrong, *what;
 
-	*out = (struct lc__json_number){ .text = at, .integer = true };
-	out->negative = at < end && *at == '-';
-	at += out->negative;
-	first = at;
-	if (!is_digit(at, end) || (*at == '0' && is_digit(at + 1, end)))
-		return NULL;
-	at = point = take_digits(at, end, &out->digits);
-	if (at < end && *at == '.') {
-		at = take_digits(point + 1, end, &out->digits);
-		fraction = at - point - 1;
-		if (fraction == 0)
-			return NULL;
-		out->integer = false;
-	}
-	out->exact = at - first <= DIGITS_MAX || (fraction <= EXPONENT_MAX &&
-	    significant(first, at) <= DIGITS_MAX);
-	if (at < end && (*at == 'e' || *at == 'E')) {
-		at = take_exponent(at + 1, end, &exponent);
-		out->integer = false;
-	}
-	if (out->exact)
-		out->exponent = exponent - (int)fraction;
-	return at;
+	out->text = at;
+	out->digits = 0;
+	return scan_number(at, end, out, &wrong, &what);
 }
 
-/* ---- rounding --------------------------------------------------------------------- */
+const char *
+lc__json_number_end(const char *at, const char *end, const char **wrong,
+    const char **what)
+{
+	return scan_number(at, end, NULL, wrong, what);
+}
+
+/* ---- its value -------------------------------------------------------------------- */
+
+/* Do 64 bits hold the digits? Leading zeros do not count. */
+static bool
+is_exact(const struct lc__json_number *number)
+{
+	const char *at = number->text + number->negative, *const end = number->stop;
+	size_t n = 0;
+
+	if (end - at <= DIGITS_MAX)
+		return true;
+	if (end - at > EXPONENT_MAX)
+		return false;
+	for (; at < end && (*at == '0' || *at == '.'); at++)
+		continue;
+	for (; at < end; at++)
+		n += *at != '.';
+	return n <= DIGITS_MAX;
+}
 
 #ifdef __SIZEOF_INT128__
 static const uint64_t fives[POWER_MAX + 1] = {
@@ -187,7 +233,7 @@ scale_down(uint64_t digits, int power)
 static bool
 scale(const struct lc__json_number *number, double *out)
 {
-	if (!number->exact || number->exponent < -POWER_MAX || number->exponent > POWER_MAX)
+	if (number->exponent < -POWER_MAX || number->exponent > POWER_MAX || !is_exact(number))
 		return false;
 	if (number->digits == 0)
 		*out = 0;
@@ -244,7 +290,7 @@ lc__json_number_integer(const struct lc__json_number *number, uint64_t *out)
 {
 	int exponent = number->exponent;
 
-	if (!number->exact)
+	if (!is_exact(number))
 		return number->integer && long_integer(number->text, out);
 	*out = number->digits;
 	for (; *out != 0 && exponent < 0; exponent++) {

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A number in JSON, as its text has it. */
-#ifndef CACHEX_FORMATS_JSON_NUMBER_H
-#define CACHEX_FORMATS_JSON_NUMBER_H
+#ifndef LC_BASE_JSON_NUMBER_H
+#define LC_BASE_JSON_NUMBER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** (-1)^negative * digits * 10^exponent, if exact. */
+/** (-1)^negative * digits * 10^exponent, if 64 bits hold the digits. */
 struct lc__json_number {
-	const char *text;  /* where it begins */
-	uint64_t digits;
+	const char *text; /* where it begins */
+	const char *stop; /* where its digits end */
+	uint64_t digits;  /* they wrap */
 	int exponent;
 	bool negative;
-	bool exact;        /* 64 bits hold the digits */
-	bool integer;      /* it has neither point nor exponent */
+	bool integer;     /* it has neither point nor exponent */
 };
 
-/** Where the number at @p at ends; NULL if none begins there. */
+/** The end of the number at @p at, NULL if there is none. */
 const char *lc__json_number(const char *at, const char *end,
     struct lc__json_number *out);
+/** The same without the number itself: where there is none, *wrong gets the first byte that
+ *  does not fit, and *what says what is wrong there. */
+const char *lc__json_number_end(const char *at, const char *end, const char **wrong,
+    const char **what);
 
 /** The nearest double, of two the even one, whatever the locale; infinite if it is too
- *  large. What stands behind the number's text must not be able to belong to one. */
+ *  large. A byte that cannot belong to a number must follow the number's text. */
 double lc__json_number_double(const struct lc__json_number *number);
 
-/** Its amount, if that is an integer below 2^64. */
+/** Its amount, if that is an integer below 2^64. A byte must follow as above. */
 bool lc__json_number_integer(const struct lc__json_number *number, uint64_t *out);
 
 #endif

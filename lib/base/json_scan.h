@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON that keeps its text: the members of an object as slices of the line that it
- * stands on. Everything is checked against RFC 8259, UTF-8 included; no number is
- * converted and nothing is allocated. A name may come twice: that is for the caller to
- * judge, as is half of a surrogate pair, which the grammar allows.
+ * JSON, scanned where its text lies. Values, numbers and strings are slices of the text:
+ * nothing is converted and nothing is allocated. The grammar is that of RFC 8259, UTF-8
+ * included. Two things are left to the caller: a name that an object has twice, and half of
+ * a surrogate pair, which the grammar allows.
+ *
+ * A text is either whole in memory, or it comes in windows: then a function of the caller
+ * brings more of it, so that a file of any size is scanned in the memory of its longest
+ * part that is kept. base/json_tree.h makes documents of texts, base/json_number.h numbers
+ * of slices, and base/json_write.h writes JSON.
  */
-#ifndef CACHEX_FORMATS_JSON_SCAN_H
-#define CACHEX_FORMATS_JSON_SCAN_H
+#ifndef LC_BASE_JSON_SCAN_H
+#define LC_BASE_JSON_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "lmdbcache.h"
@@ -21,7 +27,7 @@ enum lc__json_kind {
 };
 
 /** Arrays and objects within one another, at most. */
-#define LC__JSON_DEPTH 1024
+#define LC__JSON_DEPTH 2048
 
 /** A slice of the text. */
 struct lc__json_slice {
@@ -29,17 +35,89 @@ struct lc__json_slice {
 	size_t size;
 };
 
+/* ---- scanning ---------------------------------------------------------------- */
+
+/**
+ * A text, and how far it is scanned. For a text in memory set `at` and `begin` to its
+ * start, `end` to its end, and the rest to zero.
+ *
+ * `more`, if it is set, is called where the window ends too early. It puts at least one
+ * byte more at its end, or changes nothing and returns false: the text ends. It may drop
+ * the bytes before `keep`, or before `at` if keep is NULL, and may move the others; it
+ * changes all four pointers and `before` to fit.
+ */
+struct lc__json_scan {
+	const char *at;         /* the next byte */
+	const char *end;        /* of the window */
+	const char *begin;      /* of the window */
+	const char *keep;       /* the first byte that must stay, or NULL */
+	uint64_t before;        /* bytes of the text before the window */
+	bool (*more)(struct lc__json_scan *scan);
+	const char *wrong;      /* what is wrong at `at`, once a function has returned false */
+};
+
+/** Where the next byte is in the text, in bytes from 0. */
+uint64_t lc__json_offset(const struct lc__json_scan *scan);
+
+/** Skip blanks; the next byte, -1 at the end. */
+int lc__json_peek(struct lc__json_scan *scan);
+/** Skip blanks, and the byte after them if it is @p c. */
+bool lc__json_accept(struct lc__json_scan *scan, char c);
+/** Skip a string, which begins at the next byte. */
+bool lc__json_skip_string(struct lc__json_scan *scan);
+/** Skip blanks and a value, all of which is checked. */
+bool lc__json_skip_value(struct lc__json_scan *scan);
+/**
+ * Skip blanks and a value of which nothing is checked but that its brackets match: what
+ * nobody reads may be malformed. Several times as fast as lc__json_skip_value().
+ */
+bool lc__json_skip_unchecked(struct lc__json_scan *scan);
+
+/** What a value is, by its first byte. */
+enum lc__json_kind lc__json_kind_of(char first);
+
+/* ---- tokens ------------------------------------------------------------------ */
+
+/** The arrays and objects that are open, and what comes next. All zero before the first
+ *  token. */
+struct lc__json_nest {
+	unsigned char object[LC__JSON_DEPTH / 8]; /* a bit each: it is an object */
+	size_t depth;  /* how many are open */
+	enum {
+		LC__JSON_VALUE_NEXT,  /* in an object its name first */
+		LC__JSON_FIRST_NEXT,  /* the same, or the end of what was just opened */
+		LC__JSON_MEMBER_NEXT, /* a colon and the value of a name */
+		LC__JSON_COMMA_NEXT   /* or the end of what is open */
+	} next;
+};
+
+enum lc__json_token {
+	LC__JSON_BEGIN,    /* of an array or object */
+	LC__JSON_END,      /* of the innermost array or object */
+	LC__JSON_NAME,     /* of a member, with its quotes */
+	LC__JSON_SCALAR    /* null, true, false, a number or a string */
+};
+
+/**
+ * The next token of one value, which ends with the token that leaves nest->depth 0.
+ * @param text  gets the token; it stays in the window until the next call
+ */
+bool lc__json_next_token(struct lc__json_scan *scan, struct lc__json_nest *nest,
+    enum lc__json_token *token, struct lc__json_slice *text);
+
+/* ---- members of an object ---------------------------------------------------- */
+
 struct lc__json_member {
 	struct lc__json_slice name;  /* between its quotes, escapes as they are */
 	struct lc__json_slice value; /* without blanks around it; a string with its quotes */
 	enum lc__json_kind kind;
-	struct lc__json_slice whole; /* from behind the comma or brace before it, blanks and all,
-	                           to the comma or brace behind it */
+	struct lc__json_slice whole; /* from after the comma or brace before it to the comma
+	                                or brace after it, blanks and all */
 };
 
-/** Where in an object the next member stands. */
+/** An object in memory, and how far its members were asked for. */
 struct lc__json_members {
-	const char *at, *end, *begin;
+	struct lc__json_scan scan;
 	bool first;
 };
 
@@ -47,15 +125,20 @@ struct lc__json_members {
  *  is missing", if no object begins there, blanks before it allowed. */
 LC_CHECKED lc_status lc__json_object(const void *text, size_t size,
     struct lc__json_members *out);
-/** The next member, its value scanned to its end. LC_END behind the last one,
- *  when nothing but blanks follows the object; LC_CORRUPT as above. */
+/** The next member, its value checked to its end. LC_END after the last one, when
+ *  nothing but blanks follows the object; LC_CORRUPT as above. */
 LC_CHECKED lc_status lc__json_next(struct lc__json_members *members,
     struct lc__json_member *out);
+
+/* ---- strings ----------------------------------------------------------------- */
 
 /** Is this the name, escapes resolved? */
 bool lc__json_name_is(struct lc__json_slice name, const char *wanted);
 /** Append a string's text, given with or without its quotes, escapes resolved, as
  *  UTF-8. LC_CORRUPT for half of a surrogate pair. */
 LC_CHECKED lc_status lc__json_unescape(struct lc__json_slice string, struct lc__buf *out);
+/** The same into memory of string.size bytes at least: *size gets how many there are.
+ *  NULL, or where half of a surrogate pair begins. */
+const char *lc__json_unescape_to(struct lc__json_slice string, char *out, size_t *size);
 
 #endif

@@ -2,15 +2,15 @@
 #include "format/manifest.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json_tree.h"
+#include "base/json_write.h"
 #include "base/sha256.h"
-#include "format/digits.h"
-#include "format/json_parse.h"
+#include "base/utf8.h"
 
 #define NEWEST_SHARD 2
 
@@ -66,7 +66,7 @@ check_digest(const char *text, size_t size, const char *name)
 /* Where a field is looked for, and what its messages begin with. */
 struct scope {
 	const char *name;   /* the file */
-	const json_t *json; /* the object */
+	const struct lc__json *json; /* the object */
 	size_t shard;       /* its place in shards, from 1; 0 for the top */
 };
 
@@ -82,25 +82,25 @@ bad_field(const struct scope *s, const char *key, const char *what)
 static lc_status
 get_string(const struct scope *s, const char *key, char **out)
 {
-	const json_t *value = json_object_get(s->json, key);
+	const struct lc__json *value = lc__json_get(s->json, key);
 
-	if (!json_is_string(value))
+	if (!lc__json_is(value, LC__JSON_STRING))
 		return bad_field(s, key, value ? "is not a string" : "is missing");
-	*out = strdup(json_string_value(value));
+	*out = strdup(value->string);
 	return *out != NULL ? LC_OK : lc__no_memory(s->name);
 }
 
 static lc_status
 get_number(const struct scope *s, const char *key, uint64_t limit, uint64_t *out)
 {
-	const json_t *value = json_object_get(s->json, key);
+	const struct lc__json *value = lc__json_get(s->json, key);
+	uint64_t number;
 
-	if (!json_is_integer(value))
+	if (!lc__json_is_integer(value))
 		return bad_field(s, key, value ? "is not an integer" : "is missing");
-	if (json_integer_value(value) < 0 ||
-	    (uint64_t)json_integer_value(value) > limit)
+	if (!lc__json_uint64(value, &number) || number > limit)
 		return bad_field(s, key, "is out of range");
-	*out = (uint64_t)json_integer_value(value);
+	*out = number;
 	return LC_OK;
 }
 
@@ -114,15 +114,24 @@ get_u32(const struct scope *s, const char *key, uint32_t *out)
 	return LC_OK;
 }
 
-/* Any JSON value, as text; absent is null. */
+/* Any JSON value, as text without blanks; absent is null. */
 static lc_status
 get_json(const struct scope *s, const char *key, char **out)
 {
-	const json_t *value = json_object_get(s->json, key);
+	const struct lc__json *value = lc__json_get(s->json, key);
+	struct lc__buf text = { 0 };
 
-	*out = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY |
-	    lc__json_digits(value)) : strdup("null");
-	return *out != NULL ? LC_OK : lc__no_memory(s->name);
+	if (value != NULL)
+		lc__json_put_compact(&text, value->source);
+	else
+		lc__buf_printf(&text, "null");
+	lc__buf_append(&text, "", 1);
+	if (text.failed) {
+		lc__buf_free(&text);
+		return lc__no_memory(s->name);
+	}
+	*out = (char *)text.data;
+	return LC_OK;
 }
 
 static lc_status
@@ -165,7 +174,7 @@ get_dtype(const struct scope *s, const char *key, lc_dtype *out)
 static lc_status
 get_endianness(const struct scope *s, bool *big)
 {
-	const char *text = json_string_value(json_object_get(s->json, "endianness"));
+	const char *text = lc__json_text(lc__json_get(s->json, "endianness"));
 
 	if (text == NULL || (strcmp(text, "Little") != 0 && strcmp(text, "Big") != 0))
 		return bad_field(s, "endianness", "is neither Little nor Big");
@@ -177,12 +186,12 @@ get_endianness(const struct scope *s, bool *big)
 static lc_status
 get_hex(const struct scope *s, const char *key, size_t digits, char *out)
 {
-	const json_t *value = json_object_get(s->json, key);
-	const char *text = json_string_value(value);
+	const struct lc__json *value = lc__json_get(s->json, key);
+	const char *text = lc__json_text(value);
 	char what[40];
 
 	out[0] = '\0';
-	if (value == NULL || json_is_null(value) || (text && *text == '\0'))
+	if (value == NULL || lc__json_is(value, LC__JSON_NULL) || (text && *text == '\0'))
 		return LC_OK;
 	if (text == NULL || strlen(text) != digits ||
 	    strspn(text, "0123456789abcdefABCDEF") != digits) {
@@ -214,7 +223,7 @@ get_shard(const struct scope *s, struct lc__manifest_shard *out)
 {
 	uint64_t limit = INT64_MAX;
 
-	if (!json_is_object(s->json))
+	if (!lc__json_is(s->json, LC__JSON_OBJECT))
 		return bad_field(s, "entry", "is not an object");
 	return_if_error(get_string(s, "id", &out->id));
 	return_if_error(get_string(s, "relative_path", &out->relative_path));
@@ -230,13 +239,13 @@ get_shard(const struct scope *s, struct lc__manifest_shard *out)
 	return_if_error(get_dtype(s, "dtype", &out->dtype));
 	return_if_error(get_endianness(s, &out->big_endian));
 	out->boxes_dtype = out->dtype;
-	if (json_object_get(s->json, "boxes_dtype") != NULL)
+	if (lc__json_get(s->json, "boxes_dtype") != NULL)
 		return_if_error(get_dtype(s, "boxes_dtype", &out->boxes_dtype));
 	return_if_error(get_hex(s, "checksum_sha256", 64, out->sha256));
 	return_if_error(get_hex(s, "checksum_xxh3", 32, out->xxh3));
 	return_if_error(get_hex(s, "section_xxh3", 16, out->section_xxh3));
 	return_if_error(get_hex(s, "samples_hash", 32, out->samples_hash));
-	out->has_bytes = json_object_get(s->json, "bytes") != NULL;
+	out->has_bytes = lc__json_get(s->json, "bytes") != NULL;
 	if (out->has_bytes)
 		return_if_error(get_number(s, "bytes", limit, &out->bytes));
 	return LC_OK;
@@ -271,15 +280,13 @@ check_distinct(const char *name, const struct lc__manifest *m)
 static lc_status
 get_shards(const struct scope *top, struct lc__manifest *m)
 {
-	const json_t *list = json_object_get(top->json, "shards");
-	const size_t n = json_array_size(list);
+	const struct lc__json *list = lc__json_get(top->json, "shards"), *item;
 
-	m->shards = calloc(n ? n : 1, sizeof(*m->shards));
+	m->shards = calloc(list->count ? list->count : 1, sizeof(*m->shards));
 	if (m->shards == NULL)
 		return lc__no_memory(top->name);
-	for (m->n = 0; m->n < n;) {
-		const struct scope s = { top->name, json_array_get(list, m->n),
-		    m->n + 1 };
+	lc__json_each(item, list) {
+		const struct scope s = { top->name, item, m->n + 1 };
 		/* Counted first, so that a half-read entry is freed as well. */
 		return_if_error(get_shard(&s, &m->shards[m->n++]));
 	}
@@ -289,7 +296,7 @@ get_shards(const struct scope *top, struct lc__manifest *m)
 static lc_status
 get_manifest(const struct scope *s, struct lc__manifest *m)
 {
-	if (json_object_get(s->json, "manifest_version") != NULL)
+	if (lc__json_get(s->json, "manifest_version") != NULL)
 		return_if_error(get_u32(s, "manifest_version",
 		    &m->manifest_version));
 	if (m->manifest_version > LC__MANIFEST_VERSION)
@@ -308,9 +315,9 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 	    &m->created_at_ms));
 	return_if_error(get_json(s, "thresholds", &m->thresholds));
 	return_if_error(get_json(s, "summary", &m->summary));
-	if (json_object_get(s->json, "warehouse") != NULL)
+	if (lc__json_get(s->json, "warehouse") != NULL)
 		return_if_error(get_json(s, "warehouse", &m->warehouse));
-	if (json_object_get(s->json, "export_state") != NULL)
+	if (lc__json_get(s->json, "export_state") != NULL)
 		return_if_error(get_string(s, "export_state", &m->export_state));
 	return get_shards(s, m);
 }
@@ -321,7 +328,7 @@ static lc_status
 check_unchanged(const struct scope *s, const struct lc__manifest *m, const char *text,
     size_t size)
 {
-	if (json_object_get(s->json, DIGEST) != NULL)
+	if (lc__json_get(s->json, DIGEST) != NULL)
 		return check_digest(text, size, s->name);
 	if (m->manifest_version == 0 && m->warehouse == NULL && m->export_state == NULL)
 		return LC_OK;
@@ -334,24 +341,22 @@ lc__manifest_parse(const void *text, size_t size, const char *name,
     struct lc__manifest *out)
 {
 	struct lc__manifest m = { 0 };
-	json_error_t error;
-	json_t *json = lc__json_parse(text, size, JSON_REJECT_DUPLICATES, &error);
-	const struct scope top = { name, json, 0 };
-	lc_status status;
+	struct lc__json_tree tree = { 0 };
+	lc_status status = lc__json_parse(text, size, NULL, &tree);
+	const struct scope top = { name, tree.values, 0 };
 
-	if (json == NULL && json_error_code(&error) == json_error_out_of_memory)
-		return lc__no_memory(name);
-	if (json == NULL)
-		return lc__error(LC_CORRUPT, 0, "%s: line %d: %s", name, error.line,
-		    error.text);
-	if (!json_is_array(json_object_get(json, "shards")))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: not a shard manifest",
-		    name);
+	if (status == LC_NO_MEMORY)
+		status = lc__no_memory(name);
+	else if (status != LC_OK)
+		status = lc__error(LC_CORRUPT, 0, "%s: line %zu: %s", name, tree.line,
+		    tree.wrong);
+	else if (!lc__json_is(lc__json_get(top.json, "shards"), LC__JSON_ARRAY))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a shard manifest", name);
 	else
 		status = get_manifest(&top, &m);
 	if (status == LC_OK)
 		status = check_unchanged(&top, &m, text, size);
-	json_decref(json);
+	lc__json_free(&tree);
 	if (status == LC_OK)
 		*out = m;
 	else
@@ -381,113 +386,118 @@ lc__manifest_free(struct lc__manifest *m)
 
 /* ---- writing --------------------------------------------------------------- */
 
-static json_t *
-json_of_text(const char *text)
+/* Text without blanks that lc__json_put_indented() lays out. */
+struct writer {
+	struct lc__buf text;
+	const char *wrong; /* the first member that cannot be written, and why */
+};
+
+static void
+put_key(struct writer *w, const char *key)
 {
-	return text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : json_null();
+	const unsigned char last = w->text.size > 0 ? w->text.data[w->text.size - 1] : '{';
+
+	lc__buf_printf(&w->text, "%s\"%s\":", last == '{' ? "" : ",", key);
 }
 
-static json_t *
-json_of_string(const char *text)
+static void
+put_string(struct writer *w, const char *key, const char *text)
 {
-	return json_string(text != NULL ? text : "");
+	const char *value = text != NULL ? text : "";
+
+	if (!lc__utf8_valid(value, strlen(value)))
+		w->wrong = "a text is not UTF-8";
+	put_key(w, key);
+	lc__json_put_string(&w->text, value, strlen(value), LC__JSON_LETTERS);
 }
 
-static json_t *
-json_of_dtype(lc_dtype dtype)
+static void
+put_dtype(struct writer *w, const char *key, lc_dtype dtype)
 {
 	char name[16];
 
 	strcpy(name, lc_dtype_name(dtype));
 	change_case(name, toupper);
-	return json_string(name);
+	put_string(w, key, name);
 }
 
-static json_t *
-json_of_number(uint64_t v)
+static void
+put_number(struct writer *w, const char *key, uint64_t number)
 {
-	return json_integer((json_int_t)v);
+	put_key(w, key);
+	lc__buf_printf(&w->text, "%llu", (unsigned long long)number);
 }
 
-/* json_object_set_new() takes the value, NULL included, and then fails. */
-static bool
-set_shard(json_t *o, const struct lc__manifest_shard *s)
+/* A value that is JSON already; none is null. */
+static void
+put_json(struct writer *w, const char *key, const char *json)
 {
-	return json_object_set_new(o, "id", json_of_string(s->id)) == 0 &&
-	    json_object_set_new(o, "relative_path",
-	        json_of_string(s->relative_path)) == 0 &&
-	    json_object_set_new(o, "shard_version",
-	        json_of_number(s->shard_version)) == 0 &&
-	    json_object_set_new(o, "samples", json_of_number(s->samples)) == 0 &&
-	    json_object_set_new(o, "width", json_of_number(s->width)) == 0 &&
-	    json_object_set_new(o, "height", json_of_number(s->height)) == 0 &&
-	    json_object_set_new(o, "channels", json_of_number(s->channels)) == 0 &&
-	    json_object_set_new(o, "max_boxes", json_of_number(s->max_boxes)) == 0 &&
-	    json_object_set_new(o, "dtype", json_of_dtype(s->dtype)) == 0 &&
-	    json_object_set_new(o, "endianness",
-	        json_string(s->big_endian ? "Big" : "Little")) == 0 &&
-	    json_object_set_new(o, "checksum_sha256",
-	        s->sha256[0] ? json_string(s->sha256) : json_null()) == 0 &&
-	    (!s->has_bytes ||
-	        json_object_set_new(o, "bytes", json_of_number(s->bytes)) == 0) &&
-	    (s->boxes_dtype == s->dtype || json_object_set_new(o, "boxes_dtype",
-	        json_of_dtype(s->boxes_dtype)) == 0) &&
-	    (!s->xxh3[0] || json_object_set_new(o, "checksum_xxh3",
-	        json_string(s->xxh3)) == 0) &&
-	    (!s->section_xxh3[0] || json_object_set_new(o, "section_xxh3",
-	        json_string(s->section_xxh3)) == 0) &&
-	    (!s->samples_hash[0] || json_object_set_new(o, "samples_hash",
-	        json_string(s->samples_hash)) == 0);
+	const char *text = json != NULL ? json : "null";
+	struct lc__json_scan scan = { .at = text, .begin = text, .end = text + strlen(text) };
+
+	if (!lc__json_skip_value(&scan) || lc__json_peek(&scan) != -1)
+		w->wrong = "a text is not JSON";
+	put_key(w, key);
+	lc__json_put_compact(&w->text, (struct lc__json_slice){ text, strlen(text) });
 }
 
-static bool
-set_shards(json_t *top, const struct lc__manifest *m)
+static void
+put_shard(struct writer *w, const struct lc__manifest_shard *s)
 {
-	json_t *list = json_array();
+	put_string(w, "id", s->id);
+	put_string(w, "relative_path", s->relative_path);
+	put_number(w, "shard_version", s->shard_version);
+	put_number(w, "samples", s->samples);
+	put_number(w, "width", s->width);
+	put_number(w, "height", s->height);
+	put_number(w, "channels", s->channels);
+	put_number(w, "max_boxes", s->max_boxes);
+	put_dtype(w, "dtype", s->dtype);
+	put_string(w, "endianness", s->big_endian ? "Big" : "Little");
+	if (s->sha256[0])
+		put_string(w, "checksum_sha256", s->sha256);
+	else
+		put_json(w, "checksum_sha256", NULL);
+	if (s->has_bytes)
+		put_number(w, "bytes", s->bytes);
+	if (s->boxes_dtype != s->dtype)
+		put_dtype(w, "boxes_dtype", s->boxes_dtype);
+	if (s->xxh3[0])
+		put_string(w, "checksum_xxh3", s->xxh3);
+	if (s->section_xxh3[0])
+		put_string(w, "section_xxh3", s->section_xxh3);
+	if (s->samples_hash[0])
+		put_string(w, "samples_hash", s->samples_hash);
+}
 
-	if (json_object_set_new(top, "shards", list) != 0)
-		return false;
+static void
+put_manifest(struct writer *w, const struct lc__manifest *m)
+{
+	lc__buf_append(&w->text, "{", 1);
+	put_string(w, "dataset_root", m->dataset_root);
+	put_json(w, "transform", m->transform);
+	put_string(w, "version", m->version);
+	put_string(w, "version_recipe", m->version_recipe);
+	put_string(w, "code_version", m->code_version);
+	put_dtype(w, "default_dtype", m->default_dtype);
+	put_number(w, "default_shard_version", m->default_shard_version);
+	put_number(w, "created_at_ms", m->created_at_ms);
+	put_json(w, "thresholds", m->thresholds);
+	put_json(w, "summary", m->summary);
+	put_key(w, "shards");
 	for (size_t i = 0; i < m->n; i++) {
-		json_t *o = json_object();
-		if (json_array_append_new(list, o) != 0 ||
-		    !set_shard(o, &m->shards[i]))
-			return false;
+		lc__buf_append(&w->text, i > 0 ? ",{" : "[{", 2);
+		put_shard(w, &m->shards[i]);
+		lc__buf_append(&w->text, "}", 1);
 	}
-	return true;
-}
-
-static bool
-set_manifest(json_t *o, const struct lc__manifest *m)
-{
-	return json_object_set_new(o, "dataset_root",
-	        json_of_string(m->dataset_root)) == 0 &&
-	    json_object_set_new(o, "transform", json_of_text(m->transform)) == 0 &&
-	    json_object_set_new(o, "version", json_of_string(m->version)) == 0 &&
-	    json_object_set_new(o, "version_recipe",
-	        json_of_string(m->version_recipe)) == 0 &&
-	    json_object_set_new(o, "code_version",
-	        json_of_string(m->code_version)) == 0 &&
-	    json_object_set_new(o, "default_dtype",
-	        json_of_dtype(m->default_dtype)) == 0 &&
-	    json_object_set_new(o, "default_shard_version",
-	        json_of_number(m->default_shard_version)) == 0 &&
-	    json_object_set_new(o, "created_at_ms",
-	        json_of_number(m->created_at_ms)) == 0 &&
-	    json_object_set_new(o, "thresholds", json_of_text(m->thresholds)) == 0 &&
-	    json_object_set_new(o, "summary", json_of_text(m->summary)) == 0 &&
-	    set_shards(o, m) &&
-	    (m->warehouse == NULL || json_object_set_new(o, "warehouse",
-	        json_of_text(m->warehouse)) == 0) &&
-	    (m->manifest_version == 0 || json_object_set_new(o, "manifest_version",
-	        json_of_number(m->manifest_version)) == 0) &&
-	    (m->export_state == NULL || json_object_set_new(o, "export_state",
-	        json_of_string(m->export_state)) == 0);
-}
-
-static int
-append_text(const char *text, size_t size, void *out)
-{
-	return lc__buf_append(out, text, size) != NULL ? 0 : -1;
+	lc__buf_append(&w->text, m->n > 0 ? "]" : "[]", m->n > 0 ? 1 : 2);
+	if (m->warehouse != NULL)
+		put_json(w, "warehouse", m->warehouse);
+	if (m->manifest_version != 0)
+		put_number(w, "manifest_version", m->manifest_version);
+	if (m->export_state != NULL)
+		put_string(w, "export_state", m->export_state);
+	lc__buf_append(&w->text, "}", 1);
 }
 
 /* Append a text with its digest as the second line. */
@@ -507,23 +517,22 @@ append_signed(const struct lc__buf *text, struct lc__buf *out)
 lc_status
 lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 {
+	struct writer w = { .wrong = NULL };
 	struct lc__buf text = { 0 };
-	json_t *o;
 	lc_status status = LC_OK;
 
-	/* jansson refuses what is not UTF-8, and when memory runs out. */
-	errno = 0;
-	o = json_object();
-	if (o == NULL || !set_manifest(o, manifest))
-		status = errno == ENOMEM ? lc__no_memory("manifest") :
-		    lc__error(LC_INVALID, 0, "manifest: a text is not UTF-8");
-	else if (json_dump_callback(o, append_text, &text,
-	        JSON_INDENT(2) | lc__json_digits(o)) != 0 ||
-	    lc__buf_append(&text, "\n", 1) == NULL)
+	put_manifest(&w, manifest);
+	if (!w.text.failed)
+		lc__json_put_indented(&text, (struct lc__json_slice){
+		    (const char *)w.text.data, w.text.size });
+	lc__buf_append(&text, "\n", 1);
+	if (w.wrong != NULL)
+		status = lc__error(LC_INVALID, 0, "manifest: %s", w.wrong);
+	else if (w.text.failed || text.failed)
 		status = lc__no_memory("manifest");
-	json_decref(o);
-	if (status == LC_OK)
+	else
 		status = append_signed(&text, out);
+	lc__buf_free(&w.text);
 	lc__buf_free(&text);
 	return status;
 }
@@ -531,17 +540,9 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 lc_status
 lc__manifest_quote(const char *text, struct lc__buf *out)
 {
-	json_t *value;
-	int rc;
-
-	errno = 0;
-	value = json_string(text);
-	if (value == NULL && errno == ENOMEM)
-		return lc__no_memory("manifest");
-	if (value == NULL)
+	if (!lc__utf8_valid(text, strlen(text)))
 		return lc__error(LC_INVALID, 0, "%s is not UTF-8",
 		    lc__quote_id(text, strlen(text)));
-	rc = json_dump_callback(value, append_text, out, JSON_ENCODE_ANY);
-	json_decref(value);
-	return rc == 0 ? LC_OK : lc__no_memory("manifest");
+	lc__json_put_string(out, text, strlen(text), LC__JSON_LETTERS);
+	return out->failed ? lc__no_memory("manifest") : LC_OK;
 }

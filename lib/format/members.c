@@ -4,25 +4,22 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/json_parse.h"
 
 lc_status
-lc__members_load(const char *text, const char *name, json_t **out)
+lc__members_load(const char *text, const char *name, struct lc__json_tree *tree,
+    const struct lc__json **out)
 {
-	json_error_t error;
-	json_t *json = lc__json_parse(text, strlen(text),
-	    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	const lc_status status = lc__json_parse(text, strlen(text), NULL, tree);
+	const struct lc__json *json = tree->values;
 
-	if (json == NULL && json_error_code(&error) == json_error_out_of_memory)
+	if (status == LC_NO_MEMORY)
 		return lc__no_memory(name);
-	if (json == NULL)
-		return lc__error(LC_CORRUPT, 0, "%s: line %d: %s", name, error.line,
-		    error.text);
-	if (!json_is_object(json) && !json_is_null(json)) {
-		json_decref(json);
+	if (status != LC_OK)
+		return lc__error(LC_CORRUPT, 0, "%s: line %zu: %s", name, tree->line,
+		    tree->wrong);
+	if (json->kind != LC__JSON_OBJECT && json->kind != LC__JSON_NULL)
 		return lc__error(LC_CORRUPT, 0, "%s: is not a JSON object", name);
-	}
-	*out = json_is_object(json) ? json : NULL;
+	*out = json->kind == LC__JSON_OBJECT ? json : NULL;
 	return LC_OK;
 }
 
@@ -38,12 +35,12 @@ lc__member_bad(const struct lc__members *members, const char *key,
 }
 
 /* NULL if it is absent or null. */
-static const json_t *
+static const struct lc__json *
 find(const struct lc__members *members, const char *key)
 {
-	const json_t *value = json_object_get(members->json, key);
+	const struct lc__json *value = lc__json_get(members->json, key);
 
-	return json_is_null(value) ? NULL : value;
+	return lc__json_is(value, LC__JSON_NULL) ? NULL : value;
 }
 
 bool
@@ -52,34 +49,47 @@ lc__member_has(const struct lc__members *members, const char *key)
 	return find(members, key) != NULL;
 }
 
+static lc_status
+number_of(const struct lc__members *members, const char *key,
+    const struct lc__json *value, uint64_t limit, uint64_t *out)
+{
+	uint64_t number;
+
+	if (!lc__json_is_integer(value))
+		return lc__member_bad(members, key, "is not an integer");
+	if (!lc__json_uint64(value, &number) || number > limit)
+		return lc__member_bad(members, key, "is out of range");
+	*out = number;
+	return LC_OK;
+}
+
 lc_status
 lc__member_number(const struct lc__members *members, const char *key,
     uint64_t limit, uint64_t *out)
 {
-	const json_t *value = find(members, key);
+	const struct lc__json *value = find(members, key);
 
-	if (value == NULL)
-		return LC_OK;
-	if (!json_is_integer(value))
-		return lc__member_bad(members, key, "is not an integer");
-	if (json_integer_value(value) < 0 ||
-	    (uint64_t)json_integer_value(value) > limit)
-		return lc__member_bad(members, key, "is out of range");
-	*out = (uint64_t)json_integer_value(value);
-	return LC_OK;
+	return value == NULL ? LC_OK : number_of(members, key, value, limit, out);
+}
+
+lc_status
+lc__member_number_of(const struct lc__members *members, const struct lc__json *member,
+    uint64_t limit, uint64_t *out)
+{
+	return lc__json_is(member, LC__JSON_NULL) ? LC_OK :
+	    number_of(members, member->name, member, limit, out);
 }
 
 lc_status
 lc__member_share(const struct lc__members *members, const char *key, double *out)
 {
-	const json_t *value = find(members, key);
+	const struct lc__json *value = find(members, key);
 	double number;
 
 	if (value == NULL)
 		return LC_OK;
-	if (!json_is_number(value))
+	if (!lc__json_double(value, &number))
 		return lc__member_bad(members, key, "is not a number");
-	number = json_number_value(value);
 	if (!(number >= 0 && number <= 1))
 		return lc__member_bad(members, key, "is not within 0 and 1");
 	*out = number;
@@ -89,14 +99,14 @@ lc__member_share(const struct lc__members *members, const char *key, double *out
 lc_status
 lc__member_text(const struct lc__members *members, const char *key, char **out)
 {
-	const json_t *value = find(members, key);
+	const struct lc__json *value = find(members, key);
 	char *text;
 
 	if (value == NULL)
 		return LC_OK;
-	if (!json_is_string(value))
+	if (!lc__json_is(value, LC__JSON_STRING))
 		return lc__member_bad(members, key, "is not a string");
-	text = strdup(json_string_value(value));
+	text = strdup(value->string);
 	if (text == NULL)
 		return lc__no_memory(members->name);
 	*out = text;
@@ -106,8 +116,8 @@ lc__member_text(const struct lc__members *members, const char *key, char **out)
 lc_status
 lc__member_sha256(const struct lc__members *members, const char *key, char out[65])
 {
-	const json_t *value = find(members, key);
-	const char *text = json_string_value(value);
+	const struct lc__json *value = find(members, key);
+	const char *text = lc__json_text(value);
 
 	if (value == NULL)
 		return LC_OK;
@@ -120,11 +130,11 @@ lc__member_sha256(const struct lc__members *members, const char *key, char out[6
 
 lc_status
 lc__member_array(const struct lc__members *members, const char *key,
-    const json_t **out)
+    const struct lc__json **out)
 {
-	const json_t *value = find(members, key);
+	const struct lc__json *value = find(members, key);
 
-	if (value != NULL && !json_is_array(value))
+	if (value != NULL && !lc__json_is(value, LC__JSON_ARRAY))
 		return lc__member_bad(members, key, "is not an array");
 	if (value != NULL)
 		*out = value;
@@ -133,11 +143,11 @@ lc__member_array(const struct lc__members *members, const char *key,
 
 lc_status
 lc__member_object(const struct lc__members *members, const char *key,
-    const json_t **out)
+    const struct lc__json **out)
 {
-	const json_t *value = find(members, key);
+	const struct lc__json *value = find(members, key);
 
-	if (value != NULL && !json_is_object(value))
+	if (value != NULL && !lc__json_is(value, LC__JSON_OBJECT))
 		return lc__member_bad(members, key, "is not an object");
 	if (value != NULL)
 		*out = value;

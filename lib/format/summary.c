@@ -149,20 +149,17 @@ get_written(const struct lc__members *from, struct lc__summary *s)
 static lc_status
 get_runs(const struct lc__members *from, struct lc__summary *s)
 {
-	const json_t *list = NULL;
-	size_t n;
+	const struct lc__json *list = NULL, *item;
 
 	return_if_error(lc__member_array(from, "runs", &list));
-	n = json_array_size(list);
-	s->runs = calloc(n ? n : 1, sizeof(*s->runs));
+	s->runs = calloc(list != NULL && list->count > 0 ? list->count : 1, sizeof(*s->runs));
 	if (s->runs == NULL)
 		return lc__no_memory(from->name);
-	for (size_t i = 0; i < n; i++) {
-		const struct lc__members run = { from->name, "runs", i + 1,
-			json_array_get(list, i) };
+	lc__json_each(item, list) {
 		/* Counted first, so that a half-read entry is freed as well. */
 		struct lc__run_summary *place = &s->runs[s->n_runs++];
-		if (!json_is_object(run.json))
+		const struct lc__members run = { from->name, "runs", s->n_runs, item };
+		if (!lc__json_is(item, LC__JSON_OBJECT))
 			return lc__member_bad(&run, "entry", "is not an object");
 		return_if_error(lc__member_text(&run, "run_id", &place->run_id));
 		if (place->run_id == NULL)
@@ -179,25 +176,26 @@ by_name(const void *a, const void *b)
 	    ((const struct lc__tally *)b)->name);
 }
 
+/* How often each reason is there: its object's members are many and each is looked at once,
+ * so that they are not looked for by name. */
 static lc_status
 get_reasons(const struct lc__members *from, struct lc__summary *s)
 {
 	struct lc__members reasons = { from->name, "reasons", 0, NULL };
-	const size_t n = json_object_size(json_object_get(from->json, "reasons"));
-	const char *key;
-	json_t *value;
+	const struct lc__json *item;
 
 	return_if_error(lc__member_object(from, "reasons", &reasons.json));
-	s->reasons = calloc(n ? n : 1, sizeof(*s->reasons));
+	s->reasons = calloc(reasons.json != NULL && reasons.json->count > 0 ?
+	    reasons.json->count : 1, sizeof(*s->reasons));
 	if (s->reasons == NULL)
 		return lc__no_memory(from->name);
-	json_object_foreach((json_t *)reasons.json, key, value) {
+	lc__json_each(item, reasons.json) {
 		struct lc__tally *place = &s->reasons[s->n_reasons];
-		place->name = strdup(key);
+		place->name = strdup(item->name);
 		if (place->name == NULL)
 			return lc__no_memory(from->name);
 		s->n_reasons++;
-		return_if_error(lc__member_number(&reasons, key, INT64_MAX,
+		return_if_error(lc__member_number_of(&reasons, item, INT64_MAX,
 		    &place->count));
 	}
 	qsort(s->reasons, s->n_reasons, sizeof(*s->reasons), by_name);
@@ -278,13 +276,12 @@ lc__summary_parse(const char *text, const char *name, struct lc__summary *out)
 {
 	struct lc__members top = { name, "summary", 0, NULL };
 	struct lc__summary s = { 0 };
-	json_t *json = NULL;
-	lc_status status;
+	struct lc__json_tree tree = { 0 };
+	lc_status status = lc__members_load(text, name, &tree, &top.json);
 
-	return_if_error(lc__members_load(text, name, &json));
-	top.json = json;
-	status = get_summary(&top, &s);
-	json_decref(json);
+	if (status == LC_OK)
+		status = get_summary(&top, &s);
+	lc__json_free(&tree);
 	if (status == LC_OK)
 		*out = s;
 	else

@@ -53,7 +53,7 @@ lc__thresholds_format(const struct lc__thresholds *limits, struct lc__buf *out)
 static lc_status
 get_mode(const struct lc__members *top, bool *warn)
 {
-	const char *mode = json_string_value(json_object_get(top->json, "mode"));
+	const char *mode = lc__json_text(lc__json_get(top->json, "mode"));
 
 	if (!lc__member_has(top, "mode"))
 		return LC_OK;
@@ -85,13 +85,12 @@ lc__thresholds_parse(const char *text, const char *name,
 {
 	struct lc__members top = { name, "thresholds", 0, NULL };
 	struct lc__thresholds limits = { 0 };
-	json_t *json = NULL;
-	lc_status status;
+	struct lc__json_tree tree = { 0 };
+	lc_status status = lc__members_load(text, name, &tree, &top.json);
 
-	return_if_error(lc__members_load(text, name, &json));
-	top.json = json;
-	status = get_thresholds(&top, &limits);
-	json_decref(json);
+	if (status == LC_OK)
+		status = get_thresholds(&top, &limits);
+	lc__json_free(&tree);
 	if (status == LC_OK)
 		*out = limits;
 	return status;

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_tree.h"
 #include "base/sha256.h"
-#include "format/json_parse.h"
 #include "stream/source_join.h"
 #include "stream/source_shards.h"
 
@@ -406,25 +406,31 @@ own_split(const struct lc__shards_source *s, lc_source_options *options,
 {
 	const char *recipe = s->warehouse == NULL ? NULL :
 	    s->warehouse->manifest.version_recipe;
-	const char *split;
-	json_error_t error;
-	json_t *json;
+	struct lc__json_tree tree = { 0 };
+	const struct lc__json *split = NULL;
+	lc_status status = LC_OK;
+	int64_t seed = 0;
 
 	if (options->part == NULL || options->split != NULL || recipe == NULL)
 		return LC_OK;
-	json = lc__json_parse(recipe, strlen(recipe), 0, &error);
-	split = json_string_value(json_object_get(json, "split"));
-	if (split != NULL) {
-		const char *by = json_string_value(json_object_get(json, "split_by"));
+	/* A recipe of another program need not be JSON. */
+	if (lc__json_parse(recipe, strlen(recipe), NULL, &tree) == LC_NO_MEMORY)
+		status = lc__no_memory("source");
+	else if (tree.count > 0)
+		split = lc__json_get(tree.values, "split");
+	if (lc__json_is(split, LC__JSON_STRING)) {
+		const char *by = lc__json_text(lc__json_get(tree.values, "split_by"));
 
-		lc__buf_append(text, split, strlen(split) + 1);
+		lc__buf_append(text, split->string, split->string_size + 1);
 		options->split = (const char *)text->data;
 		options->split_by_run = by != NULL && strcmp(by, "run") == 0;
-		options->split_seed = (uint64_t)json_integer_value(json_object_get(json,
-		    "split_seed"));
+		(void)lc__json_int64(lc__json_get(tree.values, "split_seed"), &seed);
+		options->split_seed = (uint64_t)seed;
+		if (text->failed)
+			status = lc__no_memory("source");
 	}
-	json_decref(json);
-	return text->failed ? lc__no_memory("source") : LC_OK;
+	lc__json_free(&tree);
+	return status;
 }
 
 lc_status

@@ -91,7 +91,7 @@ get_one_series(const struct lc__members *from, struct lc__series_about *s)
 {
 	static const char *const keys[] = { "path", "width", "height", "samples" };
 
-	if (!json_is_object(from->json))
+	if (!lc__json_is(from->json, LC__JSON_OBJECT))
 		return lc__member_bad(from, "entry", "is not an object");
 	return_if_error(need(from, keys, sizeof(keys) / sizeof(keys[0])));
 	return_if_error(lc__member_text(from, "path", &s->path));
@@ -126,20 +126,17 @@ check_series(const struct lc__members *from, const struct lc__warehouse_about *a
 static lc_status
 get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 {
-	const json_t *list = NULL;
-	size_t n;
+	const struct lc__json *list = NULL, *item;
 
 	return_if_error(lc__member_array(top, "series", &list));
-	n = json_array_size(list);
-	if (n == 0 || n > SERIES_MAX)
+	if (list->count == 0 || list->count > SERIES_MAX)
 		return lc__member_bad(top, "series",
-		    n == 0 ? "is empty" : "is too long");
-	about->series = calloc(n, sizeof(*about->series));
+		    list->count == 0 ? "is empty" : "is too long");
+	about->series = calloc(list->count, sizeof(*about->series));
 	if (about->series == NULL)
 		return lc__no_memory(top->name);
-	for (size_t i = 0; i < n; i++) {
-		const struct lc__members s = { top->name, "series", i + 1,
-			json_array_get(list, i) };
+	lc__json_each(item, list) {
+		const struct lc__members s = { top->name, "series", about->n_series + 1, item };
 		/* Counted first, so that a half-read entry is freed as well. */
 		return_if_error(get_one_series(&s,
 		    &about->series[about->n_series++]));
@@ -154,27 +151,25 @@ get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 static lc_status
 get_classes(const struct lc__members *top, struct lc__warehouse_about *about)
 {
-	const json_t *list = NULL;
-	size_t n;
+	const struct lc__json *list = NULL, *item;
 
 	if (!lc__member_has(top, "classes"))
 		return LC_OK;
 	return_if_error(lc__member_array(top, "classes", &list));
-	n = json_array_size(list);
-	if (n > CLASSES_MAX)
+	if (list->count > CLASSES_MAX)
 		return lc__member_bad(top, "classes", "is too long");
-	about->classes = calloc(n + 1, sizeof(*about->classes));
+	about->classes = calloc((size_t)list->count + 1, sizeof(*about->classes));
 	if (about->classes == NULL)
 		return lc__no_memory(top->name);
-	for (; about->n_classes < n; about->n_classes++) {
-		const json_t *name = json_array_get(list, about->n_classes);
-		if (json_is_null(name))
+	lc__json_each(item, list) {
+		char **const name = &about->classes[about->n_classes++];
+		if (lc__json_is(item, LC__JSON_NULL))
 			continue;
-		if (!json_is_string(name))
+		if (!lc__json_is(item, LC__JSON_STRING))
 			return lc__member_bad(top, "classes",
 			    "has a name that is not a string");
-		about->classes[about->n_classes] = strdup(json_string_value(name));
-		if (about->classes[about->n_classes] == NULL)
+		*name = strdup(item->string);
+		if (*name == NULL)
 			return lc__no_memory(top->name);
 	}
 	return LC_OK;
@@ -204,17 +199,17 @@ lc__warehouse_about_parse(const char *text, const char *name,
 {
 	struct lc__members top = { name, "warehouse", 0, NULL };
 	struct lc__warehouse_about about = { 0 };
-	json_t *json = NULL;
-	lc_status status;
+	struct lc__json_tree tree = { 0 };
+	lc_status status = LC_OK;
 
 	if (text != NULL)
-		return_if_error(lc__members_load(text, name, &json));
-	if (json == NULL)
-		return lc__error(LC_NOT_MODULE, 0, "%s: is of shards, not of a warehouse",
+		status = lc__members_load(text, name, &tree, &top.json);
+	if (status == LC_OK && top.json == NULL)
+		status = lc__error(LC_NOT_MODULE, 0, "%s: is of shards, not of a warehouse",
 		    name);
-	top.json = json;
-	status = get_about(&top, &about);
-	json_decref(json);
+	if (status == LC_OK)
+		status = get_about(&top, &about);
+	lc__json_free(&tree);
 	if (status == LC_OK)
 		*out = about;
 	else

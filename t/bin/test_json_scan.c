@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_number.h"
 #include "base/json_scan.h"
 #include "formats/json_elements.h"
 #include "need.h"
@@ -160,17 +161,17 @@ static const struct {
 	{ "{\"a\":}", "column 6: a value is missing" },
 	{ "{\"a\":+1}", "column 6: a value is missing" },
 	{ "{\"a\":.5}", "column 6: a value is missing" },
-	{ "{\"a\":NaN}", "column 6: a value is missing" },
-	{ "{\"a\":Infinity}", "column 6: a value is missing" },
+	{ "{\"a\":NaN}", "column 6: no such word in JSON" },
+	{ "{\"a\":Infinity}", "column 6: no such word in JSON" },
 	{ "{\"a\":-Infinity}", "column 7: a digit is missing" },
 	{ "{\"a\":01}", "column 7: a number begins with 0" },
 	{ "{\"a\":-}", "column 7: a digit is missing" },
-	{ "{\"a\":1.}", "column 8: no digit behind the point" },
-	{ "{\"a\":1.e1}", "column 8: no digit behind the point" },
+	{ "{\"a\":1.}", "column 8: no digit after the point" },
+	{ "{\"a\":1.e1}", "column 8: no digit after the point" },
 	{ "{\"a\":1e}", "column 8: no digit in the exponent" },
 	{ "{\"a\":1e+-1}", "column 9: no digit in the exponent" },
 	{ "{\"a\":0x1}", "column 7: a comma or the end of the object is missing" },
-	{ "{\"a\":True}", "column 6: a value is missing" },
+	{ "{\"a\":True}", "column 6: no such word in JSON" },
 	{ "{\"a\":nul}", "column 9: no such word in JSON" },
 	{ "{\"a\":truex}", "column 10: a comma or the end of the object is missing" },
 	{ "{\"a\":[1,]}", "column 9: a value is missing" },
@@ -285,6 +286,230 @@ START_TEST(random_bytes)
 		const lc_status status = walk_copy(text, size, &n);
 		ck_assert(status == LC_END || status == LC_CORRUPT);
 	}
+}
+END_TEST
+
+/* ---- windows ------------------------------------------------------------------------- */
+
+/* A text that comes in windows: first of `first` bytes, then `step` at a time. Each window
+ * is memory of its own, so that a pointer into the one before it is seen. */
+struct fed {
+	struct lc__json_scan scan; /* first */
+	const char *text;
+	size_t size, given, first, step;
+	char *window;
+};
+
+static bool
+feed(struct lc__json_scan *scan)
+{
+	struct fed *fed = (struct fed *)scan;
+	const char *keep = scan->keep != NULL ? scan->keep : scan->at;
+	const size_t dropped = (size_t)(keep - scan->begin);
+	const size_t old = (size_t)(scan->end - keep), at = (size_t)(scan->at - keep);
+	size_t more = fed->given == 0 && fed->first > 0 ? fed->first : fed->step;
+	char *window;
+
+	if (more > fed->size - fed->given)
+		more = fed->size - fed->given;
+	if (more == 0)
+		return false;
+	window = malloc(old + more);
+	ck_assert_ptr_nonnull(window);
+	if (old > 0)
+		memcpy(window, keep, old);
+	memcpy(window + old, fed->text + fed->given, more);
+	fed->given += more;
+	free(fed->window);
+	fed->window = window;
+	scan->before += dropped;
+	scan->begin = window;
+	scan->at = window + at;
+	scan->end = window + old + more;
+	if (scan->keep != NULL)
+		scan->keep = window;
+	return true;
+}
+
+struct scanned {
+	bool good;
+	uint64_t offset;
+	const char *wrong;
+	struct lc__buf tokens; /* each with a blank after it */
+};
+
+static bool
+skip_tokens(struct lc__json_scan *scan, struct lc__buf *out)
+{
+	struct lc__json_nest nest = { .depth = 0 };
+	struct lc__json_slice text;
+	enum lc__json_token token;
+
+	do {
+		if (!lc__json_next_token(scan, &nest, &token, &text))
+			return false;
+		lc__buf_append(out, text.text, text.size);
+		lc__buf_append(out, " ", 1);
+	} while (nest.depth > 0 || token == LC__JSON_NAME);
+	return true;
+}
+
+/* Scan a value in one of three ways. */
+static struct scanned
+scan_in(struct lc__json_scan *scan, int way)
+{
+	struct scanned out = { .good = false };
+
+	switch (way) {
+	case 0: out.good = lc__json_skip_value(scan); break;
+	case 1: out.good = lc__json_skip_unchecked(scan); break;
+	default: out.good = skip_tokens(scan, &out.tokens); break;
+	}
+	out.offset = lc__json_offset(scan);
+	out.wrong = out.good ? "" : scan->wrong;
+	ck_assert_ptr_null(scan->keep);
+	return out;
+}
+
+static void
+check_windows(const char *text, size_t size)
+{
+	for (int way = 0; way < 3; way++) {
+		char *copy = exactly(text, size);
+		struct lc__json_scan whole = { .at = copy, .begin = copy, .end = copy + size };
+		struct scanned want = scan_in(&whole, way);
+
+		for (size_t i = 0; i <= size + 3; i++) {
+			struct fed fed = { .scan = { .more = feed }, .text = text, .size = size,
+				.first = i <= size ? i : 0, .step = i <= size ? size + 1 : i - size };
+			struct scanned got = scan_in(&fed.scan, way);
+
+			ck_assert_msg(got.good == want.good && got.offset == want.offset &&
+			    strcmp(got.wrong, want.wrong) == 0 &&
+			    got.tokens.size == want.tokens.size && (got.tokens.size == 0 ||
+			    memcmp(got.tokens.data, want.tokens.data, got.tokens.size) == 0),
+			    "%.*s: way %d, window %zu: %d %llu %s, not %d %llu %s", (int)size,
+			    text, way, i, got.good, (unsigned long long)got.offset, got.wrong,
+			    want.good, (unsigned long long)want.offset, want.wrong);
+			lc__buf_free(&got.tokens);
+			free(fed.window);
+		}
+		lc__buf_free(&want.tokens);
+		free(copy);
+	}
+}
+
+START_TEST(windows_of_good)
+{
+	check_windows(good_rows[_i].text, strlen(good_rows[_i].text));
+}
+END_TEST
+
+START_TEST(windows_of_bad)
+{
+	check_windows(bad_rows[_i].text, strlen(bad_rows[_i].text));
+}
+END_TEST
+
+/* What is skipped without a look at it: how far, or what is wrong. */
+static const struct {
+	const char *text;
+	size_t size; /* that is skipped */
+	const char *wrong;
+} unchecked_rows[] = {
+	{ "1,2", 1, NULL }, { " tru}", 4, NULL }, { "1.2.3 ", 5, NULL }, { "NaN]", 3, NULL },
+	{ "\"a\\\"b\" ", 6, NULL }, { "\"\x01\xff\\q\",", 6, NULL }, { "[}", 1, "not JSON" },
+	{ "[1 2,,{:}]x", 10, NULL }, { "{\"]\":[\"}\\\\\"]}", 13, NULL },
+	{ "[\"0123456789abcdef\",0123456789abcdef0123456789]", 47, NULL },
+	{ "[[]", 3, "the text ends too early" }, { "\"abc", 4, "the text ends too early" },
+	{ "\"abc\\", 5, "the text ends too early" }, { "", 0, "the text ends too early" },
+	{ ",", 0, "a value is missing" }, { ":", 0, "a value is missing" },
+	{ "]", 0, "a value is missing" }, { "{]", 1, "not JSON" },
+};
+
+START_TEST(unchecked)
+{
+	const char *text = unchecked_rows[_i].text;
+	struct lc__json_scan scan = { .at = text, .begin = text, .end = text + strlen(text) };
+
+	ck_assert_int_eq(lc__json_skip_unchecked(&scan), unchecked_rows[_i].wrong == NULL);
+	ck_assert_uint_eq(lc__json_offset(&scan), unchecked_rows[_i].size);
+	if (unchecked_rows[_i].wrong != NULL)
+		ck_assert_str_eq(scan.wrong, unchecked_rows[_i].wrong);
+	check_windows(text, strlen(text));
+}
+END_TEST
+
+/* ---- numbers -------------------------------------------------------------------------- */
+
+/* Of numbers: the double, the integer if it is one, and where one ends that more follows. */
+static const struct {
+	const char *text;
+	size_t size; /* of the number, or where it is wrong */
+	const char *wrong;
+	double real;
+	bool negative, whole, integer; /* it has 64 bits; it has neither point nor exponent */
+	uint64_t amount;
+} number_rows[] = {
+	{ "0 ", 1, NULL, 0, false, true, true, 0 },
+	{ "-0 ", 2, NULL, -0.0, true, true, true, 0 },
+	{ "7x", 1, NULL, 7, false, true, true, 7 },
+	{ "-12,", 3, NULL, -12, true, true, true, 12 },
+	{ "9223372036854775807 ", 19, NULL, 0x1p63, false, true, true, INT64_MAX },
+	{ "-9223372036854775808 ", 20, NULL, -0x1p63, true, true, true, UINT64_C(1) << 63 },
+	{ "18446744073709551615 ", 20, NULL, 0x1p64, false, true, true, UINT64_MAX },
+	{ "18446744073709551616 ", 20, NULL, 0x1p64, false, false, true, 0 },
+	{ "00 ", 1, "a number begins with 0", 0, false, false, false, 0 },
+	{ "-01 ", 2, "a number begins with 0", 0, false, false, false, 0 },
+	{ "- ", 1, "a digit is missing", 0, false, false, false, 0 },
+	{ "+1 ", 0, "a digit is missing", 0, false, false, false, 0 },
+	{ ".5 ", 0, "a digit is missing", 0, false, false, false, 0 },
+	{ " 1 ", 0, "a digit is missing", 0, false, false, false, 0 },
+	{ "1. ", 2, "no digit after the point", 0, false, false, false, 0 },
+	{ "1.e5 ", 2, "no digit after the point", 0, false, false, false, 0 },
+	{ "1e ", 2, "no digit in the exponent", 0, false, false, false, 0 },
+	{ "1E+ ", 3, "no digit in the exponent", 0, false, false, false, 0 },
+	{ "1e- ", 3, "no digit in the exponent", 0, false, false, false, 0 },
+	{ "1e+-1 ", 3, "no digit in the exponent", 0, false, false, false, 0 },
+	{ "1.0 ", 3, NULL, 1, false, true, false, 1 },
+	{ "1e3]", 3, NULL, 1000, false, true, false, 1000 },
+	{ "12.5e1}", 6, NULL, 125, false, true, false, 125 },
+	{ "1.5 ", 3, NULL, 1.5, false, false, false, 0 },
+	{ "1e400 ", 5, NULL, (double)INFINITY, false, false, false, 0 },
+	{ "-1e400 ", 6, NULL, -(double)INFINITY, true, false, false, 0 },
+	{ "1e-400 ", 6, NULL, 0, false, false, false, 0 },
+	{ "0.1 ", 3, NULL, 0.1, false, false, false, 0 },
+	{ "0x1 ", 1, NULL, 0, false, true, true, 0 },
+	{ "12345678 ", 8, NULL, 12345678, false, true, true, 12345678 },
+	{ "1234567890123456 ", 16, NULL, 1234567890123456, false, true, true,
+	    1234567890123456 },
+};
+
+START_TEST(numbers)
+{
+	const char *text = number_rows[_i].text;
+	struct lc__json_number number;
+	const char *end = lc__json_number(text, text + strlen(text), &number);
+	const char *wrong, *what;
+	uint64_t amount;
+	double real;
+
+	check_windows(text, strlen(text));
+	ck_assert_ptr_eq(lc__json_number_end(text, text + strlen(text), &wrong, &what), end);
+	if (number_rows[_i].wrong != NULL) {
+		ck_assert_ptr_null(end);
+		ck_assert_uint_eq((size_t)(wrong - text), number_rows[_i].size);
+		ck_assert_str_eq(what, number_rows[_i].wrong);
+		return;
+	}
+	ck_assert_uint_eq((size_t)(end - text), number_rows[_i].size);
+	ck_assert_int_eq(number.negative, number_rows[_i].negative);
+	ck_assert_int_eq(number.integer, number_rows[_i].integer);
+	real = lc__json_number_double(&number);
+	ck_assert_mem_eq(&real, &number_rows[_i].real, sizeof(real));
+	ck_assert_int_eq(lc__json_number_integer(&number, &amount), number_rows[_i].whole);
+	if (number_rows[_i].whole)
+		ck_assert_uint_eq(amount, number_rows[_i].amount);
 }
 END_TEST
 
@@ -669,6 +894,10 @@ main(void)
 	tcase_add_test(tcase, every_prefix_is_refused);
 	tcase_add_test(tcase, depth);
 	tcase_add_test(tcase, random_bytes);
+	loop(windows_of_good, good_rows);
+	loop(windows_of_bad, bad_rows);
+	loop(unchecked, unchecked_rows);
+	loop(numbers, number_rows);
 	loop(unescape, string_rows);
 	tcase_add_loop_test(tcase, half_pairs, 0, 9);
 	loop(names, name_rows);

@@ -127,7 +127,7 @@ static const struct {
 	{ "{\"image_path\":\"a\",\"width\":-1}", LC_INVALID,
 	    "column 27: width is no number of pixels" },
 	{ "{\"image_path\":\"a\",\"image_id\":1,\"x\":NaN}", LC_CORRUPT,
-	    "column 36: a value is missing" },
+	    "column 36: no such word in JSON" },
 };
 
 START_TEST(bad_lines)

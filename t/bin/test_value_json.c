@@ -114,12 +114,16 @@ END_TEST
 static const struct {
 	const char *text, *message;
 } bad_rows[] = {
-	{ "", "not JSON: unexpected token near end of file (line 1, column 0)" },
-	{ "[1,]", "not JSON: unexpected token near ']' (line 1, column 4)" },
-	{ "1 2", "not JSON: end of file expected near '2' (line 1, column 3)" },
-	{ "{\"a\":1,\"a\":2}", "not JSON: duplicate object key near '\"a\"' (line 1, column 10)" },
-	{ "NaN", "not JSON: invalid token near 'NaN' (line 1, column 3)" },
-	{ "9223372036854775808", "not JSON: too big integer near '9223372036854775808' (line 1, column 19)" },
+	{ "", "not JSON: the text ends too early (line 1, column 1)" },
+	{ "[1,]", "not JSON: a value is missing (line 1, column 4)" },
+	{ "1 2", "not JSON: something follows the value (line 1, column 3)" },
+	{ "{\"a\":1,\"a\":2}", "not JSON: the name 'a' is there twice (line 1, column 10)" },
+	{ "NaN", "not JSON: no such word in JSON (line 1, column 1)" },
+	{ "9223372036854775808", "the integer 9223372036854775808 is "
+	    "outside of -2^63 to 2^63 - 1; to 2^64 - 1 it is {\"$u64\": \"decimal\"}" },
+	{ "{\"a\":[0,-9223372036854775809]}", "a.1: the integer -9223372036854775809 is outside "
+	    "of -2^63 to 2^63 - 1; to 2^64 - 1 it is {\"$u64\": \"decimal\"}" },
+	{ "[1e400]", "0: 1e400 is too large for a float" },
 	{ "{\"a\":{\"\":1}}", "a: a name is empty" },
 	{ "{\"$x\":1}", "an object with '$x' has no meaning here; a map with such a "
 	    "name is {\"$map\": [[name, value], ...]}" },

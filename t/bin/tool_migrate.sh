@@ -168,7 +168,7 @@ is "counts" "$(cat "$out" | sed 's/ rate=.*//; s|is /.*/|is |')" "$(progress 2 0
 1 record, with a ratio outside of 0.4 to 2.5
 the original is records.jsonl.stage1.backup"
 is "why" "$(cat "$err")" \
-"cachex: migrate: records.jsonl:2:37: a value is missing
+"cachex: migrate: records.jsonl:2:37: no such word in JSON
 cachex: migrate: records.jsonl:3:32: emb is f32[1,3], not f32[1,2]
 cachex: migrate: records.jsonl:4:32: emb: at [0,1]: no number of this dtype
 cachex: migrate: records.jsonl:5:32: emb: at [0,1]: too large for the dtype

@@ -75,7 +75,7 @@ refuse "twice" 2 "cachex: put: --field: x: is there twice" cachex put m bad --fi
 refuse "below a part" 2 "cachex: put: --field: x.y: leads through a part that holds no others" \
 	cachex put m bad --field x:=1 --field x.y:=2
 refuse "no name" 2 "cachex: put: --field: : a name is empty" cachex put m bad --field =b0.npy
-refuse "bad JSON" 3 "cachex: put: x: not JSON: invalid token near 'cat' (line 1, column 3)" \
+refuse "bad JSON" 3 "cachex: put: x: not JSON: no such word in JSON (line 1, column 1)" \
 	cachex put m bad --field x:=cat
 refuse "no .npy file" 3 \
 	"cachex: put: plain.json: not a .npy file; JSON is NAME=@FILE or NAME:=JSON" \

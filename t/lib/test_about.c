@@ -78,7 +78,7 @@ static const struct {
 	const char *from, *to, *message;
 } bad_rows[] = {
 	{ text, "[]", "m: is not a JSON object" },
-	{ text, "{", "m: line 1: string or '}' expected near end of file" },
+	{ text, "{", "m: line 1: the text ends too early" },
 	{ "\"layout\"", "\"Layout\"", "m: warehouse: layout is missing" },
 	{ "\"yolo\"", "7", "m: warehouse: layout is not a string" },
 	{ "\"yolo\"", "null", "m: warehouse: layout is missing" },

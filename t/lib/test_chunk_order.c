@@ -293,18 +293,18 @@ fill_as(lc_cache *cache, struct state *state, const uint64_t *chunks,
 }
 
 static void
-check_pairs(lc_cache *cache, const json_t *pairs, size_t n)
+check_pairs(lc_cache *cache, const struct lc__json *pairs, size_t n)
 {
 	struct lc__order_row row;
 	struct lc__snapshot *s;
 
 	assert_ok(lc__snapshot_take(cache->env, &s));
 	for (size_t i = 0; i < n; i++) {
-		const json_t *pair = json_array_get(pairs, i);
+		const struct lc__json *pair = vectors_at_index(pairs, i);
 
 		assert_ok(lc__order_get(s, i, &row));
-		vectors_is(json_array_get(pair, 0), row.input);
-		vectors_is(json_array_get(pair, 1), row.ordinal);
+		vectors_is(vectors_at_index(pair, 0), row.input);
+		vectors_is(vectors_at_index(pair, 1), row.ordinal);
 	}
 	lc__snapshot_give(s, 0);
 	ck_assert_uint_eq(filling_state(cache).published, n);
@@ -312,16 +312,16 @@ check_pairs(lc_cache *cache, const json_t *pairs, size_t n)
 
 START_TEST(worked_examples)
 {
-	json_t *all = vectors_load("CACHEX_ORDER_VECTORS", "t/support/order.json");
+	const struct lc__json *all = vectors_load("CACHEX_ORDER_VECTORS", "t/support/order.json");
 	const char *section = _i == 0 ? "chunk_order" : "stable_prefix";
 	const char *root = run_scratch();
 	size_t n_cases, n, m;
-	const json_t *cases = vectors_get_list(vectors_get(all, section), "cases",
+	const struct lc__json *cases = vectors_get_list(vectors_get(all, section), "cases",
 	    &n_cases);
 
 	ck_assert_uint_gt(n_cases, 0);
 	for (size_t i = 0; i < n_cases; i++) {
-		const json_t *row = json_array_get(cases, i);
+		const struct lc__json *row = vectors_at_index(cases, i);
 		uint64_t *chunks = vectors_get_u64s(row, _i == 0 ?
 		    "chunks_per_source" : "committed", &n);
 		uint64_t *finished = _i == 0 ? NULL :
@@ -335,7 +335,7 @@ START_TEST(worked_examples)
 		cache = sample_open(root, name, NULL);
 		fill_as(cache, &state, chunks, finished, n);
 		if (_i == 0) {
-			const json_t *pairs = vectors_get_list(row,
+			const struct lc__json *pairs = vectors_get_list(row,
 			    "order_source_ordinal", &m);
 
 			check_pairs(cache, pairs, m);
@@ -347,7 +347,6 @@ START_TEST(worked_examples)
 		free(chunks);
 		free(finished);
 	}
-	json_decref(all);
 }
 END_TEST
 

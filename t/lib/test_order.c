@@ -17,26 +17,26 @@
 
 /* [number, its mix] */
 static void
-check_mix(const json_t *row)
+check_mix(const struct lc__json *row)
 {
-	ck_assert_uint_eq(json_array_size(row), 2);
-	vectors_is(json_array_get(row, 1),
-	    lc__mix(vectors_u64(json_array_get(row, 0))));
+	ck_assert_uint_eq(vectors_count(row), 2);
+	vectors_is(vectors_at_index(row, 1),
+	    lc__mix(vectors_u64(vectors_at_index(row, 0))));
 }
 
 /* [[words], key] */
 static void
-check_key(const json_t *row)
+check_key(const struct lc__json *row)
 {
-	const json_t *list = json_array_get(row, 0);
-	const size_t n = json_array_size(list);
+	const struct lc__json *list = vectors_at_index(row, 0);
+	const size_t n = vectors_count(list);
 	uint64_t words[16];
 
-	ck_assert_uint_eq(json_array_size(row), 2);
-	ck_assert(json_is_array(list) && n <= 16);
+	ck_assert_uint_eq(vectors_count(row), 2);
+	ck_assert(lc__json_is(list, LC__JSON_ARRAY) && n <= 16);
 	for (size_t i = 0; i < n; i++)
-		words[i] = vectors_u64(json_array_get(list, i));
-	vectors_is(json_array_get(row, 1), lc__key(words, n));
+		words[i] = vectors_u64(vectors_at_index(list, i));
+	vectors_is(vectors_at_index(row, 1), lc__key(words, n));
 }
 
 /* What the three kinds of bijections have in common: numbers 0..n-1 as one list. */
@@ -48,11 +48,11 @@ struct positions {
 
 /* "first", "last" and the hash, which need all numbers. */
 static unsigned
-check_all(const json_t *row, const struct positions *p)
+check_all(const struct lc__json *row, const struct positions *p)
 {
-	const json_t *first = json_object_get(row, "first");
-	const json_t *last = json_object_get(row, "last");
-	const json_t *hash = json_object_get(row, "fnv1a64_of_u64le");
+	const struct lc__json *first = lc__json_get(row, "first");
+	const struct lc__json *last = lc__json_get(row, "last");
+	const struct lc__json *hash = lc__json_get(row, "fnv1a64_of_u64le");
 	uint64_t *all;
 
 	if (first == NULL && last == NULL && hash == NULL)
@@ -62,10 +62,10 @@ check_all(const json_t *row, const struct positions *p)
 	ck_assert_ptr_nonnull(all);
 	for (uint64_t i = 0; i < p->n; i++)
 		all[i] = p->at(p->of, i);
-	ck_assert_uint_le(json_array_size(first), p->n);
-	ck_assert(first == NULL || json_array_size(first) > 0);
+	ck_assert_uint_le(vectors_count(first), p->n);
+	ck_assert(first == NULL || vectors_count(first) > 0);
 	if (first != NULL)
-		vectors_equal(first, all, json_array_size(first));
+		vectors_equal(first, all, vectors_count(first));
 	if (last != NULL)
 		vectors_is(last, all[p->n - 1]);
 	if (hash != NULL)
@@ -76,26 +76,26 @@ check_all(const json_t *row, const struct positions *p)
 
 /* "at": [[position, number], ...] */
 static unsigned
-check_some(const json_t *row, const struct positions *p)
+check_some(const struct lc__json *row, const struct positions *p)
 {
-	const json_t *at = json_object_get(row, "at"), *pair;
+	const struct lc__json *at = lc__json_get(row, "at"), *pair;
 	size_t i;
 
 	if (at == NULL)
 		return 0;
-	ck_assert_uint_gt(json_array_size(at), 0);
-	json_array_foreach(at, i, pair) {
-		const uint64_t position = vectors_u64(json_array_get(pair, 0));
+	ck_assert_uint_gt(vectors_count(at), 0);
+	vectors_each(at, i, pair) {
+		const uint64_t position = vectors_u64(vectors_at_index(pair, 0));
 
-		ck_assert_uint_eq(json_array_size(pair), 2);
+		ck_assert_uint_eq(vectors_count(pair), 2);
 		ck_assert_uint_lt(position, p->n);
-		vectors_is(json_array_get(pair, 1), p->at(p->of, position));
+		vectors_is(vectors_at_index(pair, 1), p->at(p->of, position));
 	}
 	return 1;
 }
 
 static void
-check_positions(const json_t *row, const struct positions *p)
+check_positions(const struct lc__json *row, const struct positions *p)
 {
 	ck_assert_uint_gt(check_all(row, p) + check_some(row, p), 0);
 }
@@ -107,7 +107,7 @@ permutation_at(const void *of, uint64_t i)
 }
 
 static void
-check_permutation(const json_t *row)
+check_permutation(const struct lc__json *row)
 {
 	struct lc__permutation permutation;
 	const uint64_t n = vectors_get_u64(row, "n");
@@ -124,7 +124,7 @@ shuffle_at(const void *of, uint64_t i)
 }
 
 static void
-check_shuffle(const json_t *row, struct lc__shuffle_rule *rule)
+check_shuffle(const struct lc__json *row, struct lc__shuffle_rule *rule)
 {
 	const uint64_t n = vectors_get_u64(row, "n");
 	struct lc__shuffle shuffle;
@@ -137,13 +137,13 @@ check_shuffle(const json_t *row, struct lc__shuffle_rule *rule)
 }
 
 static void
-check_block_shuffle(const json_t *row)
+check_block_shuffle(const struct lc__json *row)
 {
 	check_shuffle(row, &(struct lc__shuffle_rule) { .kind = LC_SHUFFLE_BLOCK });
 }
 
 static void
-check_era_shuffle(const json_t *row)
+check_era_shuffle(const struct lc__json *row)
 {
 	check_shuffle(row, &(struct lc__shuffle_rule) {
 	    .kind = LC_SHUFFLE_ERA,
@@ -159,19 +159,19 @@ input_of(void *ctx, uint32_t input)
 }
 
 static void
-check_chunk_order(const json_t *row)
+check_chunk_order(const struct lc__json *row)
 {
 	size_t n, total, step;
 	uint64_t *chunks = vectors_get_u64s(row, "chunks_per_source", &n), ordinal;
-	const json_t *list = vectors_get_list(row, "order_source_ordinal", &total);
-	const json_t *pair;
+	const struct lc__json *list = vectors_get_list(row, "order_source_ordinal", &total);
+	const struct lc__json *pair;
 	struct lc__round_input *inputs = calloc(n + 1, sizeof(*inputs));
 	struct lc__rounds rounds = { 0 };
 	uint32_t input;
 
 	for (size_t i = 0; i < n; i++)
 		inputs[i] = (struct lc__round_input) { chunks[i], true };
-	json_array_foreach(list, step, pair) {
+	vectors_each(list, step, pair) {
 		ck_assert_int_eq(lc__rounds_next(&rounds, (uint32_t)n, input_of, inputs,
 		    &input, &ordinal), LC__TURN_CHUNK);
 		vectors_equal(pair, (uint64_t[]) { input, ordinal }, 2);
@@ -183,7 +183,7 @@ check_chunk_order(const json_t *row)
 }
 
 static void
-check_stable_prefix(const json_t *row)
+check_stable_prefix(const struct lc__json *row)
 {
 	size_t n, n_finished;
 	uint64_t *committed = vectors_get_u64s(row, "committed", &n);
@@ -229,10 +229,10 @@ has_data(const uint64_t *lengths, size_t n, uint64_t readers, uint64_t r)
 /* A reader beside one without data: the only one of the chunks that it comes by. */
 static void
 check_seek_alone(const uint64_t *lengths, size_t n, uint64_t readers,
-    const json_t *seek)
+    const struct lc__json *seek)
 {
 	const uint64_t r = vectors_get_u64(seek, "stream");
-	const json_t *want = vectors_get(seek, "step_chunk_offset");
+	const struct lc__json *want = vectors_get(seek, "step_chunk_offset");
 	uint64_t *its = calloc(n + 1, sizeof(*its)), *ends;
 	struct lc__rstar_place place;
 	struct lc__rstar *rstar;
@@ -240,7 +240,7 @@ check_seek_alone(const uint64_t *lengths, size_t n, uint64_t readers,
 	for (size_t step = 0; step < n; step++)
 		its[step] = lengths[(r + step * readers) % n];
 	ends = ends_of(its, n);
-	if (json_is_null(want)) {
+	if (lc__json_is(want, LC__JSON_NULL)) {
 		ck_assert_int_eq(lc__rstar_new(1, ends, n, true, &rstar), LC_INVALID);
 	} else {
 		ck_assert_int_eq(lc__rstar_new(1, ends, n, true, &rstar), LC_OK);
@@ -254,7 +254,7 @@ check_seek_alone(const uint64_t *lengths, size_t n, uint64_t readers,
 }
 
 static void
-check_seek(const struct lc__rstar *rstar, const json_t *seek)
+check_seek(const struct lc__rstar *rstar, const struct lc__json *seek)
 {
 	struct lc__rstar_place place;
 
@@ -265,13 +265,13 @@ check_seek(const struct lc__rstar *rstar, const json_t *seek)
 }
 
 static void
-check_rstar(const json_t *row)
+check_rstar(const struct lc__json *row)
 {
 	const uint32_t readers = (uint32_t)vectors_get_u64(row, "readers_idealised");
 	size_t n, n_seeks, i;
 	uint64_t *lengths = vectors_get_u64s(row, "chunk_lengths", &n);
 	uint64_t *ends = ends_of(lengths, n);
-	const json_t *seeks = vectors_get_list(row, "seeks", &n_seeks), *seek;
+	const struct lc__json *seeks = vectors_get_list(row, "seeks", &n_seeks), *seek;
 	struct lc__rstar *rstar = NULL;
 	bool data = true;
 
@@ -280,7 +280,7 @@ check_rstar(const json_t *row)
 		data = data && has_data(lengths, n, readers, r);
 	ck_assert_int_eq(lc__rstar_new(readers, ends, n, true, &rstar),
 	    data ? LC_OK : LC_INVALID);
-	json_array_foreach(seeks, i, seek)
+	vectors_each(seeks, i, seek)
 		if (data)
 			check_seek(rstar, seek);
 		else
@@ -292,54 +292,54 @@ check_rstar(const json_t *row)
 
 /* [length, window, stride, full windows, padded windows] */
 static void
-check_windows(const json_t *row)
+check_windows(const struct lc__json *row)
 {
 	struct lc__windows windows;
 	uint64_t v[3];
 
-	ck_assert_uint_eq(json_array_size(row), 5);
+	ck_assert_uint_eq(vectors_count(row), 5);
 	for (size_t i = 0; i < 3; i++)
-		v[i] = vectors_u64(json_array_get(row, i));
+		v[i] = vectors_u64(vectors_at_index(row, i));
 	windows = (struct lc__windows) { .size = v[1], .stride = v[2] };
-	vectors_is(json_array_get(row, 3), lc__windows_full(&windows, v[0]));
-	vectors_is(json_array_get(row, 4), lc__windows_padded(&windows, v[0]));
+	vectors_is(vectors_at_index(row, 3), lc__windows_full(&windows, v[0]));
+	vectors_is(vectors_at_index(row, 4), lc__windows_padded(&windows, v[0]));
 }
 
 /* A reader's share of the batch that begins with example @p first; null is padding. */
 static void
 check_share(const struct lc__share *share, uint64_t first, uint64_t n,
-    const json_t *list)
+    const struct lc__json *list)
 {
-	const json_t *want;
+	const struct lc__json *want;
 	size_t i;
 
-	ck_assert(json_is_array(list));
-	ck_assert_uint_eq(lc__share_rows(share), json_array_size(list));
-	json_array_foreach(list, i, want) {
+	ck_assert(lc__json_is(list, LC__JSON_ARRAY));
+	ck_assert_uint_eq(lc__share_rows(share), vectors_count(list));
+	vectors_each(list, i, want) {
 		const uint64_t x = first + lc__share_at(share, i);
 
-		ck_assert_int_eq(json_is_null(want), x >= n);
+		ck_assert_int_eq(lc__json_is(want, LC__JSON_NULL), x >= n);
 		if (x < n)
 			vectors_is(want, x);
 	}
 }
 
 static void
-check_batches(const json_t *row)
+check_batches(const struct lc__json *row)
 {
 	const uint64_t n = vectors_get_u64(row, "n");
-	const json_t *shares, *list;
+	const struct lc__json *shares, *list;
 	struct lc__share share = {
 		.batch = vectors_get_u64(row, "batch"),
 		.readers = (uint32_t)vectors_get_u64(row, "readers"),
 	};
 	size_t n_batches, b, r;
-	const json_t *batches = vectors_get_list(row, "batches", &n_batches);
+	const struct lc__json *batches = vectors_get_list(row, "batches", &n_batches);
 
 	ck_assert_uint_eq(n_batches, (n + share.batch - 1) / share.batch);
-	json_array_foreach(batches, b, shares) {
-		ck_assert_uint_eq(json_array_size(shares), share.readers);
-		json_array_foreach(shares, r, list) {
+	vectors_each(batches, b, shares) {
+		ck_assert_uint_eq(vectors_count(shares), share.readers);
+		vectors_each(shares, r, list) {
 			share.reader = (uint32_t)r;
 			check_share(&share, b * share.batch, n, list);
 		}
@@ -347,12 +347,12 @@ check_batches(const json_t *row)
 }
 
 static void
-check_mixture(const json_t *row)
+check_mixture(const struct lc__json *row)
 {
 	size_t sources, n, i;
 	uint64_t *weights = vectors_get_u64s(row, "weights", &sources);
 	uint64_t *counts = vectors_get_u64s(row, "counts", &i), index;
-	const json_t *list = vectors_get_list(row, "dataset_index", &n), *pair;
+	const struct lc__json *list = vectors_get_list(row, "dataset_index", &n), *pair;
 	struct lc__mixture *mixture;
 	uint32_t source;
 
@@ -363,7 +363,7 @@ check_mixture(const json_t *row)
 	    LC_OK);
 	for (uint32_t s = 0; s < sources; s++)
 		ck_assert_uint_eq(lc__mixture_count(mixture, s), counts[s]);
-	json_array_foreach(list, i, pair) {
+	vectors_each(list, i, pair) {
 		lc__mixture_at(mixture, i, &source, &index);
 		vectors_equal(pair, (uint64_t[]) { source, index }, 2);
 	}
@@ -374,7 +374,7 @@ check_mixture(const json_t *row)
 
 static const struct section {
 	const char *name;
-	void (*check)(const json_t *row);
+	void (*check)(const struct lc__json *row);
 } sections[] = {
 	{ "mix", check_mix },
 	{ "key", check_key },
@@ -390,7 +390,7 @@ static const struct section {
 };
 #define SECTIONS ((int)(sizeof(sections) / sizeof(sections[0])))
 
-static json_t *root;
+static const struct lc__json *root;
 
 static void
 load(void)
@@ -398,22 +398,16 @@ load(void)
 	root = vectors_load("CACHEX_ORDER_VECTORS", "t/support/order.json");
 }
 
-static void
-unload(void)
-{
-	json_decref(root);
-}
-
 START_TEST(section)
 {
 	const struct section *s = &sections[_i];
-	const json_t *cases, *row;
+	const struct lc__json *cases, *row;
 	size_t i, n;
 
 	vectors_at(s->name, 0);
 	cases = vectors_get_list(vectors_get(root, s->name), "cases", &n);
 	ck_assert_msg(n > 0, "%s: no cases", s->name);
-	json_array_foreach(cases, i, row) {
+	vectors_each(cases, i, row) {
 		vectors_at(s->name, i);
 		s->check(row);
 	}
@@ -424,10 +418,10 @@ END_TEST
 /* Else vectors of something that this program does not know would pass. */
 START_TEST(nothing_else)
 {
-	const char *name;
-	json_t *value;
+	const struct lc__json *value;
 
-	json_object_foreach(root, name, value) {
+	lc__json_each(value, root) {
+		const char *name = value->name;
 		bool known = strcmp(name, "about") == 0;
 
 		for (int i = 0; i < SECTIONS; i++)
@@ -443,7 +437,7 @@ main(void)
 	Suite *suite = suite_create("order");
 	TCase *tc = tcase_create("vectors");
 
-	tcase_add_checked_fixture(tc, load, unload);
+	tcase_add_checked_fixture(tc, load, NULL);
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, section, 0, SECTIONS);
 	tcase_add_test(tc, nothing_else);

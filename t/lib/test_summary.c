@@ -203,7 +203,7 @@ static const struct {
 } bad_rows[] = {
 	{ text, "[]", "m: is not a JSON object" },
 	{ text, "7", "m: is not a JSON object" },
-	{ text, "", "m: line 1: unexpected token near end of file" },
+	{ text, "", "m: line 1: the text ends too early" },
 	{ text, "{\"totals\":[]}", "m: summary: totals is not an object" },
 	{ text, "{\"runs\":{}}", "m: summary: runs is not an array" },
 	{ text, "{\"runs\":[7]}", "m: runs[0]: entry is not an object" },

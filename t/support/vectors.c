@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fileio.h"
+
 static char where[80]; /* the section and case being checked */
 
 void
@@ -14,94 +16,117 @@ vectors_at(const char *section, size_t number)
 	snprintf(where, sizeof(where), "%s case %zu", section, number);
 }
 
-json_t *
+const struct lc__json *
 vectors_load(const char *variable, const char *name)
 {
+	static struct lc__json_tree tree;
+	static struct lc__buf text;
 	const char *path = getenv(variable), *srcdir = getenv("srcdir");
 	char source[4096];
-	json_error_t error;
-	json_t *root;
 
 	snprintf(source, sizeof(source), "%s/%s", srcdir ? srcdir : ".", name);
 	if (path == NULL || *path == '\0')
 		path = source;
-	root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-	ck_assert_msg(root != NULL, "%s:%d: %s", path, error.line, error.text);
-	ck_assert_msg(json_is_object(root), "%s: not an object", path);
-	return root;
+	text.size = 0;
+	ck_assert_msg(lc__read_file(path, SIZE_MAX, &text) == LC_OK &&
+	    lc__json_parse(text.data, text.size, NULL, &tree) == LC_OK, "%s: %s", path,
+	    lc_last_error()->text);
+	ck_assert_msg(lc__json_is(tree.values, LC__JSON_OBJECT), "%s: not an object", path);
+	return tree.values;
 }
 
 uint64_t
-vectors_u64(const json_t *value)
+vectors_u64(const struct lc__json *value)
 {
 	unsigned long long out;
+	uint64_t number;
 	char *end;
 
-	if (json_is_integer(value) && json_integer_value(value) >= 0)
-		return (uint64_t)json_integer_value(value);
-	ck_assert_msg(json_is_string(value), "%s: not a number", where);
+	if (lc__json_uint64(value, &number))
+		return number;
+	ck_assert_msg(lc__json_is(value, LC__JSON_STRING), "%s: not a number", where);
 	errno = 0;
-	out = strtoull(json_string_value(value), &end, 10);
-	ck_assert_msg(errno == 0 && *end == '\0' && json_string_length(value) > 0 &&
-	    json_string_value(value)[0] != '-', "%s: not a number: '%s'", where,
-	    json_string_value(value));
+	out = strtoull(value->string, &end, 10);
+	ck_assert_msg(errno == 0 && *end == '\0' && value->string_size > 0 &&
+	    value->string[0] != '-', "%s: not a number: '%s'", where, value->string);
 	return out;
 }
 
-json_t *
-vectors_get(const json_t *object, const char *name)
+const struct lc__json *
+vectors_get(const struct lc__json *object, const char *name)
 {
-	json_t *member = json_object_get(object, name);
+	const struct lc__json *member = lc__json_get(object, name);
 
 	ck_assert_msg(member != NULL, "%s: no '%s'", where, name);
 	return member;
 }
 
 uint64_t
-vectors_get_u64(const json_t *object, const char *name)
+vectors_get_u64(const struct lc__json *object, const char *name)
 {
 	return vectors_u64(vectors_get(object, name));
 }
 
-json_t *
-vectors_get_list(const json_t *object, const char *name, size_t *n)
+const struct lc__json *
+vectors_get_list(const struct lc__json *object, const char *name, size_t *n)
 {
-	json_t *list = vectors_get(object, name);
+	const struct lc__json *list = vectors_get(object, name);
 
-	ck_assert_msg(json_is_array(list), "%s: '%s' is no list", where, name);
-	*n = json_array_size(list);
+	ck_assert_msg(lc__json_is(list, LC__JSON_ARRAY), "%s: '%s' is no list", where, name);
+	*n = list->count;
 	return list;
 }
 
-uint64_t *
-vectors_get_u64s(const json_t *object, const char *name, size_t *n)
+size_t
+vectors_count(const struct lc__json *list)
 {
-	const json_t *list = vectors_get_list(object, name, n);
+	return list != NULL ? list->count : 0;
+}
+
+const struct lc__json *
+vectors_at_index(const struct lc__json *list, size_t i)
+{
+	const struct lc__json *item = lc__json_first(list);
+
+	while (item != NULL && i-- > 0)
+		item = lc__json_after(list, item);
+	return item;
+}
+
+uint64_t *
+vectors_get_u64s(const struct lc__json *object, const char *name, size_t *n)
+{
+	const struct lc__json *list = vectors_get_list(object, name, n), *item;
 	uint64_t *out = calloc(*n + 1, sizeof(*out));
 
 	ck_assert_ptr_nonnull(out);
-	for (size_t i = 0; i < *n; i++)
-		out[i] = vectors_u64(json_array_get(list, i));
+	*n = 0;
+	lc__json_each(item, list)
+		out[(*n)++] = vectors_u64(item);
 	return out;
 }
 
 void
-vectors_is(const json_t *want, uint64_t got)
+vectors_is(const struct lc__json *want, uint64_t got)
 {
 	ck_assert_msg(vectors_u64(want) == got, "%s: %llu instead of %llu", where,
 	    (unsigned long long)got, (unsigned long long)vectors_u64(want));
 }
 
 void
-vectors_equal(const json_t *list, const uint64_t *got, size_t n)
+vectors_equal(const struct lc__json *list, const uint64_t *got, size_t n)
 {
-	ck_assert_msg(json_is_array(list) && json_array_size(list) == n,
+	const struct lc__json *item;
+	size_t i = 0;
+
+	ck_assert_msg(lc__json_is(list, LC__JSON_ARRAY) && list->count == n,
 	    "%s: not a list of %zu", where, n);
-	for (size_t i = 0; i < n; i++) {
-		const uint64_t want = vectors_u64(json_array_get(list, i));
+	lc__json_each(item, list) {
+		const uint64_t want = vectors_u64(item);
 
 		ck_assert_msg(got[i] == want, "%s: number %zu is %llu instead of %llu",
 		    where, i, (unsigned long long)got[i], (unsigned long long)want);
+		i++;
 	}
 }
 

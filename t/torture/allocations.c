@@ -38,7 +38,6 @@ run_program(char *const *argv, const char *const streams[3], const struct faulte
 	out->status = faulted_wait(pid);
 	out->points = state->points;
 	out->by_archive = state->by_archive;
-	out->by_json = state->by_json;
 	if (state->hits > 0)
 		snprintf(out->fault, sizeof(out->fault), "%zu bytes refused%s", state->size,
 		    fault->and_on ? ", and all after" : "");

@@ -36,10 +36,8 @@ fails(size_t size, const void *caller)
 		return false;
 	if (atomic_fetch_add(&state->hits, 1) == 0) {
 		state->size = size;
-		if (dladdr(caller, &by) != 0 && by.dli_fname != NULL) {
+		if (dladdr(caller, &by) != 0 && by.dli_fname != NULL)
 			state->by_archive = strstr(by.dli_fname, "libarchive") != NULL;
-			state->by_json = strstr(by.dli_fname, "libjansson") != NULL;
-		}
 	}
 	if (getenv("FAULT_ABORT") != NULL)
 		abort();

@@ -18,7 +18,6 @@ struct failing {
 	_Atomic uint64_t hits;    /* that have failed */
 	size_t size;              /* of the first one that did */
 	bool by_archive;          /* libarchive itself asked for that one */
-	bool by_json;             /* jansson did */
 };
 
 #endif

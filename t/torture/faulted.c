@@ -583,13 +583,11 @@ check_failed(struct round *r, const struct faulted_fault *fault, const struct fa
     const struct lines *tree, const struct lines *records)
 {
 	const char *why = wrong_message(r, run);
-	/* jansson goes on without the end of a token that it has no memory for. */
-	const bool taken_for_damage = r->engine->memory && run->by_json && run->status == 3;
 
-	if (why != NULL && !taken_for_damage)
+	if (why != NULL)
 		complain(r, fault, run, why, "");
 	/* A configuration that cannot be read is 2, as one that is wrong. */
-	if (run->status != 4 && !(run->status == 2 && about_config(r)) && !taken_for_damage)
+	if (run->status != 4 && !(run->status == 2 && about_config(r)))
 		complain(r, fault, run, "not the status of a failing system", "");
 	for (size_t i = 0; i < tree->n; i++) {
 		const char *line = tree->items[i];

@@ -33,7 +33,6 @@ struct faulted_run {
 	int status;          /* exit status, 128 + signal, -1: hangs */
 	uint64_t points;     /* at which something could fail */
 	bool by_archive;     /* an allocation of libarchive's own */
-	bool by_json;        /* of jansson's own: see lib/format/json_parse.c */
 	char fault[160];     /* what failed, for people; empty if nothing did */
 };
 
