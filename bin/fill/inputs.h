@@ -16,9 +16,17 @@
 
 #include "fill/fill.h"
 #include "fill/shard.h"
+#include "lmdbcache.h"
+
+#define LC__FINGERPRINT 16 /* bytes: the hash's canonical form, big-endian */
+
+/** @param size  gets the file's size; LC_INVALID if it is no regular file. */
+LC_CHECKED lc_status lc__fingerprint(const char *path,
+    unsigned char out[LC__FINGERPRINT], uint64_t *size);
 
 /** Bytes of the tensors of a chunk. */
 #define LC__CHUNK_TENSORS ((uint64_t)64 << 20)
+
 /** Inputs that are held and files that are open at once. */
 #define LC__INPUTS_OPEN 16
 

@@ -14,7 +14,7 @@
 #include "base/fileio.h"
 #include "base/hash.h"
 #include "fill/failures.h"
-#include "fill/fingerprint.h"
+#include "fill/inputs.h"
 #include "fill/fill.h"
 #include "fill/shard.h"
 #include "need.h"
