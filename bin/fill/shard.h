@@ -14,7 +14,21 @@
 
 #include <stdbool.h>
 
-#include "fill/cursor.h"
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** A place between two lines. */
+struct lc__line_place {
+	uint64_t offset; /* bytes before it */
+	uint64_t line;   /* lines before it */
+};
+
+/** Append; out->failed tells. */
+void lc__cursor_encode(const struct lc__line_place *place, struct lc__buf *out);
+
+/** Of an input's cursor; none at all is the beginning. LC_CORRUPT if it is anything
+ *  else than lc__cursor_encode() writes. */
+LC_CHECKED lc_status lc__cursor_decode(lc_id cursor, struct lc__line_place *out);
 
 #define LC__LINE_MAX ((size_t)64 << 20)
 

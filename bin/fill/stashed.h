@@ -17,7 +17,7 @@
 #ifndef CACHEX_FILL_STASHED_H
 #define CACHEX_FILL_STASHED_H
 
-#include "fill/cursor.h"
+#include "fill/shard.h"
 #include "fill/protocol.h"
 
 /** What tells its input from others. */
