@@ -114,7 +114,7 @@ differs(const struct lc__frame_job *job)
 }
 
 static lc_status
-run(struct lc__frame_worker *worker, struct lc__frame_job *job)
+run_job(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
 	struct lc__frame frame;
 
@@ -133,7 +133,7 @@ run(struct lc__frame_worker *worker, struct lc__frame_job *job)
 lc_status
 lc__frame_job_run(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
-	const lc_status status = run(worker, job);
+	const lc_status status = run_job(worker, job);
 
 	lc__frame_worker_let_go(worker);
 	return status;

@@ -215,7 +215,7 @@ make_version(struct lc__ingesting *b)
 }
 
 static lc_status
-run(struct lc__ingesting *b)
+run_build(struct lc__ingesting *b)
 {
 	lc_status status;
 
@@ -266,7 +266,7 @@ lc__ingest_run(const struct lc__ingest *ingest, struct lc__ingest_result *out)
 		.summary = &out->summary };
 	b.samples = (struct lc__samples){ .recipe = ingest->recipe,
 		.store = &b.store };
-	return end(&b, run(&b));
+	return end(&b, run_build(&b));
 }
 
 void

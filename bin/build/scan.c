@@ -53,7 +53,7 @@ probe(struct lc__frame_worker *worker, struct lc__frame_job *job, const struct l
 }
 
 static lc_status
-run(struct lc__frame_worker *worker, struct lc__frame_job *job)
+scan_frame(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
 	const uint64_t start = lc__clock_ns();
 	enum lc__infile_fate fate = LC__INFILE_MISSING;
@@ -79,11 +79,11 @@ run(struct lc__frame_worker *worker, struct lc__frame_job *job)
 	return status;
 }
 
-/* For lc__crew.work: leave the upright size in made->sample, or 0 x 0. */
+/* For lc__frame_team.work: leave the upright size in job->sample, or 0 x 0. */
 static lc_status
 lc__learn_probe(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
-	const lc_status status = run(worker, job);
+	const lc_status status = scan_frame(worker, job);
 
 	worker->file.size = 0;
 	return status;

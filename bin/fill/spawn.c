@@ -205,7 +205,7 @@ failed:
 
 /* Not inlined: what the child changes of a frame would be changed for us. */
 static pid_t __attribute__((noinline))
-run(struct start *start)
+run_start(struct start *start)
 {
 	pid_t pid = vfork();
 
@@ -240,7 +240,7 @@ run_masked(struct start *start)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pid = run(start);
+	pid = run_start(start);
 	sys = errno;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = sys;

@@ -314,7 +314,7 @@ rows(struct lc__sink *sink, uint32_t y, uint32_t count, const uint8_t *pixels,
 /* ---- one image --------------------------------------------------------------------- */
 
 static lc_status
-run(struct stream *s, const void *bytes, size_t size)
+run_stream(struct stream *s, const void *bytes, size_t size)
 {
 	const uint64_t start = lc__clock_ns();
 	uint64_t turning;
@@ -351,7 +351,7 @@ lc__transform_image(const struct lc__transform *transform, const void *bytes,
 		.planes = planes,
 	};
 
-	if (run(&stream, bytes, size) != LC_OK)
+	if (run_stream(&stream, bytes, size) != LC_OK)
 		return lc__error_prefix("%s", name);
 	*out = stream.done;
 	return LC_OK;
