@@ -64,11 +64,12 @@ libcachex_a_SOURCES = \
 	bin/labels/class_map.c bin/labels/classes.c bin/labels/coco.c \
 	bin/labels/coco_elements.c bin/labels/coco_find.c bin/labels/coco_json.c \
 	bin/labels/dataset.c bin/labels/detect.c bin/labels/json_stream.c \
-	bin/labels/label.c bin/labels/metadata.c bin/labels/names.c bin/labels/number.c bin/labels/order.c \
-	bin/labels/pictures.c bin/labels/printable.c bin/labels/reject.c \
-	bin/labels/runs.c bin/labels/strings.c bin/labels/tree.c bin/labels/unlabelled.c \
-	bin/labels/voc.c bin/labels/voc_files.c bin/labels/xml.c bin/labels/xml_look.c \
-	bin/labels/yaml_names.c bin/labels/yolo.c bin/labels/yolo_text.c \
+	bin/labels/label.c bin/labels/metadata.c bin/labels/names.c bin/labels/number.c \
+	bin/labels/order.c bin/labels/pictures.c bin/labels/printable.c \
+	bin/labels/reject.c bin/labels/runs.c bin/labels/strings.c bin/labels/tree.c \
+	bin/labels/unlabelled.c bin/labels/voc.c bin/labels/voc_files.c bin/labels/xml.c \
+	bin/labels/xml_look.c bin/labels/yaml_names.c bin/labels/yolo.c \
+	bin/labels/yolo_text.c \
 	bin/migrate/array.c bin/migrate/backup.c bin/migrate/claims.c bin/migrate/entry.c \
 	bin/migrate/fillpass.c bin/migrate/needs.c bin/migrate/newfile.c \
 	bin/migrate/record.c bin/migrate/restore.c bin/migrate/rewrite.c \
