@@ -14,7 +14,7 @@
 # MAN_PAGES="man/cachex-put.1 …" runs only these.
 
 . "${srcdir:-.}/t/support/tap.sh"
-awk_dir=$srcdir/t
+awk_dir=$srcdir/t/support
 : "${CC:=cc}" "${CFLAGS:=}"
 
 # The bytes of float32 FIRST, FIRST + 1 … LAST.
