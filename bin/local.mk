@@ -75,14 +75,11 @@ libcachex_a_SOURCES = \
 	bin/migrate/record.c bin/migrate/restore.c bin/migrate/rewrite.c \
 	bin/migrate/rollback.c bin/migrate/sides.c bin/migrate/stage2.c \
 	bin/migrate/state.c bin/migrate/verify.c \
-	bin/report/chart.c bin/report/classes.c bin/report/csv.c \
-	bin/report/distributions.c bin/report/drift.c bin/report/facts.c \
-	bin/report/fields.c bin/report/histogram.c bin/report/html.c \
-	bin/report/html_drift.c bin/report/html_frames.c bin/report/html_parts.c \
-	bin/report/observation.c bin/report/page.c bin/report/parquet.c \
-	bin/report/parquet_tables.c bin/report/plot.c bin/report/rejects.c \
-	bin/report/sqlite.c bin/report/sqlite_file.c bin/report/sqlite_schema.c \
-	bin/report/survey.c bin/report/thumbnails.c \
+	bin/report/chart.c bin/report/csv.c bin/report/distributions.c bin/report/drift.c \
+	bin/report/facts.c bin/report/histogram.c bin/report/html.c \
+	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \
+	bin/report/parquet_tables.c bin/report/plot.c bin/report/sqlite.c \
+	bin/report/survey.c \
 	bin/ui/columns.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
 	bin/ui/jsonfields.c bin/ui/jsonline.c bin/ui/jsonrecord.c bin/ui/jsonsize.c \
 	bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/pattern.c bin/ui/progress.c \

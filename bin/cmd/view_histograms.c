@@ -10,7 +10,7 @@
 #include "image/font.h"
 #include "image/scale.h"
 #include "report/chart.h"
-#include "report/observation.h"
+#include "report/survey.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 

@@ -12,7 +12,7 @@
 #include "image/scale.h"
 #include "image/sheet.h"
 #include "image/tensor_image.h"
-#include "report/observation.h"
+#include "report/survey.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "value/tensor.h"

@@ -15,7 +15,6 @@
 #include "report/parquet_tables.h"
 #include "report/sqlite.h"
 #include "report/survey.h"
-#include "report/thumbnails.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"

@@ -3,14 +3,7 @@
 
 #include <string.h>
 
-uint64_t
-lc__summary_written(const struct lc__summary *summary,
-    const struct lc__counts *counts)
-{
-	/* Empty frames are written or passed over, all of them alike. */
-	return summary->written == summary->totals.non_empty ? counts->non_empty :
-	    counts->non_empty + counts->empty;
-}
+#include "report/facts.h"
 
 static void
 write_text(FILE *out, const char *text, bool spreadsheet)

@@ -8,10 +8,6 @@
 
 #include "format/summary.h"
 
-/** Samples that were written of these counts, under the summary they belong to. */
-uint64_t lc__summary_written(const struct lc__summary *summary,
-    const struct lc__counts *counts);
-
 /**
  * A header, a row for each run and one for the total, lines ended by CR LF:
  * row,run_id,total,non_empty,empty,missing_image,missing_file,invalid,written.

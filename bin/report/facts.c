@@ -1,13 +1,247 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "report/facts.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "report/rejects.h"
+#include "formats/value_json.h"
+#include "image/canvas.h"
+#include "image/tensor_image.h"
 #include "warehouse/place.h"
+
+/* ---- the members of an object ------------------------------------------------ */
+
+static char *
+text_of(const lc_value *value)
+{
+	const char *string;
+
+	if (lc_value_kind(value) == LC_STRING &&
+	    lc_value_as_str(value, &string, NULL) == LC_OK)
+		return strdup(string);
+	return lc__value_json_text(value);
+}
+
+static lc_status
+take_members(const lc_value *map, struct lc__fields *out)
+{
+	const size_t n = lc_value_count(map);
+
+	out->rows = calloc(n + 1, sizeof(*out->rows));
+	if (out->rows == NULL)
+		return lc__no_memory(NULL);
+	for (size_t i = 0; i < n; i++) {
+		struct lc__field *row = &out->rows[out->n++];
+		const lc_value *value = lc_value_at(map, i);
+		const bool null = lc_value_kind(value) == LC_NIL;
+		row->name = strdup(lc_value_name(map, i));
+		row->value = null ? NULL : text_of(value);
+		if (row->name == NULL || (row->value == NULL && !null))
+			return lc__no_memory(NULL);
+	}
+	return LC_OK;
+}
+
+static lc_status
+take_whole(const char *text, struct lc__fields *out)
+{
+	out->rows = calloc(1, sizeof(*out->rows));
+	if (out->rows == NULL)
+		return lc__no_memory(NULL);
+	out->n = 1;
+	out->rows[0].name = strdup("");
+	out->rows[0].value = strdup(text);
+	return out->rows[0].name && out->rows[0].value ? LC_OK : lc__no_memory(NULL);
+}
+
+lc_status
+lc__fields_read(const char *text, struct lc__fields *out)
+{
+	struct lc__loaded loaded = { 0 };
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	status = lc__value_json_read(text, strlen(text), NULL, NULL, &loaded);
+	if (status == LC_OK && lc_value_kind(loaded.value) == LC_MAP)
+		status = take_members(loaded.value, out);
+	else if (status != LC_NO_MEMORY)
+		status = take_whole(text, out);
+	lc__loaded_free(&loaded);
+	if (status != LC_OK)
+		lc__fields_free(out);
+	return status;
+}
+
+const char *
+lc__fields_find(const struct lc__fields *fields, const char *name)
+{
+	for (size_t i = 0; i < fields->n; i++)
+		if (strcmp(fields->rows[i].name, name) == 0)
+			return fields->rows[i].value;
+	return NULL;
+}
+
+void
+lc__fields_free(struct lc__fields *fields)
+{
+	for (size_t i = 0; i < fields->n; i++) {
+		free(fields->rows[i].name);
+		free(fields->rows[i].value);
+	}
+	free(fields->rows);
+	memset(fields, 0, sizeof(*fields));
+}
+
+/* ---- rejected frames --------------------------------------------------------- */
+
+lc_status
+lc__rejects_open(const char *version_dir, struct lc__rejects *out)
+{
+	lc_status status;
+	int fd;
+
+	memset(out, 0, sizeof(*out));
+	out->path = lc__path_join(version_dir, LC__WAREHOUSE_REJECTED);
+	out->text = malloc(LC__REJECT_LINE);
+	if (out->path == NULL || out->text == NULL) {
+		lc__rejects_close(out);
+		return lc__no_memory(NULL);
+	}
+	status = lc__open_regular(out->path, &fd);
+	if (status == LC_OK && (out->file = fdopen(fd, "r")) == NULL) {
+		status = lc__error_sys(errno, "%s", out->path);
+		close(fd);
+	}
+	if (status != LC_OK)
+		lc__rejects_close(out);
+	return status;
+}
+
+lc_status
+lc__rejects_next(struct lc__rejects *rejects, struct lc__fields *out)
+{
+	size_t size;
+
+	errno = 0;
+	if (fgets(rejects->text, LC__REJECT_LINE, rejects->file) == NULL)
+		return ferror(rejects->file) ?
+		    lc__error_sys(errno, "%s", rejects->path) : LC_END;
+	rejects->line++;
+	size = strlen(rejects->text);
+	if (size == 0 || rejects->text[size - 1] != '\n')
+		return lc__error(LC_CORRUPT, 0, "%s: line %llu is %s",
+		    rejects->path, rejects->line, size == LC__REJECT_LINE - 1 ?
+		    "too long" : "cut short");
+	rejects->text[size - 1] = '\0';
+	return_if_error(lc__fields_read(rejects->text, out));
+	if (out->n > 0 && *out->rows[0].name != '\0')
+		return LC_OK;
+	lc__fields_free(out);
+	return lc__error(LC_CORRUPT, 0, "%s: line %llu is no JSON object",
+	    rejects->path, rejects->line);
+}
+
+void
+lc__rejects_close(struct lc__rejects *rejects)
+{
+	if (rejects->file != NULL)
+		fclose(rejects->file);
+	free(rejects->path);
+	free(rejects->text);
+	memset(rejects, 0, sizeof(*rejects));
+}
+
+/* ---- thumbnails -------------------------------------------------------------- */
+
+#define LINE 1 /* pixels of a box's frame */
+
+/* The size of a picture of which no side is longer than the thumbnail's. */
+static void
+shrink(const struct lc__canvas *picture, uint32_t *width, uint32_t *height)
+{
+	const uint32_t longer = picture->width > picture->height ? picture->width :
+	    picture->height;
+
+	*width = picture->width;
+	*height = picture->height;
+	if (longer <= LC__THUMBNAIL_SIDE)
+		return;
+	*width = (uint32_t)((uint64_t)picture->width * LC__THUMBNAIL_SIDE / longer);
+	*height = (uint32_t)((uint64_t)picture->height * LC__THUMBNAIL_SIDE / longer);
+	*width += *width == 0;
+	*height += *height == 0;
+}
+
+static const char *
+class_name(const void *facts, int64_t class_id)
+{
+	return lc__facts_class(facts, class_id);
+}
+
+static lc_status
+draw_small(const struct lc__facts *facts, const struct lc__canvas *picture,
+    const struct lc__observation *observation, struct lc__thumbnail *out)
+{
+	const struct lc__class_names names = { class_name, facts };
+	struct lc__canvas small;
+	struct lc__area area = { 0 };
+	lc_status status;
+
+	shrink(picture, &out->width, &out->height);
+	return_if_error(lc__canvas_new(out->width, out->height, LC__PAPER, &small));
+	area.width = out->width;
+	area.height = out->height;
+	lc__canvas_blit(&small, area, picture);
+	lc__boxes_draw_named(&small, area, observation->boxes, observation->n, LINE,
+	    &names);
+	status = lc__canvas_png(&small, &out->png);
+	lc__canvas_free(&small);
+	return status;
+}
+
+static lc_status
+draw(const struct lc__facts *facts, const struct lc__image_form *form, const lc_sample *sample,
+    const struct lc__observation *observation, struct lc__thumbnail *out)
+{
+	struct lc__canvas picture;
+	struct lc__value_range range;
+	lc_status status;
+
+	return_if_error(lc__image_pixels(&sample->image, form, &picture, &range));
+	status = draw_small(facts, &picture, observation, out);
+	lc__canvas_free(&picture);
+	return status;
+}
+
+lc_status
+lc__thumbnail_add(struct lc__facts *facts,
+    const struct lc__observation *observation, const lc_sample *sample)
+{
+	struct lc__thumbnail *out = &facts->thumbnails[facts->n_thumbnails];
+	struct lc__image_form form;
+
+	if (!lc__image_form_of(&sample->image, &form))
+		return LC_OK;
+	/* Counted first, so that what is half made is freed as well. */
+	facts->n_thumbnails++;
+	out->sample = observation->sample;
+	out->boxes = observation->n;
+	if (sample->id.size > 0) {
+		out->id = malloc(sample->id.size);
+		if (out->id == NULL)
+			return lc__no_memory(NULL);
+		memcpy(out->id, sample->id.data, sample->id.size);
+		out->id_size = sample->id.size;
+	}
+	return draw(facts, &form, sample, observation, out);
+}
+
+/* ---- all of them ------------------------------------------------------------- */
 
 /* The largest manifest that is read. */
 #define MANIFEST_MOST (UINT64_C(1) << 30)
@@ -106,4 +340,13 @@ lc__facts_free(struct lc__facts *facts)
 		free(facts->thumbnails[i].id);
 	}
 	memset(facts, 0, sizeof(*facts));
+}
+
+uint64_t
+lc__summary_written(const struct lc__summary *summary,
+    const struct lc__counts *counts)
+{
+	/* Empty frames are written or passed over, all of them alike. */
+	return summary->written == summary->totals.non_empty ? counts->non_empty :
+	    counts->non_empty + counts->empty;
 }

@@ -6,13 +6,55 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "format/manifest.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
 #include "report/distributions.h"
-#include "report/fields.h"
+#include "report/survey.h"
+
+/* The members of a JSON object as names and texts, for a table of them. */
+
+struct lc__field {
+	char *name;
+	char *value; /* a string as it is, anything else as JSON; NULL for null */
+};
+
+struct lc__fields {
+	struct lc__field *rows; /* in the order of the text */
+	size_t n;
+};
+
+/** Read. A text that is no JSON object is one field without a name. LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__fields_read(const char *text, struct lc__fields *out);
+/** The value of a field, NULL if it is null or there is none of that name. */
+const char *lc__fields_find(const struct lc__fields *fields, const char *name);
+void lc__fields_free(struct lc__fields *fields);
+
+/* The rejected frames of a warehouse, a line of rejected.jsonl each. */
+
+/** Bytes of the longest line. */
+#define LC__REJECT_LINE 65536
+
+struct lc__rejects {
+	FILE *file;
+	char *path;
+	unsigned long long line; /* that was read last */
+	char *text;
+};
+
+/** Begin. LC_NO_FILE if the version has no such file. */
+LC_CHECKED lc_status lc__rejects_open(const char *version_dir,
+    struct lc__rejects *out);
+/**
+ * The next frame: its members, to be freed with lc__fields_free().
+ * @return LC_OK; LC_END at the end; LC_CORRUPT, naming the line; LC_IO.
+ */
+LC_CHECKED lc_status lc__rejects_next(struct lc__rejects *rejects,
+    struct lc__fields *out);
+void lc__rejects_close(struct lc__rejects *rejects);
 
 /** Rejected frames and thumbnails that a page shows at most. */
 #define LC__FACTS_REJECTS 50
@@ -52,5 +94,21 @@ LC_CHECKED lc_status lc__facts_read(const lc_warehouse *warehouse,
 /** The name of a class in the warehouse, NULL if it has none. */
 const char *lc__facts_class(const struct lc__facts *facts, int64_t class_id);
 void lc__facts_free(struct lc__facts *facts);
+
+/* Small pictures of samples with their boxes. */
+
+/** The longer side of a picture, in pixels; smaller images stay as they are. */
+#define LC__THUMBNAIL_SIDE 160
+
+/**
+ * Draw a sample, for which there is room. What does not look like an image is passed
+ * over.
+ */
+LC_CHECKED lc_status lc__thumbnail_add(struct lc__facts *facts,
+    const struct lc__observation *observation, const lc_sample *sample);
+
+/** Samples that were written of these counts, under the summary they belong to. */
+uint64_t lc__summary_written(const struct lc__summary *summary,
+    const struct lc__counts *counts);
 
 #endif

@@ -23,4 +23,7 @@ LC_CHECKED lc_status lc__html_write(FILE *out, const struct lc__facts *facts);
 LC_CHECKED lc_status lc__html_drift(FILE *out, const struct lc__facts *old,
     const struct lc__facts *new, const struct lc__drift *drift);
 
+/** The last part of a version's path, its name. */
+const char *lc__html_name(const char *path);
+
 #endif

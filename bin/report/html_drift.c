@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "report/html_parts.h"
 #include "report/page.h"
 #include "report/plot.h"
 

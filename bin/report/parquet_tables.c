@@ -16,9 +16,8 @@
 #include "base/fileio.h"
 #include "base/utf8.h"
 #include "formats/base64.h"
-#include "report/csv.h"
+#include "report/facts.h"
 #include "report/parquet.h"
-#include "report/rejects.h"
 
 enum table { RUNS, SAMPLES, BOXES, REJECTED, TABLES };
 

@@ -8,7 +8,7 @@
 
 #include "lmdbcache.h"
 #include "report/facts.h"
-#include "report/observation.h"
+#include "report/survey.h"
 
 /** Four tables being written. */
 struct lc__parquet_tables;

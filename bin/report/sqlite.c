@@ -3,17 +3,79 @@
 
 #include "report/sqlite.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
 #include "base/lazy.h"
 #include "base/utf8.h"
-#include "report/csv.h"
-#include "report/rejects.h"
-#include "report/sqlite_schema.h"
+#include "report/facts.h"
+
+/* ---- the tables and the statements that fill them ---------------------------- */
+
+/* No journal: the file is a temporary one, which nobody reads before the end. */
+static const char schema[] =
+    "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+    "PRAGMA cache_size=-16384; PRAGMA application_id=1129862984;"
+    "PRAGMA user_version=1; BEGIN;"
+    "CREATE TABLE warehouse(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "CREATE TABLE runs(run_id TEXT PRIMARY KEY, total INTEGER NOT NULL,"
+    " non_empty INTEGER NOT NULL, empty INTEGER NOT NULL,"
+    " missing_image INTEGER NOT NULL, missing_file INTEGER NOT NULL,"
+    " invalid INTEGER NOT NULL, written INTEGER NOT NULL);"
+    "CREATE TABLE reasons(reason TEXT PRIMARY KEY,"
+    " frames INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE rejected(run_id TEXT, name TEXT, label TEXT, image TEXT,"
+    " reason TEXT, detail TEXT);"
+    "CREATE TABLE series(series INTEGER PRIMARY KEY, width INTEGER NOT NULL,"
+    " height INTEGER NOT NULL, channels INTEGER NOT NULL,"
+    " first_sample INTEGER NOT NULL, samples INTEGER NOT NULL);"
+    "CREATE TABLE shards(path TEXT PRIMARY KEY, samples INTEGER NOT NULL,"
+    " width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER,"
+    " sha256 TEXT);"
+    "CREATE TABLE histograms(name TEXT NOT NULL, bin INTEGER NOT NULL,"
+    " low REAL, high REAL, count INTEGER NOT NULL,"
+    " PRIMARY KEY(name, bin)) WITHOUT ROWID;"
+    "CREATE TABLE classes(class_id INTEGER PRIMARY KEY,"
+    " boxes INTEGER NOT NULL, name TEXT);"
+    "CREATE TABLE samples(sample INTEGER PRIMARY KEY, cache_id, run_id TEXT,"
+    " frame_id INTEGER, width INTEGER, height INTEGER,"
+    " boxes INTEGER NOT NULL, boxes_total INTEGER NOT NULL,"
+    " series INTEGER NOT NULL REFERENCES series,"
+    " brightness REAL, contrast REAL);"
+    "CREATE TABLE boxes(sample INTEGER NOT NULL REFERENCES samples,"
+    " box INTEGER NOT NULL, class_id INTEGER, x0 REAL, y0 REAL, x1 REAL,"
+    " y1 REAL, PRIMARY KEY(sample, box)) WITHOUT ROWID;";
+
+/* The statements, in the order of their tables. */
+enum insert {
+	INSERT_WAREHOUSE, INSERT_RUNS, INSERT_REASONS,
+	INSERT_REJECTED, INSERT_SERIES, INSERT_SHARDS,
+	INSERT_HISTOGRAMS, INSERT_CLASSES, INSERT_SAMPLES,
+	INSERT_BOXES, INSERTS
+};
+
+static const char *const inserts[INSERTS] = {
+	[INSERT_WAREHOUSE] = "INSERT INTO warehouse VALUES(?,?)",
+	[INSERT_RUNS] = "INSERT INTO runs VALUES(?,?,?,?,?,?,?,?)",
+	[INSERT_REASONS] = "INSERT INTO reasons VALUES(?,?)",
+	[INSERT_REJECTED] = "INSERT INTO rejected VALUES(?,?,?,?,?,?)",
+	[INSERT_SERIES] = "INSERT INTO series VALUES(?,?,?,?,?,?)",
+	[INSERT_SHARDS] = "INSERT INTO shards VALUES(?,?,?,?,?,?)",
+	[INSERT_HISTOGRAMS] = "INSERT INTO histograms VALUES(?,?,?,?,?)",
+	[INSERT_CLASSES] = "INSERT INTO classes VALUES(?,?,?)",
+	[INSERT_SAMPLES] = "INSERT INTO samples VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[INSERT_BOXES] = "INSERT INTO boxes VALUES(?,?,?,?,?,?,?)",
+};
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
 #define CALLS(X) X(sqlite3_bind_blob) X(sqlite3_bind_double) X(sqlite3_bind_int64) \
@@ -25,7 +87,7 @@ LC__LAZY(lib, "libsqlite3", LIBSQLITE3_FILE, CALLS)
 
 struct lc__sqlite {
 	sqlite3 *db;
-	sqlite3_stmt *insert[LC__INSERTS];
+	sqlite3_stmt *insert[INSERTS];
 	char *path;
 };
 
@@ -44,7 +106,7 @@ failure(const struct lc__sqlite *db)
 
 /* What binding could not do (no memory) fails here too. */
 static lc_status
-put_row(struct lc__sqlite *db, enum lc__sqlite_insert which)
+put_row(struct lc__sqlite *db, enum insert which)
 {
 	sqlite3_stmt *insert = db->insert[which];
 	const int code = lib.sqlite3_step(insert);
@@ -98,7 +160,7 @@ bound(const struct lc__sqlite *db, int code)
 static lc_status
 put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 {
-	sqlite3_stmt *insert = db->insert[LC__INSERT_BOXES];
+	sqlite3_stmt *insert = db->insert[INSERT_BOXES];
 
 	for (uint32_t i = 0; i < seen->n; i++) {
 		const struct lc__box *box = &seen->boxes[i];
@@ -111,7 +173,7 @@ put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 		code |= bind_real(insert, 6, box->x1);
 		code |= bind_real(insert, 7, box->y1);
 		return_if_error(bound(db, code));
-		return_if_error(put_row(db, LC__INSERT_BOXES));
+		return_if_error(put_row(db, INSERT_BOXES));
 	}
 	return LC_OK;
 }
@@ -119,7 +181,7 @@ put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
 lc_status
 lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 {
-	sqlite3_stmt *insert = db->insert[LC__INSERT_SAMPLES];
+	sqlite3_stmt *insert = db->insert[INSERT_SAMPLES];
 	const lc_sample_origin *origin = &seen->origin;
 	int code = bind_count(insert, 1, seen->sample);
 
@@ -140,7 +202,7 @@ lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 		code |= bind_real(insert, 11, seen->contrast);
 	}
 	return_if_error(bound(db, code));
-	return_if_error(put_row(db, LC__INSERT_SAMPLES));
+	return_if_error(put_row(db, INSERT_SAMPLES));
 	return put_boxes(db, seen);
 }
 
@@ -149,21 +211,21 @@ lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 static lc_status
 put_text(struct lc__sqlite *db, const char *key, const char *value)
 {
-	int code = bind_str(db->insert[LC__INSERT_WAREHOUSE], 1, key);
+	int code = bind_str(db->insert[INSERT_WAREHOUSE], 1, key);
 
-	code |= bind_str(db->insert[LC__INSERT_WAREHOUSE], 2, value);
+	code |= bind_str(db->insert[INSERT_WAREHOUSE], 2, value);
 	return_if_error(bound(db, code));
-	return put_row(db, LC__INSERT_WAREHOUSE);
+	return put_row(db, INSERT_WAREHOUSE);
 }
 
 static lc_status
 put_number(struct lc__sqlite *db, const char *key, uint64_t value)
 {
-	int code = bind_str(db->insert[LC__INSERT_WAREHOUSE], 1, key);
+	int code = bind_str(db->insert[INSERT_WAREHOUSE], 1, key);
 
-	code |= bind_count(db->insert[LC__INSERT_WAREHOUSE], 2, value);
+	code |= bind_count(db->insert[INSERT_WAREHOUSE], 2, value);
 	return_if_error(bound(db, code));
-	return put_row(db, LC__INSERT_WAREHOUSE);
+	return put_row(db, INSERT_WAREHOUSE);
 }
 
 static lc_status
@@ -209,7 +271,7 @@ put_warehouse(struct lc__sqlite *db, const struct lc__facts *facts)
 }
 
 static lc_status
-put_numbers(struct lc__sqlite *db, enum lc__sqlite_insert which, int code, int at,
+put_numbers(struct lc__sqlite *db, enum insert which, int code, int at,
     const uint64_t *numbers, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -226,13 +288,13 @@ put_summary(struct lc__sqlite *db, const struct lc__summary *summary)
 		const uint64_t numbers[] = { c->total, c->non_empty, c->empty,
 			c->missing_image, c->missing_file, c->invalid,
 			lc__summary_written(summary, c) };
-		return_if_error(put_numbers(db, LC__INSERT_RUNS,
-		    bind_str(db->insert[LC__INSERT_RUNS], 1,
+		return_if_error(put_numbers(db, INSERT_RUNS,
+		    bind_str(db->insert[INSERT_RUNS], 1,
 		    summary->runs[i].run_id), 2, numbers, 7));
 	}
 	for (size_t i = 0; i < summary->n_reasons; i++)
-		return_if_error(put_numbers(db, LC__INSERT_REASONS,
-		    bind_str(db->insert[LC__INSERT_REASONS], 1,
+		return_if_error(put_numbers(db, INSERT_REASONS,
+		    bind_str(db->insert[INSERT_REASONS], 1,
 		    summary->reasons[i].name), 2, &summary->reasons[i].count, 1));
 	return LC_OK;
 }
@@ -244,17 +306,17 @@ put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
 		const lc_series_info *series = &facts->series[s];
 		const uint64_t numbers[] = { s, series->width, series->height,
 			series->channels, series->first, series->samples };
-		return_if_error(put_numbers(db, LC__INSERT_SERIES, SQLITE_OK, 1,
+		return_if_error(put_numbers(db, INSERT_SERIES, SQLITE_OK, 1,
 		    numbers, 6));
 	}
 	for (size_t i = 0; i < facts->manifest.n; i++) {
 		const struct lc__manifest_shard *shard = &facts->manifest.shards[i];
 		const uint64_t numbers[] = { shard->samples, shard->width,
 			shard->height, shard->bytes };
-		int code = bind_str(db->insert[LC__INSERT_SHARDS], 1, shard->relative_path);
+		int code = bind_str(db->insert[INSERT_SHARDS], 1, shard->relative_path);
 		if (shard->sha256[0] != '\0')
-			code |= bind_str(db->insert[LC__INSERT_SHARDS], 6, shard->sha256);
-		return_if_error(put_numbers(db, LC__INSERT_SHARDS, code, 2, numbers,
+			code |= bind_str(db->insert[INSERT_SHARDS], 6, shard->sha256);
+		return_if_error(put_numbers(db, INSERT_SHARDS, code, 2, numbers,
 		    shard->has_bytes ? 4 : 3));
 	}
 	return LC_OK;
@@ -265,7 +327,7 @@ static lc_status
 put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bin,
     uint64_t count)
 {
-	sqlite3_stmt *insert = db->insert[LC__INSERT_HISTOGRAMS];
+	sqlite3_stmt *insert = db->insert[INSERT_HISTOGRAMS];
 	int code = bind_str(insert, 1, histogram->name);
 
 	code |= lib.sqlite3_bind_int64(insert, 2, bin);
@@ -277,7 +339,7 @@ put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bi
 		    (uint32_t)(bin + 1)));
 	code |= bind_count(insert, 5, count);
 	return_if_error(bound(db, code));
-	return put_row(db, LC__INSERT_HISTOGRAMS);
+	return put_row(db, INSERT_HISTOGRAMS);
 }
 
 static lc_status
@@ -298,13 +360,13 @@ put_distributions(struct lc__sqlite *db, const struct lc__distributions *seen)
 static lc_status
 put_class(struct lc__sqlite *db, int64_t id, uint64_t boxes, const char *name)
 {
-	sqlite3_stmt *insert = db->insert[LC__INSERT_CLASSES];
+	sqlite3_stmt *insert = db->insert[INSERT_CLASSES];
 	int code = lib.sqlite3_bind_int64(insert, 1, id);
 
 	code |= bind_count(insert, 2, boxes);
 	code |= bind_str(insert, 3, name);
 	return_if_error(bound(db, code));
-	return put_row(db, LC__INSERT_CLASSES);
+	return put_row(db, INSERT_CLASSES);
 }
 
 /* Those that have boxes, and those that have a name. */
@@ -333,10 +395,10 @@ put_rejected(struct lc__sqlite *db, const struct lc__fields *fields)
 	int code = SQLITE_OK;
 
 	for (int i = 0; i < 6; i++)
-		code |= bind_str(db->insert[LC__INSERT_REJECTED], i + 1,
+		code |= bind_str(db->insert[INSERT_REJECTED], i + 1,
 		    lc__fields_find(fields, names[i]));
 	return_if_error(bound(db, code));
-	return put_row(db, LC__INSERT_REJECTED);
+	return put_row(db, INSERT_REJECTED);
 }
 
 static lc_status
@@ -364,10 +426,10 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 static lc_status
 prepare(struct lc__sqlite *db)
 {
-	if (lib.sqlite3_exec(db->db, lc__sqlite_schema, NULL, NULL, NULL) != SQLITE_OK)
+	if (lib.sqlite3_exec(db->db, schema, NULL, NULL, NULL) != SQLITE_OK)
 		return failure(db);
-	for (int i = 0; i < LC__INSERTS; i++)
-		if (lib.sqlite3_prepare_v2(db->db, lc__sqlite_inserts[i], -1, &db->insert[i],
+	for (int i = 0; i < INSERTS; i++)
+		if (lib.sqlite3_prepare_v2(db->db, inserts[i], -1, &db->insert[i],
 		    NULL) != SQLITE_OK)
 			return failure(db);
 	return LC_OK;
@@ -424,9 +486,81 @@ lc__sqlite_discard(struct lc__sqlite *db)
 {
 	if (db == NULL)
 		return;
-	for (int i = 0; i < LC__INSERTS; i++)
+	for (int i = 0; i < INSERTS; i++)
 		(void)lib.sqlite3_finalize(db->insert[i]);
 	(void)lib.sqlite3_close(db->db);
 	free(db->path);
 	free(db);
+}
+
+/* Which files a new database may replace; their headers are read without SQLite. */
+
+#define HEADER 100 /* bytes of a database's header */
+
+static lc_status
+check_header(int fd, const char *path)
+{
+	unsigned char header[HEADER];
+	static const unsigned char application[4] = { 'C', 'X', 'W', 'H' };
+	size_t got;
+
+	return_if_error(lc__read_full(fd, header, sizeof(header), &got, path));
+	if (got == 0 || (got == HEADER &&
+	    memcmp(header, "SQLite format 3", 16) == 0 &&
+	    memcmp(header + 68, application, 4) == 0))
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: is no database of a warehouse and "
+	    "stays", path);
+}
+
+/* SQLite would play the old file's journal back into the new one. */
+static lc_status
+check_journals_of(const char *path, const char *real)
+{
+	static const char *const suffixes[] = { "-journal", "-wal" };
+	struct stat st;
+
+	for (size_t i = 0; i < 2; i++) {
+		char *name;
+		int found;
+		if (asprintf(&name, "%s%s", real, suffixes[i]) < 0)
+			return lc__no_memory(NULL);
+		found = stat(name, &st) == 0;
+		free(name);
+		if (found)
+			return lc__error(LC_BUSY, 0, "%s: somebody writes it: "
+			    "there is a %s beside it", path, suffixes[i]);
+	}
+	return LC_OK;
+}
+
+/* A journal stands beside the file itself, not beside a link to it. */
+static lc_status
+check_journals(const char *path)
+{
+	char *real = realpath(path, NULL);
+	const lc_status status = check_journals_of(path, real ? real : path);
+
+	free(real);
+	return status;
+}
+
+lc_status
+lc__sqlite_may_replace(const char *path)
+{
+	struct stat st;
+	lc_status status;
+	int fd;
+
+	return_if_error(check_journals(path));
+	if (stat(path, &st) == -1)
+		return lc__error_sys(errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: is no file", path);
+	fd = lc__open(path, O_RDONLY);
+	if (fd == -1)
+		return lc__error_sys(errno, "%s", path);
+	status = check_header(fd, path);
+	close(fd);
+	return status;
 }

@@ -10,7 +10,7 @@
 
 #include "lmdbcache.h"
 #include "report/facts.h"
-#include "report/observation.h"
+#include "report/survey.h"
 
 /** A database being written. */
 struct lc__sqlite;

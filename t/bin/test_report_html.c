@@ -6,9 +6,9 @@
 
 #include "made_report.h"
 #include "need.h"
+#include "report/facts.h"
 #include "report/html.h"
 #include "report/page.h"
-#include "report/thumbnails.h"
 #include "run.h"
 
 /* "<script>", quotes, a control character, a byte that is no UTF-8. */
