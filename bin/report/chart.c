@@ -55,7 +55,7 @@ lc__chart_top(const struct lc__histogram *histogram)
 	return (uint64_t)llround(lc__ticks_value(&ticks, ticks.count - 1));
 }
 
-/* Where a value stands along the axis. */
+/* The place of a value along the axis. */
 static int64_t
 place_of(const struct lc__histogram *histogram, struct lc__area plot, double value)
 {
@@ -188,7 +188,7 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 	}
 }
 
-/* ---- what stands in them -------------------------------------------------------- */
+/* ---- bars and labels ------------------------------------------------------------ */
 
 static void
 draw_bars(const struct lc__chart *chart, struct lc__canvas *canvas,

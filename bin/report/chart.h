@@ -18,9 +18,9 @@ struct lc__chart {
 	struct lc__class_names classes; /* that the values are ids of; find may be NULL */
 };
 
-/** Where the bars stand: inside of the axes. */
+/** The area of the bars, inside the axes. */
 struct lc__area lc__chart_plot(struct lc__area area);
-/** What the plot's height stands for: a round number of values. */
+/** The count at the top of the plot, a round number. */
 uint64_t lc__chart_top(const struct lc__histogram *histogram);
 /**
  * The bar of bin @p i: its edges and its height, count / top of the plot's height,

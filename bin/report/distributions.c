@@ -86,7 +86,7 @@ lc__classes_free(struct lc__classes *classes)
 
 /* ---- histograms -------------------------------------------------------------- */
 
-/* Another row or other bins: what was compared before cannot be compared again. */
+/* Warehouses are compared by these bins: do not change them. */
 const struct lc__metric_row lc__metrics[LC__METRICS] = {
 	[LC__METRIC_BOXES_PER_SAMPLE] = { "boxes_per_sample", "Boxes per sample",
 	    "boxes", LC__OF_SAMPLES, false, 0, 64, 64 },
@@ -167,7 +167,7 @@ count(struct lc__distributions *seen, enum lc__metric metric, double value)
 	count_in(&seen->histograms[metric], metric, value);
 }
 
-/* What a metric is of a box, on an image of this size. */
+/* The value of a metric for a box on an image of this size. */
 static double
 value_of(enum lc__metric metric, const struct lc__box *box, double width,
     double height)

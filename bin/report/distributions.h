@@ -16,7 +16,7 @@
 
 /* How many boxes there are of each class. */
 
-/** Classes that are told apart; boxes of any further ones are counted together. */
+/** The most classes with counts of their own; all further ones are counted together. */
 #define LC__CLASSES_MOST 4096
 
 struct lc__class_count {
@@ -30,13 +30,13 @@ struct lc__class_count {
 struct lc__classes {
 	struct lc__class_count *rows; /* malloc'ed, by id */
 	size_t n, room;
-	struct lc__class_count others; /* of classes that came when there were so many */
+	struct lc__class_count others; /* of all classes after the first LC__CLASSES_MOST */
 	uint64_t boxes;  /* all */
 	uint64_t samples;
 	double in_sample, n_squares; /* boxes of this sample; sum of squares of that */
 };
 
-/** The boxes of another sample follow, so many. */
+/** Begin another sample, of @p boxes boxes. */
 void lc__classes_begin(struct lc__classes *classes, uint64_t boxes);
 /** Count one of them. */
 LC_CHECKED lc_status lc__classes_add(struct lc__classes *classes, int64_t id);
@@ -69,7 +69,7 @@ struct lc__metric_row {
 	const char *title;  /* "Side of a box" */
 	const char *axis;   /* what the axis shows, with its unit */
 	enum lc__subject subject;
-	bool log2;          /* values are logarithms to base 2 of what is shown */
+	bool log2;          /* values are logarithms to base 2 of the numbers shown */
 	double low, high;   /* of all bins, as in lc__histogram */
 	uint32_t bins;
 };
@@ -80,8 +80,8 @@ extern const struct lc__metric_row lc__metrics[LC__METRICS];
 const char *lc__subject_name(enum lc__subject subject);
 
 /**
- * How much alike the values of one sample are: sums over the samples, for each
- * category of a histogram (below, the bins, above).
+ * How alike the values of one sample are: sums over the samples, for each category
+ * of a histogram (below, the bins, above).
  */
 struct lc__likeness {
 	double squares[LC__HISTOGRAM_BINS + 2];  /* of how many values it has there */
@@ -91,7 +91,7 @@ struct lc__likeness {
 
 struct lc__distributions {
 	struct lc__histogram histograms[LC__METRICS];
-	struct lc__likeness likeness[LC__METRICS]; /* only of what boxes have */
+	struct lc__likeness likeness[LC__METRICS]; /* of the metrics of boxes only */
 	struct lc__classes classes;
 	uint64_t samples;
 	uint64_t boxes;      /* of all samples */
@@ -103,7 +103,7 @@ uint64_t lc__category(const struct lc__histogram *histogram, uint32_t i);
 /** Count a sample. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__distributions_add(struct lc__distributions *seen,
     const struct lc__observation *observation);
-/** Count a run of so many frames, rejected ones included. */
+/** Count a run of @p frames frames, rejected ones included. */
 void lc__distributions_add_run(struct lc__distributions *seen, uint64_t frames);
 void lc__distributions_free(struct lc__distributions *seen);
 

@@ -10,12 +10,12 @@
 #include "format/summary.h"
 #include "report/distributions.h"
 
-/** What is compared; a histogram is LC__DRIFT_HISTOGRAMS + its lc__metric. */
+/** The metrics that are compared; a histogram is LC__DRIFT_HISTOGRAMS + its lc__metric. */
 enum lc__drift_metric {
 	LC__DRIFT_INVALID,  /* share of frames that are invalid */
 	LC__DRIFT_MISSING,  /* without an image or its file */
 	LC__DRIFT_EMPTY,    /* without a box */
-	LC__DRIFT_OUTCOMES, /* what became of the frames: samples and each reason */
+	LC__DRIFT_OUTCOMES, /* of the frames: samples and each reason of rejection */
 	LC__DRIFT_CLASSES,  /* of the boxes */
 	LC__DRIFT_HISTOGRAMS,
 	LC__DRIFT_METRICS = LC__DRIFT_HISTOGRAMS + LC__METRICS
@@ -60,7 +60,7 @@ struct lc__drift_row {
 struct lc__drift {
 	struct lc__drift_row rows[LC__DRIFT_METRICS]; /* largest distance first */
 	size_t exceeded; /* how many */
-	size_t chance;   /* of them, those that chance alone may make */
+	size_t chance;   /* of them, how many may be chance alone */
 };
 
 /** Compare; @p limits has one for each metric. */

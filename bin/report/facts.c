@@ -227,7 +227,7 @@ lc__thumbnail_add(struct lc__facts *facts,
 
 	if (!lc__image_form_of(&sample->image, &form))
 		return LC_OK;
-	/* Counted first, so that what is half made is freed as well. */
+	/* Counted first, so that an unfinished one is freed as well. */
 	facts->n_thumbnails++;
 	out->sample = observation->sample;
 	out->boxes = observation->n;
@@ -241,7 +241,7 @@ lc__thumbnail_add(struct lc__facts *facts,
 	return draw(facts, &form, sample, observation, out);
 }
 
-/* ---- all of them ------------------------------------------------------------- */
+/* ---- all facts --------------------------------------------------------------- */
 
 /* The largest manifest that is read. */
 #define MANIFEST_MOST (UINT64_C(1) << 30)
@@ -305,7 +305,7 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 	return_if_error(read_manifest(out->info->path, &out->manifest));
 	return_if_error(lc__summary_parse(out->info->summary, out->info->path,
 	    &out->summary));
-	/* Another program's summary may not say it. */
+	/* Another program's summary may lack it. */
 	if (out->summary.written == 0)
 		out->summary.written = out->info->samples;
 	return_if_error(lc__thresholds_parse(out->info->thresholds,
@@ -346,7 +346,7 @@ uint64_t
 lc__summary_written(const struct lc__summary *summary,
     const struct lc__counts *counts)
 {
-	/* Empty frames are written or passed over, all of them alike. */
+	/* Either all empty frames are written or none is. */
 	return summary->written == summary->totals.non_empty ? counts->non_empty :
 	    counts->non_empty + counts->empty;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All that a report says of a warehouse, in one place. */
+/* The facts that a report is made of, for all its formats. */
 #ifndef CACHEX_REPORT_FACTS_H
 #define CACHEX_REPORT_FACTS_H
 
@@ -15,33 +15,32 @@
 #include "report/distributions.h"
 #include "report/survey.h"
 
-/* The members of a JSON object as names and texts, for a table of them. */
-
+/** A member of a JSON object. */
 struct lc__field {
 	char *name;
 	char *value; /* a string as it is, anything else as JSON; NULL for null */
 };
 
+/** The members of a JSON object as names and texts, for a table of them. */
 struct lc__fields {
 	struct lc__field *rows; /* in the order of the text */
 	size_t n;
 };
 
-/** Read. A text that is no JSON object is one field without a name. LC_NO_MEMORY. */
+/** Read. A text that is not a JSON object is one field without a name. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__fields_read(const char *text, struct lc__fields *out);
 /** The value of a field, NULL if it is null or there is none of that name. */
 const char *lc__fields_find(const struct lc__fields *fields, const char *name);
 void lc__fields_free(struct lc__fields *fields);
 
-/* The rejected frames of a warehouse, a line of rejected.jsonl each. */
-
-/** Bytes of the longest line. */
+/** Bytes of the longest line of rejected.jsonl. */
 #define LC__REJECT_LINE 65536
 
+/** The rejected frames of a warehouse being read, a line of rejected.jsonl each. */
 struct lc__rejects {
 	FILE *file;
 	char *path;
-	unsigned long long line; /* that was read last */
+	unsigned long long line; /* the last one read */
 	char *text;
 };
 
@@ -95,19 +94,17 @@ LC_CHECKED lc_status lc__facts_read(const lc_warehouse *warehouse,
 const char *lc__facts_class(const struct lc__facts *facts, int64_t class_id);
 void lc__facts_free(struct lc__facts *facts);
 
-/* Small pictures of samples with their boxes. */
-
 /** The longer side of a picture, in pixels; smaller images stay as they are. */
 #define LC__THUMBNAIL_SIDE 160
 
 /**
- * Draw a sample, for which there is room. What does not look like an image is passed
- * over.
+ * Draw a sample with its boxes into facts->thumbnails, which has room for it. A sample
+ * that does not look like an image is skipped.
  */
 LC_CHECKED lc_status lc__thumbnail_add(struct lc__facts *facts,
     const struct lc__observation *observation, const lc_sample *sample);
 
-/** Samples that were written of these counts, under the summary they belong to. */
+/** How many samples of these counts, which belong to the summary, were written. */
 uint64_t lc__summary_written(const struct lc__summary *summary,
     const struct lc__counts *counts);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts of values in bins of equal width: of what is drawn, shown and compared. */
+/* Counts of values in bins of equal width. */
 #ifndef CACHEX_REPORT_HISTOGRAM_H
 #define CACHEX_REPORT_HISTOGRAM_H
 
@@ -23,12 +23,11 @@ void lc__histogram_init(struct lc__histogram *histogram, const char *name,
     const char *title, double low, double high, uint32_t bins);
 /** Where bin @p i begins; where the last one ends for i = bins. */
 double lc__histogram_edge(const struct lc__histogram *histogram, uint32_t i);
-/** Count a value; NaN is passed over. */
+/** Count a value; NaN is skipped. */
 void lc__histogram_add(struct lc__histogram *histogram, double value);
 /**
- * The value that a share @p q of all lies below, from the bins: values count as
- * spread evenly over their bin, those outside between the bins and the least or
- * the most. NaN if there are none.
+ * The quantile @p q, from the bins: values count as spread evenly over their bin, those
+ * outside between the bins and the least or the most. NaN if there are none.
  */
 double lc__histogram_quantile(const struct lc__histogram *histogram, double q);
 

@@ -19,7 +19,7 @@
  */
 LC_CHECKED lc_status lc__html_write(FILE *out, const struct lc__facts *facts);
 
-/** What has changed between two warehouses. */
+/** The page of the changes between two warehouses. */
 LC_CHECKED lc_status lc__html_drift(FILE *out, const struct lc__facts *old,
     const struct lc__facts *new, const struct lc__drift *drift);
 

@@ -199,7 +199,7 @@ gather(const struct lc__classes *old, const struct lc__classes *new,
 	return n;
 }
 
-/* That of the new version, or of the old one if it has another. */
+/* The name in the new version, after that in the old one if they differ. */
 static void
 write_class_name(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
     int64_t id)

@@ -164,7 +164,7 @@ lc__page_str(FILE *out, const char *text)
 	put_text(out, text, strlen(text));
 }
 
-/* The offset behind @p n characters. */
+/* The offset after @p n characters. */
 static size_t
 skip(const unsigned char *text, size_t size, size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frame of an HTML page that needs nothing but itself, and what goes into it.
- * It is well-formed XML too. Whatever is text of a dataset goes through here:
- * markup is escaped, bytes that are no UTF-8 or no character of XML become U+FFFD.
+ * An HTML page that needs no other file, and the elements that go into it.
+ * It is well-formed XML too. All text of a dataset goes through here: markup is escaped,
+ * and bytes that are not UTF-8 or not characters of XML become U+FFFD.
  */
 #ifndef CACHEX_REPORT_PAGE_H
 #define CACHEX_REPORT_PAGE_H
@@ -17,7 +17,7 @@ void lc__page_end(FILE *out);
 void lc__page_str(FILE *out, const char *text);
 /**
  * A name that may be long or of any direction of writing: cut in its middle
- * beyond 56 characters, the whole shown when pointed at.
+ * beyond 56 characters, shown whole when pointed at.
  */
 void lc__page_id(FILE *out, const void *text, size_t size);
 

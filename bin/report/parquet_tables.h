@@ -26,8 +26,8 @@ LC_CHECKED lc_status lc__parquet_tables_begin(const char *dir, bool replace,
 /** Add a sample and its boxes. */
 LC_CHECKED lc_status lc__parquet_tables_sample(struct lc__parquet_tables *tables,
     const struct lc__observation *observation);
-/** Add the others and put the files in their places. Frees @p tables, also after a
- *  failure, which leaves the tables that were there before it, or are whole. */
+/** Add the runs and rejected frames and put the files in their places. Frees @p tables,
+ *  also after a failure; each file is then the old one or the whole new one. */
 LC_CHECKED lc_status lc__parquet_tables_end(struct lc__parquet_tables *tables,
     const struct lc__facts *facts);
 /** Give up. NULL is harmless. */

@@ -30,8 +30,8 @@ is_empty(const struct lc__histogram *a, const struct lc__histogram *b, uint32_t 
 }
 
 /*
- * Only bins with something in them and a few around; but all where the range
- * itself says something, as 0 to 1 does.
+ * Only bins with values and a few around them, but all bins where the range itself
+ * has a meaning, as 0 to 1 has.
  */
 static void
 choose_bins(struct plane *plane, const struct lc__histogram *a,
@@ -61,7 +61,7 @@ static void
 choose_height(struct plane *plane, double most, double least_step)
 {
 	plane->y = lc__ticks_of(0, fmax(most, 1e-3), 5, least_step);
-	/* The last tick stands above the highest bar. */
+	/* The last tick is above the highest bar. */
 	if (lc__ticks_value(&plane->y, plane->y.count - 1) < most)
 		plane->y.count++;
 	plane->most = lc__ticks_value(&plane->y, plane->y.count - 1);
@@ -82,7 +82,7 @@ y_of(const struct plane *plane, double value)
 	return BOTTOM - (BOTTOM - TOP) * value / plane->most;
 }
 
-/* A number of an axis or of a bin's edge, as short as it can be told apart. */
+/* A number on an axis, or the edge of a bin. */
 static void
 put_value(FILE *out, const struct lc__metric_row *row, double value)
 {
@@ -236,7 +236,7 @@ put_outside(FILE *out, uint64_t n, const char *where)
 	fprintf(out, " %s the range", where);
 }
 
-/* Where a bin is one whole number the median is one. */
+/* If a bin is one whole number, so is the median. */
 static double
 median_of(const struct lc__metric_row *row, const struct lc__histogram *histogram)
 {

@@ -22,7 +22,7 @@
 
 /* ---- the tables and the statements that fill them ---------------------------- */
 
-/* No journal: the file is a temporary one, which nobody reads before the end. */
+/* No journal: the file is temporary, and nobody reads it before the end. */
 static const char schema[] =
     "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
     "PRAGMA cache_size=-16384; PRAGMA application_id=1129862984;"
@@ -104,7 +104,7 @@ failure(const struct lc__sqlite *db)
 	return lc__error(status, 0, "%s: %s", db->path, lib.sqlite3_errmsg(db->db));
 }
 
-/* What binding could not do (no memory) fails here too. */
+/* A binding that failed for lack of memory fails here too. */
 static lc_status
 put_row(struct lc__sqlite *db, enum insert which)
 {
@@ -117,8 +117,8 @@ put_row(struct lc__sqlite *db, enum insert which)
 	return status;
 }
 
-/* SQLite's integers have a sign: from 2^63 on a number is stored as what it is less 2^64.
- * As text it would become a REAL in a column of integers, which loses its last digits. */
+/* SQLite's integers have a sign: a number from 2^63 on is stored less 2^64. As text it would
+ * become a REAL in a column of integers and lose its last digits. */
 static int
 bind_count(sqlite3_stmt *insert, int at, uint64_t n)
 {
@@ -139,7 +139,7 @@ bind_real(sqlite3_stmt *insert, int at, double value)
 	    lib.sqlite3_bind_null(insert, at);
 }
 
-/* Text if it is text; a blob with a NUL or what is not UTF-8. */
+/* As text if it is UTF-8 without a NUL, otherwise as a blob. */
 static int
 bind_id(sqlite3_stmt *insert, int at, lc_id id)
 {
@@ -322,7 +322,7 @@ put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
 	return LC_OK;
 }
 
-/* Bin -1 is what lies below all bins, and the one behind the last what lies above. */
+/* Bin -1 counts the values below all bins, and the one after the last those above. */
 static lc_status
 put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bin,
     uint64_t count)
@@ -493,7 +493,9 @@ lc__sqlite_discard(struct lc__sqlite *db)
 	free(db);
 }
 
-/* Which files a new database may replace; their headers are read without SQLite. */
+/* ---- a file to replace ----------------------------------------------------------- */
+
+/* The header of an old file is read without SQLite. */
 
 #define HEADER 100 /* bytes of a database's header */
 
@@ -534,7 +536,7 @@ check_journals_of(const char *path, const char *real)
 	return LC_OK;
 }
 
-/* A journal stands beside the file itself, not beside a link to it. */
+/* A journal lies beside the file itself, not beside a link to it. */
 static lc_status
 check_journals(const char *path)
 {

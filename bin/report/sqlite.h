@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of a warehouse as an SQLite database: its tables stand in
- * cachex-warehouse(1). Nothing else includes sqlite3.h.
+ * A report as an SQLite database; cachex-warehouse(1) describes its tables.
+ * Nothing but sqlite.c includes sqlite3.h.
  */
 #ifndef CACHEX_REPORT_SQLITE_H
 #define CACHEX_REPORT_SQLITE_H
@@ -17,9 +17,9 @@ struct lc__sqlite;
 
 /**
  * Whether a new database may take the place of @p path, which is not opened.
- * @return LC_OK if a database of this kind stands there, or an empty file;
+ * @return LC_OK if the file is a database of this kind, or empty;
  * LC_NO_FILE if there is nothing; LC_INVALID for anything else; LC_BUSY if
- * a journal beside it says that somebody writes it or died of it; LC_IO.
+ * there is a journal beside it: a program writes the file, or died while it did; LC_IO.
  */
 LC_CHECKED lc_status lc__sqlite_may_replace(const char *path);
 

@@ -54,7 +54,7 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 {
 	const size_t channels = (size_t)image->shape[0];
 	const size_t pixels = (size_t)(image->shape[1] * image->shape[2]);
-	/* Odd, so that not the same columns are met in every row. */
+	/* Odd, so that the columns differ from row to row. */
 	const size_t step = pixels > LIGHT_PIXELS ? pixels / LIGHT_PIXELS | 1 : 1;
 	const size_t size = lc_dtype_size(image->dtype);
 	const double scale = image->dtype == LC_U8 ? 255 :
@@ -79,7 +79,7 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 
 /* ---- all samples ------------------------------------------------------------- */
 
-/* The progress callback is asked once in so many samples. */
+/* Samples from one call of the progress callback to the next. */
 #define STEP 256
 
 bool
@@ -111,7 +111,7 @@ look_at(lc_warehouse *warehouse, const struct lc__survey *survey,
 }
 
 static lc_status
-tell(const lc_progress *progress, uint64_t done, uint64_t total)
+report_progress(const lc_progress *progress, uint64_t done, uint64_t total)
 {
 	if (progress == NULL || progress->step == NULL || done % STEP != 0 ||
 	    progress->step(progress->ctx, done, total) == 0)
@@ -134,7 +134,7 @@ look_at_all(lc_warehouse *warehouse, const struct lc__survey *survey,
 		observation.height = series.height;
 		for (uint64_t i = 0; i < series.samples; i++) {
 			observation.sample = series.first + i;
-			return_if_error(tell(survey->progress,
+			return_if_error(report_progress(survey->progress,
 			    observation.sample, info->samples));
 			return_if_error(look_at(warehouse, survey, observer,
 			    &observation, seen));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One pass over the samples of a warehouse. */
+/* The samples of a warehouse as numbers, and a pass over all of them. */
 #ifndef CACHEX_REPORT_SURVEY_H
 #define CACHEX_REPORT_SURVEY_H
 
@@ -10,17 +10,16 @@
 #include "image/boxes.h"
 #include "lmdbcache.h"
 
-/* What a sample of a warehouse says, as numbers. */
-
+/** The numbers of one sample. */
 struct lc__observation {
 	uint64_t sample;         /* its number in the warehouse */
 	uint32_t series;
 	uint32_t width, height;  /* of its image */
 	lc_id cache_id;          /* empty if there is none */
 	lc_sample_origin origin; /* all zero without metadata */
-	uint32_t n;              /* boxes that the mask says are there */
+	uint32_t n;              /* boxes, as the mask counts them */
 	const struct lc__box *boxes; /* with their classes */
-	bool lit;                /* brightness and contrast count */
+	bool lit;                /* brightness and contrast are set */
 	double brightness;       /* mean of all channels, 0..1 */
 	double contrast;         /* standard deviation of the grey image, 0..0.5 */
 };
@@ -38,8 +37,8 @@ LC_CHECKED lc_status lc__observer_init(struct lc__observer *observer,
 void lc__observer_free(struct lc__observer *observer);
 
 /**
- * Read a sample's boxes, classes and origin; what @p out points to is valid until
- * the next call. The members sample, series, width, height and lit are the caller's.
+ * Read a sample's boxes, classes and origin. The memory that @p out points to is valid
+ * until the next call. The members sample, series, width, height and lit are the caller's.
  * @return LC_OK; LC_CORRUPT for a damaged metadata row.
  */
 LC_CHECKED lc_status lc__observe(struct lc__observer *observer,
@@ -47,8 +46,8 @@ LC_CHECKED lc_status lc__observe(struct lc__observer *observer,
 
 /**
  * Set brightness, contrast and lit from at most 65,536 pixels, spread evenly, of
- * the image as it is stored, its padding included. One without pixels leaves lit
- * false.
+ * the image as it is stored, its padding included. Leaves lit false if there are no
+ * pixels.
  */
 void lc__observe_light(const lc_tensor *image, struct lc__observation *out);
 
@@ -58,8 +57,8 @@ void lc__observe_light(const lc_tensor *image, struct lc__observation *out);
 struct lc__distributions;
 
 struct lc__survey {
-	uint64_t lit; /* at most so many samples are measured */
-	/** Told of each sample in order, or NULL; another status than LC_OK stops. */
+	uint64_t lit; /* the most samples whose light is measured */
+	/** Called with each sample in order, or NULL; a status other than LC_OK stops. */
 	lc_status (*sample)(void *ctx, const struct lc__observation *observation,
 	    const lc_sample *sample);
 	void *ctx;
