@@ -41,18 +41,16 @@ libcachex_a_SOURCES = \
 	bin/formats/archive.c bin/formats/base64.c bin/formats/incoming.c \
 	bin/formats/json_elements.c bin/formats/lmdb_in.c bin/formats/lmdb_out.c \
 	bin/formats/loaded.c bin/formats/mds.c bin/formats/mds_column.c \
-	bin/formats/mds_image.c bin/formats/mds_in.c bin/formats/mds_index.c \
-	bin/formats/mds_out.c bin/formats/mds_plan.c bin/formats/mds_set.c \
-	bin/formats/mds_shard.c bin/formats/mds_value.c bin/formats/names.c \
-	bin/formats/npy_file.c bin/formats/npy_out.c bin/formats/npz.c \
-	bin/formats/npz_in.c bin/formats/npz_out.c bin/formats/outfile.c \
-	bin/formats/outgoing.c bin/formats/outtree.c bin/formats/parts.c \
-	bin/formats/payload.c bin/formats/safetensors.c bin/formats/safetensors_decode.c \
+	bin/formats/mds_in.c bin/formats/mds_index.c bin/formats/mds_out.c \
+	bin/formats/mds_plan.c bin/formats/mds_shard.c bin/formats/mds_value.c \
+	bin/formats/names.c bin/formats/npy_file.c bin/formats/npy_out.c \
+	bin/formats/npz.c bin/formats/npz_in.c bin/formats/npz_out.c \
+	bin/formats/outfile.c bin/formats/outgoing.c bin/formats/outtree.c \
+	bin/formats/safetensors.c bin/formats/safetensors_decode.c \
 	bin/formats/safetensors_in.c bin/formats/safetensors_out.c \
 	bin/formats/shard_list.c bin/formats/spill.c bin/formats/tar_series.c \
 	bin/formats/value_json.c bin/formats/value_json_write.c \
 	bin/formats/webdataset_in.c bin/formats/webdataset_layout.c \
-	bin/formats/webdataset_member.c bin/formats/webdataset_name.c \
 	bin/formats/webdataset_out.c bin/formats/webdataset_sample.c \
 	bin/image/boxes.c bin/image/canvas.c bin/image/font.c bin/image/geometry.c \
 	bin/image/heat_map.c bin/image/image.c bin/image/image_jpeg.c \

@@ -9,7 +9,6 @@
 #include "format/npy.h"
 #include "formats/loaded.h"
 #include "formats/npz.h"
-#include "formats/parts.h"
 #include "formats/value_json.h"
 #include "ui/columns.h"
 #include "ui/command.h"

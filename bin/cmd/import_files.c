@@ -8,7 +8,6 @@
 #include "base/fileio.h"
 #include "base/team.h"
 #include "formats/incoming.h"
-#include "formats/payload.h"
 #include "ui/report.h"
 
 #define MAX_THREADS 64

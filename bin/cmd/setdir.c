@@ -17,7 +17,6 @@
 #include "base/newfile.h"
 #include "format/npy.h"
 #include "formats/loaded.h"
-#include "formats/parts.h"
 #include "formats/value_json.h"
 #include "lmdbcache.h"
 #include "ui/interrupt.h"

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/lazy.h"
-#include "formats/charset.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
 #define CALLS(X) X(archive_entry_clear) X(archive_entry_filetype) X(archive_entry_free) \
@@ -60,6 +60,36 @@ struct lc__archive {
 	bool sized;       /* as in the member that stands here */
 	uint64_t size;
 };
+
+/* libarchive takes names for text of the thread's locale. It is C.UTF-8 while this is
+ * entered, whatever the caller's is; (locale_t)0, which changes nothing, where the system
+ * has no C.UTF-8. */
+static locale_t
+charset_new(void)
+{
+	return newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+static void
+charset_free(locale_t charset)
+{
+	if (charset != (locale_t)0)
+		freelocale(charset);
+}
+
+/* Returns the locale to leave with. */
+static locale_t
+charset_enter(locale_t charset)
+{
+	return charset != (locale_t)0 ? uselocale(charset) : (locale_t)0;
+}
+
+static void
+charset_leave(locale_t old)
+{
+	if (old != (locale_t)0)
+		uselocale(old);
+}
 
 static lc_status
 failed(const struct lc__archive *archive)
@@ -175,7 +205,7 @@ make(enum lc__archive_kind kind, struct lc__archive **out)
 		return lc__no_memory(NULL);
 	archive->fd = -1;
 	archive->kind = kind;
-	archive->charset = lc__charset_new();
+	archive->charset = charset_new();
 	archive->archive = lib.archive_read_new();
 	/* The entry that libarchive makes itself it uses even where it has no memory for it. */
 	if (archive->archive != NULL)
@@ -215,11 +245,11 @@ lc__archive_open_bytes(enum lc__archive_kind kind, const void *bytes, size_t siz
 
 	return_if_error(make(kind, &archive));
 	archive->empty = kind == LC__ARCHIVE_ZIP && is_empty_zip(bytes, size, size);
-	old = lc__charset_enter(archive->charset);
+	old = charset_enter(archive->charset);
 	if (!archive->empty && (!support(archive) ||
 	    lib.archive_read_open_memory(archive->archive, bytes, size) != ARCHIVE_OK))
 		status = failed(archive);
-	lc__charset_leave(old);
+	charset_leave(old);
 	if (status == LC_OK)
 		*out = archive;
 	else
@@ -261,11 +291,11 @@ open_path(enum lc__archive_kind kind, const char *path, bool pipe,
 
 	return_if_error(make(kind, &archive));
 	status = open_fd(archive, path, pipe);
-	old = lc__charset_enter(archive->charset);
+	old = charset_enter(archive->charset);
 	if (status == LC_OK && !archive->empty && (!support(archive) ||
 	    !open_archive(archive)))
 		status = failed(archive);
-	lc__charset_leave(old);
+	charset_leave(old);
 	if (status == LC_OK)
 		*out = archive;
 	else
@@ -293,7 +323,7 @@ lc__archive_close(struct lc__archive *archive)
 		return;
 	lib.archive_entry_free(archive->entry);
 	lib.archive_read_free(archive->archive);
-	lc__charset_free(archive->charset);
+	charset_free(archive->charset);
 	free(archive->block);
 	if (archive->fd != -1)
 		close(archive->fd);
@@ -340,7 +370,7 @@ describe(struct lc__archive *archive, struct lc__archive_member *out)
 lc_status
 lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
 {
-	const locale_t old = lc__charset_enter(archive->charset);
+	const locale_t old = charset_enter(archive->charset);
 	lc_status status;
 	int step = ARCHIVE_EOF;
 
@@ -352,7 +382,7 @@ lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
 		status = failed(archive);
 	else
 		status = describe(archive, out);
-	lc__charset_leave(old);
+	charset_leave(old);
 	return status;
 }
 
@@ -365,10 +395,10 @@ lc__archive_read_some(struct lc__archive *archive, size_t size, struct lc__buf *
 
 	if (place == NULL)
 		return lc__no_memory(NULL);
-	old = lc__charset_enter(archive->charset);
+	old = charset_enter(archive->charset);
 	got = lib.archive_read_data(archive->archive, place, size);
 	out->size -= got < 0 ? size : size - (size_t)got;
-	lc__charset_leave(old);
+	charset_leave(old);
 	return got < 0 ? failed(archive) : LC_OK;
 }
 
@@ -482,16 +512,16 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 	writer->ctx = ctx;
 	/* Data sets in tar archives are not there to be changed. */
 	writer->mode = kind == LC__ARCHIVE_TAR ? 0444 : 0644;
-	writer->charset = lc__charset_new();
+	writer->charset = charset_new();
 	errno = 0;
 	writer->archive = lib.archive_write_new();
 	writer->entry = lib.archive_entry_new();
-	old = lc__charset_enter(writer->charset);
+	old = charset_enter(writer->charset);
 	if (writer->archive == NULL || writer->entry == NULL)
 		status = lc__no_memory(NULL);
 	else
 		status = result(writer, is_set_up(writer, kind));
-	lc__charset_leave(old);
+	charset_leave(old);
 	if (status == LC_OK)
 		*out = writer;
 	else
@@ -503,7 +533,7 @@ lc_status
 lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t size)
 {
 	struct archive_entry *entry = lib.archive_entry_clear(writer->entry);
-	const locale_t old = lc__charset_enter(writer->charset);
+	const locale_t old = charset_enter(writer->charset);
 	lc_status status;
 
 	/* Without memory for the directory of a zip archive, archive_write_zip_header() of
@@ -515,7 +545,7 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 	lib.archive_entry_set_size(entry, (la_int64_t)size);
 	status = result(writer, lib.archive_write_header(writer->archive, entry) ==
 	    ARCHIVE_OK);
-	lc__charset_leave(old);
+	charset_leave(old);
 	return status;
 }
 
@@ -530,11 +560,11 @@ lc__archive_append(struct lc__archive_writer *writer, const void *data, size_t s
 lc_status
 lc__archive_finish(struct lc__archive_writer *writer)
 {
-	const locale_t old = lc__charset_enter(writer->charset);
+	const locale_t old = charset_enter(writer->charset);
 	const bool done = (errno = 0, lib.archive_write_close(writer->archive)) == ARCHIVE_OK;
 	const lc_status status = result(writer, done);
 
-	lc__charset_leave(old);
+	charset_leave(old);
 	lc__archive_discard(writer);
 	return status;
 }
@@ -549,6 +579,6 @@ lc__archive_discard(struct lc__archive_writer *writer)
 		writer->status = LC_CANCELLED;
 	lib.archive_write_free(writer->archive);
 	lib.archive_entry_free(writer->entry);
-	lc__charset_free(writer->charset);
+	charset_free(writer->charset);
 	free(writer);
 }

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "image/image.h"
 #include "formats/loaded.h"
+#include "image/image.h"
 #include "lmdbcache.h"
 
 /** How what is found becomes values. */
@@ -60,5 +60,23 @@ const struct lc__incoming_format *lc__incoming_named(const char *name);
  *  directory of such is of none). LC_NO_FILE, LC_PERMISSION, LC_IO. */
 LC_CHECKED lc_status lc__incoming_of(const char *path,
     const struct lc__incoming_format **out);
+
+/* The bytes of one file in an archive or a database, as a value. */
+
+/** What bytes are. */
+enum lc__payload_kind { LC__PAYLOAD_OTHER, LC__PAYLOAD_NPY, LC__PAYLOAD_IMAGE };
+
+/** By its first bytes. */
+enum lc__payload_kind lc__payload_kind_of(const void *bytes, size_t size);
+
+/**
+ * A .npy file or an image as a tensor; with how->raw images as bytes, and anything
+ * else too, which otherwise is LC_UNSUPPORTED. Takes @p bytes over, which are empty
+ * afterwards in any case.
+ * @param out   memory of the tensor goes here; its value is not touched
+ * @param part  the value, owned by the caller
+ */
+LC_CHECKED lc_status lc__payload_load(struct lc__buf *bytes,
+    const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part);
 
 #endif

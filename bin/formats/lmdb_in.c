@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "env/foreign.h"
-#include "formats/payload.h"
 
 struct lmdb_in {
 	char *path;

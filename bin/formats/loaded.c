@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "formats/loaded.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "format/npy.h"
+#include "value/path.h"
 
 lc_status
 lc__loaded_own(struct lc__loaded *loaded, void *block)
@@ -47,4 +52,184 @@ lc__loaded_free(struct lc__loaded *loaded)
 		free(loaded->blocks[i]);
 	free(loaded->blocks);
 	memset(loaded, 0, sizeof(*loaded));
+}
+
+/* ---- parts under paths ------------------------------------------------------- */
+
+/* A place in the tree: a part, or what holds others. */
+struct lc__part_node {
+	char *name;                /* its last step, NULL for the root */
+	uint64_t hash;             /* of the name */
+	lc_value *value;           /* NULL if it holds others */
+	struct lc__part_node *children; /* in the order in which they came */
+	size_t count, room;        /* of children */
+};
+
+/* Names often come together or as rising positions: those places come first. */
+static struct lc__part_node *
+find_child(const struct lc__part_node *parent, const char *name, uint64_t hash)
+{
+	size_t position;
+
+	if (parent->count == 0)
+		return NULL;
+	if (strcmp(parent->children[parent->count - 1].name, name) == 0)
+		return &parent->children[parent->count - 1];
+	if (lc__path_position(name, &position) && position < parent->count &&
+	    strcmp(parent->children[position].name, name) == 0)
+		return &parent->children[position];
+	for (size_t i = 0; i < parent->count; i++)
+		if (parent->children[i].hash == hash &&
+		    strcmp(parent->children[i].name, name) == 0)
+			return &parent->children[i];
+	return NULL;
+}
+
+static struct lc__part_node *
+add_child(struct lc__part_node *parent, const char *name, uint64_t hash)
+{
+	struct lc__part_node *child;
+
+	if (lc__array_reserve(&parent->children, &parent->room, parent->count + 1, NULL) != LC_OK)
+		return NULL;
+	child = &parent->children[parent->count];
+	*child = (struct lc__part_node) { .name = strdup(name), .hash = hash };
+	if (child->name == NULL)
+		return NULL;
+	parent->count++;
+	return child;
+}
+
+/* The place at a path, made with the way to it. */
+static lc_status
+reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
+    struct lc__part_node **out)
+{
+	lc_status status;
+	size_t depth = 1;
+
+	while ((status = lc__path_take(&path, name)) == LC_OK) {
+		const char *text = (const char *)name->data;
+		const uint64_t hash = lc__hash64(text, name->size);
+		struct lc__part_node *child = find_child(part, text, hash);
+		if (++depth > LC_MAX_DEPTH)
+			return lc__error(LC_INVALID, 0, "deeper than %d",
+			    LC_MAX_DEPTH);
+		if (child == NULL)
+			child = add_child(part, text, hash);
+		if (child == NULL)
+			return lc__no_memory(NULL);
+		if (child->value != NULL)
+			return lc__error(LC_INVALID, 0, "%s",
+			    path == NULL ? "is there twice" :
+			    "leads through a part that holds no others");
+		part = child;
+	}
+	if (status != LC_END)
+		return status;
+	if (part->count > 0)
+		return lc__error(LC_INVALID, 0, "holds other parts");
+	*out = part;
+	return LC_OK;
+}
+
+lc_status
+lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
+{
+	struct lc__buf name = { 0 };
+	struct lc__part_node *place = NULL;
+	lc_status status;
+
+	if (parts->root == NULL)
+		parts->root = calloc(1, sizeof(*parts->root));
+	status = parts->root && part ? reach(parts->root, path, &name, &place) :
+	    lc__no_memory(NULL);
+	if (status == LC_OK)
+		place->value = part;
+	else
+		lc_value_free(part);
+	lc__buf_free(&name);
+	return status;
+}
+
+/* Are the names exactly 0 … count-1? They are not twice there. */
+static bool
+is_list(const struct lc__part_node *part)
+{
+	size_t position;
+
+	for (size_t i = 0; i < part->count; i++)
+		if (!lc__path_position(part->children[i].name, &position) ||
+		    position >= part->count)
+			return false;
+	return part->count > 0;
+}
+
+static lc_value *build(struct lc__part_node *part);
+
+static lc_value *
+build_list(struct lc__part_node *part)
+{
+	lc_value *list = lc_value_list();
+	struct lc__part_node **order = calloc(part->count, sizeof(*order));
+	size_t position;
+
+	for (size_t i = 0; order != NULL && i < part->count; i++)
+		if (lc__path_position(part->children[i].name, &position))
+			order[position] = &part->children[i];
+	for (size_t i = 0; i < part->count; i++)
+		lc_value_append(list, order ? build(order[i]) : NULL);
+	free(order);
+	return list;
+}
+
+/* What fails marks the tree, which lc__parts_build() looks at. */
+static lc_value *
+build(struct lc__part_node *part)
+{
+	lc_value *value = part->value;
+
+	part->value = NULL;
+	if (value != NULL)
+		return value;
+	if (is_list(part))
+		return build_list(part);
+	value = lc_value_map();
+	for (size_t i = 0; i < part->count; i++)
+		lc_value_set(value, part->children[i].name,
+		    build(&part->children[i]));
+	return value;
+}
+
+lc_status
+lc__parts_build(struct lc__parts *parts, lc_value **out)
+{
+	lc_value *value = parts->root ? build(parts->root) : lc_value_map();
+	const lc_status status = lc_value_check(value);
+
+	lc__parts_free(parts);
+	if (status == LC_OK)
+		*out = value;
+	else
+		lc_value_free(value);
+	return status;
+}
+
+static void
+free_part(struct lc__part_node *part)
+{
+	for (size_t i = 0; i < part->count; i++)
+		free_part(&part->children[i]);
+	free(part->children);
+	free(part->name);
+	lc_value_free(part->value);
+}
+
+void
+lc__parts_free(struct lc__parts *parts)
+{
+	if (parts->root != NULL)
+		free_part(parts->root);
+	free(parts->root);
+	parts->root = NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "formats/incoming.h"
 #include "formats/loaded.h"
 #include "lmdbcache.h"
 
@@ -92,5 +93,17 @@ LC_CHECKED lc_status lc__mds_list(enum lc__mds_kind kind, const void *bytes, siz
     struct lc__mds_list *out);
 /** The next one; false at the end. */
 bool lc__mds_list_next(struct lc__mds_list *list, const void **out, size_t *size);
+
+/* Columns of MDS that hold images, as tensors. */
+
+/**
+ * The value of such a column in a sample: a tensor, a list of them, or with how->raw
+ * the bytes that are there.
+ * @param loaded  for the memory of tensors
+ * @param out     owned by the caller
+ */
+LC_CHECKED lc_status lc__mds_image(enum lc__mds_kind kind, const void *bytes,
+    size_t size, const struct lc__incoming_how *how, struct lc__loaded *loaded,
+    lc_value **out);
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "formats/incoming.h"
-#include "formats/mds_image.h"
+#include "formats/loaded.h"
+#include "formats/mds_column.h"
 #include "formats/mds_shard.h"
-#include "formats/parts.h"
 
 #define MAX_INDEX ((uint64_t)1 << 30)
 #define ID "id" /* the column of cache_ids unless another is named */

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "format/npy.h"
 #include "formats/archive.h"
-#include "formats/parts.h"
+#include "formats/loaded.h"
 #include "value/path.h"
 
 #define SUFFIX ".npy"

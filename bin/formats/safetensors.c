@@ -10,7 +10,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "formats/safetensors_row.h"
 
 /* In the order in which the format's own writer sorts, which is from the end. */
 static const struct {

@@ -9,7 +9,6 @@
 #include "base/json_scan.h"
 #include "base/utf8.h"
 #include "formats/safetensors.h"
-#include "formats/safetensors_row.h"
 
 /* What a tensor is told. */
 struct entry {

@@ -9,12 +9,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/payload.h"
-#include "formats/shard_list.h"
-#include "formats/webdataset_member.h"
-#include "formats/webdataset_name.h"
-#include "formats/webdataset_sample.h"
 #include "formats/archive.h"
+#include "formats/shard_list.h"
+#include "formats/webdataset_sample.h"
 
 struct wds_in {
 	struct lc__incoming_how how;

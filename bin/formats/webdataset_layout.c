@@ -9,10 +9,9 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "format/npy.h"
+#include "formats/incoming.h"
 #include "formats/names.h"
-#include "formats/payload.h"
 #include "formats/value_json.h"
-#include "formats/webdataset_name.h"
 #include "formats/webdataset_sample.h"
 #include "value/path.h"
 

@@ -12,9 +12,57 @@
 #ifndef CACHEX_FORMATS_WEBDATASET_SAMPLE_H
 #define CACHEX_FORMATS_WEBDATASET_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "formats/incoming.h"
 #include "lmdbcache.h"
+
+/*
+ * What the names of WebDataset's files say: "dir/0001.seg.png" is the member
+ * "seg.png" of the sample "dir/0001", and a png.
+ */
+
+/** What a file's last extension says that it holds. */
+enum lc__wds_type {
+	LC__WDS_OTHER,
+	LC__WDS_NPY,
+	LC__WDS_IMAGE,   /* jpg, jpeg, png, webp, tif, tiff */
+	LC__WDS_TEXT,    /* txt, text, transcript */
+	LC__WDS_JSON,    /* json, jsn */
+	LC__WDS_INTEGER, /* cls, cls2, class, count, index, inx, id */
+	LC__WDS_NPZ,
+	LC__WDS_BYTES,   /* bin */
+	LC__WDS_PICKLE   /* pyd, pickle, pkl, pth: a program, not data */
+};
+
+/** By the last extension of "seg.PNG", whatever its case. */
+enum lc__wds_type lc__wds_type_of(const char *extension);
+
+/**
+ * Find the first dot of the last component.
+ * @param key_size  of what is before it; what is behind it is the extension
+ * @return false if there is none, or nothing is before it: such a file is in no
+ * sample
+ */
+bool lc__wds_split(const char *name, size_t *key_size);
+
+/** Is it a file about the archive, "__name__" or below a directory of such a name? */
+bool lc__wds_is_meta(const char *name);
+
+/* One file of a WebDataset's sample as a value, by what its extension says. */
+
+/**
+ * Read a file. Pickled data is never loaded; with how->raw it is kept as bytes, as
+ * are images and what has no type here.
+ * @param bytes  empty afterwards in any case
+ * @param out    memory of tensors goes here; its value is not touched
+ * @param part   the value, owned by the caller
+ * @return LC_OK; LC_UNSUPPORTED; LC_CORRUPT and LC_INVALID for what is not of the
+ * type that it claims; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__wds_load(const char *extension, struct lc__buf *bytes,
+    const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part);
 
 /** All zero is empty. */
 struct lc__wds_sample {

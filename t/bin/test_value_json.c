@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/parts.h"
+#include "formats/loaded.h"
 #include "formats/value_json.h"
-#include "value/path.h"
 #include "made_value.h"
 #include "need.h"
+#include "value/path.h"
 
 static const struct lc__json_tensors summary = { .data = LC__JSON_SUMMARY };
 static const struct lc__json_tensors with_data = { .data = LC__JSON_DATA };

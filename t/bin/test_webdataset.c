@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "formats/incoming.h"
-#include "formats/webdataset_name.h"
 #include "format/npy.h"
+#include "formats/incoming.h"
 #include "formats/value_json.h"
+#include "formats/webdataset_sample.h"
 #include "made_tar.h"
 #include "need.h"
 #include "sample.h"
