@@ -57,7 +57,7 @@ struct lc__archive {
 	int sys;          /* errno of a read that failed: libarchive may call what it
 	                     did not get a truncated file */
 	bool empty;       /* a zip archive without members, which libarchive does not know */
-	bool sized;       /* as in the member that stands here */
+	bool sized;       /* as in the current member */
 	uint64_t size;
 };
 
@@ -449,7 +449,7 @@ struct lc__archive_writer {
 	lc__archive_sink sink;
 	void *ctx;
 	lc_status status;            /* the sink's first failure, LC_CANCELLED once given up:
-	                                nothing is passed on any more */
+	                                nothing more is passed on */
 };
 
 /* What libarchive said, or the sink before it; errno was 0 before the call. */
@@ -466,7 +466,7 @@ result(const struct lc__archive_writer *writer, bool done)
 	return lc__error(LC_IO, 0, "%s", text);
 }
 
-/* libarchive is never told of a failure: it would not free all that it has then. */
+/* libarchive never learns of a failure: it would then not free all its memory. */
 static la_ssize_t
 pass_on(struct archive *archive, void *ctx, const void *data, size_t size)
 {

@@ -22,9 +22,9 @@ enum lc__archive_kind {
 
 struct lc__archive;
 
-/** What stands next in an archive. Borrowed until the next call. */
+/** A member of an archive. Borrowed until the next call. */
 struct lc__archive_member {
-	const char *name;  /* as it stands there: UTF-8 or whatever bytes, ended by a NUL */
+	const char *name;  /* as in the archive: UTF-8 or any other bytes, ended by a NUL */
 	bool regular;      /* a file, no directory, link or device */
 	bool encrypted;
 	bool sized;        /* size is known before it is read */
@@ -40,7 +40,7 @@ LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind,
 /** Open a tar archive that may also be a pipe or a device, which is waited for. */
 LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive **out);
 
-/** The next member; what was not read of the last one is passed over.
+/** The next member; the unread rest of the last one is skipped.
  *  LC_END at the end; LC_CORRUPT for a damaged or cut archive, also for a tar
  *  archive that stops without the blocks that end one; LC_UNSUPPORTED for a name that
  *  cannot be told; LC_IO. */
@@ -67,13 +67,13 @@ struct lc__archive_writer;
 /** Where the bytes go. What it returns goes up to the caller. */
 typedef lc_status (*lc__archive_sink)(void *ctx, const void *data, size_t size);
 
-/** Begin. Members of a zip archive are stored as they are, with their checksums behind
+/** Begin. Members of a zip archive are stored as they are, with their checksums after
  *  them as nothing is written twice; zip64 where it is needed. A tar archive is ustar,
  *  with pax records for names and sizes that need them. */
 LC_CHECKED lc_status lc__archive_create(enum lc__archive_kind kind,
     lc__archive_sink sink, void *ctx, struct lc__archive_writer **out);
 
-/** Begin a member, of which exactly @p size bytes follow. */
+/** Begin a member of exactly @p size bytes, which follow. */
 LC_CHECKED lc_status lc__archive_add(struct lc__archive_writer *writer,
     const char *name, uint64_t size);
 LC_CHECKED lc_status lc__archive_append(struct lc__archive_writer *writer,

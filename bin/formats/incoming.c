@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 
-#define FIRST 4096 /* bytes that tell what a file is */
+#define FIRST 4096 /* bytes by which a file is recognised */
 
 const struct lc__incoming_format *const lc__incoming_formats[] = {
 	&lc__incoming_lmdb,
@@ -58,7 +58,7 @@ find_by_content(const char *path, const struct lc__incoming_format **out)
 	return status == LC_OK ? find(path, first, size, out) : status;
 }
 
-/* A pipe is of no format: what is read of it to look is gone. */
+/* A pipe is of no format: the bytes read to recognise it would be lost. */
 lc_status
 lc__incoming_of(const char *path, const struct lc__incoming_format **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files and directories of other systems on their way in: one row a format. */
+/* Reading files and directories of other systems: one row a format. */
 #ifndef CACHEX_FORMATS_INCOMING_H
 #define CACHEX_FORMATS_INCOMING_H
 
@@ -9,7 +9,7 @@
 #include "image/image.h"
 #include "lmdbcache.h"
 
-/** How what is found becomes values. */
+/** How files become values. */
 struct lc__incoming_how {
 	struct lc__image_options images; /* how they are decoded */
 	bool raw;          /* keep images and unknown members as bytes, not as tensors */
@@ -61,9 +61,9 @@ const struct lc__incoming_format *lc__incoming_named(const char *name);
 LC_CHECKED lc_status lc__incoming_of(const char *path,
     const struct lc__incoming_format **out);
 
-/* The bytes of one file in an archive or a database, as a value. */
+/* ---- one file in an archive or a database, as a value ------------------------ */
 
-/** What bytes are. */
+/** The kind of a file. */
 enum lc__payload_kind { LC__PAYLOAD_OTHER, LC__PAYLOAD_NPY, LC__PAYLOAD_IMAGE };
 
 /** By its first bytes. */

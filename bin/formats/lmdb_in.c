@@ -12,7 +12,7 @@ struct lmdb_in {
 	char *path;
 	struct lc__incoming_how how;
 	struct lc__foreign *env;
-	struct lc__foreign_entry entry; /* that it stands at */
+	struct lc__foreign_entry entry; /* the current one */
 	bool ended;                     /* nothing can be read after what failed */
 };
 
@@ -102,7 +102,7 @@ load(void *ctx, struct lc__loaded *out)
 	struct lmdb_in *in = ctx;
 	const lc_status status = load_value(in, out);
 
-	/* What was read is only as good as what still stands there. */
+	/* The bytes count only if the entry is still the same. */
 	return_if_error(lc__foreign_check(in->env));
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s: %s", in->path,
 	    lc__quote_id(in->entry.key.data, in->entry.key.size));

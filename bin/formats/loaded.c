@@ -56,7 +56,7 @@ lc__loaded_free(struct lc__loaded *loaded)
 
 /* ---- parts under paths ------------------------------------------------------- */
 
-/* A place in the tree: a part, or what holds others. */
+/* A node of the tree: a part, or a map or list of others. */
 struct lc__part_node {
 	char *name;                /* its last step, NULL for the root */
 	uint64_t hash;             /* of the name */
@@ -65,7 +65,7 @@ struct lc__part_node {
 	size_t count, room;        /* of children */
 };
 
-/* Names often come together or as rising positions: those places come first. */
+/* Equal names often come one after another, or as rising positions: look there first. */
 static struct lc__part_node *
 find_child(const struct lc__part_node *parent, const char *name, uint64_t hash)
 {
@@ -100,7 +100,7 @@ add_child(struct lc__part_node *parent, const char *name, uint64_t hash)
 	return child;
 }
 
-/* The place at a path, made with the way to it. */
+/* Find the node of a path; it is made if it is missing, with the nodes before it. */
 static lc_status
 reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
     struct lc__part_node **out)
@@ -152,7 +152,7 @@ lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 	return status;
 }
 
-/* Are the names exactly 0 … count-1? They are not twice there. */
+/* Are the names exactly 0 … count-1? No name is there twice. */
 static bool
 is_list(const struct lc__part_node *part)
 {
@@ -183,7 +183,7 @@ build_list(struct lc__part_node *part)
 	return list;
 }
 
-/* What fails marks the tree, which lc__parts_build() looks at. */
+/* A failure marks the value, which lc__parts_build() checks. */
 static lc_value *
 build(struct lc__part_node *part)
 {

@@ -28,21 +28,19 @@ LC_CHECKED lc_status lc__loaded_npy(struct lc__loaded *loaded,
 /** Free the value and the memory. */
 void lc__loaded_free(struct lc__loaded *loaded);
 
-/*
- * Parts under dotted paths, in any order, on their way to become one value: the
- * members of a .npz, the files of a directory, the fields of a command line.
+/**
+ * Parts under dotted paths, in any order, that become one value: the members of a .npz,
+ * the files of a directory, the fields of a command line. All zero is empty.
  */
-
-/** All zero is empty. */
 struct lc__parts {
 	struct lc__part_node *root; /* NULL while there is none */
 };
 
 /**
  * Put a part at a path, which value/path.h describes; @p part is owned from then
- * on, also on failure; NULL is a lack of memory.
- * @return LC_OK; LC_INVALID for a path that is no path, is there twice, or leads
- * through a part; LC_NO_MEMORY. The error does not name the path.
+ * on, also on failure; NULL means that its memory ran out.
+ * @return LC_OK; LC_INVALID for an invalid path, one that is there twice, or one that
+ * leads through a part; LC_NO_MEMORY. The error does not name the path.
  */
 LC_CHECKED lc_status lc__parts_add(struct lc__parts *parts, const char *path,
     lc_value *part);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * MDS, version 2: a directory of shards, in which samples have the same columns, and of
- * index.json, which tells the columns and the shards. Bytes in, bytes out; reading files
+ * index.json, which lists the columns and the shards. Bytes in, bytes out; reading files
  * is the caller's part. Errors name no file.
  *
- * A shard is the number of its samples, the place of each and of the end behind the
+ * A shard is the number of its samples, the place of each and of the end after the
  * last, all of 32 bits; the columns once more, as JSON; and the samples. A sample is the
  * sizes of those columns that have none of their own, 32 bits each, and then all columns
- * one behind the other.
+ * one after the other.
  */
 #ifndef CACHEX_FORMATS_MDS_H
 #define CACHEX_FORMATS_MDS_H
@@ -20,14 +20,14 @@
 struct lc__mds_column {
 	char *name;
 	struct lc__mds_encoding encoding;
-	uint64_t size; /* bytes in each sample; 0 if a sample tells */
+	uint64_t size; /* bytes in each sample; 0 if each sample has its own size */
 };
 
 /** Columns, in the order of a sample. */
 struct lc__mds_columns {
 	struct lc__mds_column *column;
 	size_t count;
-	size_t sizes; /* columns whose size a sample tells */
+	size_t sizes; /* columns whose size differs by sample */
 };
 
 /** The column of a name, or false. */
@@ -45,14 +45,14 @@ lc__mds_head_size(uint32_t samples)
 
 /**
  * Check a head of lc__mds_head_size(samples) bytes: places in order, within the file
- * and behind the head, and the last at the end of the file. LC_CORRUPT.
+ * and after the head, and the last at the end of the file. LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__mds_check_head(const void *head, uint32_t samples,
     uint64_t file_size);
-/** Where a sample of a checked head stands. */
+/** Where a sample lies, by a checked head. */
 void lc__mds_place(const void *head, uint32_t sample, uint64_t *begin, uint64_t *end);
 
-/** Where a column's bytes stand in a sample. */
+/** Where a column's bytes lie in a sample. */
 struct lc__mds_piece {
 	size_t at, size;
 };

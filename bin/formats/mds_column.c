@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Encodings: their texts, and what stands in front of arrays and images. */
+/* Encodings: their texts, and the heads of arrays and images. */
 #include "formats/mds_column.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static const struct {
 	{ "jpegarray", LC__MDS_JPEGS }, { "pkl", LC__MDS_PICKLE }
 };
 
-/* Numbers and elements of arrays; the code stands before an array of any dtype. */
+/* Numbers and elements of arrays; the code comes before an array of any dtype. */
 static const struct {
 	const char *name;
 	lc_dtype dtype;

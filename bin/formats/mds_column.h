@@ -45,7 +45,7 @@ LC_CHECKED lc_status lc__mds_encoding_parse(const char *text,
     struct lc__mds_encoding *out);
 /** Append its text, of those that are written: bytes, str, int, numbers, arrays, json. */
 void lc__mds_encoding_text(const struct lc__mds_encoding *encoding, struct lc__buf *out);
-/** Bytes of each sample; 0 if it tells itself. */
+/** Bytes in each sample; 0 if they differ. */
 uint64_t lc__mds_encoding_size(const struct lc__mds_encoding *encoding);
 /** Does an array of MDS have the dtype? */
 bool lc__mds_has_dtype(lc_dtype dtype);
@@ -84,7 +84,7 @@ struct lc__mds_pixels {
 LC_CHECKED lc_status lc__mds_pixels(const void *bytes, size_t size,
     struct lc__mds_pixels *out);
 
-/** The elements of a list of images, one behind the other. */
+/** The elements of a list of images, one after the other. */
 struct lc__mds_list {
 	const unsigned char *sizes, *data; /* of those that are left */
 	uint32_t left;                     /* how many */
@@ -93,8 +93,6 @@ LC_CHECKED lc_status lc__mds_list(enum lc__mds_kind kind, const void *bytes, siz
     struct lc__mds_list *out);
 /** The next one; false at the end. */
 bool lc__mds_list_next(struct lc__mds_list *list, const void **out, size_t *size);
-
-/* Columns of MDS that hold images, as tensors. */
 
 /**
  * The value of such a column in a sample: a tensor, a list of them, or with how->raw

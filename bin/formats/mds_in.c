@@ -32,7 +32,7 @@ struct mds_in {
 	struct lc__buf id;             /* of the sample */
 };
 
-/* The columns of the shard where it stands. */
+/* The columns of the current shard. */
 static const struct lc__mds_columns *
 columns_of(const struct mds_in *in)
 {
@@ -67,7 +67,7 @@ has_shard(const char *dir, bool *has)
 	return LC_OK;
 }
 
-/* index.json itself stands for its directory. A directory that has shards and no index is
+/* A path to index.json means its directory. A directory that has shards and no index is
  * MDS's too: to open it fails, and the error names the index. */
 static lc_status
 is_mds(const char *path, const void *first, size_t size, bool *is)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shard by shard, so that no more than one stands in memory as JSON. */
+/* Shard by shard, so that memory holds the JSON of one shard only. */
 #include "formats/mds_index.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ find_lists(const struct reader *r, struct lists *out)
 	return LC_OK;
 }
 
-/* null and 0 say that a sample tells; what the encoding fixes must be that. */
+/* null and 0 mean that sizes differ by sample; a size that the encoding fixes must agree. */
 static lc_status
 read_size(const struct reader *r, const struct lc__json *size, struct lc__mds_column *out)
 {
@@ -284,7 +284,7 @@ add_shard(struct reader *r, const struct lc__json *json)
 	return read_shard(r, &index->shard[index->shards - 1]);
 }
 
-/* An array that has been scanned, of which each element is parsed alone. */
+/* The array has been scanned; each of its elements is parsed alone. */
 static lc_status
 read_shards(struct reader *r, struct lc__json_slice array)
 {

@@ -8,7 +8,7 @@
 /** A checksum of a file, by its name there: "sha256", "xxh3_64" … */
 struct lc__mds_hash {
 	char *algorithm;
-	char *hex; /* as it stands there */
+	char *hex; /* as in the index */
 };
 
 /** A file of a shard. */

@@ -20,16 +20,16 @@
 
 /*
  * One data set of MDS being written: a directory with an index of its own. The samples
- * of a shard wait on disk until their number is known, which stands before them.
+ * of a shard wait on disk until their number is known, which comes before them.
  */
 
 struct mds_set {
-	struct lc__out_tree *tree; /* that it is in, or below */
+	struct lc__out_tree *tree; /* the tree that holds it */
 	char *name;              /* "" or "bucket_1024x1024" */
 	struct lc__mds_plan plan;
 	bool planned;            /* completely */
 	struct lc__buf config;   /* JSON in each shard */
-	struct lc__buf index;    /* of shards that are written, one behind the other */
+	struct lc__buf index;    /* the entries of shards that are written, one after another */
 	size_t shards;
 	struct lc__spill spill;  /* samples of the next shard */
 	struct lc__buf sizes;    /* of each, 32 bits */
@@ -50,7 +50,7 @@ size_limit(const struct mds_set *set)
 	return wanted == 0 || wanted > UINT32_MAX ? UINT32_MAX : wanted;
 }
 
-/* The same as files tell it, 0 for none. */
+/* The limit as it is written to files, 0 for none. */
 static uint64_t
 told_limit(const struct mds_set *set)
 {
@@ -95,7 +95,7 @@ path_of(const struct mds_set *set, const char *name)
 	return *set->name != '\0' ? lc__path_join(set->name, name) : strdup(name);
 }
 
-/* Remove a file of what was there before; LC_NO_FILE if there is none. */
+/* Remove a file of an older data set; LC_NO_FILE if there is none. */
 static lc_status
 remove_old(const struct mds_set *set, const char *name)
 {
@@ -113,7 +113,7 @@ remove_old(const struct mds_set *set, const char *name)
 	return status;
 }
 
-/* What is there of an index that lists other shards goes first. */
+/* Remove an old index first: it lists other shards. */
 static lc_status
 remove_index(const struct mds_set *set)
 {
@@ -160,7 +160,7 @@ write_head(const struct mds_set *set, struct lc__out_file *file)
 	    set->config.size) : status;
 }
 
-/* In a dry run there is nothing but its size. */
+/* A dry run has only its size. */
 static lc_status
 write_samples(struct mds_set *set, struct lc__out_file *file)
 {
@@ -284,7 +284,7 @@ encode_plain(enum lc__mds_kind kind, const lc_value *part, struct lc__buf *out)
 	}
 }
 
-/* What stands before the tensor's data in a column, or all of it. */
+/* The bytes before a tensor's data in a column, or all bytes of other parts. */
 static lc_status
 encode(struct mds_set *set, size_t i, lc_id id, lc_tensor *tensor)
 {
@@ -387,7 +387,7 @@ put_in_set(struct mds_set *set, lc_id id, const lc_value *value)
 
 /* ---- the end ------------------------------------------------------------------- */
 
-/* Shards of what was there before, behind the last one. What cannot be removed stays:
+/* Remove old shards numbered after the last one. A shard that cannot be removed stays:
  * no index lists it. */
 static lc_status
 remove_stale(const struct mds_set *set)
@@ -489,7 +489,7 @@ add_set(struct mds_out *out, const char *name, struct mds_set **set)
 	return LC_OK;
 }
 
-/* Groups are few. */
+/* A linear search: there are few groups. */
 static lc_status
 find_set(struct mds_out *out, lc_id id, const lc_value *value, struct mds_set **set)
 {
@@ -524,7 +524,7 @@ put(void *file, lc_id id, const lc_value *value)
 	return put_in_set(set, id, value);
 }
 
-/* No records are a data set without shards. */
+/* Without records there is still a data set, with no shard. */
 static lc_status
 finish_sets(struct mds_out *out, uint64_t *bytes)
 {

@@ -128,7 +128,7 @@ widen(struct lc__mds_encoding *encoding, const struct lc__mds_encoding *other,
 
 /* ---- columns -------------------------------------------------------------------- */
 
-/* Where the column stands, or would; true if it is there. */
+/* Where the column is, or belongs; true if it is there. */
 static bool
 find(const struct lc__mds_columns *columns, const char *name, size_t *out)
 {

@@ -25,7 +25,7 @@ struct lc__mds_plan {
 LC_CHECKED lc_status lc__mds_plan_add(struct lc__mds_plan *plan, lc_id id,
     const lc_value *value);
 
-/** No record comes any more: columns get their sizes. */
+/** After the last record: columns get their sizes. */
 void lc__mds_plan_end(struct lc__mds_plan *plan);
 
 /** The parts of a record in the order of columns; NULL for the cache_id's. LC_INVALID

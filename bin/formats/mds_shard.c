@@ -48,7 +48,7 @@ sum_file(int fd, struct lc__checksum *sum, const char *path)
 	return status;
 }
 
-/* A checksum of a kind that is not known here is left to those who know it. */
+/* A checksum of an unknown kind is not checked. */
 static lc_status
 check_hash(int fd, const struct lc__mds_hash *hash, const char *path)
 {
@@ -113,7 +113,7 @@ static lc_status
 check_compression(const struct lc__mds_shard *shard, const char *path)
 {
 	static const char *const known[] = { "gz", "bz2", "zstd" };
-	const size_t size = strcspn(shard->compression, ":"); /* the level is behind it */
+	const size_t size = strcspn(shard->compression, ":"); /* the level comes after it */
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strlen(known[i]) == size &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What columns other than those of images are as values. */
+/* Columns of MDS as values. */
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -54,7 +54,7 @@ read_number(lc_dtype dtype, const void *bytes, size_t size, lc_value **out)
 	}
 }
 
-/* A number's text with a NUL behind it, if it is short enough to be one. */
+/* Copy a number's text and end it with a NUL; false if it is too long to be one. */
 static bool
 number_text(const char *bytes, size_t size, char out[LONGEST + 1])
 {
@@ -65,7 +65,7 @@ number_text(const char *bytes, size_t size, char out[LONGEST + 1])
 	return true;
 }
 
-/* What does not fit stays text: no digit is lost. */
+/* A number that does not fit stays text, so that no digit is lost. */
 static lc_status
 read_digits(const char *bytes, size_t size, lc_value **out)
 {
@@ -92,7 +92,7 @@ read_digits(const char *bytes, size_t size, lc_value **out)
 	}
 }
 
-/* Python writes a point whatever the locale. */
+/* Python writes a decimal point in any locale. */
 static double
 to_double(const char *text, char **end)
 {

@@ -10,7 +10,7 @@
 
 /* ---- what can be a name ----------------------------------------------------------- */
 
-/* Of what stands between two slashes, with @p suffix bytes put behind it. */
+/* The fault of a name between two slashes, to which @p suffix bytes are appended. */
 static const char *
 component_fault(enum lc__name_rule rule, const char *at, size_t size, size_t suffix)
 {

@@ -20,7 +20,7 @@ enum lc__name_rule {
 
 /**
  * Why the name cannot be used, as a phrase ("it is not UTF-8"); NULL if it can.
- * @param suffix  what is put behind it in a file's name, "" for nothing
+ * @param suffix  appended to it in a file's name, "" for nothing
  */
 const char *lc__name_fault(enum lc__name_rule rule, const void *name, size_t size,
     const char *suffix);

@@ -27,10 +27,10 @@ LC_CHECKED lc_status lc__npz_read(const void *bytes, size_t size, int raw_dtype,
     uint64_t limit, struct lc__loaded *out);
 
 /**
- * Read the member that an archive stands at, a .npy file, into an empty buffer:
+ * Read the current member of an archive, a .npy file, into an empty buffer:
  * never more than its header says, nor than *left bytes, of which those read are
  * taken away.
- * @return LC_OK; LC_CORRUPT, also for bytes behind the last element; LC_UNSUPPORTED
+ * @return LC_OK; LC_CORRUPT, also for bytes after the last element; LC_UNSUPPORTED
  * above *left; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__npz_member(struct lc__archive *archive, uint64_t *left,

@@ -15,7 +15,7 @@ struct npz_in {
 	char *path;
 	struct lc__incoming_how how;
 	struct lc__archive *archive;
-	struct lc__archive_member member; /* that it stands at */
+	struct lc__archive_member member; /* the current one */
 	bool ended;                       /* nothing can be read after what failed */
 };
 
@@ -66,8 +66,8 @@ is_directory(const struct lc__archive_member *member)
 	return !member->regular && size > 0 && member->name[size - 1] == '/';
 }
 
-/* A member that is no .npy file is a record all the same, which load() refuses: those
- * behind it are good. */
+/* A member that is not a .npy file is a record too, and load() refuses it: the members
+ * after it are good. */
 static lc_status
 next(void *ctx, lc_id *id)
 {

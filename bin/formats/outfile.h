@@ -16,11 +16,11 @@ struct lc__out_file {
 	struct lc__newfile new; /* closed if it is standard output, and in a dry run */
 	int fd;                /* where bytes go; -1 if it is not open, and in a dry run */
 	bool stream;           /* it is standard output */
-	bool force;            /* may replace what is there */
+	bool force;            /* may replace an existing file */
 	unsigned char *buffer; /* small writes wait here */
 	size_t used;           /* bytes that wait */
 	uint64_t size;         /* bytes in all */
-	uint64_t started;      /* of them, those that the disk was told to begin with */
+	uint64_t started;      /* of them, those whose writing to disk has begun */
 };
 
 #define LC__OUT_FILE_NONE { .new = LC__NEWFILE_NONE, .fd = -1 }

@@ -10,7 +10,7 @@
 /** Where and how files are written. */
 struct lc__outgoing_how {
 	bool bits;              /* bf16 and f8 as raw bits where the format cannot name them */
-	bool force;             /* replace what is there */
+	bool force;             /* replace existing files */
 	bool dry_run;           /* check and count everything, write nothing */
 	uint64_t shard_bytes;   /* of a file in a series */
 	uint64_t shard_records; /* and records in it; 0 for any number */
@@ -53,7 +53,7 @@ extern const struct lc__outgoing_format
 /** Every format, NULL at the end. */
 extern const struct lc__outgoing_format *const lc__outgoing_formats[];
 
-/** The format of this name; or the one that a target's name tells; NULL if none. */
+/** The format of this name, or the one that a target's name implies; NULL if none. */
 const struct lc__outgoing_format *lc__outgoing_named(const char *name);
 const struct lc__outgoing_format *lc__outgoing_of(const char *path);
 

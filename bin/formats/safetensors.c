@@ -24,7 +24,7 @@ static const struct {
 };
 #define DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
 
-/* Where a dtype stands there, DTYPES if it does not. */
+/* The place of a dtype in the table, DTYPES if it is not there. */
 static size_t
 weight(unsigned dtype)
 {
@@ -263,7 +263,7 @@ place(struct lc__safetensors *table)
 	return LC_OK;
 }
 
-/* The letter that stands for a character behind a backslash, 0 if there is none. */
+/* The letter after a backslash that means this character, 0 if there is none. */
 static char
 escape_of(char c)
 {

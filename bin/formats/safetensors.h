@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * safetensors: the size of a header, 64 bits little-endian; the header, a JSON object
- * that tells name, dtype, shape and place of every tensor; and then nothing but the
+ * that has name, dtype, shape and place of every tensor; and then nothing but the
  * tensors, without holes. Bytes in, bytes out; reading files is the caller's part.
  * Errors name no file: put it before them with lc__error_prefix().
  */
@@ -53,8 +53,8 @@ LC_CHECKED lc_status lc__safetensors_header_size(const void *prefix,
 
 /**
  * Read a header, which @p data_size bytes follow. Tensors are in the order of their
- * places then. What a tensor is told beside its dtype, shape and data_offsets is
- * passed over.
+ * places then. Members of a tensor other than dtype, shape and data_offsets are
+ * skipped.
  * @param out  empty; to be freed with lc__safetensors_free(), also on failure
  * @return LC_OK; LC_CORRUPT, with the tensor, for whatever breaks the format's rules;
  * LC_UNSUPPORTED for a dtype, rank or size that no tensor here has; LC_NO_MEMORY.
@@ -95,7 +95,7 @@ bool lc__safetensors_find(const struct lc__safetensors *table, lc_id name, size_
 
 void lc__safetensors_free(struct lc__safetensors *table);
 
-/* What the files that know safetensors share. */
+/* ---- for safetensors.c and safetensors_decode.c alone ------------------------ */
 
 /** A tensor, small: a header may have two million. */
 struct lc__safetensors_row {

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "formats/safetensors.h"
 
-/* What a tensor is told. */
+/* The members of one tensor. */
 struct entry {
 	bool dtype, shape, offsets; /* what there was */
 	lc_tensor type;             /* nbytes as the offsets say */
@@ -25,7 +25,7 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The next of an array's elements as a whole number, at a place behind its bracket or
+/* The next element of an array as a whole number, at a place after its bracket or
  * a comma; false at anything else. */
 static bool
 take_number(const char **at, const char *end, uint64_t *out)
@@ -48,7 +48,7 @@ take_number(const char **at, const char *end, uint64_t *out)
 	return p < end && (*p == ',' || *p == ']');
 }
 
-/* An array of whole numbers, of which @p room fit; more are counted. The text is an
+/* An array of whole numbers; @p room of them fit, more are only counted. The text is an
  * array that has been scanned. */
 static bool
 numbers(struct lc__json_slice array, uint64_t *out, uint32_t room, uint32_t *count)
@@ -115,7 +115,7 @@ read_offsets(const struct lc__json_member *member, struct entry *entry)
 	return LC_OK;
 }
 
-/* Names that the format does not know are passed over, as its own reader does. */
+/* Names that the format does not know are skipped, as its own reader does. */
 static lc_status
 read_field(const struct lc__json_member *member, struct entry *entry)
 {

@@ -147,7 +147,7 @@ lc__shard_list_read(const char *path, struct lc__shard_list *out)
 	return out->named ? append(out, strdup(path)) : read_directory(out, path, true);
 }
 
-/* Among files that are records themselves an archive is not what is meant. */
+/* An archive among files that are records themselves is not a shard. */
 static lc_status
 has_single_files(const char *path, bool *out)
 {
@@ -172,7 +172,7 @@ lc__shard_list_is(const char *path, bool *is)
 	bool single = false;
 	lc_status status;
 
-	/* The first of a million files tells. */
+	/* The first file is enough, even of a million. */
 	return_if_error(has_single_files(path, &single));
 	*is = false;
 	if (single)

@@ -18,8 +18,8 @@ struct lc__shard_list {
 /** Is it the name of a tar archive, compressed or not? */
 bool lc__is_tar_name(const char *name);
 
-/** A directory's archives, by their names: also what is not a regular file, for opening
- *  it tells. Anything but a directory is itself the one archive. LC_NO_FILE, LC_IO …
+/** A directory's archives, by their names, regular files or not: opening them
+ *  shows that. Anything but a directory is itself the one archive. LC_NO_FILE, LC_IO …
  *  The list is to be freed also on failure. */
 LC_CHECKED lc_status lc__shard_list_read(const char *path, struct lc__shard_list *out);
 

@@ -16,7 +16,7 @@
 
 #define SUFFIX ".tar"
 
-/* The archives of one group, of which the last may be open. */
+/* The archives of one group; the last may be open. */
 struct group {
 	char *name;              /* "" for none */
 	uint64_t next;           /* number of the next archive */
@@ -125,7 +125,7 @@ close_archive(struct lc__tar_series *series, struct group *group)
 	return status;
 }
 
-/* Where more than so many groups come by turns, each is cut at its turns. */
+/* Where more groups than this alternate, each has its archives cut short. */
 static lc_status
 close_oldest(struct lc__tar_series *series)
 {
@@ -273,7 +273,7 @@ remove_left(const struct lc__tar_series *series)
 		if (unlink(path) == -1)
 			status = lc__error_sys(errno, "%s: remove", path);
 		*strrchr(path, '/') = '\0';
-		/* Also the directory of the group, when nothing is in it any more. */
+		/* The directory of the group goes too, once it is empty. */
 		if (strlen(path) > strlen(series->tree.path))
 			(void)rmdir(path);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * WebDataset's tar archives: adjacent members of one key are a record, the key is its
- * cache_id. One member is read ahead, as only the next one tells where a record ends.
+ * cache_id. One member is read ahead, as only the next one shows where a record ends.
  */
 #include "formats/incoming.h"
 
@@ -16,15 +16,15 @@
 struct wds_in {
 	struct lc__incoming_how how;
 	struct lc__shard_list shards;
-	size_t shard;               /* that is being read */
-	struct lc__archive *archive; /* it; NULL after the last */
-	struct lc__buf name;        /* of the member that it stands at, ended by a NUL */
+	size_t shard;               /* the one being read */
+	struct lc__archive *archive; /* that one, open; NULL after the last */
+	struct lc__buf name;        /* of the current member, ended by a NUL */
 	size_t key_size;            /* how much of the name is the key */
 	bool first;                 /* it is the first of its archive */
 	struct lc__buf key;         /* of the record that next() went to */
-	bool unread;                /* members of that may stand here */
-	bool ended;                 /* there is none any more */
-	lc_error broken;            /* why this archive cannot be read on, until that is told */
+	bool unread;                /* its members may still follow */
+	bool ended;                 /* there is no further member */
+	lc_error broken;            /* why this archive cannot be read on, until that is reported */
 };
 
 static const char *
@@ -112,9 +112,9 @@ same_key(const struct wds_in *in)
 
 /* ---- records -------------------------------------------------------------------- */
 
-/* Tell why an archive cannot be read on, and go on with those after it. */
+/* Report why an archive cannot be read on, and go to the one after it. */
 static lc_status
-tell_broken(struct wds_in *in)
+report_broken(struct wds_in *in)
 {
 	const lc_error broken = in->broken;
 
@@ -134,7 +134,7 @@ next(void *ctx, lc_id *id)
 		in->unread = same_key(in);
 	}
 	if (in->broken.status != LC_OK)
-		return tell_broken(in);
+		return report_broken(in);
 	if (in->ended)
 		return LC_END;
 	in->key.size = 0;
@@ -195,11 +195,11 @@ load(void *ctx, struct lc__loaded *out)
 	lc_status status;
 
 	status = load_members(in, &sample, out);
-	/* What the system refused says nothing of the archive; it is told once. */
+	/* A failure of the system is not damage of the archive; it is reported once. */
 	if (status == LC_OK && !is_whole(in) && (in->broken.status == LC_IO ||
 	    in->broken.status == LC_NO_MEMORY)) {
 		lc__wds_sample_free(&sample);
-		return tell_broken(in);
+		return report_broken(in);
 	}
 	if (status == LC_OK) {
 		status = is_whole(in) ? lc__wds_sample_build(&sample, &out->value) :

@@ -70,8 +70,7 @@ is_group(const lc_value *value)
 	return kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE;
 }
 
-/* Are there tensors in it, or bytes that are in no list, which want files of their
- * own? */
+/* Does it hold tensors, or bytes outside of lists, which need files of their own? */
 static bool
 has_files(const lc_value *value, bool bytes)
 {
@@ -85,7 +84,7 @@ has_files(const lc_value *value, bool bytes)
 	return false;
 }
 
-/* The record itself is taken apart if its names allow that; what is in it, if need be. */
+/* The record itself is taken apart if its names allow it, values in it only if they must be. */
 static bool
 is_taken_apart(const struct layout *l, const lc_value *value)
 {
@@ -123,7 +122,7 @@ form_of(const lc_value *value)
 	}
 }
 
-/* The path stands for the name until all files are known. */
+/* The path is kept as the name until all files are known. */
 static lc_status
 add_file(struct layout *l, const lc_value *value)
 {
@@ -184,7 +183,7 @@ walk(struct layout *l, const lc_value *value)
 
 /* ---- extensions ---------------------------------------------------------------------- */
 
-/* Is the part's name the extension of just what it is? Readers go by small letters. */
+/* Is the part's name the extension of its own type? Readers compare in lower case. */
 static bool
 names_its_type(const struct lc__wds_file *file, const char *path)
 {
@@ -214,7 +213,7 @@ extension_of_bytes(const struct lc__wds_file *file, const char *path)
 	const void *bytes = NULL;
 	size_t size = 0;
 
-	/* What readers keep as bytes, if they are told to, whatever its name. */
+	/* Readers can be asked to keep these as bytes, whatever the name. */
 	if (*path != '\0')
 		return type == LC__WDS_OTHER || type == LC__WDS_IMAGE ||
 		    type == LC__WDS_PICKLE ? "" : "bin";
@@ -224,7 +223,7 @@ extension_of_bytes(const struct lc__wds_file *file, const char *path)
 	return image != LC__IMAGE_NONE ? lc__image_formats[image].extension : "bin";
 }
 
-/* What is put behind the part's path; "" for nothing. */
+/* The extension after the part's path; "" for none. */
 static const char *
 extension_of(const struct lc__wds_files *files, const struct lc__wds_file *file,
     const char *path)
@@ -266,12 +265,12 @@ name_files(lc_id id, struct lc__wds_files *files)
 }
 
 static int
-by_small_letters(const void *a, const void *b)
+by_lower_case(const void *a, const void *b)
 {
 	return strcasecmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Readers that go by small letters take names that differ by others for one. */
+/* For readers that compare in lower case, names that differ in case only are one. */
 static lc_status
 check_twice(const struct lc__wds_files *files)
 {
@@ -282,7 +281,7 @@ check_twice(const struct lc__wds_files *files)
 		return lc__no_memory(NULL);
 	for (size_t i = 0; i < files->count; i++)
 		names[i] = lc__wds_file_name(files, i);
-	qsort(names, files->count, sizeof(*names), by_small_letters);
+	qsort(names, files->count, sizeof(*names), by_lower_case);
 	for (size_t i = 1; i < files->count && status == LC_OK; i++)
 		if (strcasecmp(names[i - 1], names[i]) == 0)
 			status = lc__error(LC_UNSUPPORTED, 0,

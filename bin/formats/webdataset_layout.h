@@ -5,7 +5,7 @@
  *   a tensor             KEY.npy, a part of a value KEY.PATH.npy
  *   a string             KEY.txt, KEY.PATH.txt
  *   bytes                KEY.jpg, .png, .webp or .tif if they are such an image, otherwise KEY.bin; a part
- *                        KEY.PATH as they are, with .bin behind what reads as a type
+ *                        KEY.PATH as they are, with .bin after a name that reads as a type
  *   other plain data     KEY.json, KEY.PATH.json; also maps that hold neither tensors
  *                        nor bytes
  *
@@ -27,7 +27,7 @@ enum lc__wds_form {
 
 /** One file of a record. */
 struct lc__wds_file {
-	size_t name;           /* where its name stands in the names */
+	size_t name;           /* where its name begins in the names */
 	enum lc__wds_form form;
 	const lc_value *value; /* borrowed from the record */
 };
@@ -42,7 +42,7 @@ struct lc__wds_files {
 /**
  * Lay a record out.
  * @return LC_OK; LC_UNSUPPORTED, with the cache_id, for one that would not come back:
- * a cache_id that is cut at a dot or is no name for a file, tuples with tensors, names
+ * a cache_id that is cut at a dot or cannot be the name of a file, tuples with tensors, names
  * that cannot be an extension; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__wds_layout(lc_id id, const lc_value *value,

@@ -229,8 +229,8 @@ struct lc__wds_member {
 	lc_value *value;
 };
 
-/* The name ends where the type begins, if there is anything before the type. What is
- * kept as bytes has to tell what they are, but for "bin". */
+/* The name ends where the type begins, if there is anything before the type. A member
+ * that is kept as bytes keeps its type too, other than "bin". */
 static size_t
 name_size(const char *extension, const lc_value *value)
 {
@@ -289,7 +289,7 @@ by_extension(const void *a, const void *b)
 	return strcasecmp((*x)->extension, (*y)->extension);
 }
 
-/* A dot comes before all others, so that what is part of a name follows it. */
+/* A dot sorts before all others, so that "a.b" follows "a" at once. */
 static unsigned
 weight(char c)
 {
@@ -370,7 +370,7 @@ check_names(const struct lc__wds_sample *sample, bool *paths)
 
 /* ---- building --------------------------------------------------------------------- */
 
-/* "a.b" as a path, with what is special in one written out. */
+/* "a.b" as a path, with characters that are special in paths escaped. */
 static lc_status
 add_part(struct lc__parts *parts, struct lc__wds_member *member)
 {

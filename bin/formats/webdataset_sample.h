@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The members of a WebDataset's sample on their way to become one value.
+ * A sample of WebDataset: the names of its files, their values, and the value that they
+ * make together.
  *
  * One member whose extension has no dot is the sample's value itself. Of several the
  * names make a map: "seg" for "seg.png", "png" for "png" alone, and where names have
- * dots, "a.b.npy", maps in it, or lists for 0 … n-1, as parts.h has them. What is
- * kept as bytes, or has no type, keeps its whole extension. Where that gives two
+ * dots, "a.b.npy", maps in it, or lists for 0 … n-1, as lc__parts makes them. A
+ * member that is kept as bytes or has no type keeps its whole extension. Where that gives two
  * members one name, or one that is part of another, the map is flat, and the names
  * are the whole extensions.
  */
@@ -18,12 +19,9 @@
 #include "formats/incoming.h"
 #include "lmdbcache.h"
 
-/*
- * What the names of WebDataset's files say: "dir/0001.seg.png" is the member
- * "seg.png" of the sample "dir/0001", and a png.
- */
+/* ---- names: "dir/0001.seg.png" is the member "seg.png" of the sample "dir/0001" ---- */
 
-/** What a file's last extension says that it holds. */
+/** The type of a file by its last extension. */
 enum lc__wds_type {
 	LC__WDS_OTHER,
 	LC__WDS_NPY,
@@ -41,8 +39,8 @@ enum lc__wds_type lc__wds_type_of(const char *extension);
 
 /**
  * Find the first dot of the last component.
- * @param key_size  of what is before it; what is behind it is the extension
- * @return false if there is none, or nothing is before it: such a file is in no
+ * @param key_size  of the key before it; the extension comes after it
+ * @return false if there is none, or nothing before it: such a file belongs to no
  * sample
  */
 bool lc__wds_split(const char *name, size_t *key_size);
@@ -50,21 +48,21 @@ bool lc__wds_split(const char *name, size_t *key_size);
 /** Is it a file about the archive, "__name__" or below a directory of such a name? */
 bool lc__wds_is_meta(const char *name);
 
-/* One file of a WebDataset's sample as a value, by what its extension says. */
+/* ---- values ------------------------------------------------------------------ */
 
 /**
- * Read a file. Pickled data is never loaded; with how->raw it is kept as bytes, as
- * are images and what has no type here.
+ * Read a file by the type of its extension. Pickled data is never loaded; with
+ * how->raw it is kept as bytes, as are images and files of no type above.
  * @param bytes  empty afterwards in any case
  * @param out    memory of tensors goes here; its value is not touched
  * @param part   the value, owned by the caller
- * @return LC_OK; LC_UNSUPPORTED; LC_CORRUPT and LC_INVALID for what is not of the
- * type that it claims; LC_NO_MEMORY.
+ * @return LC_OK; LC_UNSUPPORTED; LC_CORRUPT and LC_INVALID for bytes that are
+ * not of the type that the extension claims; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__wds_load(const char *extension, struct lc__buf *bytes,
     const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part);
 
-/** All zero is empty. */
+/** The members of a sample. All zero is empty. */
 struct lc__wds_sample {
 	struct lc__wds_member *members; /* in their order */
 	size_t count, room;
