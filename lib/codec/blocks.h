@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bytes as independent LZ4 blocks of one size: a table of their coded sizes, then
- * the blocks. A block that LZ4 does not shrink stands there as it is. Blocks let
+ * the blocks. A block that LZ4 does not shrink is stored as it is. Blocks let
  * the bytes be shuffled, or widened, while they are in the cache, and keep
  * LZ4's ints small. The only includer of lz4.h.
  */
@@ -36,7 +36,7 @@ LC_CHECKED lc_status lc__blocks_encode(const void *in, size_t size,
 struct lc__blocks {
 	const unsigned char *sizes; /* coded size of the next block */
 	const unsigned char *data;  /* its bytes */
-	size_t left;                /* raw bytes of it and those behind it */
+	size_t left;                /* raw bytes of it and the blocks after it */
 };
 
 /**
@@ -52,7 +52,7 @@ bool lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size,
  * The next block while blocks->left is not 0, of min(left, LC__BLOCK) bytes
  * as they were before; shuffled ones stay so.
  * @param room  as many bytes
- * @return @p room, or a place in the input for a block that stands there as it
+ * @return @p room, or a place in the input for a block that is stored as it
  * is; NULL if it is malformed.
  */
 const unsigned char *lc__blocks_next(struct lc__blocks *blocks, void *room);

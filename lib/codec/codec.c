@@ -113,8 +113,8 @@ decode_u8pack(const void *in, size_t size, const lc_tensor *tensor, void *out)
 	return lc__runs_decode(&runs, in, n, out) && lc__runs_done(&runs);
 }
 
-/* The packed form, with the numbers in blocks: those are made behind it and moved
- * to the front. */
+/* The packed form, with the numbers in blocks: the blocks are made after it and moved to
+ * the front. */
 static lc_status
 encode_u8pack_lz4(const lc_tensor *tensor, int level, struct lc__buf *out)
 {

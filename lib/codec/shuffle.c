@@ -29,14 +29,14 @@ unshuffle_rest(const unsigned char *in, size_t n, unsigned width, size_t first,
 #ifdef __SSE2__
 
 /* Bytes ahead that are fetched into the cache: the processor's own prefetch stops at the
- * end of a page. An address behind the input does no harm. */
+ * end of a page. An address after the input does no harm. */
 #define AHEAD 4096
 
 /*
- * Sixteen elements are `width` vectors: byte b of element e stands at e * width + b
+ * Sixteen elements are `width` vectors: byte b of element e is at e * width + b
  * of them. split() puts the bytes at even places before those at odd ones, which
  * turns the bits of the place by one, the lowest to the top. After log2(width) times
- * the byte stands at b * 16 + e.
+ * the byte is at b * 16 + e.
  */
 static inline __attribute__((always_inline)) void
 split(__m128i *v, unsigned width)

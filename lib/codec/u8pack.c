@@ -158,7 +158,7 @@ learn(struct numbering *numbering, const unsigned char *in, size_t n,
 	return n;
 }
 
-/* Ask for what stands AHEAD bytes behind the next `step` of `left` bytes. */
+/* Fetch the bytes that are AHEAD bytes after the next `step` of `left` bytes. */
 static inline void
 fetch(const unsigned char *from, size_t left, size_t step)
 {

@@ -2,8 +2,8 @@
 /*
  * Elements of 2, 4 or 8 bytes as 8-bit numbers. An image that was 8-bit and is now
  * float has at most 256 different elements, whatever scale and offset made
- * them and in whatever arithmetic. So what is stored is no scale and offset but
- * the elements themselves, a table of up to 256: decoding looks them up, computes
+ * them and in whatever arithmetic. So neither scale nor offset is stored, but the
+ * elements themselves, a table of up to 256: decoding looks them up, computes
  * nothing, and so gives the same bits on every machine. Coding compares every
  * element with its entry, which is what decoding gives. Where new elements would
  * be too many, as at the next channel of an image normalised channel by channel,

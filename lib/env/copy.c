@@ -34,12 +34,12 @@ lc__env_copy(struct lc__env *env, int fd, bool compact)
 	int rc;
 
 	lc__env_lock(env);
-	status = lc__env_enter(env);
+	status = lc__env_enter_locked(env);
 	lc__env_unlock(env);
 	return_if_error(status);
 	rc = mdb_env_copyfd2(env->mdb, fd, compact ? MDB_CP_COMPACT : 0);
 	lc__env_lock(env);
-	lc__env_leave(env);
+	lc__env_leave_locked(env);
 	lc__env_unlock(env);
 	return rc == 0 ? LC_OK : lc__env_error(env, rc, "copy");
 }

@@ -108,29 +108,29 @@ LC_CHECKED lc_status lc__txn_commit(struct lc__txn *txn);
 /** Free without a commit. NULL is harmless. */
 void lc__txn_abort(struct lc__txn *txn);
 
-/* The lock of an environment guards the count of its active read transactions
- * and whatever else its users keep beside it. Never held while LMDB waits. */
+/* The lock of an environment guards the count of its active read transactions, and what its
+ * users keep beside it. Functions whose names end in _locked are called with it held. It is
+ * never held while LMDB waits. */
 void lc__env_lock(struct lc__env *env);
 void lc__env_unlock(struct lc__env *env);
 
 /**
- * With the lock held: count a read transaction in, before it begins or is
- * renewed. Waits while the map moves; lets go of the lock meanwhile.
+ * Count a read transaction in, before it begins or is renewed. Waits while the map
+ * moves; releases the lock meanwhile.
  */
-LC_CHECKED lc_status lc__env_enter(struct lc__env *env);
-/** With the lock held: count one out. */
-void lc__env_leave(struct lc__env *env);
-/** With the lock held: one pinned snapshot more (+1) or less (-1). They forbid moving the
- *  map. */
-void lc__env_count_pins(struct lc__env *env, int change);
+LC_CHECKED lc_status lc__env_enter_locked(struct lc__env *env);
+/** Count one out. */
+void lc__env_leave_locked(struct lc__env *env);
+/** One pinned snapshot more (+1) or less (-1). They forbid moving the map. */
+void lc__env_count_pins_locked(struct lc__env *env, int change);
 
 /** Start a read transaction that was counted in; counted out if it fails. */
 LC_CHECKED lc_status lc__txn_begin_read(struct lc__env *env,
     struct lc__txn **out);
 /** Take the newest commit again after a reset; as lc__txn_begin_read(). */
 LC_CHECKED lc_status lc__txn_renew(struct lc__txn *txn);
-/** With the lock held: let go of the snapshot, keep the slot; counts out. */
-void lc__txn_reset(struct lc__txn *txn);
+/** Release the snapshot, keep the slot, and count out. */
+void lc__txn_reset_locked(struct lc__txn *txn);
 /** The commit that the transaction sees. */
 uint64_t lc__txn_id(const struct lc__txn *txn);
 /** The newest commit of the environment. */

@@ -117,15 +117,16 @@ LC_CHECKED lc_status lc__env_open_module(struct lc__env *env,
 /** Close env->mdb, or abandon it if it belongs to the parent process. */
 void lc__env_detach(struct lc__env *env);
 
-/** Wait until no transaction of this process is active, then call @p move. */
+/** Wait until no transaction of this process is active, then call @p move with write_lock and
+ *  the lock of the environment held. */
 LC_CHECKED lc_status lc__env_move(struct lc__env *env,
     lc_status (*move)(struct lc__env *env));
 
 /** Take over the size that another process gave the map. */
 LC_CHECKED lc_status lc__env_adopt(struct lc__env *env);
 
-/** Detach and attach again; for lc__env_move(). */
-LC_CHECKED lc_status lc__env_reattach(struct lc__env *env);
+/** Detach and attach again; a move for lc__env_move(). */
+LC_CHECKED lc_status lc__env_reattach_locked(struct lc__env *env);
 
 /** Take write_lock, after those threads that wait for it already. */
 void lc__env_lock_writing(struct lc__env *env);

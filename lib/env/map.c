@@ -45,7 +45,7 @@ lc__env_lock_writing(struct lc__env *env)
 
 /* Wait until no read transaction is active; false if views keep some so. */
 static bool
-wait_for_quiet(struct lc__env *env)
+wait_for_quiet_locked(struct lc__env *env)
 {
 	const uint64_t deadline = lc__clock_ns() + MOVE_PATIENCE_NS;
 	const struct timespec ts = {
@@ -71,7 +71,7 @@ lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
 	lc__env_lock_writing(env);
 	pthread_mutex_lock(&env->lock);
 	env->moving = true;
-	if (!wait_for_quiet(env)) {
+	if (!wait_for_quiet_locked(env)) {
 		status = lc__error(LC_MAP_FULL, 0, "%s: the map must move, "
 		    "but %u snapshots are held by views or iterators", env->dir,
 		    env->pinned);
@@ -87,7 +87,7 @@ lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
 }
 
 lc_status
-lc__env_reattach(struct lc__env *env)
+lc__env_reattach_locked(struct lc__env *env)
 {
 	if (!env->stale)
 		return LC_OK;
@@ -102,7 +102,7 @@ lc__env_reattach(struct lc__env *env)
 }
 
 static lc_status
-set_map_size(struct lc__env *env, uint64_t size)
+set_map_size_locked(struct lc__env *env, uint64_t size)
 {
 	const int rc = mdb_env_set_mapsize(env->mdb, (size_t)size);
 
@@ -114,30 +114,30 @@ set_map_size(struct lc__env *env, uint64_t size)
 }
 
 static lc_status
-double_map(struct lc__env *env)
+double_map_locked(struct lc__env *env)
 {
 	MDB_envinfo info;
 
 	mdb_env_info(env->mdb, &info);
-	return set_map_size(env, (uint64_t)info.me_mapsize * 2);
+	return set_map_size_locked(env, (uint64_t)info.me_mapsize * 2);
 }
 
 static lc_status
-adopt_map(struct lc__env *env)
+adopt_map_locked(struct lc__env *env)
 {
-	return set_map_size(env, 0);
+	return set_map_size_locked(env, 0);
 }
 
 lc_status
 lc__env_adopt(struct lc__env *env)
 {
-	return lc__env_move(env, adopt_map);
+	return lc__env_move(env, adopt_map_locked);
 }
 
 lc_status
 lc__env_grow(struct lc__env *env)
 {
-	return lc__env_move(env, double_map);
+	return lc__env_move(env, double_map_locked);
 }
 
 void
@@ -153,7 +153,7 @@ lc__env_unlock(struct lc__env *env)
 }
 
 void
-lc__env_count_pins(struct lc__env *env, int change)
+lc__env_count_pins_locked(struct lc__env *env, int change)
 {
 	env->pinned += (unsigned)change;
 	if (env->moving)
@@ -161,7 +161,7 @@ lc__env_count_pins(struct lc__env *env, int change)
 }
 
 lc_status
-lc__env_enter(struct lc__env *env)
+lc__env_enter_locked(struct lc__env *env)
 {
 	while (env->moving || env->stale) {
 		lc_status status;
@@ -171,7 +171,7 @@ lc__env_enter(struct lc__env *env)
 			continue;
 		}
 		pthread_mutex_unlock(&env->lock);
-		status = lc__env_move(env, lc__env_reattach);
+		status = lc__env_move(env, lc__env_reattach_locked);
 		pthread_mutex_lock(&env->lock);
 		return_if_error(status);
 	}
@@ -180,7 +180,7 @@ lc__env_enter(struct lc__env *env)
 }
 
 void
-lc__env_leave(struct lc__env *env)
+lc__env_leave_locked(struct lc__env *env)
 {
 	if (--env->active == 0 && env->moving)
 		pthread_cond_broadcast(&env->changed);

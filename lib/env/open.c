@@ -68,7 +68,7 @@ watch_forks(void)
 /* ---- opening -------------------------------------------------------------- */
 
 static struct lc__env *
-find_open(const struct stat *st)
+find_open_locked(const struct stat *st)
 {
 	struct lc__env *env = registry;
 
@@ -81,7 +81,7 @@ find_open(const struct stat *st)
 bool
 lc__env_is_open_locked(const struct stat *data)
 {
-	return find_open(data) != NULL;
+	return find_open_locked(data) != NULL;
 }
 
 bool
@@ -90,7 +90,7 @@ lc__env_is_open(const struct stat *data)
 	bool open;
 
 	pthread_mutex_lock(&registry_lock);
-	open = find_open(data) != NULL;
+	open = find_open_locked(data) != NULL;
 	pthread_mutex_unlock(&registry_lock);
 	return open;
 }
@@ -125,7 +125,7 @@ creates(const struct how *how)
 }
 
 static lc_status
-new_env(const char *dir, const struct how *how, const struct stat *st,
+new_env_locked(const char *dir, const struct how *how, const struct stat *st,
     bool read_only, struct lc__env **out)
 {
 	struct lc__env *env = calloc(1, sizeof(*env));
@@ -159,13 +159,13 @@ new_env(const char *dir, const struct how *how, const struct stat *st,
 }
 
 static lc_status
-reopen_to_write(struct lc__env *env)
+reopen_to_write_locked(struct lc__env *env)
 {
 	lc_status status;
 
 	env->read_only = false;
 	env->stale = true;
-	status = lc__env_reattach(env);
+	status = lc__env_reattach_locked(env);
 	/* Its other handles need no more than they had. */
 	if (status != LC_OK)
 		env->read_only = true;
@@ -174,10 +174,10 @@ reopen_to_write(struct lc__env *env)
 
 /* Use an open environment again; one opened read-only is reopened to write. */
 static lc_status
-share_env(struct lc__env *env, bool read_only, struct lc__env **out)
+share_env_locked(struct lc__env *env, bool read_only, struct lc__env **out)
 {
 	if (env->read_only && !read_only)
-		return_if_error(lc__env_move(env, reopen_to_write));
+		return_if_error(lc__env_move(env, reopen_to_write_locked));
 	env->refs++;
 	*out = env;
 	return LC_OK;
@@ -191,10 +191,10 @@ open_locked(const char *dir, const struct how *how, struct lc__env **out)
 	bool read_only = false;
 
 	return_if_error(lc__datafile_prepare_locked(dir, how->options, &st, &read_only));
-	env = find_open(&st);
+	env = find_open_locked(&st);
 	if (env != NULL)
-		return share_env(env, read_only, out);
-	return new_env(dir, how, &st, read_only, out);
+		return share_env_locked(env, read_only, out);
+	return new_env_locked(dir, how, &st, read_only, out);
 }
 
 static const struct {

@@ -37,7 +37,7 @@ mend(struct lc__env *env, int rc, uint32_t attached, const char *what)
 	if (env->attached == attached)
 		env->stale = true;
 	pthread_mutex_unlock(&env->lock);
-	return lc__env_move(env, lc__env_reattach);
+	return lc__env_move(env, lc__env_reattach_locked);
 }
 
 static bool
@@ -116,7 +116,7 @@ try_begin_write(struct lc__txn *txn, lc_durability durability)
 /* Readers that died in a snapshot keep its pages from being reused, so that the file
  * grows: look for them when it did, and now and then. With the write lock held. */
 static void
-check_readers(struct lc__env *env)
+check_readers_locked(struct lc__env *env)
 {
 	const uint64_t minute = (uint64_t)60 * 1000000000;
 	const uint64_t now = lc__clock_coarse_ns();
@@ -167,7 +167,7 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability,
 		free(txn);
 		return status;
 	}
-	check_readers(env);
+	check_readers_locked(env);
 	status = locate_map(txn);
 	if (status != LC_OK)
 		lc__txn_abort(txn);
@@ -210,10 +210,10 @@ lc__txn_commit(struct lc__txn *txn)
 }
 
 static void
-leave_unlocked(struct lc__env *env)
+leave(struct lc__env *env)
 {
 	lc__env_lock(env);
-	lc__env_leave(env);
+	lc__env_leave_locked(env);
 	lc__env_unlock(env);
 }
 
@@ -227,7 +227,7 @@ lc__txn_abort(struct lc__txn *txn)
 	if (txn->write)
 		pthread_mutex_unlock(&txn->env->write_lock);
 	else if (txn->active)
-		leave_unlocked(txn->env);
+		leave(txn->env);
 	free(txn);
 }
 
@@ -297,10 +297,10 @@ mend_read(struct lc__txn *txn, int rc, bool *slots_checked)
 	if (txn->mdb != NULL)
 		mdb_txn_abort(txn->mdb);
 	txn->mdb = NULL;
-	leave_unlocked(env);
+	leave(env);
 	return_if_error(mend(env, rc, txn->attached, "begin to read"));
 	lc__env_lock(env);
-	status = lc__env_enter(env);
+	status = lc__env_enter_locked(env);
 	lc__env_unlock(env);
 	return status;
 }
@@ -317,7 +317,7 @@ lc__txn_renew(struct lc__txn *txn)
 			return LC_OK;
 		return_if_error(mend_read(txn, rc, &slots_checked));
 	}
-	leave_unlocked(txn->env);
+	leave(txn->env);
 	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized",
 	    txn->env->dir);
 }
@@ -329,7 +329,7 @@ lc__txn_begin_read(struct lc__env *env, struct lc__txn **out)
 	lc_status status = new_txn(env, false, &txn);
 
 	if (status != LC_OK) {
-		leave_unlocked(env);
+		leave(env);
 		return status;
 	}
 	status = lc__txn_renew(txn);
@@ -341,11 +341,11 @@ lc__txn_begin_read(struct lc__env *env, struct lc__txn **out)
 }
 
 void
-lc__txn_reset(struct lc__txn *txn)
+lc__txn_reset_locked(struct lc__txn *txn)
 {
 	mdb_txn_reset(txn->mdb);
 	txn->active = false;
-	lc__env_leave(txn->env);
+	lc__env_leave_locked(txn->env);
 }
 
 uint64_t

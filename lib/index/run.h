@@ -2,7 +2,7 @@
 /*
  * The bytes of an index run: the cache_ids of one commit (or of several, merged)
  * with the location of each. A hash table of one cache line a bucket answers
- * look-ups; the entries stand in byte order for walks and merges. Knows no LMDB.
+ * look-ups; the entries are in byte order for walks and merges. Knows no LMDB.
  */
 #ifndef LC_INDEX_RUN_H
 #define LC_INDEX_RUN_H
@@ -32,7 +32,7 @@ struct lc__run {
 	uint32_t blocks;  /* blocks in the key section */
 };
 
-/** Read and check a header and the sizes behind it. */
+/** Read and check a header and the sizes in it. */
 bool lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
     struct lc__run *out);
 
@@ -93,11 +93,11 @@ struct lc__run_cursor {
 	uint32_t block;  /* current block */
 	uint32_t left;   /* entries left in it */
 	const unsigned char *p, *end; /* next entry, end of the block */
-	struct lc__run_entry entry;   /* where it stands */
+	struct lc__run_entry entry;   /* the current one */
 	bool damaged;    /* met a block whose checksum or lengths are wrong */
 };
 
-/** Stand on the first entry >= id (all, with NULL); false at the end or damage. */
+/** Go to the first entry >= id (all, with NULL); false at the end or damage. */
 bool lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run,
     const void *id, size_t id_size);
 bool lc__run_next(struct lc__run_cursor *cursor);

@@ -49,7 +49,7 @@ void lc__run_build_free(struct lc__run_builder *builder);
 
 /**
  * Merge @p n runs, oldest first, into a started builder: of equal cache_ids the
- * newest stays. @p drop_tombstones when nothing older stands below.
+ * newest stays. @p drop_tombstones if there are no older runs.
  * @return LC_OK; LC_CORRUPT for a damaged block; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__run_build_merged(struct lc__run_builder *builder,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where things stand in an index run: shared by its reader and its builder. */
+/* Offsets in an index run: shared by its reader and its builder. */
 #ifndef LC_INDEX_RUN_LAYOUT_H
 #define LC_INDEX_RUN_LAYOUT_H
 
@@ -47,8 +47,8 @@ bucket_check(const unsigned char *bucket, uint32_t number, uint32_t overflow)
 	    (uint64_t)number << 32 | overflow) & ~BUCKET_OVERFLOW;
 }
 
-/* The checksum of a block: seeded with its number, so that none can stand for
- * another. */
+/* The checksum of a block: seeded with its number, so that no block can take the
+ * place of another. */
 static inline uint64_t
 block_checksum(const unsigned char *block, uint32_t size, uint32_t number,
     uint32_t entries)

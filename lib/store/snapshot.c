@@ -111,12 +111,12 @@ pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
 	lc_status status;
 
 	lc__env_lock(env);
-	status = lc__env_enter(env);
+	status = lc__env_enter_locked(env);
 	if (status == LC_OK) {
 		*out = pop_usable_locked(env);
 		*active = *out != NULL && (*out)->pins > 0;
 		if (*active)
-			lc__env_leave(env);
+			lc__env_leave_locked(env);
 	}
 	lc__env_unlock(env);
 	return status;
@@ -130,7 +130,7 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 
 	if (s == NULL) {
 		lc__env_lock(env);
-		lc__env_leave(env);
+		lc__env_leave_locked(env);
 		lc__env_unlock(env);
 		return lc__no_memory(NULL);
 	}
@@ -220,7 +220,7 @@ add_pins_locked(struct lc__snapshot *s, unsigned pins)
 {
 	if (s->pins == 0 && pins > 0) {
 		s->pinned_ns = lc__clock_coarse_ns();
-		lc__env_count_pins(s->env, 1);
+		lc__env_count_pins_locked(s->env, 1);
 	}
 	s->pins += pins;
 }
@@ -230,9 +230,9 @@ drop_pin_locked(struct lc__snapshot *s)
 {
 	if (--s->pins > 0)
 		return;
-	lc__env_count_pins(s->env, -1);
+	lc__env_count_pins_locked(s->env, -1);
 	if (!s->in_use)
-		lc__txn_reset(s->txn);
+		lc__txn_reset_locked(s->txn);
 }
 
 static void
@@ -250,7 +250,7 @@ put_back_locked(struct lc__snapshot *s)
 	s->nreads = 0;
 	s->in_use = false;
 	if (s->pins == 0)
-		lc__txn_reset(s->txn);
+		lc__txn_reset_locked(s->txn);
 	s->next = pool->idle;
 	pool->idle = s;
 }

@@ -118,10 +118,10 @@ newest_commit(lc_source *source, uint64_t *out)
 	lc_status status;
 
 	lc__env_lock(env);
-	status = lc__env_enter(env);
+	status = lc__env_enter_locked(env);
 	if (status == LC_OK) {
 		*out = lc__env_last_txn(env);
-		lc__env_leave(env);
+		lc__env_leave_locked(env);
 	}
 	lc__env_unlock(env);
 	return status;

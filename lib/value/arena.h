@@ -18,7 +18,7 @@ size_t lc__arena_text_size(size_t size);
 
 /** Place a node that has no children yet. The first is the root. */
 lc_value *lc__arena_node(struct lc__arena *arena, lc_kind kind, size_t count);
-/** Place a copy of @p text, with a NUL behind it. */
+/** Place a copy of @p text, with a NUL after it. */
 const char *lc__arena_text(struct lc__arena *arena, const void *text, size_t size);
 
 #endif

@@ -139,8 +139,8 @@ take_farther(double centre, double a, double b, double *most, double *out)
 	}
 }
 
-/* The value that is farthest from its centre, the first of equals. False if all
- * stand on theirs. */
+/* The value that is farthest from its centre, the first of equals. False if every value
+ * is its centre. */
 static bool
 farthest(const double *values, size_t count, const struct centres *centres, double *out)
 {
@@ -149,7 +149,7 @@ farthest(const double *values, size_t count, const struct centres *centres, doub
 
 	for (size_t c = 0; c < centres->k; c++, first = end) {
 		end = run_end(values, count, centres, c, first);
-		/* An end of a run is farther away than what is in it. */
+		/* The ends of a run are farther away than the values between them. */
 		if (end > first)
 			take_farther(centres->at[c], values[first], values[end - 1],
 			    &most, out);
@@ -261,7 +261,7 @@ check(const double *ratios, size_t count, size_t k, uint64_t area, uint32_t quan
 }
 
 /* log() and exp() may differ in the last bit from one C library to the next; the
- * quantum swallows that, save for a centre that stands exactly between two. */
+ * quantum swallows that, except for a centre that is exactly between two. */
 lc_status
 lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area,
     uint32_t quantum, lc_bucket *out, size_t *n)

@@ -20,12 +20,12 @@ struct lc__expect {
 	size_t path_size;
 	bool any_dtype, any_shape;
 	lc_dtype dtype;
-	uint32_t ndim;           /* dimensions that are told */
-	uint32_t ellipsis;       /* so many of them stand before "..."; UINT32_MAX: it has none */
+	uint32_t ndim;           /* dimensions that are given */
+	uint32_t ellipsis;       /* how many of them come before "..."; UINT32_MAX: there is none */
 	uint64_t shape[LC_MAX_NDIM];
 };
 
-/** LC_INVALID with the text and what is wrong in it. @p text must stay. */
+/** LC_INVALID, with the text and the mistake in it. @p text must stay valid. */
 LC_CHECKED lc_status lc__expect_parse(const char *text, struct lc__expect *out);
 
 /** LC_SCHEMA with both, "is f32[512], not f16[16,*,*]". */

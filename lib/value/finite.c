@@ -26,7 +26,7 @@ struct range {
 	size_t size;            /* of an element, in bytes */
 };
 
-/* ---- what is looked for ----------------------------------------------------------- */
+/* ---- the bits of numbers that are not finite --------------------------------------- */
 
 /* The floats of a dtype, or of its halves. */
 static const struct layout {

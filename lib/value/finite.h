@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds elements that are no finite number. */
+/* Finds elements that are not finite numbers. */
 #ifndef LC_VALUE_FINITE_H
 #define LC_VALUE_FINITE_H
 

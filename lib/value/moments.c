@@ -370,7 +370,7 @@ lc__moments_tensor(struct lc__moments *channels, const lc_tensor *tensor, uint32
 		for (uint64_t part = 0; part < parts; part++) {
 			struct lc__moments *const m = &channels[c * parts + part];
 			const unsigned char *const q = p + part * (size / parts);
-			/* By runs, or where those are short by what is in them at one place. */
+			/* Run by run; where runs are short, the same place of every run. */
 			for (uint64_t row = 0; row < rows && run >= rows; row++)
 				lc__moments_add(m, dtype, q + row * n * run * size, run, size);
 			for (uint64_t i = 0; i < run && run < rows; i++)

@@ -38,8 +38,8 @@ enum lc__flaw {
 #define LC__HAS_TENSOR 0x01 /* it is one, or one is in it */
 #define LC__NEGATIVE   0x02 /* an integer below 0 */
 #define LC__ARENA_ROOT 0x04 /* first in an arena, which is freed with it */
-#define LC__IN_ARENA   0x08 /* behind the first in an arena */
-#define LC__CHANGED    0x10 /* holds, or something in it does, what is in no arena */
+#define LC__IN_ARENA   0x08 /* after the first in an arena */
+#define LC__CHANGED    0x10 /* it or something in it holds memory outside of the arena */
 #define LC__OWN_NAME   0x20 /* the name is an allocation of its own */
 #define LC__OWN_CHILD  0x40 /* so is the array of children */
 #define LC__OWN_INDEX  0x80 /* so is the index of their names */
@@ -56,7 +56,7 @@ struct lc_value {
 		uint64_t bits; /* truth, or an integer in two's complement */
 		double number; /* a float */
 		struct {
-			const char *bytes; /* a NUL stands behind them */
+			const char *bytes; /* a NUL follows them */
 			size_t size;
 		} text; /* a string or bytes */
 	} of;
@@ -81,7 +81,7 @@ lc__is_group(const lc_value *value)
 	return value->kind >= LC_MAP && value->kind <= LC_TUPLE;
 }
 
-/** A list or tuple without a tensor in it, or a leaf that is no tensor. */
+/** A list or tuple without a tensor in it, or a leaf that is not a tensor. */
 static inline bool
 lc__is_plain(const lc_value *value)
 {

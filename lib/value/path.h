@@ -18,7 +18,7 @@ struct lc__step {
 
 /**
  * Take the first step off a path; @p path becomes the rest, NULL at the end.
- * False if a backslash stands before anything but a dot or a backslash.
+ * False if a backslash is before anything but a dot or a backslash.
  */
 bool lc__path_step(const char **path, struct lc__step *out);
 

@@ -161,7 +161,7 @@ infer(struct lc__schema_build *build, const lc_value *value, unsigned depth)
 	const size_t count = plain ? 0 : lc_value_count(value);
 	struct lc__schema_node *node;
 
-	if (depth == 1) /* what is above the value does not matter */
+	if (depth == 1) /* the value's own parents do not matter */
 		name = NULL;
 	node = lc__schema_add(build, plain ? LC__PLAIN : value->kind, depth, name,
 	    name != NULL ? strlen(name) : 0);
@@ -230,7 +230,7 @@ lc__schema_equal(const struct lc__schema *a, const struct lc__schema *b)
 
 /* ---- finding nodes, comparing schemas ------------------------------------------ */
 
-/* The child that a step leads to, or 0, which is no child's position. */
+/* The child that a step leads to, or 0, which is never a child's position. */
 static uint32_t
 child_of_step(const struct lc__schema *schema, uint32_t at,
     const struct lc__step *step)

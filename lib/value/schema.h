@@ -5,7 +5,7 @@
  * (lmdbcache(5)).
  *
  * A list or tuple without a tensor in it is one leaf of plain data, so that its
- * length is data and not structure; a map is always told by its names.
+ * length is data and not structure; a map is always described by its names.
  */
 #ifndef LC_VALUE_SCHEMA_H
 #define LC_VALUE_SCHEMA_H
@@ -31,7 +31,7 @@ struct lc__schema_node {
 	uint8_t ndim;       /* of a tensor: rank */
 	uint8_t depth;      /* levels of nesting, this one included: 1 for the root */
 	uint32_t children;  /* of a map, list or tuple */
-	uint32_t end;       /* position behind the last descendant */
+	uint32_t end;       /* position after the last descendant */
 	uint32_t first_tensor; /* tensors in nodes before this one */
 	uint32_t first_dim;    /* sum of their ranks */
 	uint32_t first_plain;  /* leaves of plain data before this one */
@@ -80,8 +80,8 @@ bool lc__schema_find(const struct lc__schema *schema, const char *path,
     uint32_t *node);
 
 /**
- * As far along a path as the schema tells: @p rest becomes NULL if that is all of
- * it, else @p node is a leaf of plain data and @p rest the path inside of it.
+ * Follow a path as far as the schema goes: @p rest becomes NULL if that is all of the
+ * path, else @p node is a leaf of plain data and @p rest the path inside of it.
  */
 bool lc__schema_walk(const struct lc__schema *schema, const char *path,
     uint32_t *node, const char **rest);

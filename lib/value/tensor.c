@@ -87,7 +87,7 @@ lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room)
 	return out;
 }
 
-/* A number of a shape; *at stands behind it then. */
+/* A number of a shape; *at moves past it. */
 static bool
 parse_dim(const char **at, const char *end, uint64_t *out)
 {

@@ -11,8 +11,8 @@ LC_CHECKED lc_status lc__tensor_check(const lc_tensor *tensor);
 char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
 #define LC__TENSOR_TEXT 400
 
-/** The type that such a text tells, without data: "f32[3,640,640]", of a scalar "f32[]".
- *  LC_INVALID if it is none. */
+/** Dtype and shape from such a text, without data: "f32[3,640,640]", of a scalar "f32[]".
+ *  LC_INVALID for any other text. */
 LC_CHECKED lc_status lc__tensor_type_parse(const char *text, size_t size,
     lc_tensor *out);
 

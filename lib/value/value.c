@@ -125,7 +125,7 @@ lc_value_float(double number)
 	return value;
 }
 
-/* The bytes stand behind the node. */
+/* The bytes follow the node in its allocation. */
 static lc_value *
 make_text(lc_kind kind, const void *bytes, size_t size)
 {
@@ -420,7 +420,7 @@ refuse(lc_value *parent, enum lc__flaw flaw, const char *name, lc_value *child)
 	return NULL;
 }
 
-/* With no parent to tell: the child is this function's to free. */
+/* There is no parent that could note a flaw: free the child. */
 static lc_value *
 drop(lc_value *child)
 {

@@ -166,7 +166,7 @@ measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 	return true;
 }
 
-/* A map is no leaf: its names are in the schema. */
+/* A map is not a leaf: its names are in the schema. */
 static bool
 measure_leaf(struct lc__tokens *in, unsigned depth, size_t *size)
 {

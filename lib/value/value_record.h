@@ -13,7 +13,7 @@
 /**
  * The leaves of a value in the order of its schema (lc__schema_infer() of it):
  * @p tensors has room for schema->tensors; the plain leaves are appended to
- * @p plain as MessagePack objects one behind the other. A tuple inside of a
+ * @p plain as MessagePack objects one after the other. A tuple inside of a
  * plain leaf is the extension LC__TUPLE_EXT, whose bytes are the array.
  */
 LC_CHECKED lc_status lc__value_leaves(const lc_value *value,

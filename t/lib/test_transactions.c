@@ -55,7 +55,7 @@ begin_read(struct lc__env *env, struct lc__txn **out)
 	lc_status status;
 
 	lc__env_lock(env);
-	status = lc__env_enter(env);
+	status = lc__env_enter_locked(env);
 	lc__env_unlock(env);
 	return status == LC_OK ? lc__txn_begin_read(env, out) : status;
 }
@@ -230,8 +230,8 @@ read_numbers(void *ctx)
 		struct lc__slice row;
 
 		lc__env_lock(w->env);
-		lc__txn_reset(txn);
-		need_ok(lc__env_enter(w->env));
+		lc__txn_reset_locked(txn);
+		need_ok(lc__env_enter_locked(w->env));
 		lc__env_unlock(w->env);
 		need_ok(lc__txn_renew(txn));
 		if (lc__txn_get(txn, LC__CHUNK, ROW, &row) == LC_OK &&
