@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Small rows: env/rows.c, store/inputs.c, store/chunk_order.c. Input: which row, then its
+/* Small rows: env/rows.c, store/inputs.c. Input: which row, then its
  * bytes without the hash that ends it. */
 #include "fuzz.h"
 
@@ -8,7 +8,6 @@
 
 #include "env/rows.h"
 #include "mend.h"
-#include "store/chunk_order.h"
 #include "store/inputs.h"
 
 static void

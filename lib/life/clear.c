@@ -11,8 +11,8 @@
 #include "base/listdir.h"
 #include "store/cache.h"
 #include "store/change.h"
-#include "store/chunk_order.h"
 #include "store/flush.h"
+#include "store/inputs.h"
 
 /* Ids go on: no chunk and no run is ever taken for one of those deleted. */
 static lc_status

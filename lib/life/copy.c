@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "store/flush.h"
-#include "store/inputs.h"
 #include "store/iterate.h"
 #include "store/module.h"
 #include "store/put.h"

@@ -15,7 +15,6 @@
 #include "life/salvage.h"
 #include "pages/page_layout.h"
 #include "store/chunk.h"
-#include "store/chunk_order.h"
 #include "store/inputs.h"
 #include "store/settings.h"
 

@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "store/change.h"
+#include "store/input_lock.h"
 #include "store/inputs.h"
-#include "store/module.h"
+#include "store/settings.h"
 
 /* ---- publishing ----------------------------------------------------------- */
 

@@ -10,7 +10,6 @@
 #include "store/change.h"
 #include "store/chunk_order.h"
 #include "store/evict.h"
-#include "store/inputs.h"
 #include "store/lookup.h"
 #include "store/module.h"
 #include "store/record.h"

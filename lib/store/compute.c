@@ -17,7 +17,6 @@
 #include "store/flush.h"
 #include "store/get.h"
 #include "store/inflight.h"
-#include "store/inputs.h"
 #include "store/put.h"
 
 /* ---- results ------------------------------------------------------------- */

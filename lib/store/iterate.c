@@ -9,7 +9,6 @@
 #include "index/run.h"
 #include "store/decode.h"
 #include "store/flush.h"
-#include "store/live.h"
 #include "store/lookup.h"
 
 /* Records that a walk by key fetches ahead. */
@@ -28,8 +27,8 @@ struct lc_iter {
 	size_t prefix_size;
 	bool ended;          /* there is nothing more to read */
 	struct lc__run_merge *keys; /* the walk by key */
-	bool keys_lost;      /* a run is damaged, so entries of older runs may show that it
-				replaced */
+	bool keys_lost;      /* a run is damaged: entries that it replaced may show, in older
+				runs */
 	struct lc__run_entry ahead[AHEAD]; /* entries whose records are being fetched */
 	unsigned ahead_first, ahead_count;
 	lc_status ahead_end; /* what ended the fetching; reported after the entries */

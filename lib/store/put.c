@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "codec/codec.h"
 #include "store/change.h"
-#include "store/inputs.h"
 #include "store/lookup.h"
 #include "value/tensor.h"
 #include "value/value_record.h"

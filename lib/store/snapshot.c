@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "store/chunk_order.h"
+#include "store/inputs.h"
 #include "store/module.h"
 
 /* Guarded by the lock of the environment. */

@@ -13,7 +13,7 @@
 #include "need.h"
 #include "sample.h"
 #include "store/cache.h"
-#include "store/chunk_order.h"
+#include "store/inputs.h"
 #include "vectors.h"
 
 #define INPUTS 6

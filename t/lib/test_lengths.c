@@ -11,8 +11,6 @@
 #include "sample.h"
 #include "store/cache.h"
 #include "store/change.h"
-#include "store/chunk.h"
-#include "store/settings.h"
 
 /* ---- the field ------------------------------------------------------------ */
 
