@@ -135,22 +135,8 @@ ending_of(const char *target)
 	return dot == NULL || dot == name || dot[1] == '\0' ? NULL : dot + 1;
 }
 
-static int
-refuse_foreign(const char *target, const char *what)
-{
-	return report_usage("%s: looks like %s; cachex writes lmdb, mds, npy, npz, "
-	    "safetensors, twh1 and webdataset; --format says which", target, what);
-}
-
-/* "out.safetensors" for "out.safetensor". */
-static int
-refuse_slip(const char *target, const char *ending, const char *meant)
-{
-	return report_usage("%s: no format has this ending; did you mean %.*s%s? "
-	    "With --format twh1 it is a directory of shards", target,
-	    (int)(ending - target), target, meant);
-}
-
+/* Refuse an ending of a format that export does not write, and one that is a slip, as
+ * "out.safetensor" for "out.safetensors". */
 static int
 check_ending(const char *target)
 {
@@ -163,7 +149,9 @@ check_ending(const char *target)
 		return EXIT_DONE;
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
 		if (strcasecmp(ending, foreign[i].ending) == 0)
-			return refuse_foreign(target, foreign[i].what);
+			return report_usage("%s: looks like %s; cachex writes lmdb, mds, npy, "
+			    "npz, safetensors, twh1 and webdataset; --format says which",
+			    target, foreign[i].what);
 	for (size = 0; ending[size] != '\0'; size++)
 		low[size] = (char)tolower((unsigned char)ending[size]);
 	low[size] = '\0';
@@ -171,8 +159,11 @@ check_ending(const char *target)
 	for (size_t i = 0; lc__outgoing_formats[i] != NULL; i++)
 		if (lc__outgoing_formats[i]->suffix != NULL)
 			suggest_word(&suggest, lc__outgoing_formats[i]->suffix + 1);
-	return suggest_best(&suggest) == NULL ? EXIT_DONE :
-	    refuse_slip(target, ending, suggest_best(&suggest));
+	if (suggest_best(&suggest) == NULL)
+		return EXIT_DONE;
+	return report_usage("%s: no format has this ending; did you mean %.*s%s? "
+	    "With --format twh1 it is a directory of shards", target,
+	    (int)(ending - target), target, suggest_best(&suggest));
 }
 
 /*

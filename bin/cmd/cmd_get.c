@@ -348,13 +348,6 @@ say_dry(const struct found *found)
 	free(text);
 }
 
-static int
-no_part(const struct found *found)
-{
-	return report_error(EXIT_NO, "%s has no part %s", lc__quote_id(found->id.data,
-	    found->id.size), field);
-}
-
 /* A record that is a tensor, and is written as one, needs no lc_value. */
 static int
 find_part(lc_view *view, struct found *found)
@@ -370,7 +363,8 @@ find_part(lc_view *view, struct found *found)
 		return EXIT_DONE;
 	status = lc_view_value(view, field, &found->value);
 	if (status == LC_NOT_FOUND)
-		return no_part(found);
+		return report_error(EXIT_NO, "%s has no part %s", lc__quote_id(found->id.data,
+		    found->id.size), field);
 	if (status == LC_OK) {
 		found->kind = lc_value_kind(found->value);
 		if (found->kind == LC_TENSOR)

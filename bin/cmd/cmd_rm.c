@@ -40,14 +40,7 @@ ask_first(const char *module, const struct list *ids, bool listed)
 	return ask("forget %zu cache_ids of %s?", ids->count, module);
 }
 
-static lc_status
-forget(lc_cache *cache, lc_id id)
-{
-	return dry_run ? lc_contains(cache, id.data, id.size) :
-	    lc_delete(cache, id.data, id.size);
-}
-
-/* What came of it. */
+/* The result. */
 struct tally {
 	uint64_t forgotten; /* cache_ids that were there */
 	uint64_t missing;   /* and that were not */
@@ -74,7 +67,8 @@ forget_all(lc_cache *cache, const char *module, const struct list *ids,
 
 	for (size_t i = 0; i < ids->count; i++) {
 		const lc_id id = ids->items[i];
-		const lc_status found = forget(cache, id);
+		const lc_status found = dry_run ? lc_contains(cache, id.data, id.size) :
+		    lc_delete(cache, id.data, id.size);
 
 		tally->forgotten += found == LC_OK;
 		tally->missing += found == LC_NOT_FOUND;

@@ -164,15 +164,6 @@ schemas_json(lc_cache *cache, struct json *json, const char *key)
 	return status;
 }
 
-/* An object a line for each schema. */
-static lc_status
-schemas_lines(lc_cache *cache, const char *module)
-{
-	struct lines lines = { NULL, module };
-
-	return walk(cache, show_json, &lines);
-}
-
 /* ---- the command ------------------------------------------------------------------- */
 
 static struct opt options[] = { { .kind = OPT_END } };
@@ -180,6 +171,7 @@ static struct opt options[] = { { .kind = OPT_END } };
 static int
 run_schema(int argc, char **argv)
 {
+	struct lines lines = { .module = argv[0] };
 	lc_cache *cache;
 	lc_status shown;
 	int status = module_open(argv[0], &cache);
@@ -187,8 +179,7 @@ run_schema(int argc, char **argv)
 	(void)argc;
 	if (status != EXIT_DONE)
 		return status;
-	shown = settings.json ? schemas_lines(cache, argv[0]) :
-	    schemas_text(cache, "");
+	shown = settings.json ? walk(cache, show_json, &lines) : schemas_text(cache, "");
 	if (shown != LC_OK)
 		status = report_status(shown);
 	return module_close(cache, status);

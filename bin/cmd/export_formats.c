@@ -215,13 +215,6 @@ struct exporting {
 
 typedef lc_status (*put_fn)(void *file, lc_id id, const lc_value *value);
 
-static void
-note_record(struct walked *walked, lc_id id)
-{
-	walked->records++;
-	walked->hash = lc__hash64_seed(id.data, id.size, walked->hash);
-}
-
 /* The part of a record that is exported; a tensor that is read already is not
  * verified a second time: *own is a value around it, to be freed. */
 static lc_status
@@ -289,7 +282,9 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 		    find_joined(exporting, iter, &item, listed, &own, &value) :
 		    find_part(exporting, iter, &item, &own, &value);
 		if (status == LC_OK && value != NULL) {
-			note_record(walked, item.id);
+			walked->records++;
+			walked->hash = lc__hash64_seed(item.id.data, item.id.size,
+			    walked->hash);
 			status = put(exporting->file, item.id, value);
 		}
 		lc_value_free(own);

@@ -259,15 +259,7 @@ struct read_run {
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
-static void
-pause_slice(void)
-{
-	const struct timespec slice = { 0, SLICE_MS * 1000000l };
-
-	nanosleep(&slice, NULL);
-}
-
-/* Is it worth to wait on? Tells how far the source is. */
+/* Shall the reader wait on? Reports how far the source is. */
 static bool
 may_wait(const struct read_run *r, lc_status status, uint64_t since)
 {
@@ -285,6 +277,7 @@ may_wait(const struct read_run *r, lc_status status, uint64_t since)
 static lc_status
 next_batch(const struct read_run *r, const lc_batch **out)
 {
+	const struct timespec slice = { 0, SLICE_MS * 1000000l };
 	const uint64_t since = lc__clock_ns();
 	lc_status status;
 
@@ -294,7 +287,7 @@ next_batch(const struct read_run *r, const lc_batch **out)
 		if (!may_wait(r, status, since))
 			return status;
 		if (status == LC_ABANDONED)
-			pause_slice();
+			nanosleep(&slice, NULL);
 	}
 	return LC_OK;
 }

@@ -210,14 +210,6 @@ tell_dropped(const struct stream_source *s, const lc_join *modules)
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
-/* Partners are missing; what can be done about it. */
-static int
-report_missing(void)
-{
-	return report_error(EXIT_DATA, "%s; --missing drop leaves such records out",
-	    lc_last_error()->text);
-}
-
 int
 stream_source_open_join(struct stream_source *s, const lc_source_options *how,
     lc_missing missing)
@@ -243,7 +235,8 @@ stream_source_open_join(struct stream_source *s, const lc_source_options *how,
 		if (opened == LC_OK)
 			status = tell_dropped(s, modules);
 		else if (opened == LC_SCHEMA)
-			status = report_missing();
+			status = report_error(EXIT_DATA, "%s; --missing drop leaves such "
+			    "records out", lc_last_error()->text);
 		else
 			status = report_argument(opened);
 	}
