@@ -43,9 +43,8 @@ libcore_la_SOURCES = \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
 	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
 	lib/life/verify_inputs.c \
-	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/rounds.c \
-	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/split.c \
-	lib/order/token.c lib/order/window.c \
+	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/round_robin.c \
+	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/rollback.c lib/pages/table_pages.c lib/pages/tree_pages.c \
 	lib/shard/build.c lib/shard/compare.c lib/shard/digest.c lib/shard/export.c \
@@ -68,7 +67,7 @@ libcore_la_SOURCES = \
 	lib/stream/record_reader.c lib/stream/requests.c lib/stream/selection.c \
 	lib/stream/sequence.c lib/stream/source.c lib/stream/source_join.c \
 	lib/stream/source_module.c lib/stream/source_shards.c lib/stream/stream.c \
-	lib/stream/stream_state.c lib/stream/stream_token.c lib/stream/words.c \
+	lib/stream/stream_state.c lib/stream/stream_token.c \
 	lib/value/arena.c lib/value/buckets.c lib/value/describe.c lib/value/dtype.c \
 	lib/value/expect.c lib/value/finite.c lib/value/moments.c lib/value/names.c \
 	lib/value/path.c lib/value/schema.c lib/value/schema_decode.c lib/value/tensor.c \

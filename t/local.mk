@@ -19,7 +19,7 @@ engine_tests = \
 	t/lib/test_inputs_damaged t/lib/test_inputs_killed t/lib/test_inputs_space \
 	t/lib/test_iterate t/lib/test_join_model t/lib/test_layout t/lib/test_life \
 	t/lib/test_life_chaos t/lib/test_limits t/lib/test_lockfile t/lib/test_model \
-	t/lib/test_open t/lib/test_open_killed t/lib/test_places t/lib/test_power \
+	t/lib/test_open t/lib/test_open_killed t/lib/test_record_offsets t/lib/test_power \
 	t/lib/test_chunk_order t/lib/test_ranks t/lib/test_rearrange t/lib/test_recover \
 	t/lib/test_recover_flips t/lib/test_scenarios t/lib/test_shrink t/lib/test_source \
 	t/lib/test_source_chaos t/lib/test_source_order t/lib/test_source_shards \
@@ -35,7 +35,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_pages t/lib/test_pages_flips t/lib/test_pages_small t/lib/test_parts \
 	t/lib/test_permute t/lib/test_place t/lib/test_reader t/lib/test_reader_chaos \
 	t/lib/test_reader_model t/lib/test_reader_threads t/lib/test_restore \
-	t/lib/test_reuse t/lib/test_rounds t/lib/test_rstar t/lib/test_run \
+	t/lib/test_reuse t/lib/test_round_robin t/lib/test_rstar t/lib/test_run \
 	t/lib/test_salvage t/lib/test_schema t/lib/test_series t/lib/test_series_model \
 	t/lib/test_shard t/lib/test_shuffle t/lib/test_sources t/lib/test_sources_compare \
 	t/lib/test_stream t/lib/test_stream_changed t/lib/test_stream_chaos \

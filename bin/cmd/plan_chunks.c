@@ -86,7 +86,7 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
     const struct lc__chunk_bytes *chunks, size_t n_chunks, double sample)
 {
 	const uint64_t n = lc__layout_info(layout)->chunks;
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	return_if_error(lc__array_reserve(&out->bytes, &out->room, out->n + n + 1, NULL));
 	for (uint64_t i = 0; i < n; i++) {

@@ -39,11 +39,11 @@ struct tokenfile {
 static int
 check_token(struct tokenfile *file, const struct lc__buf *bytes)
 {
-	struct lc__token token;
+	struct lc__stream_token token;
 	lc_status status = LC_CORRUPT;
 
 	if (bytes->size == LC_TOKEN_SIZE)
-		status = lc__token_decode(bytes->data, &token);
+		status = lc__stream_token_decode(bytes->data, &token);
 	if (status == LC_VERSION)
 		return report_error(EXIT_DATA, "%s: a token of a newer version" REMEDY, file->path);
 	if (status != LC_OK)

@@ -174,12 +174,12 @@ check_place(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
 static lc_status
 check_published(struct check *c)
 {
-	struct lc__rounds *rounds = &c->found.rounds;
+	struct lc__round_robin *rounds = &c->found.rounds;
 	uint64_t ordinal = 0;
 	uint32_t input = 0;
 	bool missing = false, lost = false;
 
-	while (!missing && (c->turn = lc__rounds_next(rounds,
+	while (!missing && (c->turn = lc__round_robin_next(rounds,
 	    (uint32_t)c->fill.inputs, turn_of, c, &input, &ordinal)) ==
 	    LC__TURN_CHUNK) {
 		return_if_error(is_lost(c, input, ordinal, &lost));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The mixing that every shuffle stands on; lmdbcache_stream(3) has the formulas. */
+/* The mixing function of all shuffles; lmdbcache_stream(3) has the formulas. */
 #ifndef LC_ORDER_MIX_H
 #define LC_ORDER_MIX_H
 
@@ -18,7 +18,7 @@ lc__mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/** A key made of @p n words, of which the number counts too. */
+/** A key made of @p n words; their number is part of it. */
 static inline uint64_t
 lc__key(const uint64_t *words, size_t n)
 {

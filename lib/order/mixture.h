@@ -20,7 +20,7 @@ void lc__mixture_free(struct lc__mixture *mixture);
 /** Examples of source @p source in each block. */
 uint64_t lc__mixture_count(const struct lc__mixture *mixture, uint32_t source);
 
-/** Which example of which source stands at position @p i. */
+/** Which example of which source has position @p i. */
 void lc__mixture_at(const struct lc__mixture *mixture, uint64_t i,
     uint32_t *source, uint64_t *index);
 

@@ -35,7 +35,7 @@ struct lc__split_parts {
  */
 LC_CHECKED lc_status lc__parts_parse(const char *text, struct lc__split_parts *out);
 
-/** The part of a name; LC_INVALID, with those that there are. */
+/** The part of a name; LC_INVALID, whose error lists the names. */
 LC_CHECKED lc_status lc__parts_named(const struct lc__split_parts *parts,
     const char *name, size_t *out);
 

@@ -50,7 +50,7 @@ inverse_of(uint64_t a, uint64_t m)
 	return (uint64_t)(x < 0 ? x + (int64_t)m : x) % m;
 }
 
-/* Where a chunk stands in its cycle or run. */
+/* The place of a chunk in its cycle or run. */
 static uint64_t
 place_of(const struct lc__rstar *rstar, uint64_t chunk)
 {
@@ -200,8 +200,8 @@ lc__rstar_known(const struct lc__rstar *rstar, uint32_t r)
 	return total_of(&run);
 }
 
-/* The first place whose sum is above @p units; length if there is none. Chunks without
- * units are passed over, as their sum is that of the one before. */
+/* The first place whose sum is above @p units; length if there is none. That skips chunks
+ * without units: their sum is that of the chunk before. */
 static uint64_t
 place_with(const struct cycle *cycle, uint64_t units)
 {

@@ -13,10 +13,10 @@
 
 struct lc__rstar;
 
-/** A unit's place. */
+/** Where a unit is. */
 struct lc__rstar_place {
-	uint64_t step;   /* chunks that the reader passed before, empty ones too;
-	                    UINT64_MAX if that are as many or more */
+	uint64_t step;   /* chunks that the reader had before, empty ones too; UINT64_MAX
+	                    if there are as many or more */
 	uint64_t chunk;  /* position in the order of chunks */
 	uint64_t offset; /* unit in the chunk */
 };
@@ -27,7 +27,7 @@ struct lc__rstar_place {
  * @param readers  R*, 1 or more
  * @param ends  units in chunks 0..i, ascending; copied
  * @param chunks  at most 2^32
- * @param final no chunk will come behind them; else readers end at what is known
+ * @param final  no chunk will follow; else readers end at what is known
  * @return LC_OK; LC_INVALID if a reader has no data (final only), with its number;
  * LC_NO_MEMORY.
  */
@@ -43,7 +43,7 @@ uint64_t lc__rstar_known(const struct lc__rstar *rstar, uint32_t r);
 void lc__rstar_seek(const struct lc__rstar *rstar, uint32_t r, uint64_t q,
     struct lc__rstar_place *out);
 
-/** How often the repetition of all chunks began anew before the place. */
+/** How often all chunks were repeated before the place. */
 uint64_t lc__rstar_epoch(const struct lc__rstar *rstar, uint32_t r,
     const struct lc__rstar_place *place);
 

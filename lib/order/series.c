@@ -14,7 +14,7 @@ struct one {
 	uint64_t end;      /* batches up to its last one, in order */
 };
 
-struct lc__series {
+struct lc__series_order {
 	uint64_t batch;    /* B */
 	uint64_t batches;  /* M */
 	uint64_t examples; /* of an epoch */
@@ -24,7 +24,7 @@ struct lc__series {
 };
 
 static lc_status
-make_mixture(struct lc__series *s, uint64_t seed)
+make_mixture(struct lc__series_order *s, uint64_t seed)
 {
 	uint64_t *weights = malloc(s->n * sizeof(*weights));
 	lc_status status;
@@ -40,9 +40,9 @@ make_mixture(struct lc__series *s, uint64_t seed)
 
 lc_status
 lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
-    bool in_order, uint64_t seed, struct lc__series **out)
+    bool in_order, uint64_t seed, struct lc__series_order **out)
 {
-	struct lc__series *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
+	struct lc__series_order *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
 	lc_status status = LC_OK;
 
 	if (s == NULL)
@@ -74,7 +74,7 @@ lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
 }
 
 void
-lc__series_free(struct lc__series *s)
+lc__series_free(struct lc__series_order *s)
 {
 	if (s == NULL)
 		return;
@@ -83,19 +83,19 @@ lc__series_free(struct lc__series *s)
 }
 
 uint64_t
-lc__series_batches(const struct lc__series *s)
+lc__series_batches(const struct lc__series_order *s)
 {
 	return s->batches;
 }
 
 uint64_t
-lc__series_examples(const struct lc__series *s)
+lc__series_examples(const struct lc__series_order *s)
 {
 	return s->examples;
 }
 
 void
-lc__series_at(const struct lc__series *s, uint64_t b, uint32_t *which,
+lc__series_at(const struct lc__series_order *s, uint64_t b, uint32_t *which,
     uint64_t *first, uint64_t *n)
 {
 	const uint64_t epoch = b / s->batches, place = b % s->batches;
@@ -119,7 +119,7 @@ lc__series_at(const struct lc__series *s, uint64_t b, uint32_t *which,
 }
 
 uint64_t
-lc__series_count(const struct lc__series *s, uint64_t places)
+lc__series_count(const struct lc__series_order *s, uint64_t places)
 {
 	const uint64_t batches = places / s->batch, rest = places % s->batch;
 	const uint64_t epochs = batches / s->batches;

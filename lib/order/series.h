@@ -6,7 +6,7 @@
  * With n_s examples of series s in an epoch and B in a batch, the series has
  * m_s = ceil(n_s / B) batches, of which the last may be short, and an epoch has
  * M = sum m_s. In order they follow one another, series by series. Otherwise batch b
- * is place b of a mixture with the weights m_s and blocks of M: the batches of all
+ * is number b of a mixture with the weights m_s and blocks of M: the batches of all
  * series are interleaved at random, each series in its own order, and an epoch has each
  * example once.
  */
@@ -17,27 +17,28 @@
 
 #include "lmdbcache.h"
 
-struct lc__series;
+struct lc__series_order;
 
 /**
  * @param examples  of each of @p n series in an epoch, maybe 0
  * @return LC_OK; LC_INVALID without examples or with too many; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__series_new(const uint64_t *examples, uint32_t n,
-    uint64_t batch, bool in_order, uint64_t seed, struct lc__series **out);
+    uint64_t batch, bool in_order, uint64_t seed, struct lc__series_order **out);
 /** NULL is harmless. */
-void lc__series_free(struct lc__series *series);
+void lc__series_free(struct lc__series_order *series);
 
-/** Batches of an epoch, and its examples. */
-uint64_t lc__series_batches(const struct lc__series *series);
-uint64_t lc__series_examples(const struct lc__series *series);
+/** Batches of an epoch; examples of an epoch. */
+uint64_t lc__series_batches(const struct lc__series_order *series);
+uint64_t lc__series_examples(const struct lc__series_order *series);
 
 /** Of batch @p b: its series, the first example of that series over all epochs, and how
  *  many it has. */
-void lc__series_at(const struct lc__series *series, uint64_t b, uint32_t *which,
+void lc__series_at(const struct lc__series_order *series, uint64_t b, uint32_t *which,
     uint64_t *first, uint64_t *n);
 
-/** Examples in the first @p places places, B a batch, of which some are not taken. */
-uint64_t lc__series_count(const struct lc__series *series, uint64_t places);
+/** Examples in the first @p places places: a batch takes B, and a short one leaves some
+ *  empty. */
+uint64_t lc__series_count(const struct lc__series_order *series, uint64_t places);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "order/mix.h"
 
-/* Consecutive examples that are block-shuffled for themselves: an era, or all. */
+/* Consecutive examples that are shuffled by blocks among themselves: an era, or all. */
 struct span {
 	uint64_t first; /* position, and example */
 	uint64_t n;
@@ -41,7 +41,7 @@ lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *rule,
 		init_blocks(out, &(struct span) { 0, n, rule->seed }, &out->whole);
 }
 
-/* The era that position i is in: its start is returned, its full size goes to *size. */
+/* The first position of the era of position i, and its full size. */
 static uint64_t
 era_of(const struct lc__shuffle_rule *rule, uint64_t i, uint64_t *size)
 {
@@ -71,8 +71,8 @@ span_of(const struct lc__shuffle *shuffle, uint64_t i)
 	return span;
 }
 
-/* Which window of a span position i of the span is in; its end, where the short tail
- * block belongs to the last one. */
+/* The window of a span that has position i of the span, and its ends. The last window has
+ * the short block at the tail too. */
 static uint64_t
 window_of(const struct lc__shuffle_rule *rule, const struct span *span, uint64_t i,
     uint64_t *first, uint64_t *end)

@@ -8,7 +8,7 @@
 #include "lmdbcache.h"
 #include "order/permute.h"
 
-/** What a shuffle is. */
+/** The kind of a shuffle and its sizes. */
 struct lc__shuffle_rule {
 	lc_shuffle kind;
 	uint64_t block;     /* B, 1 or more */
@@ -28,7 +28,7 @@ struct lc__shuffle {
 void lc__shuffle_init(struct lc__shuffle *out,
     const struct lc__shuffle_rule *rule, uint64_t n, uint64_t epoch);
 
-/** The example in order that stands at position @p i < n. */
+/** The example at position @p i < n. */
 uint64_t lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i);
 
 /** A window of blocks: what its positions have in common. All zeros is none. */
@@ -41,22 +41,22 @@ struct lc__shuffle_window {
 };
 
 /**
- * As above, for a caller that asks of neighbours: @p near is the window of its last
- * position and is replaced when it is another one.
+ * The same, cheaper for neighbours: @p near keeps the window of the last position from
+ * call to call; zeros at first.
  */
 uint64_t lc__shuffle_near(const struct lc__shuffle *shuffle,
     struct lc__shuffle_window *near, uint64_t i);
 
 /**
- * Of the positions of a source that still grows, how many are settled by having
- * @p known examples: an era is when it is complete. With NONE, @p known; with FULL
- * and BLOCK, which depend on the end, 0.
+ * How many positions are settled, of a source that still grows and has @p known examples.
+ * An era is settled when it is complete. With NONE, @p known; with FULL and BLOCK, which
+ * depend on the end, 0.
  */
 uint64_t lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known);
 
 /**
- * The last example that has to be there so that position @p i is settled: the last one
- * of its era. With NONE, @p i; with FULL and BLOCK too, as far as the end is known.
+ * The last example that position @p i needs to be settled: the last one of its era. With
+ * NONE, @p i; with FULL and BLOCK, where the end is known, too.
  */
 uint64_t lc__shuffle_last_of(const struct lc__shuffle_rule *rule, uint64_t i);
 

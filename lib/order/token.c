@@ -40,7 +40,7 @@ crc32(const unsigned char *bytes, size_t size)
 }
 
 void
-lc__token_encode(const struct lc__token *token, unsigned char out[LC_TOKEN_SIZE])
+lc__stream_token_encode(const struct lc__stream_token *token, unsigned char out[LC_TOKEN_SIZE])
 {
 	memset(out, 0, LC_TOKEN_SIZE);
 	memcpy(out + AT_MAGIC, magic, AT_VERSION - AT_MAGIC);
@@ -66,7 +66,7 @@ all_zero(const unsigned char *bytes, size_t size)
 }
 
 lc_status
-lc__token_decode(const void *bytes, struct lc__token *out)
+lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 {
 	const unsigned char *in = bytes;
 

@@ -7,13 +7,29 @@
 
 struct lc__windows {
 	uint64_t size;   /* S, 1 or more */
-	uint64_t stride; /* T, 1 or more; units between windows are in none if T > S */
+	uint64_t stride; /* T, 1 or more; if T > S, the units between windows are in none */
 };
 
-/** Windows of @p length units that are full. */
-uint64_t lc__windows_full(const struct lc__windows *windows, uint64_t length);
+/** Full windows of @p length units. */
+static inline uint64_t
+lc__windows_full(const struct lc__windows *windows, uint64_t length)
+{
+	return length < windows->size ? 0 :
+	    (length - windows->size) / windows->stride + 1;
+}
 
-/** As above, and one more if units would be in no window that could be in one. */
-uint64_t lc__windows_padded(const struct lc__windows *windows, uint64_t length);
+/** The same, and one more that is short, if it has units that no full window has. */
+static inline uint64_t
+lc__windows_padded(const struct lc__windows *windows, uint64_t length)
+{
+	const uint64_t full = lc__windows_full(windows, length);
+	uint64_t rest; /* units from the start of the last full window on */
+
+	if (full == 0)
+		return length > 0;
+	rest = length - (full - 1) * windows->stride;
+	/* The short window would begin a stride later. */
+	return full + (rest > windows->stride && rest > windows->size);
+}
 
 #endif

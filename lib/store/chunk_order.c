@@ -62,7 +62,7 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill,
 	return LC_OK;
 }
 
-/* How lc__rounds_next() asks for inputs. A failure is kept until it returns. */
+/* How lc__round_robin_next() asks for inputs. A failure is kept until it returns. */
 struct asked {
 	struct lc__snapshot *snapshot;
 	lc_status status;
@@ -89,7 +89,7 @@ lc__order_publish(struct lc__change *change, struct lc__fill_row *fill)
 	uint64_t ordinal = 0;
 	uint32_t input = 0;
 
-	while (lc__rounds_next(&fill->rounds, (uint32_t)fill->inputs, ask,
+	while (lc__round_robin_next(&fill->rounds, (uint32_t)fill->inputs, ask,
 	    &asked, &input, &ordinal) == LC__TURN_CHUNK)
 		return_if_error(publish_one(change, fill, input, ordinal));
 	return asked.status;

@@ -3,7 +3,7 @@
 #ifndef LC_STORE_INPUTS_H
 #define LC_STORE_INPUTS_H
 
-#include "order/rounds.h"
+#include "order/round_robin.h"
 #include "store/snapshot.h"
 
 struct lc__change;
@@ -45,7 +45,7 @@ struct lc__fill_row {
 	uint64_t records;      /* in published chunks */
 	uint64_t length;       /* of those records */
 	uint64_t prefix_hash;  /* of the last published chunk, else 0 */
-	struct lc__rounds rounds; /* position in the order after the last published chunk */
+	struct lc__round_robin rounds; /* position in the order after the last published chunk */
 };
 
 #define LC__FILL_ROW 80

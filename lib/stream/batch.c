@@ -9,11 +9,11 @@
 
 #define ALIGN 64u
 
-/* ---- what there is one of each row --------------------------------------------- */
+/* ---- arrays with an element a row ------------------------------------------------ */
 
 #define ROW_BYTES (sizeof(lc_id) + 3 * sizeof(uint64_t) + sizeof(uint32_t) + 1)
 
-/* The widest first, so that all are aligned. */
+/* The arrays in one block, those with the widest elements first: all are aligned. */
 static lc_status
 make_rows(struct lc__batch *batch, size_t rows)
 {
@@ -35,28 +35,17 @@ make_rows(struct lc__batch *batch, size_t rows)
 	return LC_OK;
 }
 
-/* Bytes of documents, and of positions. */
-static bool
-words_size(size_t rows, uint64_t window, size_t *out)
-{
-	uint64_t bytes;
-
-	if (!lc__mul64(rows, window, &bytes) ||
-	    !lc__mul64(bytes, sizeof(uint32_t), &bytes) || bytes > SIZE_MAX / 2)
-		return false;
-	*out = (size_t)bytes;
-	return true;
-}
-
+/* Documents and positions. */
 static lc_status
 make_words(struct lc__batch *batch, uint64_t window)
 {
-	size_t bytes;
+	uint64_t bytes;
 
-	if (!words_size(batch->rows, window, &bytes))
+	if (!lc__mul64(batch->rows, window, &bytes) ||
+	    !lc__mul64(bytes, sizeof(uint32_t), &bytes) || bytes > SIZE_MAX / 2)
 		return lc__no_memory("reader");
-	batch->documents = malloc(bytes + 1);
-	batch->positions = malloc(bytes + 1);
+	batch->documents = malloc((size_t)bytes + 1);
+	batch->positions = malloc((size_t)bytes + 1);
 	if (batch->documents == NULL || batch->positions == NULL)
 		return lc__no_memory("reader");
 	batch->window = window;
@@ -64,19 +53,6 @@ make_words(struct lc__batch *batch, uint64_t window)
 }
 
 /* ---- making and freeing ---------------------------------------------------------- */
-
-static lc_status
-make(struct lc__batch *batch, size_t rows, uint64_t window, uint32_t sources)
-{
-	return_if_error(make_rows(batch, rows));
-	if (window > 0)
-		return_if_error(make_words(batch, window));
-	batch->pins = calloc(sources, sizeof(*batch->pins));
-	if (batch->pins == NULL)
-		return lc__no_memory("reader");
-	batch->n_pins = sources;
-	return LC_OK;
-}
 
 lc_status
 lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
@@ -87,12 +63,21 @@ lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
 
 	if (batch == NULL)
 		return lc__no_memory("reader");
-	status = make(batch, rows, window, sources);
-	if (status == LC_OK)
-		*out = batch;
-	else
+	status = make_rows(batch, rows);
+	if (status == LC_OK && window > 0)
+		status = make_words(batch, window);
+	if (status == LC_OK) {
+		batch->pins = calloc(sources, sizeof(*batch->pins));
+		if (batch->pins == NULL)
+			status = lc__no_memory("reader");
+	}
+	if (status != LC_OK) {
 		lc__batch_end(batch);
-	return status;
+		return status;
+	}
+	batch->n_pins = sources;
+	*out = batch;
+	return LC_OK;
 }
 
 uint64_t
@@ -180,7 +165,7 @@ lc__batch_end_ids(struct lc__batch *batch, size_t filled)
 
 /* ---- fields -------------------------------------------------------------------------- */
 
-/* A batch that this fails for may be used again: all of it or nothing. */
+/* All or nothing: a batch for which this fails may be used again. */
 static lc_status
 make_fields(struct lc__batch *batch, size_t n)
 {
@@ -227,15 +212,7 @@ need_data(struct lc__batch_room *room, uint64_t bytes)
 	return LC_OK;
 }
 
-static lc_status
-need_rows(struct lc__batch *batch, struct lc__batch_room *room)
-{
-	if (room->rows == NULL)
-		room->rows = malloc((batch->rows + 1) * sizeof(*room->rows));
-	return room->rows != NULL ? LC_OK : lc__no_memory("reader");
-}
-
-/* An axis of 0 makes it nothing, whatever the others are. */
+/* An axis of 0 makes it empty, even if the product of the others overflows. */
 static bool
 field_bytes(const lc_batch_field *field, uint64_t *out)
 {
@@ -254,6 +231,7 @@ lc_status
 lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
     uint32_t n_first, const lc_tensor *form, uint32_t skip, bool views)
 {
+	struct lc__batch_room *room = &batch->rooms[i];
 	lc_batch_field *field = &batch->fields[i];
 	uint64_t bytes;
 
@@ -271,12 +249,16 @@ lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
 	field->offsets = NULL;
 	field->data = NULL;
 	field->rows = NULL;
-	return_if_error(views ? need_rows(batch, &batch->rooms[i]) :
-	    need_data(&batch->rooms[i], bytes));
-	if (views)
-		field->rows = batch->rooms[i].rows;
-	else
-		field->data = batch->rooms[i].data;
+	if (!views) {
+		return_if_error(need_data(room, bytes));
+		field->data = room->data;
+		return LC_OK;
+	}
+	if (room->rows == NULL)
+		room->rows = malloc((batch->rows + 1) * sizeof(*room->rows));
+	if (room->rows == NULL)
+		return lc__no_memory("reader");
+	field->rows = room->rows;
 	return LC_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of a batch: used again for one batch after another. */
+/* The memory of a batch, which is used for one batch after another. */
 #ifndef LC_STREAM_BATCH_H
 #define LC_STREAM_BATCH_H
 
@@ -17,11 +17,11 @@ struct lc__batch_room {
 };
 
 struct lc__batch {
-	lc_batch seen;         /* what the caller sees */
-	lc_reader *reader;     /* whose it is */
+	lc_batch seen;         /* as the caller sees it */
+	lc_reader *reader;     /* that it belongs to */
 	struct lc__batch *next; /* in a list */
 	bool counted;          /* handed out by lc_reader_next() */
-	size_t rows;           /* room of what there is one of each row, in one block */
+	size_t rows;           /* room for so many rows; the next six are in one block */
 	uint8_t *mask;
 	uint64_t *examples, *epochs, *lengths;
 	uint32_t *sources;
@@ -37,43 +37,43 @@ struct lc__batch {
 };
 
 /**
- * Memory for so many rows and sources.
- * @param window  units a row if documents are told; else 0
+ * Make memory for so many rows and sources.
+ * @param window  units a row if documents are listed; else 0
  */
 LC_CHECKED lc_status lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
     struct lc__batch **out);
 /** NULL is harmless. */
 void lc__batch_end(struct lc__batch *batch);
 
-/** Ready for other contents: pins are dropped, memory of its own is kept.
- *  @return by how many bytes it takes less */
+/** Make it ready for other contents: drop its pins, and keep its own memory.
+ *  @return by how many bytes it takes less then */
 uint64_t lc__batch_clear(struct lc__batch *batch);
 
-/** Bytes that it takes, with those that its pins keep. */
+/** Bytes that it takes, and those that its pins keep. */
 uint64_t lc__batch_bytes(const struct lc__batch *batch);
 
-/** The number of fields and their names, which must outlive the batch. */
+/** Set the fields and their names, which must outlive the batch. */
 LC_CHECKED lc_status lc__batch_set_fields(struct lc__batch *batch,
     const char *const *names, size_t n);
 
-/** Note the cache_id of a row. */
+/** Set the cache_id of a row. */
 LC_CHECKED lc_status lc__batch_set_id(struct lc__batch *batch, size_t row,
     lc_id id);
 
-/** All ids of the first @p filled rows are noted. */
+/** After the ids of the first @p filled rows were set: make all of them pointers. */
 void lc__batch_end_ids(struct lc__batch *batch, size_t filled);
 
 /**
- * What a field is: dtype and shape [@p first, rest...], and memory for it. What was
- * in the memory stays there.
- * @param form   dtype and shape; of the latter @p skip axes are left out
- * @param views  no memory, but places for pointers
+ * Set dtype and shape of a field, [@p first, rest...], and make room for it. What the
+ * memory holds stays.
+ * @param form   has the dtype and the rest of the shape, after its first @p skip axes
+ * @param views  room for a pointer a row instead of memory
  */
 LC_CHECKED lc_status lc__batch_shape(struct lc__batch *batch, size_t field,
     const uint64_t *first, uint32_t n_first, const lc_tensor *form, uint32_t skip,
     bool views);
 
-/** Places for the offsets of a ragged field. */
+/** Make room for the offsets of a ragged field. */
 LC_CHECKED lc_status lc__batch_offsets(struct lc__batch *batch, size_t field);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The face of cursors: what is asked goes to their kind. */
+/* Cursors of all kinds: calls go to the functions of the kind. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -110,9 +110,9 @@ lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 }
 
 const unsigned char *
-lc__cursor_place(const struct lc__cursor *cursor, uint64_t record)
+lc__cursor_address(const struct lc__cursor *cursor, uint64_t record)
 {
-	return cursor->kind->place(cursor, record);
+	return cursor->kind->address(cursor, record);
 }
 
 uint64_t
@@ -144,16 +144,16 @@ lc__cursor_extents(struct lc__cursor *cursor, uint64_t record,
 }
 
 bool
-lc__cursor_has_parts(const struct lc__cursor *cursor)
+lc__cursor_reads_parts(const struct lc__cursor *cursor)
 {
-	return cursor->kind->ask != NULL;
+	return cursor->kind->willneed_bytes != NULL;
 }
 
 void
-lc__cursor_ask(struct lc__cursor *cursor, struct lc__extent extent)
+lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 {
-	if (cursor->kind->ask != NULL)
-		cursor->kind->ask(cursor, extent);
+	if (cursor->kind->willneed_bytes != NULL)
+		cursor->kind->willneed_bytes(cursor, extent);
 }
 
 lc_status
@@ -183,14 +183,17 @@ lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
 	*misses = cursor->misses;
 }
 
-/* From this size on looking costs some percent of reading. */
+/* ---- is a prefetch worth its call? ---------------------------------------------- */
+
+/* From this size on, looking whether bytes are in memory costs some percent of reading
+ * them. */
 #define LARGE ((uint64_t)64 << 10)
 
-/* Small ranges of which one is looked at. */
+/* Of so many small ranges one is looked at. */
 #define SAMPLE 64
 
-/* Whether it is in memory; a system that does not tell says yes. The middle tells: what
- * stands at an end may have been read with the neighbour. */
+/* Are these bytes in memory? Yes where the system cannot tell. The page in the middle
+ * decides: pages at the ends may have been read with the neighbour. */
 static bool
 is_resident(const unsigned char *start, uint64_t size, uint32_t page_size)
 {
@@ -222,11 +225,12 @@ lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size)
 	return !is_resident(start, size, page_size);
 }
 
-/* What the tensors of a record are called. */
-static void
-free_names(char **names, size_t n)
+/* ---- names of fields ------------------------------------------------------------ */
+
+void
+lc__field_names_free(char **names, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; names != NULL && i < n; i++)
 		free(names[i]);
 	free(names);
 }
@@ -241,7 +245,7 @@ lc__field_names_copy(const char *const *from, size_t count, char ***names,
 		out[i] = strdup(from[i]);
 		if (out[i] != NULL)
 			continue;
-		free_names(out, i);
+		lc__field_names_free(out, i);
 		out = NULL;
 	}
 	if (out == NULL)

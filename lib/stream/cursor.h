@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A way into the records of a source, used by one thread at a time: it stands on a
- * commit while it is begun, and on one chunk of it.
+ * A cursor: a way into the records of a source, used by one thread at a time. While it is
+ * begun it reads from one commit; it is at one chunk at a time.
  */
 #ifndef LC_STREAM_CURSOR_H
 #define LC_STREAM_CURSOR_H
@@ -13,14 +13,14 @@
 
 struct lc__cursor;
 
-/** Rows of tensors: places on their first axis. */
+/** Rows of tensors, on their first axis. */
 struct lc__row_span {
 	uint64_t from, n;
-	uint64_t done; /* the record was read just before, rows up to this one; 0: it was
-	                  not */
+	uint64_t done; /* not 0: this is the record that was read just before, up to this
+	                  row */
 };
 
-/** Bytes in the map. */
+/** Bytes of a map. */
 struct lc__extent {
 	const unsigned char *at;
 	uint64_t size;
@@ -37,7 +37,7 @@ LC_CHECKED lc_status lc__extents_add(struct lc__extents *extents,
 /** Bytes of all. */
 uint64_t lc__extents_bytes(const struct lc__extents *extents);
 
-/** What keeps the bytes of records alive after the cursor went on. */
+/** What keeps the bytes of records in place after the cursor ended. */
 struct lc__pin;
 
 LC_CHECKED lc_status lc__cursor_new(lc_source *source,
@@ -45,22 +45,22 @@ LC_CHECKED lc_status lc__cursor_new(lc_source *source,
 /** NULL is harmless. */
 void lc__cursor_free(struct lc__cursor *cursor);
 
-/** Stand on the newest commit. What is read stays in place until lc__cursor_end(), or
- *  while a pin of lc__cursor_pin() is held. */
+/** Begin to read, from the newest commit. What is read stays in place until
+ *  lc__cursor_end(), or while a pin of lc__cursor_pin() is held. */
 LC_CHECKED lc_status lc__cursor_begin(struct lc__cursor *cursor);
 void lc__cursor_end(struct lc__cursor *cursor);
 
-/** Instead of lc__cursor_end(): what was read stays until lc__pin_drop(), which any
- *  thread may call. */
+/** Instead of lc__cursor_end(): end the cursor, and keep what was read until
+ *  lc__pin_drop(), which any thread may call. The cursor ends also if this fails. */
 LC_CHECKED lc_status lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out);
 /** NULL is harmless. */
 void lc__pin_drop(struct lc__pin *pin);
-/** Memory that it keeps, such as decoded tensors; 0 for NULL. */
+/** Memory that a pin keeps besides the map, such as decoded tensors; 0 for NULL. */
 uint64_t lc__pin_bytes(const struct lc__pin *pin);
 
 /**
- * Go to a chunk of the layout; its records are numbered from 0, live ones only.
- * @return LC_OK; LC_CHANGED if it has not as many records as in the layout;
+ * Go to a chunk of the layout. Its live records are numbered from 0.
+ * @return LC_OK; LC_CHANGED if its records are not those of the layout any more;
  * LC_CORRUPT, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__cursor_go(struct lc__cursor *cursor, uint64_t position);
@@ -77,9 +77,9 @@ uint64_t lc__cursor_units(const struct lc__cursor *cursor, uint64_t record);
  *  them. A hint. */
 void lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n);
 
-/** Where a record of the chunk begins, for as long as what is read stays in place, and
- *  bytes that it takes there. To be fetched, not to be looked at: nothing was checked. */
-const unsigned char *lc__cursor_place(const struct lc__cursor *cursor,
+/** Where a record of the chunk begins in memory, valid as what is read, and the bytes that
+ *  it takes there. Nothing was checked: for prefetching only. */
+const unsigned char *lc__cursor_address(const struct lc__cursor *cursor,
     uint64_t record);
 uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
 
@@ -99,13 +99,13 @@ LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor,
     uint64_t record, const char *const *fields, size_t n,
     const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id);
 
-/** Bytes that lc__cursor_read() has read or verified so far, of records as they are
- *  stored: heads, and what was needed of the tensors. */
+/** Stored bytes that lc__cursor_read() has read or verified so far: heads of records, and
+ *  the needed parts of tensors. */
 uint64_t lc__cursor_touched(const struct lc__cursor *cursor);
 
 /**
- * Add the bytes that lc__cursor_read() of the same would touch, in any order. Where the
- * source cannot tell without it, the record's head is looked at, and not verified.
+ * Add the extents that lc__cursor_read() of the same would touch, in any order. May read
+ * the head of the record, which is not verified.
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__cursor_extents(struct lc__cursor *cursor,
@@ -113,18 +113,17 @@ LC_CHECKED lc_status lc__cursor_extents(struct lc__cursor *cursor,
     const struct lc__row_span *rows, struct lc__extents *out);
 
 /** Can records be read in parts? Else lc__cursor_read() touches all of them. */
-bool lc__cursor_has_parts(const struct lc__cursor *cursor);
+bool lc__cursor_reads_parts(const struct lc__cursor *cursor);
 
 /** Ask the system to have bytes of records ready. A hint. */
-void lc__cursor_ask(struct lc__cursor *cursor, struct lc__extent extent);
+void lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent);
 
 /** The cache_id and the run of a record, empty if there is none, as they are stored:
  *  nothing is verified and no tensor is touched. LC_CORRUPT if there is no record. */
 LC_CHECKED lc_status lc__cursor_name(struct lc__cursor *cursor, uint64_t record,
     lc_id *id, lc_id *run);
 
-/** What was read so far is not needed any more: memory that it takes, of decoded
- *  tensors, is freed. */
+/** Free what was decoded so far: the caller does not need it any more. */
 void lc__cursor_forget(struct lc__cursor *cursor);
 
 /** Names of all tensors of a record, malloc'ed and each too, in the order of the
@@ -132,38 +131,40 @@ void lc__cursor_forget(struct lc__cursor *cursor);
 LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor,
     uint64_t record, char ***names, size_t *n);
 
-/** Directories that were known, and those that had to be read. */
+/** How many directories of chunks were known, and how many had to be read. */
 void lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
     uint64_t *misses);
 
-/* Whether it is worth a call to ask the system for bytes of a map beforehand. */
+/** Copy the names of fields: malloc'ed, and each too. */
+LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
+    char ***names, size_t *n);
+/** NULL is harmless. */
+void lc__field_names_free(char **names, size_t n);
 
-/** What was seen so far; all zeros at first. */
+/* ---- is a prefetch worth its call? --------------------------------------------------- */
+
+/** What was seen of small ranges so far; all zeros at first. */
 struct lc__hints {
 	unsigned left; /* small ranges until one is looked at again */
 	bool cold;     /* the last one was not in memory */
 };
 
 /**
- * Is it, for these bytes? Only if they are not in memory: asking costs as much as
- * reading them else. Looking costs less, but too much for small ranges: a few of them
- * are looked at, and tell of those that follow.
+ * Should the system be asked to read these bytes? Only if they are not in memory: to ask
+ * costs as much as to read them. To look whether they are costs less, but too much for
+ * small ranges: one of many is looked at, and stands for those that follow.
  * @param page_size  of the map, a power of two
  */
 bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
     uint64_t size, uint32_t page_size);
 
-/** The same of bytes for which looking costs little, as they are part of a large record:
- *  each is looked at. */
+/** The same of a part of a large record, where looking costs little: always looks. */
 bool lc__hints_missing(const unsigned char *start, uint64_t size,
     uint32_t page_size);
 
-/** The same of names that are known. */
-LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
-    char ***names, size_t *n);
-
 /* ---- kinds of cursors ------------------------------------------------------------- */
 
+/** What differs between them; each function is that of lc__cursor_ and its name. */
 struct lc__cursor_kind {
 	lc_status (*begin)(struct lc__cursor *cursor);
 	void (*end)(struct lc__cursor *cursor);
@@ -173,7 +174,7 @@ struct lc__cursor_kind {
 	    uint64_t *before);
 	uint64_t (*units)(const struct lc__cursor *cursor, uint64_t record);
 	void (*willneed)(struct lc__cursor *cursor, uint64_t first, uint64_t n);
-	const unsigned char *(*place)(const struct lc__cursor *cursor,
+	const unsigned char *(*address)(const struct lc__cursor *cursor,
 	    uint64_t record);
 	uint64_t (*stored)(const struct lc__cursor *cursor, uint64_t record);
 	lc_status (*read)(struct lc__cursor *cursor, uint64_t record,
@@ -190,9 +191,10 @@ struct lc__cursor_kind {
 	    const char *const *fields, size_t n, const struct lc__row_span *rows,
 	    struct lc__extents *out);
 	/** NULL: records are read whole. */
-	void (*ask)(struct lc__cursor *cursor, struct lc__extent extent);
+	void (*willneed_bytes)(struct lc__cursor *cursor, struct lc__extent extent);
 };
 
+/** The struct of a kind begins with this one. */
 struct lc__cursor {
 	const struct lc__cursor_kind *kind;
 	lc_source *source;         /* borrowed */
@@ -200,10 +202,10 @@ struct lc__cursor {
 	uint64_t hits, misses;     /* of directories */
 };
 
-/** What keeps bytes in place: its kind's own struct begins with this. */
+/** The struct of a kind begins with this one. */
 struct lc__pin {
 	void (*drop)(struct lc__pin *pin);
-	uint64_t bytes; /* of memory that it keeps, but for what is mapped */
+	uint64_t bytes; /* of memory that it keeps, without the map */
 };
 
 #endif

@@ -8,13 +8,13 @@
 #include "stream/record_reader.h"
 #include "stream/source_join.h"
 
-/** Where each field of a reader goes. */
+/** Which module has each field of a reader. */
 struct route {
-	const char *const *fields; /* that it is about */
+	const char *const *fields; /* of the reader */
 	size_t n;                  /* of them */
 	const char **paths;        /* in the records, sorted by module; malloc'ed */
 	size_t *slots;             /* of each path: which field it is */
-	size_t *ends;              /* of each module: behind its last path */
+	size_t *ends;              /* of each module: after its last path */
 	lc_tensor *tensors;        /* of each path */
 };
 
@@ -46,7 +46,7 @@ of_const(const struct lc__cursor *cursor)
 	return (const struct join_cursor *)cursor;
 }
 
-/* ---- standing: the partners' snapshots stay while the source is open --------------- */
+/* ---- on a commit: the snapshots of the partners stay while the source is open ------- */
 
 static lc_status
 begin(struct lc__cursor *cursor)
@@ -117,13 +117,13 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	return LC_OK;
 }
 
-/* ---- in a chunk: the records that are kept are counted ------------------------------- */
+/* ---- in a chunk: only the records that are left count ------------------------------- */
 
 static lc_status
 go(struct lc__cursor *cursor, uint64_t position)
 {
 	struct join_cursor *c = of(cursor);
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	return_if_error(lc__layout_row(cursor->layout, position, &row));
 	return_if_error(lc__cursor_go(c->first, row.ordinal));
@@ -132,7 +132,7 @@ go(struct lc__cursor *cursor, uint64_t position)
 	return LC_OK;
 }
 
-/* The number that a record has in the first source's chunk. */
+/* The number of a record in the chunk of the first source. */
 static uint64_t
 number_of(const struct join_cursor *c, uint64_t record)
 {
@@ -187,11 +187,11 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 }
 
 static const unsigned char *
-place(const struct lc__cursor *cursor, uint64_t record)
+address(const struct lc__cursor *cursor, uint64_t record)
 {
 	const struct join_cursor *c = of_const(cursor);
 
-	return lc__cursor_place(c->first, number_of(c, record));
+	return lc__cursor_address(c->first, number_of(c, record));
 }
 
 static uint64_t
@@ -211,6 +211,20 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 }
 
 /* ---- which module has a field --------------------------------------------------------- */
+
+const char *
+lc__join_field(const char *name, const char *field)
+{
+	const size_t size = name == NULL ? 0 : strlen(name);
+
+	if (name == NULL)
+		return field;
+	if (strncmp(field, name, size) != 0)
+		return NULL;
+	if (field[size] == '\0')
+		return ".";
+	return field[size] == '.' ? field + size + 1 : NULL;
+}
 
 static const char *
 module_name(const struct lc__join_source *join, size_t module)
@@ -260,8 +274,8 @@ sort_fields(const struct lc__join_source *join, struct route *route)
 	return LC_OK;
 }
 
-/* The paths of a module are remembered by their array, so other ones get another array
- * before that is freed. */
+/* Record readers know paths by the address of their array: other paths must get another
+ * array, so the old one is freed only after the new one was allocated. */
 static lc_status
 make_route(struct join_cursor *c, const char *const *fields, size_t n)
 {
@@ -286,7 +300,14 @@ make_route(struct join_cursor *c, const char *const *fields, size_t n)
 
 /* ---- records ---------------------------------------------------------------------------- */
 
-/* A record that was there when the join was opened, in the same snapshot. */
+lc_status
+lc__join_find(struct lc__join_partner *partner, lc_id id, struct lc__lookup *out)
+{
+	lc__lookup_start(out, partner->env, id.data, id.size);
+	return lc__index_find(partner->snapshot, out, true);
+}
+
+/* The record was in this snapshot when the join was opened. */
 static lc_status
 find_partner(const struct join_cursor *c, struct lc__join_partner *partner,
     lc_id id, struct lc__lookup *out)
@@ -300,7 +321,7 @@ find_partner(const struct join_cursor *c, struct lc__join_partner *partner,
 	    lc__quote_id(id.data, id.size));
 }
 
-/* With the schema known, the snapshot is not asked any more. */
+/* With a plan for the schema, reading a record does not use the snapshot. */
 static bool
 is_planned(const struct lc__record_reader *reader, const struct lc__record *record,
     const char *const *fields, size_t n)
@@ -312,7 +333,8 @@ is_planned(const struct lc__record_reader *reader, const struct lc__record *reco
 	    plan->fields == fields && plan->n == n;
 }
 
-/* Comparing checksums and decoding take long: other threads look up meanwhile. */
+/* The lock is held for the lookup only, if that will do: other threads look up while this one
+ * compares checksums and decodes. */
 static lc_status
 read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths,
     size_t n, const struct lc__row_span *rows, lc_tensor *tensors)
@@ -379,7 +401,7 @@ touched(const struct lc__cursor *cursor)
 	return bytes;
 }
 
-/* Of the first module: where the partners' records are, is not known yet. */
+/* Of the first module alone: the records of the partners are not looked up yet. */
 static lc_status
 extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
     size_t n, const struct lc__row_span *rows, struct lc__extents *out)
@@ -392,9 +414,9 @@ extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
 }
 
 static void
-ask(struct lc__cursor *cursor, struct lc__extent extent)
+willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 {
-	lc__cursor_ask(of(cursor)->first, extent);
+	lc__cursor_willneed_bytes(of(cursor)->first, extent);
 }
 
 /* ---- the fields of a record ---------------------------------------------------------------- */
@@ -403,14 +425,6 @@ struct naming {
 	char **names; /* malloc'ed, and each too */
 	size_t n, room;
 };
-
-static void
-free_names(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
-}
 
 static lc_status
 add_prefixed(struct naming *all, const char *module, char **names, size_t n)
@@ -430,11 +444,11 @@ add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 		    whole ? "" : names[i]);
 		all->names[all->n++] = name;
 	}
-	free_names(names, n);
+	lc__field_names_free(names, n);
 	return status;
 }
 
-/* Takes the names of a module's fields over, and gives them the module's. */
+/* Takes over the names of the fields of a module, and adds them with its own name. */
 static lc_status
 add_names(struct naming *all, const char *module, char **names, size_t n)
 {
@@ -487,7 +501,7 @@ fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 	const lc_status status = all_fields(c, number_of(c, record), &all);
 
 	if (status != LC_OK) {
-		free_names(all.names, all.n);
+		lc__field_names_free(all.names, all.n);
 		return status;
 	}
 	*names = all.names;
@@ -511,8 +525,8 @@ free_cursor(struct lc__cursor *cursor)
 }
 
 static const struct lc__cursor_kind join_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, place, stored, read_record,
-	fields_of, forget, free_cursor, name_of, touched, extents, ask
+	begin, end, pin, go, find, units, willneed, address, stored, read_record,
+	fields_of, forget, free_cursor, name_of, touched, extents, willneed_bytes
 };
 
 lc_status

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cursors over modules: chunks of a snapshot, places in them, records. */
+/* Cursors over modules: a snapshot, a chunk of it, the records of the chunk. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,37 +14,37 @@
 /* Chunks that a cursor knows its way in: a power of two. */
 #define VISITS 512
 
-/** A chunk that was gone to. */
+/** A chunk that the cursor went to. */
 struct visit {
-	uint64_t age;        /* of the cursor when it was looked up; 0: never */
+	uint64_t age;        /* of the cursor when the chunk was looked up; 0: never */
 	uint64_t position;   /* in the layout */
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	struct lc__ledger_row ledger;
 	const unsigned char *bytes; /* the chunk */
-	uint64_t end;        /* offset behind its last record */
-	bool needs_places;   /* the chunk itself does not say enough */
+	uint64_t end;        /* offset after its last record */
+	bool needs_offsets;  /* the directory does not say all that is needed */
 	struct lc__directory directory;
 };
 
-/** Where the records of the chunk that it stands on are. */
+/** Where the records of the chunk at hand are. */
 struct here {
 	struct visit *visit; /* NULL: on none */
 	uint64_t n;          /* records */
-	uint64_t stride;     /* as in lc__directory */
+	uint64_t stride;     /* as in struct lc__directory */
 	const unsigned char *offsets;
-	const struct lc__place *at; /* as in lc__places */
+	const struct lc__record_offset *at; /* as in struct lc__record_offsets */
 	uint64_t length;
 	const uint64_t *ends;
-	struct lc__places *places; /* held; or NULL */
+	struct lc__record_offsets *computed; /* that these are from; held, or NULL */
 };
 
 struct module_cursor {
 	struct lc__cursor base;
 	struct lc__module_source *m;
 	struct lc__snapshot *snapshot; /* while it is begun */
-	uint64_t commit;       /* that the visits belong to */
+	uint64_t commit;       /* of the visits */
 	uint32_t map_version;
-	uint64_t age;          /* rises when they belong to another one */
+	uint64_t age;          /* rises with each other commit: older visits are stale */
 	struct here here;
 	struct lc__hints hints;
 	struct lc__record_reader reader;
@@ -69,13 +69,13 @@ of_const(const struct lc__cursor *cursor)
 	return (const struct module_cursor *)cursor;
 }
 
-/* ---- standing on a commit ------------------------------------------------------- */
+/* ---- on a commit: the cursor holds a snapshot ------------------------------------ */
 
 static void
 leave(struct module_cursor *c)
 {
-	lc__places_drop(c->here.places);
-	c->here.places = NULL;
+	lc__record_offsets_drop(c->here.computed);
+	c->here.computed = NULL;
 	c->here.visit = NULL;
 }
 
@@ -85,8 +85,8 @@ begin(struct lc__cursor *cursor)
 	struct module_cursor *c = of(cursor);
 
 	return_if_error(lc__snapshot_take(c->m->env, &c->snapshot));
-	/* Other snapshots may be taken meanwhile, of rows of the layout or by another
-	 * cursor of the thread: nobody may wait for this one to end. */
+	/* The thread may take another snapshot before this one ends, for rows of the
+	 * layout or with another cursor. It must not wait for this one. */
 	lc__snapshot_keep(c->snapshot);
 	if (c->snapshot->loaded == c->commit &&
 	    c->snapshot->map_version == c->map_version)
@@ -158,15 +158,29 @@ free_cursor(struct lc__cursor *cursor)
 
 /* ---- going to a chunk ------------------------------------------------------------ */
 
+lc_status
+lc__module_ledger(struct lc__snapshot *snapshot, uint64_t chunk,
+    struct lc__ledger_row *out)
+{
+	struct lc__slice value;
+
+	return_if_error(lc__txn_get(snapshot->txn, LC__LEDGER, chunk, &value));
+	if (!lc__ledger_decode(value.data, value.size, chunk, out))
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the ledger row of chunk %llu is damaged",
+		    lc__env_dir(snapshot->env), (unsigned long long)chunk);
+	return LC_OK;
+}
+
 static lc_status
-changed(const struct module_cursor *c, const struct lc__layout_row *row,
+changed(const struct module_cursor *c, const struct lc__chunk_row *row,
     const char *what)
 {
 	return lc__error(LC_CHANGED, 0, "%s: chunk %llu %s", c->m->source.name,
 	    (unsigned long long)row->id, what);
 }
 
-/* Does the directory say all that has to be known of the chunk? */
+/* Does the directory have all offsets and lengths of the live records? */
 static bool
 says_enough(const struct module_cursor *c, const struct visit *v)
 {
@@ -192,11 +206,11 @@ find_chunk(struct module_cursor *c, struct visit *v)
 	v->bytes = chunk.bytes;
 	v->end = chunk.end;
 	return_if_error(lc__snapshot_directory(c->snapshot, &chunk, &v->directory));
-	v->needs_places = !says_enough(c, v);
+	v->needs_offsets = !says_enough(c, v);
 	return LC_OK;
 }
 
-/* Look a chunk up in the snapshot: it must be what the layout says. */
+/* Look a chunk up in the snapshot: it must be the one that the layout has. */
 static lc_status
 look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 {
@@ -217,37 +231,29 @@ look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 	return LC_OK;
 }
 
-static void
-stand_by_directory(struct here *here, const struct visit *v)
-{
-	here->stride = v->directory.stride;
-	here->offsets = v->directory.offsets;
-	here->length = v->directory.length;
-}
-
+/* The records are where the cache of offsets says. */
 static lc_status
-stand_by_places(struct module_cursor *c, const struct visit *v, bool *known)
+use_offsets(struct module_cursor *c, const struct visit *v, bool *known)
 {
-	const struct lc__places_ask ask = {
+	const struct lc__record_offsets_input input = {
 		.row = &v->ledger,
-		.directory = &v->directory,
 		.length_field = c->m->source.length_field,
 		.own_lengths = c->m->own_lengths
 	};
 	struct here *here = &c->here;
 
-	return_if_error(lc__module_places(c->m, c->snapshot, v->row.id, &ask,
-	    &here->places, known));
-	here->stride = here->places->stride;
-	here->at = here->places->at;
+	return_if_error(lc__offsets_cache_need(c->m->offsets, c->snapshot, v->row.id,
+	    &input, &here->computed, known));
+	here->stride = here->computed->stride;
+	here->at = here->computed->at;
 	if (here->stride == 0 && here->at == NULL)
 		here->offsets = v->directory.offsets;
-	here->length = here->places->length;
-	here->ends = here->places->ends;
+	here->length = here->computed->length;
+	here->ends = here->computed->ends;
 	return LC_OK;
 }
 
-/* The layout counted the same units, or windows would be put together wrongly. */
+/* The records must have the units that the layout counted: windows depend on it. */
 static lc_status
 check_units(const struct module_cursor *c, const struct visit *v)
 {
@@ -266,36 +272,33 @@ check_units(const struct module_cursor *c, const struct visit *v)
 }
 
 static lc_status
-stand(struct module_cursor *c, struct visit *v, bool known)
-{
-	memset(&c->here, 0, sizeof(c->here));
-	c->here.n = v->row.records;
-	if (v->needs_places)
-		return_if_error(stand_by_places(c, v, &known));
-	else
-		stand_by_directory(&c->here, v);
-	if (*c->m->source.length_field == '\0')
-		c->here.length = 1;
-	if (known)
-		c->base.hits++;
-	else
-		c->base.misses++;
-	return check_units(c, v);
-}
-
-static lc_status
 go(struct lc__cursor *cursor, uint64_t position)
 {
 	struct module_cursor *c = of(cursor);
 	struct visit *v = &c->visits[position % VISITS];
-	const bool known = v->age == c->age && v->position == position;
+	bool known = v->age == c->age && v->position == position;
 
 	if (known && c->here.visit == v)
 		return LC_OK;
 	leave(c);
 	if (!known)
 		return_if_error(look_up(c, position, v));
-	return_if_error(stand(c, v, known));
+	memset(&c->here, 0, sizeof(c->here));
+	c->here.n = v->row.records;
+	if (v->needs_offsets) {
+		return_if_error(use_offsets(c, v, &known));
+	} else {
+		c->here.stride = v->directory.stride;
+		c->here.offsets = v->directory.offsets;
+		c->here.length = v->directory.length;
+	}
+	if (*c->m->source.length_field == '\0')
+		c->here.length = 1;
+	if (known)
+		cursor->hits++;
+	else
+		cursor->misses++;
+	return_if_error(check_units(c, v));
 	c->here.visit = v;
 	return LC_OK;
 }
@@ -311,7 +314,7 @@ offset_of(const struct here *here, uint64_t record)
 	    here->at[record].at : lc__get32(here->offsets + 4 * record));
 }
 
-/* Behind a record: where the next one stands, unless there are dead ones. */
+/* Where a record ends: where the next one begins, unless there are dead ones. */
 static uint64_t
 end_of(const struct here *here, uint64_t record)
 {
@@ -372,7 +375,7 @@ stored(const struct lc__cursor *cursor, uint64_t record)
 }
 
 static const unsigned char *
-place(const struct lc__cursor *cursor, uint64_t record)
+address(const struct lc__cursor *cursor, uint64_t record)
 {
 	const struct here *here = &of_const(cursor)->here;
 	const uint64_t offset = offset_of(here, record);
@@ -457,7 +460,7 @@ extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
 
 	if (lc__record_reads_all(&c->reader, c->snapshot, stored(cursor, number),
 	    fields, n, rows))
-		return lc__extents_add(out, place(cursor, number),
+		return lc__extents_add(out, address(cursor, number),
 		    stored(cursor, number));
 	return_if_error(parse(c, number, &record));
 	return lc__record_extents(&c->reader, c->snapshot, &record, fields, n, rows,
@@ -465,7 +468,7 @@ extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
 }
 
 static void
-ask(struct lc__cursor *cursor, struct lc__extent extent)
+willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 {
 	const struct module_cursor *c = of(cursor);
 
@@ -496,8 +499,8 @@ name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 }
 
 static const struct lc__cursor_kind module_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, place, stored, read_record,
-	fields_of, forget, free_cursor, name_of, touched, extents, ask
+	begin, end, pin, go, find, units, willneed, address, stored, read_record,
+	fields_of, forget, free_cursor, name_of, touched, extents, willneed_bytes
 };
 
 lc_status

@@ -19,18 +19,18 @@
 struct shards_cursor {
 	struct lc__cursor base;
 	struct lc__shards_source *s;
-	struct lc__wshard *shard;  /* that it stands on */
-	struct lc__layout_row row; /* of it */
+	struct lc__wshard *shard;  /* at hand */
+	struct lc__chunk_row row; /* of it */
 	struct lc__hints hints;
 	uint32_t page_size;        /* of the system */
 	uint64_t touched;          /* bytes of samples that were read */
-	struct lc__block_list told;    /* fields out of metadata rows */
+	struct lc__block_list meta; /* fields from metadata rows */
 };
 
-/** Keeps what is not in the shards' maps. */
+/** Keeps the fields that are not in the map of a shard. */
 struct shards_pin {
 	struct lc__pin pin;
-	struct lc__block_list told;
+	struct lc__block_list meta;
 };
 
 static struct shards_cursor *
@@ -45,7 +45,7 @@ of_const(const struct lc__cursor *cursor)
 	return (const struct shards_cursor *)cursor;
 }
 
-/* ---- standing: shards stay while the source is open ------------------------------- */
+/* ---- on a commit: the shards stay while the source is open ---------------------------- */
 
 static lc_status
 begin(struct lc__cursor *cursor)
@@ -57,13 +57,13 @@ begin(struct lc__cursor *cursor)
 static void
 end(struct lc__cursor *cursor)
 {
-	lc__block_list_drop(&of(cursor)->told);
+	lc__block_list_drop(&of(cursor)->meta);
 }
 
 static void
 forget(struct lc__cursor *cursor)
 {
-	lc__block_list_drop(&of(cursor)->told);
+	lc__block_list_drop(&of(cursor)->meta);
 }
 
 static void
@@ -77,7 +77,7 @@ drop_pin(struct lc__pin *pin)
 {
 	struct shards_pin *p = (struct shards_pin *)pin;
 
-	lc__block_list_free(&p->told);
+	lc__block_list_free(&p->meta);
 	free(p);
 }
 
@@ -89,15 +89,15 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	struct shards_pin *p;
 
 	*out = &nothing;
-	if (c->told.n == 0)
+	if (c->meta.n == 0)
 		return LC_OK;
 	p = malloc(sizeof(*p));
 	if (p == NULL) {
 		end(cursor);
 		return lc__no_memory("read");
 	}
-	*p = (struct shards_pin){ { drop_pin, lc__block_list_bytes(&c->told) }, c->told };
-	memset(&c->told, 0, sizeof(c->told));
+	*p = (struct shards_pin){ { drop_pin, lc__block_list_bytes(&c->meta) }, c->meta };
+	memset(&c->meta, 0, sizeof(c->meta));
 	*out = &p->pin;
 	return LC_OK;
 }
@@ -168,14 +168,14 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 }
 
 static const unsigned char *
-place(const struct lc__cursor *cursor, uint64_t record)
+address(const struct lc__cursor *cursor, uint64_t record)
 {
 	return image_of(of_const(cursor), record);
 }
 
 /* ---- samples -------------------------------------------------------------------------- */
 
-/* As many as there are without boxes, then with them. */
+/* Shards without boxes have the first one only. */
 static const char *const names_of_fields[] = { "image", "boxes", "mask" };
 
 static size_t
@@ -184,7 +184,7 @@ count_fields(const struct shards_cursor *c)
 	return c->shard->twh1.info.max_boxes > 0 ? 3 : 1;
 }
 
-/* Rows of one axis are what windows are cut of. */
+/* Windows are cut from tensors of one axis. */
 static void
 take_image(const struct shards_cursor *c, const lc_sample *sample,
     lc_tensor *out)
@@ -196,7 +196,7 @@ take_image(const struct shards_cursor *c, const lc_sample *sample,
 	out->shape[0] = c->s->length;
 }
 
-/* ---- fields out of the metadata row ------------------------------------------------ */
+/* ---- fields from the metadata row --------------------------------------------------- */
 
 static lc_status
 no_field(const struct shards_cursor *c, uint64_t record, const char *field)
@@ -205,8 +205,8 @@ no_field(const struct shards_cursor *c, uint64_t record, const char *field)
 	    (unsigned long long)record, field);
 }
 
-/* Of all fields that a row has: what it says, and memory for its tensors. */
-struct told {
+/* A metadata row, and the memory of its tensors. */
+struct meta {
 	const lc_sample *sample;
 	uint64_t record;
 	lc_sample_origin origin;
@@ -214,21 +214,21 @@ struct told {
 };
 
 static lc_status
-read_told(struct shards_cursor *c, struct told *told)
+read_row(struct shards_cursor *c, struct meta *meta)
 {
 	const uint32_t boxes = c->shard->twh1.info.max_boxes;
-	struct lc__block *block = lc__block_list_new(&c->told,
+	struct lc__block *block = lc__block_list_new(&c->meta,
 	    (boxes + 1) * sizeof(int64_t));
 	bool has_total;
 
 	if (block == NULL)
 		return lc__no_memory("read");
-	told->class_ids = (int64_t *)(void *)block->data;
+	meta->class_ids = (int64_t *)(void *)block->data;
 	for (uint32_t i = 0; i < boxes; i++)
-		told->class_ids[i] = -1;
-	if (!lc__twh1_row_origin(told->sample->meta, &told->origin, &has_total,
-	    told->class_ids, boxes))
-		return lc__wshard_bad_row(c->shard, told->record);
+		meta->class_ids[i] = -1;
+	if (!lc__twh1_row_origin(meta->sample->meta, &meta->origin, &has_total,
+	    meta->class_ids, boxes))
+		return lc__wshard_bad_row(c->shard, meta->record);
 	return LC_OK;
 }
 
@@ -236,7 +236,7 @@ static lc_status
 take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim,
     uint64_t n, lc_tensor *out)
 {
-	struct lc__block *block = lc__block_list_new(&c->told, n * sizeof(*numbers));
+	struct lc__block *block = lc__block_list_new(&c->meta, n * sizeof(*numbers));
 
 	if (block == NULL)
 		return lc__no_memory("read");
@@ -245,17 +245,17 @@ take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim,
 }
 
 static lc_status
-take_run(struct shards_cursor *c, const struct told *told, lc_tensor *out)
+take_run(struct shards_cursor *c, const struct meta *meta, lc_tensor *out)
 {
 	const uint64_t room = RUN_ROOM;
-	const lc_id run = told->origin.run_id;
+	const lc_id run = meta->origin.run_id;
 	struct lc__block *block;
 
 	if (run.size > RUN_ROOM)
 		return lc__error(LC_SCHEMA, 0, "%s: sample %llu: its run_id has %zu "
 		    "bytes, and the field run_id %d at most", c->shard->path,
-		    (unsigned long long)told->record, run.size, RUN_ROOM);
-	block = lc__block_list_new(&c->told, RUN_ROOM);
+		    (unsigned long long)meta->record, run.size, RUN_ROOM);
+	block = lc__block_list_new(&c->meta, RUN_ROOM);
 	if (block == NULL)
 		return lc__no_memory("read");
 	memset(block->data, 0, RUN_ROOM);
@@ -264,20 +264,20 @@ take_run(struct shards_cursor *c, const struct told *told, lc_tensor *out)
 	return lc_tensor_init(out, LC_U8, 1, &room, block->data);
 }
 
-/* What a row does not say is -1, 0 or empty. */
+/* A value that the row does not have is -1, 0 or empty. */
 static lc_status
-take_told(struct shards_cursor *c, struct told *told, const char *field,
+take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
     lc_tensor *out)
 {
-	const lc_sample_origin *origin = &told->origin;
+	const lc_sample_origin *origin = &meta->origin;
 	const uint64_t boxes = c->shard->twh1.info.max_boxes;
 
-	if (told->sample->meta.size == 0)
-		return no_field(c, told->record, field);
-	if (told->class_ids == NULL)
-		return_if_error(read_told(c, told));
+	if (meta->sample->meta.size == 0)
+		return no_field(c, meta->record, field);
+	if (meta->class_ids == NULL)
+		return_if_error(read_row(c, meta));
 	if (strcmp(field, "class_ids") == 0 && boxes > 0)
-		return lc_tensor_init(out, LC_I64, 1, &boxes, told->class_ids);
+		return lc_tensor_init(out, LC_I64, 1, &boxes, meta->class_ids);
 	if (strcmp(field, "frame_id") == 0) {
 		const int64_t id = origin->has_frame_id ? (int64_t)origin->frame_id : -1;
 		return take_numbers(c, &id, 0, 1, out);
@@ -287,15 +287,15 @@ take_told(struct shards_cursor *c, struct told *told, const char *field,
 			origin->original_height };
 		return take_numbers(c, size, 1, 2, out);
 	}
-	return strcmp(field, "run_id") == 0 ? take_run(c, told, out) :
-	    no_field(c, told->record, field);
+	return strcmp(field, "run_id") == 0 ? take_run(c, meta, out) :
+	    no_field(c, meta->record, field);
 }
 
 static lc_status
-take_field(struct shards_cursor *c, struct told *told, const char *field,
+take_field(struct shards_cursor *c, struct meta *meta, const char *field,
     lc_tensor *out)
 {
-	const lc_sample *sample = told->sample;
+	const lc_sample *sample = meta->sample;
 
 	if (strcmp(field, "image") == 0 || strcmp(field, ".") == 0)
 		take_image(c, sample, out);
@@ -304,7 +304,7 @@ take_field(struct shards_cursor *c, struct told *told, const char *field,
 	else if (strcmp(field, "mask") == 0 && count_fields(c) > 1)
 		*out = sample->mask;
 	else
-		return take_told(c, told, field, out);
+		return take_row_field(c, meta, field, out);
 	return LC_OK;
 }
 
@@ -315,7 +315,7 @@ read_sample(struct lc__cursor *cursor, uint64_t record,
 {
 	struct shards_cursor *c = of(cursor);
 	lc_sample sample;
-	struct told told = { .sample = &sample, .record = record };
+	struct meta meta = { .sample = &sample, .record = record };
 
 	if (rows != NULL && rows->done > 0)
 		return LC_OK;
@@ -327,7 +327,7 @@ read_sample(struct lc__cursor *cursor, uint64_t record,
 	c->touched += stored(cursor, record);
 	*id = sample.id;
 	for (size_t i = 0; i < n; i++)
-		return_if_error(take_field(c, &told, fields[i], &tensors[i]));
+		return_if_error(take_field(c, &meta, fields[i], &tensors[i]));
 	return LC_OK;
 }
 
@@ -393,12 +393,12 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 static void
 free_cursor(struct lc__cursor *cursor)
 {
-	lc__block_list_free(&of(cursor)->told);
+	lc__block_list_free(&of(cursor)->meta);
 	free(cursor);
 }
 
 static const struct lc__cursor_kind shards_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, place, stored, read_sample,
+	begin, end, pin, go, find, units, willneed, address, stored, read_sample,
 	fields_of, forget, free_cursor, name_of, touched, extents, NULL
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads a batch: records into the rows of its fields. */
 #include "stream/job.h"
 
 #include <string.h>
@@ -7,65 +8,7 @@
 #include "stream/source.h"
 #include "value/tensor.h"
 
-/* ---- records -------------------------------------------------------------------- */
-
-const struct lc__row_span *
-lc__fetch_rows(const struct lc__job *job, size_t i, struct lc__row_span *room)
-{
-	if (job->rule->window == 0 || !job->rule->has_lengths)
-		return NULL;
-	lc__requests_rows(&job->requests, i, room);
-	return room;
-}
-
-lc_status
-lc__fetch_record(struct lc__job *job, const struct lc__request *r,
-    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
-{
-	const struct lc__reader_rule *rule = job->rule;
-	struct lc__read_share *portion = &job->portions[r->source];
-	struct lc__cursor *cursor;
-	uint64_t touched;
-
-	return_if_error(lc__job_cursor(job, r->source, &cursor));
-	return_if_error(lc__cursor_go(cursor, r->position));
-	touched = lc__cursor_touched(cursor);
-	return_if_error(lc__cursor_read(cursor, r->record,
-	    (const char *const *)rule->names, rule->n_fields, rows, tensors, id));
-	touched = lc__cursor_touched(cursor) - touched;
-	job->counts.stored_bytes += touched;
-	portion->touched += touched;
-	if (rows == NULL || rows->done == 0)
-		portion->stored += lc__cursor_stored(cursor, r->record);
-	return LC_OK;
-}
-
-lc_status
-lc__fetch_instead(struct lc__job *job, const struct lc__request *r,
-    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
-{
-	struct lc__cursor *cursor;
-
-	return_if_error(lc__job_cursor(job, r->source, &cursor));
-	lc__cursor_forget(cursor);
-	return lc__fetch_record(job, r, rows, tensors, id);
-}
-
-lc_status
-lc__fetch_differs(const struct lc__job *job, uint32_t source, lc_id id,
-    size_t field, const lc_tensor *tensor, const lc_tensor *others)
-{
-	char is[LC__TENSOR_TEXT], are[LC__TENSOR_TEXT];
-
-	return lc__error(LC_SCHEMA, 0, "%s: key %s: field '%s' is %s, and %s in "
-	    "other records of the batch",
-	    lc__source_name(job->rule->stream->sources[source]),
-	    lc__quote_id(id.data, id.size), job->rule->names[field],
-	    lc__tensor_describe(tensor, is, sizeof(is)),
-	    lc__tensor_describe(others, are, sizeof(are)));
-}
-
-/* ---- records that are all alike --------------------------------------------------- */
+/* ---- records of one shape --------------------------------------------------------- */
 
 static lc_status
 shape_even(const struct lc__job *job, struct lc__batch *batch,
@@ -102,7 +45,7 @@ all_alike(const lc_tensor *a, const lc_tensor *b, size_t n)
 }
 
 static void
-zero_rows(struct lc__batch *batch, size_t filled)
+pad_rows(struct lc__batch *batch, size_t filled)
 {
 	for (size_t f = 0; f < batch->n_fields; f++) {
 		lc_batch_field *field = &batch->fields[f];
@@ -118,8 +61,9 @@ zero_rows(struct lc__batch *batch, size_t filled)
 	}
 }
 
-/* Read and copy one record after another, while it is in the caches. job->tensors has
- * the first record's tensors, and behind them those of the one at hand. */
+/* Read one record after another, and copy each while it is in the processor's caches.
+ * job->tensors has the tensors of the first record, and after them those of the one at hand.
+ * Stops with *even false at a record of another shape. */
 static lc_status
 copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *even)
 {
@@ -131,8 +75,8 @@ copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *eve
 		const struct lc__request *r = &job->requests.item[i];
 		lc_tensor *tensors = job->tensors + (i > 0 ? n : 0);
 
-		lc__fetch_ahead(job, i);
-		return_if_error(lc__fetch_instead(job, r, NULL, tensors, &id));
+		lc__prefetch_lines(job, i);
+		return_if_error(lc__job_read_next(job, r, NULL, tensors, &id));
 		if (i == 0)
 			return_if_error(shape_even(job, batch, tensors));
 		*even = all_alike(job->tensors, tensors, n);
@@ -141,14 +85,14 @@ copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *eve
 		copy_row(batch, r, tensors);
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
-	zero_rows(batch, filled);
+	pad_rows(batch, filled);
 	return LC_OK;
 }
 
-/* ---- records that differ, and views --------------------------------------------------- */
+/* ---- records of several shapes, and views ------------------------------------------------ */
 
-/* Read all: job->tensors has the fields of row after row. What is read stays in place
- * until the cursors end. */
+/* Read all records before any is copied: job->tensors gets the fields of one row after
+ * another. They stay in place until the cursors end. */
 static lc_status
 read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 {
@@ -159,15 +103,15 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	for (size_t i = 0; i < job->requests.n; i++) {
 		const struct lc__request *r = &job->requests.item[i];
 
-		lc__fetch_ahead(job, i);
-		return_if_error(lc__fetch_record(job, r, NULL,
+		lc__prefetch_lines(job, i);
+		return_if_error(lc__job_read_record(job, r, NULL,
 		    job->tensors + r->row * n, &id));
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
 	return LC_OK;
 }
 
-/* May they be one behind the other? */
+/* Do they differ in the first axis only, so that they can follow each other? */
 static bool
 can_join(const lc_tensor *a, const lc_tensor *b)
 {
@@ -176,8 +120,8 @@ can_join(const lc_tensor *a, const lc_tensor *b)
 	    (a->ndim - 1) * sizeof(*a->shape)) == 0;
 }
 
-/* Whether all rows have the same shape of a field. LC_SCHEMA if they do not even differ
- * in the first axis only. */
+/* Have all rows the same shape of a field? LC_SCHEMA if they differ in more than the first
+ * axis. */
 static lc_status
 compare_rows(const struct lc__job *job, const struct lc__batch *batch, size_t f,
     size_t filled, bool *even)
@@ -194,7 +138,7 @@ compare_rows(const struct lc__job *job, const struct lc__batch *batch, size_t f,
 			continue;
 		*even = false;
 		if (!can_join(first, tensor))
-			return lc__fetch_differs(job, batch->sources[row],
+			return lc__job_differs(job, batch->sources[row],
 			    (lc_id){ batch->id_bytes.data + (uintptr_t)id->data,
 			    id->size }, f, tensor, first);
 	}
@@ -222,9 +166,9 @@ shape_ragged(const struct lc__job *job, struct lc__batch *batch, size_t f,
 	return LC_OK;
 }
 
-/* Rows one behind the other: of even ones, all are as long. */
+/* Rows follow each other; those of even fields are all of one length. */
 static void
-place_rows(const struct lc__job *job, struct lc__batch *batch, size_t f,
+copy_field(const struct lc__job *job, struct lc__batch *batch, size_t f,
     size_t filled)
 {
 	unsigned char *at = batch->fields[f].data;
@@ -241,9 +185,9 @@ place_rows(const struct lc__job *job, struct lc__batch *batch, size_t f,
 	}
 }
 
-/* Of ragged fields padding takes nothing. */
+/* In a ragged field padding takes no bytes. */
 static void
-zero_field(const struct lc__job *job, struct lc__batch *batch, size_t f,
+pad_field(const struct lc__job *job, struct lc__batch *batch, size_t f,
     size_t filled)
 {
 	const size_t size = job->tensors[f].nbytes;
@@ -268,8 +212,8 @@ copy_uneven(struct lc__job *job, struct lc__batch *batch, size_t filled)
 		    lc__batch_shape(batch, f, &rows, 1, &job->tensors[f], 0,
 		    job->rule->views) :
 		    shape_ragged(job, batch, f, filled));
-		place_rows(job, batch, f, filled);
-		zero_field(job, batch, f, filled);
+		copy_field(job, batch, f, filled);
+		pad_field(job, batch, f, filled);
 	}
 	return LC_OK;
 }
@@ -291,38 +235,44 @@ fetch_records(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	    copy_uneven(job, batch, filled) : LC_OK;
 }
 
-/* ---- all of it -------------------------------------------------------------------------- */
+/* ---- the batch ------------------------------------------------------------------------ */
 
-static void
-count_bytes(struct lc__job *job, const struct lc__batch *batch)
+/* The first batch that any thread reads names the fields of all: those of the first record
+ * of its first example. All readers of a stream look at the same one, so that all have the
+ * same fields. */
+static lc_status
+name_fields(struct lc__job *job, const struct lc__job_batch *which)
 {
-	for (size_t f = 0; f < batch->n_fields; f++)
-		job->counts.bytes += batch->fields[f].nbytes;
-}
+	struct lc__request first;
+	struct lc__cursor *cursor;
+	char **names;
+	size_t n;
 
-lc_status
-lc__fetch(struct lc__job *job, struct lc__batch *batch, size_t filled)
-{
-	return_if_error(lc__fetch_ask(job));
-	return_if_error(job->rule->window > 0 ?
-	    lc__fetch_windows(job, batch, filled) :
-	    fetch_records(job, batch, filled));
-	count_bytes(job, batch);
+	return_if_error(lc__job_request_example(job, which->first, &first));
+	return_if_error(lc__job_cursor(job, first.source, &cursor));
+	return_if_error(lc__cursor_go(cursor, first.position));
+	return_if_error(lc__cursor_fields(cursor, first.record, &names, &n));
+	lc__reader_rule_name(job->rule, names, n);
 	return LC_OK;
 }
 
-lc_status
-lc__fetch_shapes(struct lc__job *job, const struct lc__request *record,
+/* All rows are padding, of the shapes that the batch's first example gives other
+ * readers. */
+static lc_status
+fetch_padding(struct lc__job *job, const struct lc__job_batch *which,
     struct lc__batch *batch)
 {
+	const bool windows = job->rule->window > 0;
+	struct lc__request first;
 	lc_id id;
 
+	return_if_error(lc__job_request_example(job, which->first, &first));
 	return_if_error(lc__job_need_tensors(job, batch->n_fields));
-	return_if_error(lc__fetch_record(job, record, NULL, job->tensors, &id));
+	return_if_error(lc__job_read_record(job, &first, NULL, job->tensors, &id));
 	job->counts.stored_bytes = 0;
-	if (job->rule->window == 0)
+	if (!windows)
 		return_if_error(shape_even(job, batch, job->tensors));
-	for (size_t f = 0; job->rule->window > 0 && f < batch->n_fields; f++)
+	for (size_t f = 0; windows && f < batch->n_fields; f++)
 		return_if_error(lc__fetch_window_shape(job, batch, f,
 		    &job->tensors[f]));
 	if (batch->documents != NULL && batch->rows > 0) {
@@ -331,7 +281,62 @@ lc__fetch_shapes(struct lc__job *job, const struct lc__request *record,
 		memset(batch->documents, 0xff, words * sizeof(uint32_t));
 		memset(batch->positions, 0, words * sizeof(uint32_t));
 	}
-	zero_rows(batch, 0);
-	count_bytes(job, batch);
+	pad_rows(batch, 0);
+	return LC_OK;
+}
+
+static lc_status
+fetch_share(struct lc__job *job, const struct lc__job_batch *which,
+    struct lc__batch *batch, size_t *filled)
+{
+	struct lc__reader_rule *rule = job->rule;
+
+	if (!lc__reader_rule_named(rule))
+		return_if_error(name_fields(job, which));
+	return_if_error(lc__batch_set_fields(batch,
+	    (const char *const *)rule->names, rule->n_fields));
+	return_if_error(lc__job_request(job, which, batch, filled));
+	if (*filled == 0) {
+		return_if_error(fetch_padding(job, which, batch));
+	} else {
+		return_if_error(lc__prefetch(job));
+		return_if_error(rule->window > 0 ?
+		    lc__fetch_windows(job, batch, *filled) :
+		    fetch_records(job, batch, *filled));
+	}
+	for (size_t f = 0; f < batch->n_fields; f++)
+		job->counts.bytes += batch->fields[f].nbytes;
+	return LC_OK;
+}
+
+lc_status
+lc__fetch_batch(struct lc__job *job, struct lc__stream_state *state,
+    const struct lc__job_batch *which, struct lc__batch *batch)
+{
+	size_t filled = 0;
+	lc_status status;
+
+	lc__job_begin(job, state);
+	status = fetch_share(job, which, batch, &filled);
+	return_if_error(lc__job_end(job, batch, status));
+	job->counts.examples = filled;
+	lc__batch_end_ids(batch, filled);
+	batch->seen = (lc_batch){
+		.number = which->number,
+		.first = which->first,
+		.rows = job->rule->rows,
+		.filled = filled,
+		.mask = batch->mask,
+		.examples = batch->examples,
+		.epochs = batch->epochs,
+		.sources = batch->sources,
+		.lengths = batch->lengths,
+		.ids = batch->ids,
+		.documents = batch->documents,
+		.positions = batch->positions,
+		.n_fields = batch->n_fields,
+		.fields = batch->fields,
+		.lc_private = batch
+	};
 	return LC_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows: parts of records one behind the other. */
+/* Reads a batch of windows: each row is made of parts of records that follow each other. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,15 +7,15 @@
 #include "stream/source.h"
 #include "value/tensor.h"
 
-/* Is a unit one of the first axis? Else it is the whole record, or a scalar's only
- * element. */
+/* Is a unit one row on the first axis? Otherwise it is the whole record, or the only element
+ * of a scalar. */
 static bool
 is_cut(const struct lc__job *job, const lc_tensor *tensor)
 {
 	return job->rule->has_lengths && tensor->ndim > 0;
 }
 
-/* Bytes of a unit of a tensor that has units. */
+/* Bytes of a unit; the tensor has at least one. */
 static size_t
 unit_bytes(const struct lc__job *job, const lc_tensor *tensor)
 {
@@ -54,7 +54,7 @@ check_length(const struct lc__job *job, const struct lc__request *r, lc_id id,
 	    (unsigned long long)units);
 }
 
-/* Units of the same kind as those of the first record? */
+/* Have the units of two records the same dtype and shape? */
 static bool
 same_units(const struct lc__job *job, const lc_tensor *a, const lc_tensor *b)
 {
@@ -73,7 +73,7 @@ check_record(const struct lc__job *job, const struct lc__request *r, lc_id id,
 	for (size_t f = 0; f < n; f++) {
 		return_if_error(check_length(job, r, id, f, &tensors[f]));
 		if (!same_units(job, &forms[f], &tensors[f]))
-			return lc__fetch_differs(job, r->source, id, f,
+			return lc__job_differs(job, r->source, id, f,
 			    &tensors[f], &forms[f]);
 	}
 	return LC_OK;
@@ -97,7 +97,7 @@ copy_units(const struct lc__job *job, struct lc__batch *batch,
 	}
 }
 
-/* Words at a time, so that the compiler takes vectors. */
+/* So many words at a time: the compiler makes vectors of them. */
 #define WORDS 16
 
 static void
@@ -120,8 +120,8 @@ fill(uint32_t *words, uint64_t n, uint32_t word)
 		words[i] = word;
 }
 
-/* Where a document begins, its units are noted, fewer than 2^32 as those of all windows:
- * documents are numbered when all are there. */
+/* Note the units of a document at its first word. They fit: a window has fewer than 2^32.
+ * number_documents() replaces them when all are there. */
 static void
 note_positions(struct lc__batch *batch, const struct lc__request *r)
 {
@@ -173,22 +173,23 @@ shape(struct lc__job *job, struct lc__batch *batch)
 	return LC_OK;
 }
 
-/* Read the record of a request, or more of it if the one before was of the same.
- * job->tensors has the first record's tensors, and after them those of the one at hand. */
+/* Read the record of a request, or more of it if the request before was for the same one.
+ * job->tensors has the tensors of the first record, and after them those of the one at
+ * hand. */
 static lc_status
 read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
 {
 	const struct lc__request *r = &job->requests.item[i];
 	lc_tensor *tensors = job->tensors + n;
 	struct lc__row_span room;
-	const struct lc__row_span *rows = lc__fetch_rows(job, i, &room);
+	const struct lc__row_span *rows = lc__job_rows(job, i, &room);
 
-	lc__fetch_ahead(job, i);
+	lc__prefetch_lines(job, i);
 	if (rows == NULL && i > 0 && lc__requests_same(r, r - 1))
 		return LC_OK;
 	if (rows != NULL && rows->done > 0)
-		return lc__fetch_record(job, r, rows, tensors, id);
-	return_if_error(lc__fetch_instead(job, r, rows, tensors, id));
+		return lc__job_read_record(job, r, rows, tensors, id);
+	return_if_error(lc__job_read_next(job, r, rows, tensors, id));
 	if (i == 0 && n > 0)
 		memcpy(job->tensors, tensors, n * sizeof(*tensors));
 	return check_record(job, r, *id, job->tensors, tensors, n);

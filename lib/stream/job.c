@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What a thread needs to read batches, and which records a batch needs. */
 #include "stream/job.h"
 
 #include <stdlib.h>
@@ -6,38 +7,32 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "stream/source.h"
+#include "value/tensor.h"
 
 /* ---- making and freeing ---------------------------------------------------------- */
-
-static lc_status
-make(struct lc__job *job)
-{
-	const uint32_t n = job->rule->stream->n;
-
-	job->walks = calloc(n, sizeof(*job->walks));
-	job->cursors = calloc(n, sizeof(struct lc__cursor *));
-	job->begun = calloc(n, sizeof(*job->begun));
-	job->spots = calloc(job->rule->rows + 1, sizeof(*job->spots));
-	job->portions = calloc(n, sizeof(*job->portions));
-	return job->walks != NULL && job->cursors != NULL && job->begun != NULL &&
-	    job->spots != NULL && job->portions != NULL ? LC_OK : lc__no_memory("reader");
-}
 
 lc_status
 lc__job_new(struct lc__reader_rule *rule, struct lc__job **out)
 {
+	const uint32_t n = rule->stream->n;
 	struct lc__job *job = calloc(1, sizeof(*job));
-	lc_status status;
 
 	if (job == NULL)
 		return lc__no_memory("reader");
 	job->rule = rule;
-	status = make(job);
-	if (status == LC_OK)
-		*out = job;
-	else
+	job->examples = calloc(n, sizeof(*job->examples));
+	job->cursors = calloc(n, sizeof(struct lc__cursor *));
+	job->begun = calloc(n, sizeof(*job->begun));
+	job->positions = calloc(rule->rows + 1, sizeof(*job->positions));
+	job->fractions = calloc(n, sizeof(*job->fractions));
+	if (job->examples == NULL || job->cursors == NULL || job->begun == NULL ||
+	    job->positions == NULL || job->fractions == NULL) {
 		lc__job_free(job);
-	return status;
+		return lc__no_memory("reader");
+	}
+	*out = job;
+	return LC_OK;
 }
 
 static void
@@ -56,17 +51,17 @@ lc__job_free(struct lc__job *job)
 		return;
 	if (job->cursors != NULL)
 		free_cursors(job);
-	lc__standing_drop(job->standing);
-	lc__requests_free(&job->wants);
-	lc__requests_free(&job->parts);
+	lc__stream_state_drop(job->state);
+	lc__requests_free(&job->rows);
+	lc__requests_free(&job->pieces);
 	lc__requests_free(&job->requests);
 	free(job->extents.item);
-	free(job->portions);
+	free(job->fractions);
 	free(job->tensors);
-	free(job->spots);
+	free(job->positions);
 	free(job->begun);
 	free(job->cursors);
-	free(job->walks);
+	free(job->examples);
 	free(job);
 }
 
@@ -77,42 +72,14 @@ lc__job_need_tensors(struct lc__job *job, size_t n)
 	return lc__array_reserve(&job->tensors, &job->tensor_room, n, "reader");
 }
 
-/* ---- standing and cursors ----------------------------------------------------------- */
+/* ---- the state and the cursors --------------------------------------------------------- */
 
-static void
-stand_on(struct lc__job *job, struct lc__standing *standing)
-{
-	if (job->standing == standing)
-		return;
-	free_cursors(job);
-	lc__standing_drop(job->standing);
-	job->standing = lc__standing_hold(standing);
-	for (uint32_t i = 0; i < standing->n; i++)
-		lc__walk_init(&job->walks[i], standing->sequences[i]);
-}
-
-lc_status
-lc__job_cursor(struct lc__job *job, uint32_t source, struct lc__cursor **out)
-{
-	*out = job->cursors[source];
-	if (job->begun[source])
-		return LC_OK;
-	if (*out == NULL) {
-		return_if_error(lc__cursor_new(
-		    job->rule->stream->sources[source],
-		    job->standing->sequences[source]->layout, out));
-		job->cursors[source] = *out;
-	}
-	return_if_error(lc__cursor_begin(*out));
-	job->begun[source] = true;
-	return LC_OK;
-}
-
-/* Add to the counts what the cursors counted, or take it off before. */
+/* The cursors count directories for as long as they live: what they counted before the
+ * batch is subtracted, and what they counted after it is added. */
 static void
 count_directories(struct lc__job *job, bool before)
 {
-	for (uint32_t i = 0; i < job->standing->n; i++) {
+	for (uint32_t i = 0; i < job->state->n; i++) {
 		uint64_t hits = 0, misses = 0;
 
 		if (job->cursors[i] == NULL)
@@ -123,13 +90,28 @@ count_directories(struct lc__job *job, bool before)
 	}
 }
 
-/* Let go of the snapshots, or give them to the batch that shows what is in them. */
-static lc_status
-end_cursors(struct lc__job *job, struct lc__batch *batch, lc_status status)
+void
+lc__job_begin(struct lc__job *job, struct lc__stream_state *state)
+{
+	if (job->state != state) {
+		free_cursors(job);
+		lc__stream_state_drop(job->state);
+		job->state = lc__stream_state_hold(state);
+		for (uint32_t i = 0; i < state->n; i++)
+			lc__sequence_cursor_init(&job->examples[i],
+			    state->sequences[i]);
+	}
+	memset(&job->counts, 0, sizeof(job->counts));
+	count_directories(job, true);
+}
+
+lc_status
+lc__job_end(struct lc__job *job, struct lc__batch *batch, lc_status status)
 {
 	const bool keep = status == LC_OK && job->rule->views;
 
-	for (uint32_t i = 0; i < job->standing->n; i++) {
+	count_directories(job, false);
+	for (uint32_t i = 0; i < job->state->n; i++) {
 		if (!job->begun[i])
 			continue;
 		job->begun[i] = false;
@@ -142,48 +124,65 @@ end_cursors(struct lc__job *job, struct lc__batch *batch, lc_status status)
 	return status;
 }
 
+lc_status
+lc__job_cursor(struct lc__job *job, uint32_t source, struct lc__cursor **out)
+{
+	*out = job->cursors[source];
+	if (job->begun[source])
+		return LC_OK;
+	if (*out == NULL) {
+		return_if_error(lc__cursor_new(
+		    job->rule->stream->sources[source],
+		    job->state->sequences[source]->layout, out));
+		job->cursors[source] = *out;
+	}
+	return_if_error(lc__cursor_begin(*out));
+	job->begun[source] = true;
+	return LC_OK;
+}
+
 /* ---- from examples to records ---------------------------------------------------------- */
 
-/* What sorts an example: where its first unit is. */
+/* List a row, by where its first unit is. */
 static lc_status
-want(struct lc__job *job, uint32_t source, size_t row)
+add_row(struct lc__job *job, uint32_t source, size_t row)
 {
-	const struct lc__spot *spot = &job->spots[row];
-	const bool flat = job->walks[source].sequence->rstar == NULL;
-	struct lc__request *r = lc__requests_add(&job->wants);
+	const struct lc__sequence_position *position = &job->positions[row];
+	const bool flat = job->examples[source].sequence->rstar == NULL;
+	struct lc__request *r = lc__requests_add(&job->rows);
 
 	if (r == NULL)
 		return lc__no_memory("reader");
 	*r = (struct lc__request){
 		.source = source,
 		.row = (uint32_t)row,
-		.position = flat ? 0 : spot->place.chunk,
-		.record = flat ? spot->unit : spot->place.offset
+		.position = flat ? 0 : position->place.chunk,
+		.record = flat ? position->unit : position->place.offset
 	};
 	return LC_OK;
 }
 
 static lc_status
-want_example(struct lc__job *job, uint64_t example, size_t row,
+add_example(struct lc__job *job, uint64_t example, size_t row,
     struct lc__batch *batch)
 {
-	struct lc__spot *spot = &job->spots[row];
+	struct lc__sequence_position *position = &job->positions[row];
 	uint32_t source;
 	uint64_t index;
 
-	lc__standing_find(job->standing, example, &source, &index);
-	lc__walk_example(&job->walks[source], index, spot);
+	lc__stream_state_find(job->state, example, &source, &index);
+	lc__sequence_seek(&job->examples[source], index, position);
 	batch->mask[row] = 1;
 	batch->examples[row] = example;
-	batch->epochs[row] = spot->epoch;
-	/* The sizes of one source are one. */
-	batch->sources[row] = job->standing->series != NULL ? 0 : source;
-	batch->lengths[row] = spot->left;
-	return want(job, source, row);
+	batch->epochs[row] = position->epoch;
+	/* The sizes of image are one source to the caller. */
+	batch->sources[row] = job->state->series != NULL ? 0 : source;
+	batch->lengths[row] = position->left;
+	return add_row(job, source, row);
 }
 
 static void
-pad(struct lc__batch *batch, size_t row)
+pad_row(struct lc__batch *batch, size_t row)
 {
 	batch->mask[row] = 0;
 	batch->examples[row] = UINT64_MAX;
@@ -193,78 +192,46 @@ pad(struct lc__batch *batch, size_t row)
 	batch->ids[row] = (lc_id){ NULL, 0 };
 }
 
-/* Padding is behind all examples, whatever the split. */
+/* The pieces of a row, into a list. */
 static lc_status
-want_all(struct lc__job *job, const struct lc__job_batch *which,
-    struct lc__batch *batch, size_t *filled)
-{
-	const struct lc__reader_rule *rule = job->rule;
-
-	job->wants.n = 0;
-	*filled = 0;
-	for (size_t row = 0; row < rule->rows; row++) {
-		const uint64_t example = which->first +
-		    lc__share_at(&rule->share, row);
-
-		if (example >= which->end) {
-			pad(batch, row);
-			continue;
-		}
-		return_if_error(want_example(job, example, row, batch));
-		*filled = row + 1;
-	}
-	return lc__requests_sort(&job->wants);
-}
-
-/* The parts of a row, into a list. */
-static lc_status
-expand(struct lc__job *job, const struct lc__request *wanted,
+add_pieces(struct lc__job *job, const struct lc__request *row,
     struct lc__requests *list)
 {
-	struct lc__spot spot = job->spots[wanted->row];
+	struct lc__sequence_position position = job->positions[row->row];
 	uint64_t at = 0;
 
-	while (spot.left > 0) {
+	while (position.left > 0) {
 		struct lc__request *r = lc__requests_add(list);
-		struct lc__example_part part;
+		struct lc__piece piece;
 
 		if (r == NULL)
 			return lc__no_memory("reader");
-		return_if_error(lc__walk_part(&job->walks[wanted->source], &spot,
-		    &part));
+		return_if_error(lc__sequence_next(&job->examples[row->source],
+		    &position, &piece));
 		*r = (struct lc__request){
-			.source = wanted->source,
-			.row = wanted->row,
-			.position = part.position,
-			.record = part.first,
-			.units = part.units,
+			.source = row->source,
+			.row = row->row,
+			.position = piece.position,
+			.record = piece.first,
+			.units = piece.units,
 			.at = at
 		};
-		at += part.units;
+		at += piece.units;
 	}
 	return LC_OK;
 }
 
+/* The records that a piece of a window is made of. */
 static lc_status
-expand_all(struct lc__job *job, struct lc__requests *list)
-{
-	list->n = 0;
-	for (size_t i = 0; i < job->wants.n; i++)
-		return_if_error(expand(job, &job->wants.item[i], list));
-	return lc__requests_sort(list);
-}
-
-/* The records that a part of a window is made of. */
-static lc_status
-look_up(struct lc__job *job, const struct lc__request *part)
+add_records(struct lc__job *job, const struct lc__request *piece)
 {
 	struct lc__cursor *cursor;
-	uint64_t record, before, from, left = part->units;
+	uint64_t record, before, from, left = piece->units;
 
-	return_if_error(lc__job_cursor(job, part->source, &cursor));
-	return_if_error(lc__cursor_go(cursor, part->position));
-	return_if_error(lc__cursor_find(cursor, part->record, &record, &before));
-	for (from = part->record - before; left > 0; record++, from = 0) {
+	return_if_error(lc__job_cursor(job, piece->source, &cursor));
+	return_if_error(lc__cursor_go(cursor, piece->position));
+	return_if_error(lc__cursor_find(cursor, piece->record, &record, &before));
+	for (from = piece->record - before; left > 0; record++, from = 0) {
 		const uint64_t here = lc__cursor_units(cursor, record) - from;
 		struct lc__request *r;
 
@@ -273,65 +240,72 @@ look_up(struct lc__job *job, const struct lc__request *part)
 		r = lc__requests_add(&job->requests);
 		if (r == NULL)
 			return lc__no_memory("reader");
-		*r = *part;
+		*r = *piece;
 		r->record = record;
 		r->from = from;
 		r->units = here < left ? here : left;
-		r->at = part->at + part->units - left;
+		r->at = piece->at + piece->units - left;
 		left -= r->units;
 	}
 	return LC_OK;
 }
 
-/* Overlapping windows ask for the same records: they are brought together. */
-static lc_status
-look_up_all(struct lc__job *job)
-{
-	job->requests.n = 0;
-	for (size_t i = 0; i < job->parts.n; i++)
-		return_if_error(look_up(job, &job->parts.item[i]));
-	return lc__requests_sort(&job->requests);
-}
-
+/* From the rows that are listed to requests of records. Overlapping windows need the same
+ * records, which sorting brings together. */
 static lc_status
 make_requests(struct lc__job *job)
 {
-	if (job->rule->window == 0)
-		return expand_all(job, &job->requests);
-	return_if_error(expand_all(job, &job->parts));
-	return look_up_all(job);
+	const bool windows = job->rule->window > 0;
+	struct lc__requests *list = windows ? &job->pieces : &job->requests;
+
+	return_if_error(lc__requests_sort(&job->rows));
+	list->n = 0;
+	for (size_t i = 0; i < job->rows.n; i++)
+		return_if_error(add_pieces(job, &job->rows.item[i], list));
+	return_if_error(lc__requests_sort(list));
+	if (!windows)
+		return LC_OK;
+	job->requests.n = 0;
+	for (size_t i = 0; i < job->pieces.n; i++)
+		return_if_error(add_records(job, &job->pieces.item[i]));
+	return lc__requests_sort(&job->requests);
 }
 
-/* ---- the batch ----------------------------------------------------------------------------- */
-
-/* The fields of all batches are those of the first record of the first batch. */
-static lc_status
-name_fields(struct lc__job *job, const struct lc__request *r)
+/* Padding follows all examples, whatever the split. */
+lc_status
+lc__job_request(struct lc__job *job, const struct lc__job_batch *which,
+    struct lc__batch *batch, size_t *filled)
 {
-	struct lc__cursor *cursor;
-	char **names;
-	size_t n;
+	const struct lc__reader_rule *rule = job->rule;
 
-	return_if_error(lc__job_cursor(job, r->source, &cursor));
-	return_if_error(lc__cursor_go(cursor, r->position));
-	return_if_error(lc__cursor_fields(cursor, r->record, &names, &n));
-	lc__reader_rule_name(job->rule, names, n);
-	return LC_OK;
+	job->rows.n = 0;
+	*filled = 0;
+	for (size_t row = 0; row < rule->rows; row++) {
+		const uint64_t example = which->first +
+		    lc__share_at(&rule->share, row);
+
+		if (example >= which->end) {
+			pad_row(batch, row);
+			continue;
+		}
+		return_if_error(add_example(job, example, row, batch));
+		*filled = row + 1;
+	}
+	return make_requests(job);
 }
 
-/* The request of the batch's first example, whosever it is: all readers have the same
- * fields, and those whose rows are all padding the same shapes. */
-static lc_status
-first_request(struct lc__job *job, uint64_t example, struct lc__request *out)
+lc_status
+lc__job_request_example(struct lc__job *job, uint64_t example,
+    struct lc__request *out)
 {
 	struct lc__request *r;
 	uint32_t source;
 	uint64_t index;
 
-	lc__standing_find(job->standing, example, &source, &index);
-	lc__walk_example(&job->walks[source], index, &job->spots[0]);
-	job->wants.n = 0;
-	return_if_error(want(job, source, 0));
+	lc__stream_state_find(job->state, example, &source, &index);
+	lc__sequence_seek(&job->examples[source], index, &job->positions[0]);
+	job->rows.n = 0;
+	return_if_error(add_row(job, source, 0));
 	return_if_error(make_requests(job));
 	r = job->requests.item;
 	for (size_t i = 1; r->at != 0 && i < job->requests.n; i++)
@@ -341,78 +315,60 @@ first_request(struct lc__job *job, uint64_t example, struct lc__request *out)
 	return LC_OK;
 }
 
-static lc_status
-prepare(struct lc__job *job, const struct lc__job_batch *which,
-    struct lc__batch *batch)
+/* ---- reading the record of a request ----------------------------------------------------- */
+
+const struct lc__row_span *
+lc__job_rows(const struct lc__job *job, size_t i, struct lc__row_span *room)
 {
-	struct lc__reader_rule *rule = job->rule;
-	struct lc__request first;
-
-	if (!lc__reader_rule_named(rule)) {
-		return_if_error(first_request(job, which->first, &first));
-		return_if_error(name_fields(job, &first));
-	}
-	return lc__batch_set_fields(batch, (const char *const *)rule->names,
-	    rule->n_fields);
-}
-
-static lc_status
-read_share(struct lc__job *job, const struct lc__job_batch *which,
-    struct lc__batch *batch, size_t *filled)
-{
-	struct lc__request first;
-
-	return_if_error(prepare(job, which, batch));
-	return_if_error(want_all(job, which, batch, filled));
-	if (*filled == 0) {
-		return_if_error(first_request(job, which->first, &first));
-		return lc__fetch_shapes(job, &first, batch);
-	}
-	return_if_error(make_requests(job));
-	return lc__fetch(job, batch, *filled);
-}
-
-/* What the caller sees of it. */
-static void
-present(const struct lc__reader_rule *rule, const struct lc__job_batch *which,
-    size_t filled, struct lc__batch *batch)
-{
-	lc__batch_end_ids(batch, filled);
-	batch->seen = (lc_batch){
-		.number = which->number,
-		.first = which->first,
-		.rows = rule->rows,
-		.filled = filled,
-		.mask = batch->mask,
-		.examples = batch->examples,
-		.epochs = batch->epochs,
-		.sources = batch->sources,
-		.lengths = batch->lengths,
-		.ids = batch->ids,
-		.documents = batch->documents,
-		.positions = batch->positions,
-		.n_fields = batch->n_fields,
-		.fields = batch->fields,
-		.lc_private = batch
-	};
+	if (job->rule->window == 0 || !job->rule->has_lengths)
+		return NULL;
+	lc__requests_rows(&job->requests, i, room);
+	return room;
 }
 
 lc_status
-lc__job_read(struct lc__job *job, struct lc__standing *standing,
-    const struct lc__job_batch *which, struct lc__batch *batch)
+lc__job_read_record(struct lc__job *job, const struct lc__request *r,
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
-	size_t filled = 0;
-	lc_status status;
+	const struct lc__reader_rule *rule = job->rule;
+	struct lc__read_fraction *fraction = &job->fractions[r->source];
+	struct lc__cursor *cursor;
+	uint64_t touched;
 
-	stand_on(job, standing);
-	memset(&job->counts, 0, sizeof(job->counts));
-	count_directories(job, true);
-	status = read_share(job, which, batch, &filled);
-	count_directories(job, false);
-	status = end_cursors(job, batch, status);
-	if (status != LC_OK)
-		return status;
-	job->counts.examples = filled;
-	present(job->rule, which, filled, batch);
+	return_if_error(lc__job_cursor(job, r->source, &cursor));
+	return_if_error(lc__cursor_go(cursor, r->position));
+	touched = lc__cursor_touched(cursor);
+	return_if_error(lc__cursor_read(cursor, r->record,
+	    (const char *const *)rule->names, rule->n_fields, rows, tensors, id));
+	touched = lc__cursor_touched(cursor) - touched;
+	job->counts.stored_bytes += touched;
+	fraction->touched += touched;
+	if (rows == NULL || rows->done == 0)
+		fraction->stored += lc__cursor_stored(cursor, r->record);
 	return LC_OK;
+}
+
+lc_status
+lc__job_read_next(struct lc__job *job, const struct lc__request *r,
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+{
+	struct lc__cursor *cursor;
+
+	return_if_error(lc__job_cursor(job, r->source, &cursor));
+	lc__cursor_forget(cursor);
+	return lc__job_read_record(job, r, rows, tensors, id);
+}
+
+lc_status
+lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id,
+    size_t field, const lc_tensor *tensor, const lc_tensor *others)
+{
+	char is[LC__TENSOR_TEXT], are[LC__TENSOR_TEXT];
+
+	return lc__error(LC_SCHEMA, 0, "%s: key %s: field '%s' is %s, and %s in "
+	    "other records of the batch",
+	    lc__source_name(job->rule->stream->sources[source]),
+	    lc__quote_id(id.data, id.size), job->rule->names[field],
+	    lc__tensor_describe(tensor, is, sizeof(is)),
+	    lc__tensor_describe(others, are, sizeof(are)));
 }

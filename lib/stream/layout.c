@@ -40,16 +40,16 @@ array_of(const struct lc__rows *rows)
 
 static lc_status
 array_get(struct lc__rows *rows, uint64_t n, uint64_t position,
-    struct lc__layout_row *out)
+    struct lc__chunk_row *out)
 {
 	(void)n;
 	*out = array_of(rows)->row[position];
 	return LC_OK;
 }
 
-/* Where it would be if all had the same. */
+/* Where it is if all rows have as many. */
 static uint64_t
-guess(const struct lc__layout_row *row, uint64_t n, bool units, uint64_t i)
+guess(const struct lc__chunk_row *row, uint64_t n, bool units, uint64_t i)
 {
 	const uint64_t first = lc__row_first(row, units);
 	const uint64_t each = (lc__row_end(&row[n - 1], units) - first) / n;
@@ -58,10 +58,10 @@ guess(const struct lc__layout_row *row, uint64_t n, bool units, uint64_t i)
 	return at < n ? at : n - 1;
 }
 
-/* Chunks are much alike as a rule: from the guess on, ever larger steps find two rows
- * with the one that is sought between them. Mostly they are in the same cache line. */
+/* Most chunks are of similar size. From the guess on, steps of rising size find two rows
+ * around the one that is sought. Mostly it is in the same cache line. */
 uint64_t
-lc__row_search(const struct lc__layout_row *row, uint64_t n, bool units,
+lc__row_search(const struct lc__chunk_row *row, uint64_t n, bool units,
     uint64_t i)
 {
 	uint64_t low = guess(row, n, units, i), high = low, step = 1;
@@ -87,7 +87,7 @@ lc__row_search(const struct lc__layout_row *row, uint64_t n, bool units,
 
 static lc_status
 array_find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
-    uint64_t *position, struct lc__layout_row *out)
+    uint64_t *position, struct lc__chunk_row *out)
 {
 	*position = lc__row_search(array_of(rows)->row, n, units, i);
 	*out = array_of(rows)->row[*position];
@@ -120,9 +120,9 @@ lc__row_array_new(void)
 }
 
 lc_status
-lc__row_array_add(struct lc__row_array *array, const struct lc__layout_row *row)
+lc__row_array_add(struct lc__row_array *array, const struct lc__chunk_row *row)
 {
-	struct lc__layout_row *at;
+	struct lc__chunk_row *at;
 	uint64_t end;
 
 	return_if_error(lc__array_reserve(&array->row, &array->room, array->n + 1, "source"));
@@ -141,8 +141,8 @@ lc__row_array_add(struct lc__row_array *array, const struct lc__layout_row *row)
 void
 lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info)
 {
-	const struct lc__layout_row none = { 0 };
-	const struct lc__layout_row *last = array->n > 0 ?
+	const struct lc__chunk_row none = { 0 };
+	const struct lc__chunk_row *last = array->n > 0 ?
 	    &array->row[array->n - 1] : &none;
 
 	info->chunks = array->n;
@@ -223,12 +223,12 @@ lc__layout_set_series(struct lc__layout *layout, uint32_t series)
 	layout->series = series;
 }
 
-/* Rows of one series, which are few: shards are large. */
+/* The rows of one series. There are few rows: shards are large. */
 static lc_status
 take_series(struct lc__layout *layout, uint32_t series, uint64_t *before,
     struct lc__row_array *array, uint64_t *prefix_hash)
 {
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	*before = 0;
 	for (uint64_t i = 0; i < layout->info.chunks; i++) {
@@ -263,7 +263,7 @@ lc__layout_of_series(struct lc__layout *layout, uint32_t series,
 
 lc_status
 lc__layout_row(struct lc__layout *layout, uint64_t position,
-    struct lc__layout_row *out)
+    struct lc__chunk_row *out)
 {
 	return layout->rows->kind->get(layout->rows, layout->info.chunks,
 	    position, out);
@@ -271,7 +271,7 @@ lc__layout_row(struct lc__layout *layout, uint64_t position,
 
 lc_status
 lc__layout_find_record(struct lc__layout *layout, uint64_t i,
-    uint64_t *position, struct lc__layout_row *out)
+    uint64_t *position, struct lc__chunk_row *out)
 {
 	return layout->rows->kind->find(layout->rows, layout->info.chunks, false,
 	    i, position, out);
@@ -279,7 +279,7 @@ lc__layout_find_record(struct lc__layout *layout, uint64_t i,
 
 lc_status
 lc__layout_find_unit(struct lc__layout *layout, uint64_t i,
-    uint64_t *position, struct lc__layout_row *out)
+    uint64_t *position, struct lc__chunk_row *out)
 {
 	return layout->rows->kind->find(layout->rows, layout->info.chunks, true,
 	    i, position, out);
@@ -290,7 +290,7 @@ lc__layout_cut(struct lc__layout *layout, uint64_t chunks, uint64_t generation,
     struct lc__layout **out)
 {
 	lc_source_info info = layout->info;
-	struct lc__layout_row last = { 0 };
+	struct lc__chunk_row last = { 0 };
 
 	if (chunks > 0)
 		return_if_error(lc__layout_row(layout, chunks - 1, &last));
@@ -311,7 +311,7 @@ lc__layout_check_prefix(struct lc__layout *layout, struct lc__layout *prefix,
     const char *name)
 {
 	const uint64_t chunks = prefix->info.chunks;
-	struct lc__layout_row last;
+	struct lc__chunk_row last;
 
 	if (chunks == 0)
 		return LC_OK;

@@ -11,16 +11,16 @@
 /* Rows that are read and kept together. */
 #define SEGMENT 512
 
-/* Segments are found through blocks of them, each twice as large as the one before:
- * they never move, so that readers need no lock. */
+/* Segments are in blocks, each twice as large as the one before. Blocks never move, so that
+ * readers need no lock. */
 #define FIRST_BLOCK 256
 #define BLOCKS 48
 
 /** Rows that follow each other. */
 struct segment {
-	_Atomic(struct lc__layout_row *) rows; /* NULL: none is read. malloc'ed */
+	_Atomic(struct lc__chunk_row *) rows; /* NULL: none is read. malloc'ed */
 	atomic_uint n;          /* of them, those that are read */
-	atomic_bool has_first;  /* what follows is known, perhaps before the rows */
+	atomic_bool has_first;  /* what follows is known; perhaps the rows are not */
 	uint64_t first_record;  /* before the segment */
 	uint64_t first_unit;
 };
@@ -36,8 +36,8 @@ struct order_rows {
 	struct lc__rows rows;
 	struct lc__env *env;
 	bool lengths;
-	pthread_mutex_t lock;  /* held by the one who reads rows, who has a snapshot before:
-	                          whoever has it never waits for one */
+	pthread_mutex_t lock;  /* held while rows are read. A thread takes its snapshot
+	                          before the lock, and never waits for one with it */
 	struct extent known;   /* guarded by the lock */
 	_Atomic(struct segment *) blocks[BLOCKS];
 };
@@ -101,7 +101,7 @@ free_rows(struct lc__rows *rows)
 	free(r);
 }
 
-/* ---- reading, with the lock held --------------------------------------------------- */
+/* ---- reading rows ------------------------------------------------------------------ */
 
 static lc_status
 changed(const struct order_rows *r)
@@ -133,10 +133,10 @@ check_known(const struct extent *known, struct lc__snapshot *s, bool *same)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* A row, which is there. */
+/* Row @p position, which the order has. */
 static lc_status
 get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
-    struct lc__layout_row *out)
+    struct lc__chunk_row *out)
 {
 	struct lc__order_row row;
 	const lc_status status = lc__order_get(s, position, &row);
@@ -146,7 +146,7 @@ get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
 		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is missing",
 		    lc__env_dir(r->env), (unsigned long long)position);
 	return_if_error(status);
-	*out = (struct lc__layout_row){
+	*out = (struct lc__chunk_row){
 		.id = row.chunk,
 		.first_record = row.first_record, .records = row.records,
 		.first_unit = r->lengths ? row.first_unit : row.first_record,
@@ -161,14 +161,14 @@ get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
 }
 
 static bool
-follows(const struct lc__layout_row *row, const struct lc__layout_row *before)
+follows(const struct lc__chunk_row *row, const struct lc__chunk_row *before)
 {
 	return row->first_record == lc__row_end(before, false) &&
 	    row->first_unit == lc__row_end(before, true);
 }
 
 static void
-note_first(struct segment *segment, const struct lc__layout_row *row)
+note_first(struct segment *segment, const struct lc__chunk_row *row)
 {
 	segment->first_record = row->first_record;
 	segment->first_unit = row->first_unit;
@@ -176,7 +176,7 @@ note_first(struct segment *segment, const struct lc__layout_row *row)
 }
 
 static lc_status
-reserve(struct segment *segment, struct lc__layout_row **rows)
+reserve(struct segment *segment, struct lc__chunk_row **rows)
 {
 	*rows = atomic_load_explicit(&segment->rows, memory_order_relaxed);
 	if (*rows != NULL)
@@ -197,15 +197,15 @@ rows_in(uint64_t n, uint64_t number)
 	return rest < SEGMENT ? (unsigned)rest : SEGMENT;
 }
 
-/* Those of a segment that are known of and not read yet. */
+/* Read the rows of a segment that the order has and that were not read yet. */
 static lc_status
-read_rows(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
+read_rows_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
     uint64_t number, struct segment *segment)
 {
 	const uint64_t first = number * SEGMENT;
 	const unsigned n = rows_in(known, number);
 	unsigned i = atomic_load_explicit(&segment->n, memory_order_relaxed);
-	struct lc__layout_row *rows;
+	struct lc__chunk_row *rows;
 
 	return_if_error(reserve(segment, &rows));
 	for (; i < n; i++) {
@@ -215,17 +215,17 @@ read_rows(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
 	}
 	if (!atomic_load_explicit(&segment->has_first, memory_order_relaxed))
 		note_first(segment, &rows[0]);
-	/* Another thread may have come to know of more meanwhile. */
+	/* Another thread may know more rows, and have read more, by now. */
 	if (i > atomic_load_explicit(&segment->n, memory_order_relaxed))
 		atomic_store_explicit(&segment->n, i, memory_order_release);
 	return LC_OK;
 }
 
 static lc_status
-read_first(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
+read_first_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
     uint64_t number, struct segment *segment)
 {
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	(void)known;
 
@@ -247,8 +247,8 @@ known_of(struct order_rows *r)
 	return known;
 }
 
-/* In a snapshot of its own, whose order must still be the known one; it may be known
- * farther by the time that it is read. */
+/* Read in a new snapshot, whose order must begin with the known rows. More rows may be known
+ * by the time that the lock is taken. */
 static lc_status
 read_of(struct order_rows *r, uint64_t number, struct segment *segment,
     lc_status (*read)(struct order_rows *, struct lc__snapshot *, uint64_t,
@@ -274,14 +274,14 @@ read_of(struct order_rows *r, uint64_t number, struct segment *segment,
 /* A segment with its first @p n rows read. */
 static lc_status
 need_rows(struct order_rows *r, uint64_t number, unsigned n,
-    const struct lc__layout_row **out)
+    const struct lc__chunk_row **out)
 {
 	struct segment *segment = segment_of(r, number);
 
 	if (segment == NULL)
 		return lc__no_memory("source");
 	if (atomic_load_explicit(&segment->n, memory_order_acquire) < n)
-		return_if_error(read_of(r, number, segment, read_rows));
+		return_if_error(read_of(r, number, segment, read_rows_locked));
 	*out = atomic_load_explicit(&segment->rows, memory_order_acquire);
 	return LC_OK;
 }
@@ -294,16 +294,16 @@ need_first(struct order_rows *r, uint64_t number, bool units, uint64_t *out)
 	if (segment == NULL)
 		return lc__no_memory("source");
 	if (!atomic_load_explicit(&segment->has_first, memory_order_acquire))
-		return_if_error(read_of(r, number, segment, read_first));
+		return_if_error(read_of(r, number, segment, read_first_locked));
 	*out = units ? segment->first_unit : segment->first_record;
 	return LC_OK;
 }
 
 static lc_status
 get(struct lc__rows *rows, uint64_t n, uint64_t position,
-    struct lc__layout_row *out)
+    struct lc__chunk_row *out)
 {
-	const struct lc__layout_row *row;
+	const struct lc__chunk_row *row;
 
 	(void)n;
 	return_if_error(need_rows(of(rows), position / SEGMENT,
@@ -312,7 +312,7 @@ get(struct lc__rows *rows, uint64_t n, uint64_t position,
 	return LC_OK;
 }
 
-/* The last segment that begins at or before i. */
+/* The last segment that begins at or before record or unit i. */
 static lc_status
 find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i,
     uint64_t *out)
@@ -335,15 +335,15 @@ find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i,
 
 static lc_status
 find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
-    uint64_t *position, struct lc__layout_row *out)
+    uint64_t *position, struct lc__chunk_row *out)
 {
-	const struct lc__layout_row *row;
+	const struct lc__chunk_row *row;
 	uint64_t number = 0, at;
 
 	return_if_error(find_segment(of(rows), n, units, i, &number));
 	return_if_error(need_rows(of(rows), number, rows_in(n, number), &row));
 	at = lc__row_search(row, rows_in(n, number), units, i);
-	/* Where the first rows of segments contradict what is in them. */
+	/* The first rows of segments may contradict the rows in them. */
 	if (i < lc__row_first(&row[at], units) || i >= lc__row_end(&row[at], units))
 		return damaged(of(rows), number * SEGMENT + at);
 	*position = number * SEGMENT + at;
@@ -378,7 +378,7 @@ lc__is_order_rows(const struct lc__rows *rows)
 }
 
 static lc_status
-extend(struct order_rows *r, struct lc__snapshot *s, uint64_t n, bool *same)
+extend_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t n, bool *same)
 {
 	struct lc__order_row last;
 	lc_status status;
@@ -403,7 +403,7 @@ lc__order_rows_extend(struct lc__rows *rows, struct lc__snapshot *snapshot,
 	lc_status status;
 
 	pthread_mutex_lock(&r->lock);
-	status = extend(r, snapshot, n, same);
+	status = extend_locked(r, snapshot, n, same);
 	pthread_mutex_unlock(&r->lock);
 	return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is going to be read: the system is asked for all of it before the first record is
- * read, and the processor a little before each. */
+/* Prefetching: the system is asked for all records of a batch before the first is read, and
+ * the processor a little before each. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,61 +8,52 @@
 
 /* ---- from the disk ---------------------------------------------------------------- */
 
-/* Records that are nearer to each other are asked for as one: reading so much takes no
- * longer than going to another place, and what is between is most likely of a later
- * batch. */
+/* Records that are nearer to each other are asked for as one range: to read so much takes
+ * no longer than to seek, and what is between them is most likely in a later batch. */
 #define GAP ((uint64_t)128 << 10)
 
-/* Parts of records: what is between is most likely not read at all. */
+/* The same of parts of records: what is between them is most likely never read. */
 #define PART_GAP ((uint64_t)16 << 10)
 
-/* In order, what follows is of the next batches: so much of it is asked for, too, or the
- * disk would wait for each batch to be asked for. */
+/* Without a shuffle the next batches follow: so much of them is asked for as well, or the
+ * disk would be idle until each batch is asked for. */
 #define READ_ON ((uint64_t)2 << 20)
 
-/* Smaller records are asked for whole, as that takes about as long as a part of them. */
+/* Smaller records are asked for whole: a part of them takes about as long. */
 #define LONG ((uint64_t)32 << 10)
 
-/* Where a record begins, so much is asked for: its head, as a rule. */
+/* So much is asked for at the start of a record: most heads are shorter. */
 #define HEAD_ASKED 512
 
-static void
-note_places(struct lc__cursor *cursor, struct lc__request *item, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		item[i].place = lc__cursor_place(cursor, item[i].record);
-		item[i].stored = lc__cursor_stored(cursor, item[i].record);
-	}
-}
-
-/* Did the last batch leave out a quarter of the source's records or more? Then only what
- * is needed is asked for: their heads first, which say where that is. */
+/* Is only the needed part of a record to be asked for? If the last batch needed less than
+ * three quarters of the records of this source. The heads are asked for first, as they say
+ * where the parts are. */
 static bool
 by_parts(const struct lc__job *job, const struct lc__request *r)
 {
-	const struct lc__read_share *p = &job->portions[r->source];
+	const struct lc__read_fraction *p = &job->fractions[r->source];
 
 	return r->stored >= LONG && p->touched <= p->stored / 4 * 3 &&
-	    lc__cursor_has_parts(job->cursors[r->source]);
+	    lc__cursor_reads_parts(job->cursors[r->source]);
 }
 
 static bool
 is_near(const struct lc__request *a, const struct lc__request *b)
 {
-	return (uint64_t)(b->place - a->place) <= a->stored + GAP;
+	return (uint64_t)(b->address - a->address) <= a->stored + GAP;
 }
 
-/* How many records are read on for after one. */
+/* How many records after this one to ask for as well. */
 static uint64_t
 read_on(const struct lc__job *job, const struct lc__request *r)
 {
-	const struct lc__sequence *sequence = job->walks[r->source].sequence;
+	const struct lc__sequence *sequence = job->examples[r->source].sequence;
 
 	return sequence->rule.shuffle.kind == LC_SHUFFLE_NONE && r->stored > 0 ?
 	    READ_ON / r->stored : 0;
 }
 
-/* Requests [begin, end) of one chunk, of whole records. */
+/* Ask for whole records: requests [begin, end), of one chunk. */
 static void
 ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
@@ -81,7 +72,7 @@ ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 	}
 }
 
-/* Requests of one chunk: of small records, and the heads of the others. */
+/* Ask for small records, and for the heads of the others: requests of one chunk. */
 static void
 ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
@@ -91,8 +82,8 @@ ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 		next = i + 1;
 		if (by_parts(job, &item[i])) {
 			if (i == begin || !lc__requests_same(&item[i - 1], &item[i]))
-				lc__cursor_ask(cursor, (struct lc__extent){
-				    item[i].place, HEAD_ASKED });
+				lc__cursor_willneed_bytes(cursor, (struct lc__extent){
+				    item[i].address, HEAD_ASKED });
 			continue;
 		}
 		while (next < end && !by_parts(job, &item[next]))
@@ -101,7 +92,7 @@ ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 	}
 }
 
-/* Extents of one chunk; near ones are asked for as one. */
+/* Ask for extents of one chunk; near ones as one. */
 static void
 ask_extents(struct lc__cursor *cursor, const struct lc__extents *extents)
 {
@@ -118,11 +109,12 @@ ask_extents(struct lc__cursor *cursor, const struct lc__extents *extents)
 			if ((uint64_t)(e->at - all.at) + e->size > all.size)
 				all.size = (uint64_t)(e->at - all.at) + e->size;
 		}
-		lc__cursor_ask(cursor, all);
+		lc__cursor_willneed_bytes(cursor, all);
 	}
 }
 
-/* What a request needs of its record. One that is damaged is reported when it is read. */
+/* Add the extents that a request needs of its record. Damage is reported when the record is
+ * read, not here. */
 static void
 add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
 {
@@ -132,7 +124,7 @@ add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
 
 	if (lc__cursor_extents(cursor, job->requests.item[i].record,
 	    (const char *const *)rule->names, rule->n_fields,
-	    lc__fetch_rows(job, i, &room), &job->extents) != LC_OK)
+	    lc__job_rows(job, i, &room), &job->extents) != LC_OK)
 		lc__error_raise(&before);
 }
 
@@ -146,25 +138,25 @@ ask_parts(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 	ask_extents(cursor, &job->extents);
 }
 
-/* Before the first batch, one record tells for all. */
+/* Before the first batch there is no fraction yet: one record is taken for all. */
 static void
 look_at_one(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
 	const struct lc__request *item = job->requests.item;
-	struct lc__read_share *portion = &job->portions[item[begin].source];
+	struct lc__read_fraction *fraction = &job->fractions[item[begin].source];
 
 	while (begin < end && item[begin].stored < LONG)
 		begin++;
-	if (portion->stored > 0 || begin == end || !lc__cursor_has_parts(cursor))
+	if (fraction->stored > 0 || begin == end || !lc__cursor_reads_parts(cursor))
 		return;
 	add_wanted(job, cursor, begin);
-	portion->touched = lc__extents_bytes(&job->extents);
-	portion->stored = item[begin].stored;
+	fraction->touched = lc__extents_bytes(&job->extents);
+	fraction->stored = item[begin].stored;
 	job->extents.n = 0;
 }
 
 static lc_status
-ask_chunks(struct lc__job *job, void (*ask)(struct lc__job *job,
+each_chunk(struct lc__job *job, void (*ask)(struct lc__job *job,
     struct lc__cursor *cursor, size_t begin, size_t end))
 {
 	const struct lc__requests *list = &job->requests;
@@ -181,35 +173,35 @@ ask_chunks(struct lc__job *job, void (*ask)(struct lc__job *job,
 	return LC_OK;
 }
 
+/* The first pass over a chunk: where its records are, and those that are asked for whole. */
 static void
-note_chunk(struct lc__job *job, struct lc__cursor *cursor, size_t begin,
-    size_t end)
+ask_chunk(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
-	note_places(cursor, job->requests.item + begin, end - begin);
+	for (size_t i = begin; i < end; i++) {
+		struct lc__request *r = &job->requests.item[i];
+
+		r->address = lc__cursor_address(cursor, r->record);
+		r->stored = lc__cursor_stored(cursor, r->record);
+	}
 	look_at_one(job, cursor, begin, end);
 	ask_first(job, cursor, begin, end);
 	job->counts.chunks++;
 }
 
-static bool
-any_by_parts(const struct lc__job *job)
-{
-	for (size_t i = 0; i < job->requests.n; i++)
-		if (by_parts(job, &job->requests.item[i]))
-			return true;
-	return false;
-}
-
 lc_status
-lc__fetch_ask(struct lc__job *job)
+lc__prefetch(struct lc__job *job)
 {
 	const struct lc__requests *list = &job->requests;
+	bool parts = false;
 
-	return_if_error(ask_chunks(job, note_chunk));
-	if (any_by_parts(job))
-		return_if_error(ask_chunks(job, ask_parts));
-	memset(job->portions, 0,
-	    job->rule->stream->n * sizeof(*job->portions));
+	return_if_error(each_chunk(job, ask_chunk));
+	for (size_t i = 0; i < list->n && !parts; i++)
+		parts = by_parts(job, &list->item[i]);
+	if (parts)
+		return_if_error(each_chunk(job, ask_parts));
+	/* The batch counts its own fractions, for the next one. */
+	memset(job->fractions, 0,
+	    job->rule->stream->n * sizeof(*job->fractions));
 	for (size_t i = 0; i < list->n; i = lc__requests_run(list, i))
 		job->counts.runs++;
 	job->counts.reads += list->n;
@@ -218,12 +210,12 @@ lc__fetch_ask(struct lc__job *job)
 
 /* ---- from memory ------------------------------------------------------------------ */
 
-/* Of the records behind the one at hand so many bytes are fetched, and so many of one at
- * most: the processor sees by itself where reading goes on, but only within a page. */
+/* So many bytes of the next records are fetched ahead, and so many of each at most: the
+ * processor reads on by itself, but only within a page. */
 #define AHEAD (8 << 10)
 #define MOST (4 << 10)
 
-/* Where only heads are looked at: bytes of a head, and heads. */
+/* Where only heads are read: bytes of a head, and heads ahead. */
 #define HEAD 128
 #define HEADS_AHEAD 16
 
@@ -236,7 +228,7 @@ fetched_of(const struct lc__request *r, uint64_t most)
 }
 
 void
-lc__fetch_ahead(struct lc__job *job, size_t i)
+lc__prefetch_lines(struct lc__job *job, size_t i)
 {
 	const struct lc__requests *list = &job->requests;
 	const bool heads = job->rule->heads;
@@ -253,7 +245,7 @@ lc__fetch_ahead(struct lc__job *job, size_t i)
 		const uint64_t size = fetched_of(r, most);
 
 		for (uint64_t at = 0; at < size; at += LINE)
-			__builtin_prefetch(r->place + at);
+			__builtin_prefetch(r->address + at);
 		job->fetched_bytes += size;
 	}
 }

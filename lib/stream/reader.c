@@ -1,17 +1,76 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Workers of a reader, and the memory of its batches. */
+/*
+ * Readers. Workers, the threads of a reader, claim the numbers of batches in order, read
+ * them, each with a job of its own, and put them into the slots of a ring. From there
+ * lc_reader_next() takes them in order. Without threads it reads in the caller's thread.
+ *
+ * One lock guards a reader. A function that ends in _locked is called with the lock held
+ * and returns with it held; some of them let go of it while they read or wait, and say so.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "stream/reader.h"
+#include "stream/job.h"
 
-/* ---- memory ------------------------------------------------------------------------ */
+/* How often next() looks whether the source grew, while that may give the workers more to
+ * read. */
+#define LOOK_NS ((uint64_t)20000000)
 
-/* Batches that take memory or are about to: those at work count as the largest. */
-bool
-lc__reader_may_begin(const struct lc_reader *reader)
+enum slot_state {
+	SLOT_FREE,   /* not claimed, or to be read again */
+	SLOT_TAKEN,  /* a worker reads it */
+	SLOT_READY,
+	SLOT_FAILED
+};
+
+struct slot {
+	enum slot_state state;
+	struct lc__batch *batch; /* of a ready one */
+	lc_error error;          /* of a failed one */
+};
+
+struct worker {
+	lc_reader *reader;
+	struct lc__job *job;
+	pthread_t thread;
+};
+
+struct lc_reader {
+	struct lc__reader_rule rule;
+	unsigned n_threads;      /* asked for */
+	unsigned ahead;          /* slots, at least 1 */
+	uint64_t memory;         /* bytes of batches at most */
+	uint64_t timeout_ms;
+	struct worker *workers;
+	unsigned started;        /* of them */
+
+	pthread_mutex_t lock;    /* guards what follows */
+	pthread_cond_t work;     /* a worker may find something to do */
+	pthread_cond_t done;     /* lc_reader_next() may */
+	bool stop;
+	uint64_t next;           /* batch to be handed out */
+	uint64_t claim;          /* batch to be claimed; from next to next + ahead */
+	uint64_t turn;           /* rises with each seek */
+	struct slot *slots;      /* batch b has slot b % ahead */
+	unsigned working;        /* batches that workers read, of earlier turns too */
+	unsigned held;           /* handed out by lc_reader_next() and not released */
+	unsigned ready;          /* in slots */
+	uint64_t used;           /* bytes of batches that are ready or held */
+	uint64_t largest;        /* bytes of a batch, so far */
+	struct lc__batch *spare; /* clear ones, the last one used first */
+	struct lc__job *jobs;    /* for reading in callers' threads; those not in use */
+	uint64_t looked_ns;      /* when next() looked whether the source grew */
+	lc_reader_stats stats;   /* buffer_bytes is of all batches, those in use too */
+};
+
+/* ---- the memory of batches ------------------------------------------------------------- */
+
+/* May one more batch be begun? A batch that is being read counts as the largest so far.
+ * One a thread may always be. */
+static bool
+may_begin_locked(const lc_reader *reader)
 {
 	const unsigned least = reader->n_threads > 0 ? reader->n_threads : 1;
 	const uint64_t begun = reader->working + 1;
@@ -24,29 +83,9 @@ lc__reader_may_begin(const struct lc_reader *reader)
 	    begun <= (reader->memory - reader->used) / reader->largest;
 }
 
-/* A worker goes on until no more may be begun: it is woken for several batches, as that
- * may take as long as reading one. */
-void
-lc__reader_wake(struct lc_reader *reader)
-{
-	const uint64_t begun = reader->claim - reader->next;
-
-	if (begun <= (reader->ahead - reader->held) / 2)
-		pthread_cond_signal(&reader->work);
-}
-
-static struct lc__batch *
-take_spare(struct lc_reader *reader)
-{
-	struct lc__batch *batch = reader->spare;
-
-	if (batch != NULL)
-		reader->spare = batch->next;
-	return batch;
-}
-
-void
-lc__reader_recycle(struct lc_reader *reader, struct lc__batch *batch)
+/* Keep a clear batch for the next one, or free it if batches take too much. */
+static void
+recycle_locked(lc_reader *reader, struct lc__batch *batch)
 {
 	if (reader->stats.buffer_bytes <= reader->memory) {
 		batch->next = reader->spare;
@@ -57,23 +96,16 @@ lc__reader_recycle(struct lc_reader *reader, struct lc__batch *batch)
 	lc__batch_end(batch);
 }
 
-static lc_status
-need_batch(struct lc_reader *reader, struct lc__batch **batch)
+/* Nobody wants this batch any more. */
+static void
+discard_locked(lc_reader *reader, struct lc__batch *batch)
 {
-	const struct lc__reader_rule *rule = &reader->rule;
-
-	if (*batch != NULL)
-		return LC_OK;
-	return_if_error(lc__batch_make(rule->rows,
-	    rule->documents ? rule->window : 0, rule->stream->n, batch));
-	(*batch)->reader = reader;
-	return LC_OK;
+	reader->stats.buffer_bytes -= lc__batch_clear(batch);
+	recycle_locked(reader, batch);
 }
 
-/* ---- one batch ------------------------------------------------------------------------ */
-
 static void
-count(struct lc_reader *reader, const struct lc__job_counts *counts, uint64_t ns)
+count_locked(lc_reader *reader, const struct lc__job_counts *counts, uint64_t ns)
 {
 	lc_reader_stats *stats = &reader->stats;
 
@@ -89,22 +121,33 @@ count(struct lc_reader *reader, const struct lc__job_counts *counts, uint64_t ns
 	stats->work_ns += ns;
 }
 
-/* Memory of a batch changes only while it is filled. */
-lc_status
-lc__reader_make(struct lc_reader *reader, struct lc__job *job,
-    struct lc__standing *standing, const struct lc__job_batch *which,
+/* Read a batch into new memory or that of a spare one. Lets go of the lock while it reads:
+ * what else the reader has may have changed when this returns. Memory of a batch changes
+ * only while it is filled, so its bytes are counted here. */
+static lc_status
+read_locked(lc_reader *reader, struct lc__job *job,
+    struct lc__stream_state *state, const struct lc__job_batch *which,
     struct lc__batch **out)
 {
-	struct lc__batch *batch = take_spare(reader);
-	const uint64_t before = batch != NULL ? lc__batch_bytes(batch) : 0;
-	uint64_t start, ns, bytes;
-	lc_status status;
+	const struct lc__reader_rule *rule = &reader->rule;
+	struct lc__batch *batch = reader->spare;
+	uint64_t start, ns, bytes, before = 0;
+	lc_status status = LC_OK;
 
+	if (batch != NULL) {
+		reader->spare = batch->next;
+		before = lc__batch_bytes(batch);
+	}
 	pthread_mutex_unlock(&reader->lock);
 	start = lc__clock_ns();
-	status = need_batch(reader, &batch);
+	if (batch == NULL) {
+		status = lc__batch_make(rule->rows, rule->documents ? rule->window : 0,
+		    rule->stream->n, &batch);
+		if (status == LC_OK)
+			batch->reader = reader;
+	}
 	if (status == LC_OK)
-		status = lc__job_read(job, standing, which, batch);
+		status = lc__fetch_batch(job, state, which, batch);
 	if (status != LC_OK && batch != NULL)
 		lc__batch_clear(batch);
 	ns = lc__clock_ns() - start;
@@ -114,10 +157,10 @@ lc__reader_make(struct lc_reader *reader, struct lc__job *job,
 	if (reader->largest < bytes)
 		reader->largest = bytes;
 	if (status == LC_OK) {
-		count(reader, &job->counts, ns);
+		count_locked(reader, &job->counts, ns);
 		*out = batch;
 	} else if (batch != NULL) {
-		lc__reader_recycle(reader, batch);
+		recycle_locked(reader, batch);
 	}
 	return status;
 }
@@ -126,103 +169,90 @@ lc__reader_make(struct lc_reader *reader, struct lc__job *job,
 
 /* What a worker does next. */
 struct task {
-	struct lc__standing *standing; /* held */
+	struct lc__stream_state *state; /* held */
 	struct lc__job_batch batch;
 	uint64_t turn;
 };
 
-/* The number that is to be claimed: one that failed at its turn, or the next one. Until
- * the fields are known, which the first batch tells, there is one at a time. */
-static bool
-find_number(const struct lc_reader *reader, uint64_t *number)
+static lc_status
+find_batch(const lc_reader *reader, const struct lc__stream_state *state,
+    struct lc__job_batch *which)
 {
-	if (reader->working > 0 && !lc__reader_rule_named(&reader->rule))
-		return false;
-	*number = reader->next;
-	if (reader->next < reader->claim &&
-	    reader->slots[reader->next % reader->ahead].state == LC__SLOT_FREE)
-		return true;
-	*number = reader->claim;
-	return lc__reader_may_begin(reader);
+	return lc__stream_batch(reader->rule.stream, state, which->number,
+	    &which->first, &which->end);
 }
 
+/* The next number that is not claimed; or the one that lc_reader_next() waits for, if it
+ * failed and is to be read again. Until the first batch has named the fields there is one
+ * at a time. */
 static bool
-find_task(struct lc_reader *reader, struct task *task)
+find_task_locked(lc_reader *reader, struct task *task)
 {
-	lc_stream *stream = reader->rule.stream;
+	const struct slot *slot = &reader->slots[reader->next % reader->ahead];
 
-	if (!find_number(reader, &task->batch.number))
+	if (reader->working > 0 && !lc__reader_rule_named(&reader->rule))
 		return false;
-	task->standing = lc__stream_standing(stream);
-	if (lc__stream_batch(stream, task->standing, task->batch.number,
-	    &task->batch.first, &task->batch.end) == LC_OK)
+	if (reader->next < reader->claim && slot->state == SLOT_FREE)
+		task->batch.number = reader->next;
+	else if (may_begin_locked(reader))
+		task->batch.number = reader->claim;
+	else
+		return false;
+	task->state = lc__stream_state_now(reader->rule.stream);
+	if (find_batch(reader, task->state, &task->batch) == LC_OK)
 		return true;
-	lc__standing_drop(task->standing);
+	lc__stream_state_drop(task->state);
 	return false;
 }
 
+/* Claim the batch of a task, read it, and put it into its slot. Lets go of the lock while
+ * it reads; a batch of an earlier turn is discarded, as somebody sought meanwhile. */
 static void
-claim(struct lc_reader *reader, struct task *task)
+do_task_locked(lc_reader *reader, struct lc__job *job, struct task *task)
 {
+	struct slot *slot = &reader->slots[task->batch.number % reader->ahead];
+	struct lc__batch *batch = NULL;
+	lc_status status;
+
 	if (task->batch.number == reader->claim)
 		reader->claim++;
-	reader->slots[task->batch.number % reader->ahead].state = LC__SLOT_TAKEN;
+	slot->state = SLOT_TAKEN;
 	task->turn = reader->turn;
 	reader->working++;
-	if (lc__reader_may_begin(reader))
+	if (may_begin_locked(reader))
 		pthread_cond_signal(&reader->work);
-}
 
-static void
-deliver(struct lc_reader *reader, const struct task *task, lc_status status,
-    struct lc__batch *batch)
-{
-	struct lc__slot *slot =
-	    &reader->slots[task->batch.number % reader->ahead];
+	status = read_locked(reader, job, task->state, &task->batch, &batch);
+	lc__stream_state_drop(task->state);
 
 	reader->working--;
 	if (task->turn != reader->turn) {
-		if (status == LC_OK) {
-			reader->stats.buffer_bytes -= lc__batch_clear(batch);
-			lc__reader_recycle(reader, batch);
-		}
+		if (status == LC_OK)
+			discard_locked(reader, batch);
 	} else if (status == LC_OK) {
-		slot->state = LC__SLOT_READY;
+		slot->state = SLOT_READY;
 		slot->batch = batch;
 		reader->ready++;
 		reader->used += lc__batch_bytes(batch);
 	} else {
-		slot->state = LC__SLOT_FAILED;
+		slot->state = SLOT_FAILED;
 		slot->error = *lc_last_error();
 	}
 	if (task->turn != reader->turn || task->batch.number <= reader->next)
 		pthread_cond_broadcast(&reader->done);
 }
 
-static void
-do_task(struct lc_reader *reader, struct lc__job *job, struct task *task)
-{
-	struct lc__batch *batch = NULL;
-	lc_status status;
-
-	claim(reader, task);
-	status = lc__reader_make(reader, job, task->standing, &task->batch,
-	    &batch);
-	lc__standing_drop(task->standing);
-	deliver(reader, task, status, batch);
-}
-
 static void *
 work(void *arg)
 {
-	struct lc__worker *worker = arg;
-	struct lc_reader *reader = worker->reader;
+	struct worker *worker = arg;
+	lc_reader *reader = worker->reader;
 	struct task task;
 
 	pthread_mutex_lock(&reader->lock);
 	while (!reader->stop) {
-		if (find_task(reader, &task))
-			do_task(reader, worker->job, &task);
+		if (find_task_locked(reader, &task))
+			do_task_locked(reader, worker->job, &task);
 		else
 			pthread_cond_wait(&reader->work, &reader->lock);
 	}
@@ -231,9 +261,9 @@ work(void *arg)
 }
 
 static lc_status
-start_one(struct lc_reader *reader)
+start_one_locked(lc_reader *reader)
 {
-	struct lc__worker *worker = &reader->workers[reader->started];
+	struct worker *worker = &reader->workers[reader->started];
 	int error;
 
 	return_if_error(lc__job_new(&reader->rule, &worker->job));
@@ -247,12 +277,12 @@ start_one(struct lc_reader *reader)
 	return LC_OK;
 }
 
-/* Fewer than were asked for do as well. */
-lc_status
-lc__reader_start(struct lc_reader *reader)
+/* Start the workers, once. Fewer threads than the caller asked for do as well. */
+static lc_status
+start_locked(lc_reader *reader)
 {
 	while (reader->started < reader->n_threads) {
-		const lc_status status = start_one(reader);
+		const lc_status status = start_one_locked(reader);
 
 		if (status == LC_OK)
 			continue;
@@ -263,8 +293,9 @@ lc__reader_start(struct lc_reader *reader)
 	return LC_OK;
 }
 
-void
-lc__reader_stop(struct lc_reader *reader)
+/* Without the lock: stop the workers and wait for them. */
+static void
+stop(lc_reader *reader)
 {
 	pthread_mutex_lock(&reader->lock);
 	reader->stop = true;
@@ -277,45 +308,25 @@ lc__reader_stop(struct lc_reader *reader)
 	reader->started = 0;
 }
 
-void
-lc__reader_forget(struct lc_reader *reader)
+/* Empty the ring; the caller sets next and claim after it. */
+static void
+forget_locked(lc_reader *reader)
 {
 	reader->turn++;
 	for (unsigned i = 0; i < reader->ahead; i++) {
-		struct lc__slot *slot = &reader->slots[i];
+		struct slot *slot = &reader->slots[i];
 
-		if (slot->state == LC__SLOT_READY) {
+		if (slot->state == SLOT_READY) {
 			reader->used -= lc__batch_bytes(slot->batch);
-			reader->stats.buffer_bytes -=
-			    lc__batch_clear(slot->batch);
-			lc__reader_recycle(reader, slot->batch);
+			discard_locked(reader, slot->batch);
 		}
-		slot->state = LC__SLOT_FREE;
+		slot->state = SLOT_FREE;
 		slot->batch = NULL;
 	}
 	reader->ready = 0;
 }
 
-/* How often next() looks whether the source grew, where that would let the workers go
- * on. */
-#define LOOK_NS ((uint64_t)20000000)
-
 /* ---- opening and closing ----------------------------------------------------------- */
-
-static lc_status
-open_reader(lc_reader *reader, lc_stream *stream, const lc_reader_options *o)
-{
-	reader->n_threads = o->threads;
-	reader->ahead = o->ahead > 0 ? o->ahead : 1;
-	reader->memory = o->memory;
-	reader->timeout_ms = o->timeout_ms;
-	reader->next = reader->claim = stream->first_batch;
-	return_if_error(lc__reader_rule_begin(&reader->rule, stream, o));
-	reader->slots = calloc(reader->ahead, sizeof(*reader->slots));
-	reader->workers = calloc(reader->n_threads + 1, sizeof(*reader->workers));
-	return reader->slots != NULL && reader->workers != NULL ? LC_OK :
-	    lc__no_memory("reader");
-}
 
 lc_status
 lc_reader_open(lc_stream *stream, const lc_reader_options *options,
@@ -332,7 +343,19 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options,
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_cond_init(&reader->work, NULL);
 	pthread_cond_init(&reader->done, NULL);
-	status = open_reader(reader, stream, &taken);
+	reader->n_threads = taken.threads;
+	reader->ahead = taken.ahead > 0 ? taken.ahead : 1;
+	reader->memory = taken.memory;
+	reader->timeout_ms = taken.timeout_ms;
+	reader->next = reader->claim = stream->first_batch;
+	status = lc__reader_rule_begin(&reader->rule, stream, &taken);
+	if (status == LC_OK) {
+		reader->slots = calloc(reader->ahead, sizeof(*reader->slots));
+		reader->workers = calloc(reader->n_threads + 1,
+		    sizeof(*reader->workers));
+		if (reader->slots == NULL || reader->workers == NULL)
+			status = lc__no_memory("reader");
+	}
 	if (status == LC_OK)
 		*out = reader;
 	else
@@ -340,9 +363,14 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options,
 	return status;
 }
 
-static void
-free_lists(lc_reader *reader)
+void
+lc_reader_close(lc_reader *reader)
 {
+	if (reader == NULL)
+		return;
+	stop(reader);
+	if (reader->slots != NULL)
+		forget_locked(reader);
 	while (reader->spare != NULL) {
 		struct lc__batch *batch = reader->spare;
 
@@ -355,17 +383,6 @@ free_lists(lc_reader *reader)
 		reader->jobs = job->next;
 		lc__job_free(job);
 	}
-}
-
-void
-lc_reader_close(lc_reader *reader)
-{
-	if (reader == NULL)
-		return;
-	lc__reader_stop(reader);
-	if (reader->slots != NULL)
-		lc__reader_forget(reader);
-	free_lists(reader);
 	free(reader->workers);
 	free(reader->slots);
 	lc__reader_rule_end(&reader->rule);
@@ -377,81 +394,59 @@ lc_reader_close(lc_reader *reader)
 
 /* ---- reading in the caller's thread --------------------------------------------------- */
 
+/* As read_locked(), with a job of the reader's: it lets go of the lock while it reads. */
 static lc_status
-take_job(lc_reader *reader, struct lc__job **out)
-{
-	if (reader->jobs == NULL)
-		return lc__job_new(&reader->rule, out);
-	*out = reader->jobs;
-	reader->jobs = (*out)->next;
-	return LC_OK;
-}
-
-/* With the lock held. */
-static lc_status
-read_here(lc_reader *reader, struct lc__standing *standing,
+read_here_locked(lc_reader *reader, struct lc__stream_state *state,
     const struct lc__job_batch *which, struct lc__batch **out)
 {
-	struct lc__job *job;
+	struct lc__job *job = reader->jobs;
 	lc_status status;
 
-	return_if_error(take_job(reader, &job));
-	status = lc__reader_make(reader, job, standing, which, out);
+	if (job != NULL)
+		reader->jobs = job->next;
+	else
+		return_if_error(lc__job_new(&reader->rule, &job));
+	status = read_locked(reader, job, state, which, out);
 	job->next = reader->jobs;
 	reader->jobs = job;
 	return status;
 }
 
-static lc_status
-find_batch(lc_reader *reader, struct lc__standing *standing,
-    struct lc__job_batch *which)
-{
-	return lc__stream_batch(reader->rule.stream, standing, which->number,
-	    &which->first, &which->end);
-}
-
-/* Look once whether the source has it by now. */
-static lc_status
-read_any(lc_reader *reader, struct lc__job_batch *which, struct lc__batch **out)
-{
-	lc_stream *stream = reader->rule.stream;
-	struct lc__standing *standing = lc__stream_standing(stream);
-	lc_status status = find_batch(reader, standing, which);
-
-	if (status == LC_TIMEOUT) {
-		lc__standing_drop(standing);
-		return_if_error(lc_source_refresh(stream->sources[0]));
-		return_if_error(lc__stream_go_on(stream));
-		standing = lc__stream_standing(stream);
-		status = find_batch(reader, standing, which);
-	}
-	if (status == LC_OK) {
-		pthread_mutex_lock(&reader->lock);
-		status = read_here(reader, standing, which, out);
-		pthread_mutex_unlock(&reader->lock);
-	} else {
-		status = lc__stream_lacks(stream, standing, "batch", which->number,
-		    status == LC_END);
-	}
-	lc__standing_drop(standing);
-	return status;
-}
-
+/* A batch that is not known yet: look once whether the source has it by now. */
 lc_status
 lc_reader_read(lc_reader *reader, uint64_t batch, const lc_batch **out)
 {
+	lc_stream *stream = reader->rule.stream;
+	struct lc__stream_state *state = lc__stream_state_now(stream);
 	struct lc__job_batch which = { .number = batch };
 	struct lc__batch *made = NULL;
+	lc_status status = find_batch(reader, state, &which);
 
-	return_if_error(read_any(reader, &which, &made));
-	*out = &made->seen;
-	return LC_OK;
+	if (status == LC_TIMEOUT) {
+		lc__stream_state_drop(state);
+		return_if_error(lc_source_refresh(stream->sources[0]));
+		return_if_error(lc__stream_follow(stream));
+		state = lc__stream_state_now(stream);
+		status = find_batch(reader, state, &which);
+	}
+	if (status == LC_OK) {
+		pthread_mutex_lock(&reader->lock);
+		status = read_here_locked(reader, state, &which, &made);
+		pthread_mutex_unlock(&reader->lock);
+	} else {
+		status = lc__stream_lacks(stream, state, "batch", batch,
+		    status == LC_END);
+	}
+	lc__stream_state_drop(state);
+	if (status == LC_OK)
+		*out = &made->seen;
+	return status;
 }
 
 /* ---- the next batch -------------------------------------------------------------------- */
 
 static void
-hand_out(lc_reader *reader, struct lc__batch *batch, const lc_batch **out)
+hand_out_locked(lc_reader *reader, struct lc__batch *batch, const lc_batch **out)
 {
 	batch->counted = true;
 	reader->held++;
@@ -459,9 +454,9 @@ hand_out(lc_reader *reader, struct lc__batch *batch, const lc_batch **out)
 	*out = &batch->seen;
 }
 
-/* Wait without the lock until the source has enough for the batch, or never will. */
+/* Wait until the source has enough for the batch, or never will. Lets go of the lock. */
 static lc_status
-wait_for_source(lc_reader *reader, const struct lc__job_batch *which)
+wait_for_source_locked(lc_reader *reader, const struct lc__job_batch *which)
 {
 	lc_stream *stream = reader->rule.stream;
 	const uint64_t start = lc__clock_ns();
@@ -475,15 +470,6 @@ wait_for_source(lc_reader *reader, const struct lc__job_batch *which)
 	return status == LC_END ? LC_OK : status;
 }
 
-static void
-wait_for_workers(lc_reader *reader)
-{
-	const uint64_t start = lc__clock_ns();
-
-	pthread_cond_wait(&reader->done, &reader->lock);
-	reader->stats.wait_ns += lc__clock_ns() - start;
-}
-
 static lc_status
 busy(const lc_reader *reader)
 {
@@ -491,133 +477,122 @@ busy(const lc_reader *reader)
 	    "room for more: release one", reader->held);
 }
 
-/* The next batch is claimed, or may be: have it from the workers. */
+/* Take the next batch from its slot, if a worker has read it. Otherwise wait for one of
+ * them, which lets go of the lock, and return with *taken false. */
 static lc_status
-take_claimed(lc_reader *reader, const lc_batch **out, bool *taken)
+take_slot_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 {
-	struct lc__slot *slot = &reader->slots[reader->next % reader->ahead];
+	struct slot *slot = &reader->slots[reader->next % reader->ahead];
+	const bool claimed = reader->next < reader->claim;
+	uint64_t start;
 
-	*taken = false;
-	if (reader->next == reader->claim && reader->working == 0 &&
-	    !lc__reader_may_begin(reader))
+	if (!claimed && reader->working == 0 && !may_begin_locked(reader))
 		return busy(reader);
-	if (reader->next < reader->claim && slot->state == LC__SLOT_READY) {
+	if (claimed && slot->state == SLOT_READY) {
 		*taken = true;
-		slot->state = LC__SLOT_FREE;
+		slot->state = SLOT_FREE;
 		reader->ready--;
-		hand_out(reader, slot->batch, out);
+		hand_out_locked(reader, slot->batch, out);
 		slot->batch = NULL;
 		return LC_OK;
 	}
-	if (reader->next < reader->claim && slot->state == LC__SLOT_FAILED) {
-		slot->state = LC__SLOT_FREE;
+	if (claimed && slot->state == SLOT_FAILED) {
+		slot->state = SLOT_FREE;
 		return lc__error_raise(&slot->error);
 	}
 	pthread_cond_broadcast(&reader->work);
-	wait_for_workers(reader);
+	start = lc__clock_ns();
+	pthread_cond_wait(&reader->done, &reader->lock);
+	reader->stats.wait_ns += lc__clock_ns() - start;
 	return LC_OK;
 }
 
+/* Read the next batch in this thread, without the lock. *taken stays false if another
+ * thread sought meanwhile. */
 static lc_status
-take_here(lc_reader *reader, struct lc__standing *standing,
+take_here_locked(lc_reader *reader, struct lc__stream_state *state,
     const struct lc__job_batch *which, const lc_batch **out, bool *taken)
 {
 	const uint64_t turn = reader->turn;
 	struct lc__batch *batch = NULL;
 
-	*taken = false;
-	if (!lc__reader_may_begin(reader))
+	if (!may_begin_locked(reader))
 		return busy(reader);
-	return_if_error(read_here(reader, standing, which, &batch));
-	if (turn != reader->turn) { /* another thread sought */
-		reader->stats.buffer_bytes -= lc__batch_clear(batch);
-		lc__reader_recycle(reader, batch);
+	return_if_error(read_here_locked(reader, state, which, &batch));
+	if (turn != reader->turn) {
+		discard_locked(reader, batch);
 		return LC_OK;
 	}
 	*taken = true;
 	reader->used += lc__batch_bytes(batch);
-	hand_out(reader, batch, out);
+	hand_out_locked(reader, batch, out);
 	reader->claim = reader->next;
 	return LC_OK;
 }
 
-/* One step towards it, or all of them. */
+/* Take the next batch, or wait for what it needs and leave *taken false. */
 static lc_status
-step(lc_reader *reader, const lc_batch **out, bool *taken)
+try_next_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 {
 	struct lc__job_batch which = { .number = reader->next };
-	struct lc__standing *standing =
-	    lc__stream_standing(reader->rule.stream);
-	lc_status status = find_batch(reader, standing, &which);
+	struct lc__stream_state *state =
+	    lc__stream_state_now(reader->rule.stream);
+	lc_status status = find_batch(reader, state, &which);
 
-	*taken = false;
-	if (status == LC_TIMEOUT) {
-		status = wait_for_source(reader, &which);
-	} else if (status == LC_END) {
-		lc__stream_lacks(reader->rule.stream, standing, "batch",
+	if (status == LC_TIMEOUT)
+		status = wait_for_source_locked(reader, &which);
+	else if (status == LC_END)
+		lc__stream_lacks(reader->rule.stream, state, "batch",
 		    which.number, true);
-	} else if (reader->n_threads > 0) {
-		status = take_claimed(reader, out, taken);
-	} else {
-		status = take_here(reader, standing, &which, out, taken);
-	}
-	lc__standing_drop(standing);
+	else if (reader->n_threads > 0)
+		status = take_slot_locked(reader, out, taken);
+	else
+		status = take_here_locked(reader, state, &which, out, taken);
+	lc__stream_state_drop(state);
 	return status;
 }
 
-static bool
-is_complete(lc_stream *stream)
-{
-	struct lc__standing *standing = lc__stream_standing(stream);
-	const bool complete = standing->complete;
-
-	lc__standing_drop(standing);
-	return complete;
-}
-
-/* Workers that are at the end of what is known of a source that grows are helped on
- * now and then. What goes wrong is told when it is waited for. */
+/* Workers may be at the end of what is known of a source that grows: now and then, look for
+ * more without the lock. An error is not reported here but when it is waited for. */
 static void
-look_for_more(lc_reader *reader)
+look_for_more_locked(lc_reader *reader)
 {
 	lc_stream *stream = reader->rule.stream;
 	const uint64_t now = lc__clock_coarse_ns();
+	struct lc__stream_state *state;
+	bool complete;
 	lc_error before;
 
 	if (!stream->options.follow || reader->n_threads == 0 ||
-	    now - reader->looked_ns < LOOK_NS || is_complete(stream))
+	    now - reader->looked_ns < LOOK_NS)
+		return;
+	state = lc__stream_state_now(stream);
+	complete = state->complete;
+	lc__stream_state_drop(state);
+	if (complete)
 		return;
 	reader->looked_ns = now;
 	pthread_mutex_unlock(&reader->lock);
 	before = *lc_last_error();
 	if (lc_source_refresh(stream->sources[0]) != LC_OK ||
-	    lc__stream_go_on(stream) != LC_OK)
+	    lc__stream_follow(stream) != LC_OK)
 		lc__error_raise(&before);
 	pthread_mutex_lock(&reader->lock);
 	pthread_cond_broadcast(&reader->work);
 }
 
-static lc_status
-take_next(lc_reader *reader, const lc_batch **out)
-{
-	bool taken = false;
-	lc_status status = reader->n_threads > 0 ? lc__reader_start(reader) :
-	    LC_OK;
-
-	while (status == LC_OK && !taken)
-		status = step(reader, out, &taken);
-	if (taken)
-		look_for_more(reader);
-	return status;
-}
-
 lc_status
 lc_reader_next(lc_reader *reader, const lc_batch **out)
 {
+	bool taken = false;
 	lc_status status;
 
 	pthread_mutex_lock(&reader->lock);
-	status = take_next(reader, out);
+	status = start_locked(reader);
+	while (status == LC_OK && !taken)
+		status = try_next_locked(reader, out, &taken);
+	if (taken)
+		look_for_more_locked(reader);
 	pthread_mutex_unlock(&reader->lock);
 	return status;
 }
@@ -642,18 +617,22 @@ lc_batch_release(const lc_batch *seen)
 		reader->used -= bytes;
 	}
 	reader->stats.buffer_bytes -= freed;
-	lc__reader_recycle(reader, batch);
-	lc__reader_wake(reader);
+	recycle_locked(reader, batch);
+	/* A worker that is woken reads on until it may begin no more. Waking one may take as
+	 * long as reading a batch, so it is done once there are several to read. A caller that
+	 * waits for a batch wakes all of them. */
+	if (reader->claim - reader->next <= (reader->ahead - reader->held) / 2)
+		pthread_cond_signal(&reader->work);
 	pthread_mutex_unlock(&reader->lock);
 }
 
-/* ---- positions ------------------------------------------------------------------------------ */
+/* ---- positions ---------------------------------------------------------------------- */
 
 lc_status
 lc_reader_seek(lc_reader *reader, uint64_t batch)
 {
 	pthread_mutex_lock(&reader->lock);
-	lc__reader_forget(reader);
+	forget_locked(reader);
 	reader->next = reader->claim = batch;
 	pthread_cond_broadcast(&reader->work);
 	pthread_cond_broadcast(&reader->done);
@@ -675,7 +654,7 @@ lc_reader_token(lc_reader *reader, void *out)
 lc_status
 lc_reader_stat(const lc_reader *reader, lc_reader_stats *out)
 {
-	/* The lock is not what a const reader is about. */
+	/* A const reader may be locked: that does not change what it is. */
 	lc_reader *unlocked = (lc_reader *)reader;
 
 	if (out->struct_size != sizeof(*out))

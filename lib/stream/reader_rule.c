@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of a reader, and what all of its batches have in common. */
 #include "stream/job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "stream/source.h"
 
 #define MOST_THREADS 1024u
 #define MOST_AHEAD 65536u
+
+/* ---- words ---------------------------------------------------------------------- */
+
+static const char *const splits[] = {
+	[LC_SPLIT_STRIDED] = "strided", [LC_SPLIT_CONTIGUOUS] = "contiguous",
+	NULL
+};
+
+const char *
+lc_split_name(lc_split split)
+{
+	return lc__word(splits, (unsigned)split);
+}
+
+lc_status
+lc_split_parse(const char *name, lc_split *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("split", splits, name, &i));
+	*out = (lc_split)i;
+	return LC_OK;
+}
 
 /* ---- options -------------------------------------------------------------------- */
 
@@ -69,46 +94,16 @@ lc__reader_options_take(const lc_reader_options *given, lc_reader_options *out)
 /* ---- what they make --------------------------------------------------------------- */
 
 static lc_status
-check_window(const struct lc__reader_rule *rule)
-{
-	if (rule->window > 0 && rule->views)
-		return invalid("windows cannot be had as views");
-	if (rule->window == 0 && rule->documents)
-		return invalid("documents are told of windows only");
-	return LC_OK;
-}
-
-static lc_status
-copy_names(const char *const *from, size_t n, char ***out)
-{
-	char **names = calloc(n, sizeof(*names));
-	bool failed = names == NULL;
-
-	for (size_t i = 0; !failed && i < n; i++) {
-		names[i] = strdup(from[i]);
-		failed = names[i] == NULL;
-	}
-	for (size_t i = 0; failed && names != NULL && i < n; i++)
-		free(names[i]);
-	if (failed) {
-		free(names);
-		return lc__no_memory("reader");
-	}
-	*out = names;
-	return LC_OK;
-}
-
-static lc_status
 take_names(struct lc__reader_rule *rule, const char *const *from, size_t n)
 {
 	char **names;
 
-	return_if_error(copy_names(from, n, &names));
+	return_if_error(lc__field_names_copy(from, n, &names, &n));
 	lc__reader_rule_name(rule, names, n);
 	return LC_OK;
 }
 
-/* Of windows over a length field, that is the default. */
+/* Windows that count a length field have that field, unless the caller names others. */
 static lc_status
 take_fields(struct lc__reader_rule *rule, const lc_reader_options *o)
 {
@@ -122,20 +117,12 @@ take_fields(struct lc__reader_rule *rule, const lc_reader_options *o)
 	return LC_OK;
 }
 
-static bool
-verifies_any(const lc_stream *stream)
-{
-	for (uint32_t i = 0; i < stream->n; i++)
-		if (lc__source_verifies(stream->sources[i]))
-			return true;
-	return false;
-}
-
 lc_status
 lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
     const lc_reader_options *o)
 {
-	struct lc__standing *standing;
+	struct lc__stream_state *state;
+	bool verifies = false;
 
 	pthread_mutex_init(&rule->lock, NULL);
 	rule->stream = stream;
@@ -145,27 +132,24 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	rule->window = stream->options.window;
 	rule->views = o->views != 0;
 	rule->documents = o->documents != 0;
-	rule->heads = rule->views && !verifies_any(stream);
-	return_if_error(check_window(rule));
-	standing = lc__stream_standing(stream);
+	for (uint32_t i = 0; i < stream->n; i++)
+		verifies = verifies || lc__source_verifies(stream->sources[i]);
+	rule->heads = rule->views && !verifies;
+	if (rule->window > 0 && rule->views)
+		return invalid("windows cannot be had as views");
+	if (rule->window == 0 && rule->documents)
+		return invalid("documents are told of windows only");
+	state = lc__stream_state_now(stream);
 	rule->has_lengths =
-	    lc__layout_info(standing->sequences[0]->layout)->has_lengths != 0;
-	lc__standing_drop(standing);
+	    lc__layout_info(state->sequences[0]->layout)->has_lengths != 0;
+	lc__stream_state_drop(state);
 	return take_fields(rule, o);
-}
-
-static void
-free_names(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
 }
 
 void
 lc__reader_rule_end(struct lc__reader_rule *rule)
 {
-	free_names(rule->names, rule->n_fields);
+	lc__field_names_free(rule->names, rule->n_fields);
 	pthread_mutex_destroy(&rule->lock);
 }
 
@@ -182,5 +166,5 @@ lc__reader_rule_name(struct lc__reader_rule *rule, char **names, size_t n)
 	}
 	pthread_mutex_unlock(&rule->lock);
 	if (names != NULL)
-		free_names(names, n);
+		lc__field_names_free(names, n);
 }

@@ -10,273 +10,226 @@
 #include "store/live.h"
 #include "store/lookup.h"
 
-/* ---- taking them down -------------------------------------------------------- */
+/* ---- out of a chunk ------------------------------------------------------------- */
 
-/* One chunk on its way. */
-struct taking {
+/* A chunk whose offsets are being made. */
+struct making {
 	struct lc__snapshot *snapshot;
-	const struct lc__places_ask *ask;
-	struct lc__measure measure; /* of their lengths */
+	const struct lc__record_offsets_input *input;
+	struct lc__measure measure; /* of the lengths of its records */
 	struct lc__mapped_chunk chunk;
-	struct lc__places *places;
+	struct lc__directory directory;
+	struct lc__record_offsets *offsets;
 	uint64_t n; /* records so far */
 };
 
 static lc_status
-damaged(const struct taking *t, const char *what)
+damaged(const struct making *m, const char *what)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
-	    lc__env_dir(t->snapshot->env),
-	    (unsigned long long)t->places->key.chunk, what);
+	    lc__env_dir(m->snapshot->env),
+	    (unsigned long long)m->offsets->key.chunk, what);
 }
 
 static lc_status
-take_length(struct taking *t, uint64_t length)
+add_length(struct making *m, uint64_t length)
 {
-	struct lc__places *p = t->places;
+	struct lc__record_offsets *o = m->offsets;
 
-	if (!lc__add64(p->units, length, &p->units))
-		return damaged(t, "the lengths of its records overflow");
-	p->ends[t->n] = p->units;
+	if (m->n >= o->key.live)
+		return damaged(m, "has more records than its ledger row says");
+	if (!lc__add64(o->units, length, &o->units))
+		return damaged(m, "the lengths of its records overflow");
+	o->ends[m->n++] = o->units;
 	return LC_OK;
 }
 
+/* The next record, at an offset in the chunk: its head says how long it is. */
 static lc_status
-measure(struct taking *t, const struct lc__record *record, uint64_t *length)
+add_record(struct making *m, uint64_t offset)
 {
+	struct lc__record_offsets *o = m->offsets;
+	struct lc__record record;
 	struct lc__known *known;
-
-	if (lc__snapshot_schema(t->snapshot, record->schema, &known) != LC_OK)
-		return lc__error_prefix("key %s",
-		    lc__quote_id(record->id.data, record->id.size));
-	*length = lc__measure(&t->measure, record, known->schema);
-	return LC_OK;
-}
-
-/* The next record, which stands at an offset of the chunk. */
-static lc_status
-take_record(struct taking *t, const struct lc__record *record, uint64_t offset)
-{
 	uint64_t length = 1;
 
-	if (t->n >= t->places->key.live)
-		return damaged(t, "has more records than its ledger row says");
-	if (lc__measures(&t->measure))
-		return_if_error(measure(t, record, &length));
-	return_if_error(take_length(t, length));
-	if (t->places->at != NULL)
-		t->places->at[t->n] = (struct lc__place){
+	if (offset >= m->chunk.end || !lc__record_parse(m->chunk.bytes + offset,
+	    m->chunk.end - offset, &record)) {
+		const char *key = lc__index_key_at(m->snapshot, o->key.chunk, offset);
+
+		return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record at byte %llu of "
+		    "chunk %llu", lc__env_dir(m->snapshot->env), key ? "key " : "",
+		    key ? key : "", key ? ": " : "", (unsigned long long)offset,
+		    (unsigned long long)o->key.chunk);
+	}
+	if (lc__measures(&m->measure)) {
+		if (lc__snapshot_schema(m->snapshot, record.schema, &known) != LC_OK)
+			return lc__error_prefix("key %s",
+			    lc__quote_id(record.id.data, record.id.size));
+		length = lc__measure(&m->measure, &record, known->schema);
+	}
+	return_if_error(add_length(m, length));
+	if (o->at != NULL)
+		o->at[m->n - 1] = (struct lc__record_offset){
 			(uint32_t)((offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN),
-			(uint32_t)(record->size / LC__RECORD_ALIGN)
+			(uint32_t)(record.size / LC__RECORD_ALIGN)
 		};
-	t->n++;
 	return LC_OK;
 }
 
-/* ---- where they come from ------------------------------------------------------ */
-
+/* Some records of the chunk are dead: the index says which are not. */
 static lc_status
-parse_at(const struct taking *t, uint64_t offset, struct lc__record *out)
-{
-	const char *key;
-
-	if (offset < t->chunk.end && lc__record_parse(t->chunk.bytes + offset,
-	    t->chunk.end - offset, out))
-		return LC_OK;
-	key = lc__index_key_at(t->snapshot, t->places->key.chunk, offset);
-	return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record at byte %llu of chunk %llu",
-	    lc__env_dir(t->snapshot->env), key ? "key " : "", key ? key : "",
-	    key ? ": " : "", (unsigned long long)offset,
-	    (unsigned long long)t->places->key.chunk);
-}
-
-/* What the index says of each. */
-static lc_status
-take_live(struct taking *t)
+add_live(struct making *m)
 {
 	struct lc__live_list list = { 0 };
-	lc_status status = lc__live_add(&list, t->snapshot, t->places->key.chunk,
-	    t->ask->row, false);
+	lc_status status = lc__live_add(&list, m->snapshot, m->offsets->key.chunk,
+	    m->input->row, false);
 
-	for (uint32_t i = 0; status == LC_OK && i < list.count; i++) {
-		const uint64_t offset =
-		    lc__location_offset(list.records[i].location);
-		struct lc__record record;
-
-		status = parse_at(t, offset, &record);
-		if (status == LC_OK)
-			status = take_record(t, &record, offset);
-	}
+	for (uint32_t i = 0; status == LC_OK && i < list.count; i++)
+		status = add_record(m, lc__location_offset(list.records[i].location));
 	lc__live_free(&list);
 	return status;
 }
 
+/* All records live: the directory says where they are. It also has their lengths, if they
+ * are those that the source counts. */
 static lc_status
-take_directory_lengths(struct taking *t)
+add_all(struct making *m)
 {
-	const struct lc__directory *d = t->ask->directory;
+	const struct lc__directory *d = &m->directory;
+	const bool lengths = m->input->own_lengths && d->has_lengths;
 
-	for (t->n = 0; t->n < d->records; t->n++)
-		return_if_error(take_length(t, lc__directory_length(d, t->n)));
+	for (uint64_t i = 0; i < d->records; i++)
+		return_if_error(lengths ? add_length(m, lc__directory_length(d, i)) :
+		    add_record(m, LC__CHUNK_HEADER + lc__directory_offset(d, i)));
 	return LC_OK;
 }
 
-/* The directory says where they stand, but not what is asked of them. */
-static lc_status
-take_by_directory(struct taking *t)
-{
-	const struct lc__directory *d = t->ask->directory;
-
-	for (uint64_t i = 0; i < d->records; i++) {
-		const uint64_t offset = LC__CHUNK_HEADER +
-		    lc__directory_offset(d, i);
-		struct lc__record record;
-
-		return_if_error(parse_at(t, offset, &record));
-		return_if_error(take_record(t, &record, offset));
-	}
-	return LC_OK;
-}
-
-static lc_status
-take_all(struct taking *t)
-{
-	const struct lc__places_ask *ask = t->ask;
-
-	if (ask->row->live != ask->row->records)
-		return take_live(t);
-	if (ask->own_lengths && ask->directory->has_lengths)
-		return take_directory_lengths(t);
-	return take_by_directory(t);
-}
-
-/* ---- putting them together ----------------------------------------------------- */
-
-/* Records that follow each other and are alike need no list. */
+/* Records of one size that follow each other need no list of where they are. */
 static void
-drop_alike_places(struct lc__places *p)
+drop_alike_offsets(struct lc__record_offsets *o)
 {
-	const uint64_t size = p->at[0].size;
+	const uint64_t size = o->at[0].size;
 
-	for (uint64_t i = 0; i < p->key.live; i++)
-		if (p->at[i].size != size || p->at[i].at != i * size)
+	for (uint64_t i = 0; i < o->key.live; i++)
+		if (o->at[i].size != size || o->at[i].at != i * size)
 			return;
-	p->stride = size * LC__RECORD_ALIGN;
-	free(p->at);
-	p->at = NULL;
+	o->stride = size * LC__RECORD_ALIGN;
+	free(o->at);
+	o->at = NULL;
 }
 
+/* Nor do records of one length need a list of lengths. */
 static void
-drop_alike_lengths(struct lc__places *p)
+drop_alike_lengths(struct lc__record_offsets *o)
 {
-	const uint64_t length = p->ends[0];
+	const uint64_t length = o->ends[0];
 
-	for (uint64_t i = 1; i < p->key.live; i++)
-		if (p->ends[i] - p->ends[i - 1] != length)
+	for (uint64_t i = 1; i < o->key.live; i++)
+		if (o->ends[i] - o->ends[i - 1] != length)
 			return;
-	p->length = length;
-	free(p->ends);
-	p->ends = NULL;
+	o->length = length;
+	free(o->ends);
+	o->ends = NULL;
 }
 
 static lc_status
-reserve(struct taking *t, bool places)
+make(struct making *m)
 {
-	struct lc__places *p = t->places;
-	const uint64_t n = p->key.live;
+	struct lc__record_offsets *o = m->offsets;
+	const uint64_t n = o->key.live;
+	const bool some = m->input->row->live != m->input->row->records;
 
-	/* What a ledger row says of a chunk that has not so many must not allocate. */
-	if (n == 0 || n > t->chunk.records)
-		return damaged(t, "has another number of records than its ledger row "
+	return_if_error(lc__snapshot_chunk(m->snapshot, o->key.chunk, &m->chunk));
+	if (!some)
+		return_if_error(lc__snapshot_directory(m->snapshot, &m->chunk,
+		    &m->directory));
+	/* A damaged ledger row must not make us allocate more than the chunk has. */
+	if (n == 0 || n > m->chunk.records)
+		return damaged(m, "has another number of records than its ledger row "
 		    "says");
-	p->ends = malloc((size_t)n * sizeof(*p->ends));
-	if (places)
-		p->at = malloc((size_t)n * sizeof(*p->at));
-	return p->ends == NULL || (places && p->at == NULL) ? lc__no_memory("source") : LC_OK;
-}
-
-static lc_status
-take_chunk(struct taking *t)
-{
-	const bool places = t->ask->row->live != t->ask->row->records;
-
-	return_if_error(lc__snapshot_chunk(t->snapshot, t->places->key.chunk,
-	    &t->chunk));
-	return_if_error(reserve(t, places));
-	return_if_error(take_all(t));
-	if (t->n != t->places->key.live)
-		return damaged(t, "has fewer records than its ledger row says");
-	if (places)
-		drop_alike_places(t->places);
+	o->ends = malloc((size_t)n * sizeof(*o->ends));
+	if (some)
+		o->at = malloc((size_t)n * sizeof(*o->at));
+	if (o->ends == NULL || (some && o->at == NULL))
+		return lc__no_memory("source");
+	return_if_error(some ? add_live(m) : add_all(m));
+	if (m->n != n)
+		return damaged(m, "has fewer records than its ledger row says");
+	if (some)
+		drop_alike_offsets(o);
 	else
-		t->places->stride = t->ask->directory->stride;
-	drop_alike_lengths(t->places);
+		o->stride = m->directory.stride;
+	drop_alike_lengths(o);
 	return LC_OK;
 }
 
 lc_status
-lc__places_read(struct lc__snapshot *snapshot, const struct lc__places_key *key,
-    const struct lc__places_ask *ask, struct lc__places **out)
+lc__record_offsets_read(struct lc__snapshot *snapshot,
+    const struct lc__record_offsets_key *key,
+    const struct lc__record_offsets_input *input, struct lc__record_offsets **out)
 {
-	struct taking t = { .snapshot = snapshot, .ask = ask,
-		.measure = { .field = ask->length_field } };
+	struct making m = { .snapshot = snapshot, .input = input,
+		.measure = { .field = input->length_field } };
 	lc_status status;
 
-	t.places = calloc(1, sizeof(*t.places));
-	if (t.places == NULL)
+	m.offsets = calloc(1, sizeof(*m.offsets));
+	if (m.offsets == NULL)
 		return lc__no_memory("source");
-	atomic_init(&t.places->refs, 1);
-	t.places->key = *key;
-	status = take_chunk(&t);
+	atomic_init(&m.offsets->refs, 1);
+	m.offsets->key = *key;
+	status = make(&m);
 	if (status != LC_OK) {
-		lc__places_drop(t.places);
+		lc__record_offsets_drop(m.offsets);
 		return status;
 	}
-	*out = t.places;
+	*out = m.offsets;
 	return LC_OK;
 }
 
-/* Bytes of the limit that count as one slot of the table: an entry takes as many, and
- * its arrays come to that. */
+void
+lc__record_offsets_drop(struct lc__record_offsets *offsets)
+{
+	if (offsets == NULL || atomic_fetch_sub_explicit(&offsets->refs, 1,
+	    memory_order_acq_rel) != 1)
+		return;
+	free(offsets->at);
+	free(offsets->ends);
+	free(offsets);
+}
+
+/* ---- the cache ------------------------------------------------------------------ */
+
+/* The hash table has a slot for so many bytes of the limit, about what an entry takes with
+ * its arrays. */
 #define BYTES_A_SLOT 1024
 #define MOST_SLOTS ((uint64_t)1 << 20)
 
-struct lc__places_cache {
+struct lc__offsets_cache {
 	pthread_mutex_t lock;
 	uint64_t limit;
 	uint64_t bytes;              /* of what is kept */
 	uint64_t mask;               /* slots - 1 */
-	struct lc__places **slots;
-	struct lc__places *newest, *oldest;
+	struct lc__record_offsets **slots;
+	struct lc__record_offsets *newest, *oldest;
 };
 
-void
-lc__places_drop(struct lc__places *places)
-{
-	if (places == NULL || atomic_fetch_sub_explicit(&places->refs, 1,
-	    memory_order_acq_rel) != 1)
-		return;
-	free(places->at);
-	free(places->ends);
-	free(places);
-}
-
 static uint64_t
-cost_of(const struct lc__places *places)
+cost_of(const struct lc__record_offsets *offsets)
 {
-	uint64_t cost = sizeof(*places);
+	uint64_t cost = sizeof(*offsets);
 
-	if (places->at != NULL)
-		cost += places->key.live * sizeof(*places->at);
-	if (places->ends != NULL)
-		cost += places->key.live * sizeof(*places->ends);
+	if (offsets->at != NULL)
+		cost += offsets->key.live * sizeof(*offsets->at);
+	if (offsets->ends != NULL)
+		cost += offsets->key.live * sizeof(*offsets->ends);
 	return cost;
 }
 
-struct lc__places_cache *
-lc__places_cache_new(uint64_t limit)
+struct lc__offsets_cache *
+lc__offsets_cache_new(uint64_t limit)
 {
-	struct lc__places_cache *cache = calloc(1, sizeof(*cache));
+	struct lc__offsets_cache *cache = calloc(1, sizeof(*cache));
 	uint64_t slots = 64;
 
 	if (cache == NULL)
@@ -295,25 +248,23 @@ lc__places_cache_new(uint64_t limit)
 }
 
 void
-lc__places_cache_free(struct lc__places_cache *cache)
+lc__offsets_cache_free(struct lc__offsets_cache *cache)
 {
-	struct lc__places *older;
+	struct lc__record_offsets *older;
 
 	if (cache == NULL)
 		return;
-	for (struct lc__places *p = cache->newest; p != NULL; p = older) {
+	for (struct lc__record_offsets *p = cache->newest; p != NULL; p = older) {
 		older = p->older;
-		lc__places_drop(p);
+		lc__record_offsets_drop(p);
 	}
 	pthread_mutex_destroy(&cache->lock);
 	free(cache->slots);
 	free(cache);
 }
 
-/* ---- with the lock held ------------------------------------------------------ */
-
-static struct lc__places **
-slot_of(struct lc__places_cache *cache, const struct lc__places_key *key)
+static struct lc__record_offsets **
+slot_of(struct lc__offsets_cache *cache, const struct lc__record_offsets_key *key)
 {
 	const uint64_t mixed = key->chunk * 0x9e3779b97f4a7c15u;
 
@@ -321,17 +272,17 @@ slot_of(struct lc__places_cache *cache, const struct lc__places_key *key)
 }
 
 static bool
-same_key(const struct lc__places_key *a, const struct lc__places_key *b)
+same_key(const struct lc__record_offsets_key *a, const struct lc__record_offsets_key *b)
 {
 	return a->chunk == b->chunk && a->records == b->records &&
 	    a->live == b->live && a->hash == b->hash &&
 	    a->ordinal == b->ordinal;
 }
 
-static struct lc__places *
-find(struct lc__places_cache *cache, const struct lc__places_key *key)
+static struct lc__record_offsets *
+find_locked(struct lc__offsets_cache *cache, const struct lc__record_offsets_key *key)
 {
-	struct lc__places *p = *slot_of(cache, key);
+	struct lc__record_offsets *p = *slot_of(cache, key);
 
 	while (p != NULL && !same_key(&p->key, key))
 		p = p->next;
@@ -339,14 +290,14 @@ find(struct lc__places_cache *cache, const struct lc__places_key *key)
 }
 
 static void
-unlink_use(struct lc__places_cache *cache, struct lc__places *p)
+unlink_use_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
 {
 	*(p->newer != NULL ? &p->newer->older : &cache->newest) = p->older;
 	*(p->older != NULL ? &p->older->newer : &cache->oldest) = p->newer;
 }
 
 static void
-link_newest(struct lc__places_cache *cache, struct lc__places *p)
+link_newest_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
 {
 	p->newer = NULL;
 	p->older = cache->newest;
@@ -355,53 +306,51 @@ link_newest(struct lc__places_cache *cache, struct lc__places *p)
 }
 
 static void
-forget(struct lc__places_cache *cache, struct lc__places *p)
+forget_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
 {
-	struct lc__places **link = slot_of(cache, &p->key);
+	struct lc__record_offsets **link = slot_of(cache, &p->key);
 
 	while (*link != p)
 		link = &(*link)->next;
 	*link = p->next;
-	unlink_use(cache, p);
+	unlink_use_locked(cache, p);
 	cache->bytes -= cost_of(p);
-	lc__places_drop(p);
+	lc__record_offsets_drop(p);
 }
 
-static struct lc__places *
-hold(struct lc__places *p)
+static struct lc__record_offsets *
+hold(struct lc__record_offsets *p)
 {
 	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 	return p;
 }
 
 static void
-keep(struct lc__places_cache *cache, struct lc__places *p)
+keep_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
 {
 	const uint64_t cost = cost_of(p);
-	struct lc__places **slot = slot_of(cache, &p->key);
+	struct lc__record_offsets **slot = slot_of(cache, &p->key);
 
 	while (cache->bytes > cache->limit - cost)
-		forget(cache, cache->oldest);
+		forget_locked(cache, cache->oldest);
 	cache->bytes += cost;
 	p->next = *slot;
 	*slot = hold(p);
-	link_newest(cache, p);
+	link_newest_locked(cache, p);
 }
 
-/* ---- finding and keeping ----------------------------------------------------- */
-
-struct lc__places *
-lc__places_cache_get(struct lc__places_cache *cache,
-    const struct lc__places_key *key)
+struct lc__record_offsets *
+lc__offsets_cache_get(struct lc__offsets_cache *cache,
+    const struct lc__record_offsets_key *key)
 {
-	struct lc__places *p;
+	struct lc__record_offsets *p;
 
 	pthread_mutex_lock(&cache->lock);
-	p = find(cache, key);
+	p = find_locked(cache, key);
 	if (p != NULL) {
 		if (p != cache->newest) {
-			unlink_use(cache, p);
-			link_newest(cache, p);
+			unlink_use_locked(cache, p);
+			link_newest_locked(cache, p);
 		}
 		hold(p);
 	}
@@ -410,23 +359,23 @@ lc__places_cache_get(struct lc__places_cache *cache,
 }
 
 void
-lc__places_cache_put(struct lc__places_cache *cache, struct lc__places **places)
+lc__offsets_cache_put(struct lc__offsets_cache *cache, struct lc__record_offsets **offsets)
 {
-	struct lc__places *known, *mine = *places;
+	struct lc__record_offsets *known, *mine = *offsets;
 
 	pthread_mutex_lock(&cache->lock);
-	known = find(cache, &mine->key);
+	known = find_locked(cache, &mine->key);
 	if (known != NULL)
-		*places = hold(known);
+		*offsets = hold(known);
 	else if (cost_of(mine) <= cache->limit)
-		keep(cache, mine);
+		keep_locked(cache, mine);
 	pthread_mutex_unlock(&cache->lock);
 	if (known != NULL)
-		lc__places_drop(mine);
+		lc__record_offsets_drop(mine);
 }
 
 uint64_t
-lc__places_cache_bytes(struct lc__places_cache *cache)
+lc__offsets_cache_bytes(struct lc__offsets_cache *cache)
 {
 	uint64_t bytes;
 
@@ -434,4 +383,21 @@ lc__places_cache_bytes(struct lc__places_cache *cache)
 	bytes = cache->bytes;
 	pthread_mutex_unlock(&cache->lock);
 	return bytes;
+}
+
+lc_status
+lc__offsets_cache_need(struct lc__offsets_cache *cache, struct lc__snapshot *snapshot,
+    uint64_t chunk, const struct lc__record_offsets_input *input,
+    struct lc__record_offsets **out, bool *known)
+{
+	const struct lc__record_offsets_key key = { chunk, input->row->records,
+		input->row->live, input->row->hash, input->row->ordinal };
+
+	*out = lc__offsets_cache_get(cache, &key);
+	*known = *out != NULL;
+	if (*known)
+		return LC_OK;
+	return_if_error(lc__record_offsets_read(snapshot, &key, input, out));
+	lc__offsets_cache_put(cache, out);
+	return LC_OK;
 }

@@ -73,7 +73,7 @@ find_tensor(const struct lc__schema *schema, const char *path, uint32_t *node)
 	    node) && schema->node[*node].kind == LC_TENSOR;
 }
 
-/* Is there a tensor that none of the fields is? */
+/* Is every tensor of the structure one of the fields? */
 static bool
 has_all(const struct lc__field_plan *plan, const struct lc__schema *schema)
 {
@@ -130,7 +130,7 @@ find_plan(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 /* ---- checksums ----------------------------------------------------------------- */
 
-/* Of a record without parts this covers the tensor. */
+/* The checksum of a record without parts covers its tensors too. */
 static bool
 head_intact(struct lc__record_reader *reader, const struct lc__record *record)
 {
@@ -163,8 +163,8 @@ blocks_intact(struct lc__record_reader *reader, const struct lc__record_part *pa
 	return true;
 }
 
-/* Bytes [from, to) of a part; it is whole if it has no blocks. The checksums of blocks
- * are covered by the head's. */
+/* Bytes [from, to) of a part; all of it if it has no blocks. The checksums of blocks are
+ * part of the head, which has a checksum of its own. */
 static bool
 part_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
     size_t from, size_t to)
@@ -180,9 +180,9 @@ part_intact(struct lc__record_reader *reader, const struct lc__record_part *part
 	return true;
 }
 
-/* ---- what is touched ---------------------------------------------------------- */
+/* ---- which bytes are read ------------------------------------------------------ */
 
-/* Of a record's bytes before its tensors, or of all where one checksum covers them. */
+/* Bytes of a record before its tensors; all bytes if one checksum covers them. */
 static size_t
 head_bytes(const struct lc__record_reader *reader,
     const struct lc__record *record)
@@ -202,7 +202,7 @@ min_rows(uint64_t rows, const lc_tensor *tensor)
 	return (size_t)(rows < tensor->shape[0] ? rows : tensor->shape[0]);
 }
 
-/* Bytes of rows; those that were read before are left out. */
+/* Bytes of rows, without those that were read before. */
 static struct span
 span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 {
@@ -215,7 +215,7 @@ span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 	return (struct span){ first * each, (end > first ? end : first) * each };
 }
 
-/* Whole blocks, of which none is verified twice. */
+/* The same in whole blocks, so that no block is verified twice. */
 static struct span
 span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows,
     size_t padded)
@@ -238,7 +238,7 @@ span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows,
 	    (struct span){ 0, 0 };
 }
 
-/* What is read or verified of a part, for these rows of its tensor. */
+/* The bytes of a part that are read or verified for these rows of its tensor. */
 static struct span
 span_of(const struct lc__record_reader *reader, const struct lc__record *record,
     const struct lc__record_part *part, const lc_tensor *tensor,
@@ -258,7 +258,7 @@ span_of(const struct lc__record_reader *reader, const struct lc__record *record,
 	return (struct span){ 0, again ? 0 : padded };
 }
 
-/* Another structure than all others: it cannot be read, and nothing is left out. */
+/* A record of another structure cannot be read: all of it counts. */
 static lc_status
 add_payload(const struct lc__record *record, struct lc__extents *out)
 {
@@ -332,7 +332,7 @@ decode(struct lc__record_reader *reader, struct lc__snapshot *s,
 	return LC_OK;
 }
 
-/* Verify what is needed of a tensor, and decode it. */
+/* Verify the needed rows of a tensor, and decode it. */
 static lc_status
 read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__record_part *part,
@@ -350,7 +350,7 @@ read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
 	    decode(reader, s, record, part, tensor);
 }
 
-/* Records with parts: only those that are asked for are looked at. */
+/* Read the parts that the plan names. */
 static lc_status
 read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__field_plan *plan,
@@ -371,7 +371,7 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 	return LC_OK;
 }
 
-/* The short way for what most records are. */
+/* The fast way for most records: one tensor, without parts. */
 static lc_status
 read_alone(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__field_plan *plan,
@@ -391,7 +391,7 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 	const bool again = rows != NULL && rows->done > 0;
 	const struct lc__field_plan *plan;
 
-	/* A damaged head may name any schema. */
+	/* First of all: a damaged head may name any schema. */
 	if (reader->verify && !again && !head_intact(reader, record))
 		return damaged(s, record, "checksum mismatch");
 	return_if_error(find_plan(reader, s, record, fields, n, &plan));
@@ -404,15 +404,7 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 /* ---- the names of fields -------------------------------------------------------------- */
 
-static void
-free_names(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
-}
-
-/* A walk over the nodes: the names so far and the path of the node. */
+/* The names so far, and the path of the node at hand. */
 struct naming {
 	const struct lc__schema *schema;
 	char **names;
@@ -448,8 +440,8 @@ take_name(struct naming *naming)
 	return LC_OK;
 }
 
-/* Children follow their parent, each with all of its own; nesting is limited, and so
- * are the calls. */
+/* Children follow their parent, each with all of its own. Nesting is limited, and so is the
+ * depth of the calls. */
 static lc_status
 name_node(struct naming *naming, uint32_t node)
 {
@@ -487,7 +479,7 @@ field_names(const struct lc__schema *schema, char ***names, size_t *n)
 	status = name_node(&naming, 0);
 	lc__buf_free(&naming.path);
 	if (status != LC_OK) {
-		free_names(naming.names, naming.n);
+		lc__field_names_free(naming.names, naming.n);
 		return status;
 	}
 	*names = naming.names;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tensors out of records of a module, by paths. */
+/*
+ * A record reader: takes tensors out of the records of a module, by their paths. It verifies
+ * what it reads, decodes it, and remembers what it verified and where the fields are.
+ */
 #ifndef LC_STREAM_RECORD_READER_H
 #define LC_STREAM_RECORD_READER_H
 
@@ -11,7 +14,7 @@
 #include "store/snapshot.h"
 #include "stream/cursor.h"
 
-/** Blocks of decoded tensors. */
+/** The memory of decoded tensors. */
 struct lc__block_list {
 	struct lc__block **block; /* malloc'ed; held */
 	size_t n, room;
@@ -19,33 +22,33 @@ struct lc__block_list {
 
 /** A new block of the list; NULL without memory. */
 struct lc__block *lc__block_list_new(struct lc__block_list *blocks, size_t size);
-/** Drop all; what the list takes stays for the next. */
+/** Drop all blocks; the list itself is used again. */
 void lc__block_list_drop(struct lc__block_list *blocks);
 void lc__block_list_free(struct lc__block_list *blocks);
 /** Memory that they take. */
 uint64_t lc__block_list_bytes(const struct lc__block_list *blocks);
 
 /*
- * Long pieces of records that were compared with their checksums a while ago: windows
- * come back to a long document many times, and each time it would be read whole.
+ * Long parts of records that were compared with their checksums a while ago: windows come
+ * back to a long document many times, and each time it would be read whole.
  */
 
-/* Pieces that are remembered: a power of two. */
+/* Parts that are remembered: a power of two. */
 #define LC__VERIFIED 4096
 
-/* Shorter ones are compared each time: a page of memory costs no less. */
+/* Shorter parts are compared each time: to look them up costs as much. */
 #define LC__VERIFIED_MIN ((size_t)32 << 10)
 
 /** Used by one thread at a time. All zeros is empty. */
 struct lc__verified {
 	struct {
 		const void *at; /* in the map */
-		uint64_t sum;   /* the checksum that stands with it */
+		uint64_t sum;   /* its checksum */
 	} seen[LC__VERIFIED];   /* by checksum */
 };
 
-/** Was it compared before, and is it the same by its place and its checksum? What a
- *  later commit puts there has another checksum. */
+/** Was a part at this address and with this checksum compared before? What a later commit
+ *  writes there has another checksum. */
 static inline bool
 lc__verified_before(const struct lc__verified *verified, const void *at,
     size_t size, uint64_t sum)
@@ -55,7 +58,7 @@ lc__verified_before(const struct lc__verified *verified, const void *at,
 	    verified->seen[sum % LC__VERIFIED].sum == sum;
 }
 
-/** It was compared, and is intact. */
+/** Note that a part was compared and is intact. */
 static inline void
 lc__verified_note(struct lc__verified *verified, const void *at, size_t size,
     uint64_t sum)
@@ -66,14 +69,14 @@ lc__verified_note(struct lc__verified *verified, const void *at, size_t size,
 	verified->seen[sum % LC__VERIFIED].sum = sum;
 }
 
-/* Structures that a reader remembers: a power of two. */
+/* Structures whose plans a reader remembers: a power of two. */
 #define LC__FIELD_PLANS 16
 
 /** Where the fields are in records of one structure. */
 struct lc__field_plan {
 	uint32_t id;                /* of the schema */
 	const struct lc__schema *schema; /* NULL: nothing is known */
-	const char *const *fields;  /* that it is about */
+	const char *const *fields;  /* their paths */
 	size_t n, room;             /* of them; that node has room for */
 	uint32_t *node;             /* of each; malloc'ed */
 	bool alone;                 /* one field: the record itself */
@@ -83,13 +86,13 @@ struct lc__field_plan {
 /** Reads records; used by one thread at a time. */
 struct lc__record_reader {
 	bool verify;
-	struct lc__verified verified; /* what needs not be compared again */
+	struct lc__verified verified; /* need not be compared again */
 	uint64_t touched;           /* bytes that were read or verified */
 	struct lc__block_list decoded;  /* since the last lc__block_list_drop() */
 	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
 };
 
-/** As lc__cursor_read(), of a record that was taken apart and not verified. */
+/** As lc__cursor_read(), of a record that was parsed and not verified. */
 LC_CHECKED lc_status lc__record_read(struct lc__record_reader *reader,
     struct lc__snapshot *snapshot, const struct lc__record *record,
     const char *const *fields, size_t n, const struct lc__row_span *rows,
@@ -101,8 +104,8 @@ LC_CHECKED lc_status lc__record_extents(struct lc__record_reader *reader,
     const char *const *fields, size_t n, const struct lc__row_span *rows,
     struct lc__extents *out);
 
-/** Does lc__record_read() touch each byte of any record of a snapshot that takes
- *  @p stored bytes? It is known without a look at one where all have one structure. */
+/** Does lc__record_read() touch every byte of a record that takes @p stored bytes? If all
+ *  records of the snapshot have one structure, that is known without looking at one. */
 bool lc__record_reads_all(struct lc__record_reader *reader,
     struct lc__snapshot *snapshot, uint64_t stored, const char *const *fields,
     size_t n, const struct lc__row_span *rows);

@@ -15,9 +15,9 @@ lc__requests_add(struct lc__requests *requests)
 	return &requests->item[requests->n++];
 }
 
-/* Must a come behind b? */
+/* Does a come after b? */
 static bool
-is_behind(const struct lc__request *a, const struct lc__request *b)
+is_after(const struct lc__request *a, const struct lc__request *b)
 {
 	if (a->source != b->source)
 		return a->source > b->source;
@@ -30,12 +30,12 @@ static bool
 is_sorted(const struct lc__requests *requests)
 {
 	for (size_t i = 1; i < requests->n; i++)
-		if (is_behind(&requests->item[i - 1], &requests->item[i]))
+		if (is_after(&requests->item[i - 1], &requests->item[i]))
 			return false;
 	return true;
 }
 
-/* Merge the halves [0, middle) and [middle, n) of from into to. */
+/* Merge from[0, middle) and from[middle, n) into to. */
 static void
 merge(const struct lc__request *from, size_t middle, size_t n,
     struct lc__request *to)
@@ -44,7 +44,7 @@ merge(const struct lc__request *from, size_t middle, size_t n,
 
 	for (size_t i = 0; i < n; i++) {
 		const bool take_a = b == n || (a < middle &&
-		    !is_behind(&from[a], &from[b]));
+		    !is_after(&from[a], &from[b]));
 
 		to[i] = take_a ? from[a++] : from[b++];
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a batch asks of chunks, in the order in which it is read. */
+/* The records that a batch needs, in the order in which they are read. */
 #ifndef LC_STREAM_REQUESTS_H
 #define LC_STREAM_REQUESTS_H
 
@@ -7,18 +7,18 @@
 
 #include "stream/cursor.h"
 
-/** Units of one chunk that belong to one row. */
+/** Units of one record, for one row of the batch. */
 struct lc__request {
 	uint32_t source;
 	uint32_t row;
 	uint64_t position; /* of the chunk */
-	uint64_t record;   /* in the chunk; of a part that was not looked up yet, its
-	                      first unit in the chunk */
+	uint64_t record;   /* in the chunk; of a piece of a window that was not looked up
+	                      yet: its first unit in the chunk */
 	uint64_t from;     /* first unit of the record */
 	uint64_t units;
 	uint64_t at;       /* units of the row before them */
-	const unsigned char *place; /* where the record begins, and bytes that it */
-	uint64_t stored;   /* takes there; known when the system was asked for it */
+	const unsigned char *address; /* of the record in memory, and the bytes that it */
+	uint64_t stored;   /* takes there; set by lc__prefetch() */
 };
 
 struct lc__requests {
@@ -29,23 +29,23 @@ struct lc__requests {
 /** A new one at the end; NULL without memory. */
 struct lc__request *lc__requests_add(struct lc__requests *requests);
 
-/** In the order of (source, chunk, record or unit); those alike stay as they are. */
+/** Sort by source, chunk, and record or unit; stable. */
 LC_CHECKED lc_status lc__requests_sort(struct lc__requests *requests);
 
 /** Are they of one record? */
 bool lc__requests_same(const struct lc__request *a, const struct lc__request *b);
 
-/** The rows that request @p i of sorted ones needs of its record. Those of one record
- *  follow each other, and in it the first row rises, so that all from there up to the end
- *  of the request before were read. */
+/** The rows of its record that request @p i needs, after sorting. Requests of one record
+ *  follow each other with rising first rows: all rows from there to the end of the request
+ *  before were read. */
 void lc__requests_rows(const struct lc__requests *requests, size_t i,
     struct lc__row_span *out);
 
-/** Where the requests of one chunk end that begin at @p i. */
+/** The end of the requests of one chunk that begin at @p i. */
 size_t lc__requests_chunk(const struct lc__requests *requests, size_t i);
 
-/** Where the run of neighbours ends that begins at @p i: requests of one chunk, each of
- *  the record of the one before it or of the next. */
+/** The end of the run that begins at @p i: requests of one chunk, each for the same record
+ *  as the one before it or for the next record. */
 size_t lc__requests_run(const struct lc__requests *requests, size_t i);
 
 void lc__requests_free(struct lc__requests *requests);

@@ -65,8 +65,8 @@ lc__selection_end(struct lc__selection *s)
 	}
 }
 
-/* The last word with no more than @p i before it: it has what is sought, because the
- * words behind it that have none of it begin with more. */
+/* The last word with at most i before it. It has what is sought: words after it begin with
+ * more. */
 static size_t
 last_word(const uint64_t *before, size_t n, uint64_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which records of a chunk belong to a source that leaves some out: a bit for each
- * record, and counts that find the k'th of them. Made once, then read by many threads.
+ * A selection: which records of a chunk belong to a source that leaves some out. A bit for
+ * each record, and counts that find the k'th of them. Made once, then used by many threads.
  */
 #ifndef LC_STREAM_SELECTION_H
 #define LC_STREAM_SELECTION_H
@@ -24,18 +24,18 @@ struct lc__selection *lc__selection_new(uint64_t records);
 /** NULL is harmless. */
 void lc__selection_free(struct lc__selection *selection);
 
-/** Select a record behind all that are selected. False if the units overflow. */
+/** Select a record after all that are selected. False if the units overflow. */
 bool lc__selection_add(struct lc__selection *selection, uint64_t record,
     uint64_t units);
 
-/** All are added: count. */
+/** Count, after all were added. */
 void lc__selection_end(struct lc__selection *selection);
 
 /** The record that is the @p k'th selected one, below n. */
 uint64_t lc__selection_at(const struct lc__selection *selection, uint64_t k);
 
-/** The first selected record of the word that has unit @p unit, below sum: its number
- *  among the selected ones, and the units before it. The caller walks on from there. */
+/** Find the word that has unit @p unit, below sum: the number of its first selected record
+ *  among the selected ones, and the units before it. The caller searches on from there. */
 void lc__selection_find(const struct lc__selection *selection, uint64_t unit,
     uint64_t *k, uint64_t *before);
 

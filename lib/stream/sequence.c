@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-/* Units that the windows or records of a layout are counted over. */
+/* What examples are cut from: all units of the layout, or all of its records. */
 static uint64_t
 units_of(const struct lc__sequence *s)
 {
@@ -70,29 +70,21 @@ count_flat(struct lc__sequence *s, const char *name)
 /* ---- R* --------------------------------------------------------------------- */
 
 static lc_status
-load_ends(const struct lc__sequence *s, uint64_t *ends, uint64_t chunks)
-{
-	struct lc__layout_row row;
-
-	for (uint64_t i = 0; i < chunks; i++) {
-		return_if_error(lc__layout_row(s->layout, i, &row));
-		ends[i] = s->rule.windows.size > 0 ? row.first_unit + row.units :
-		    row.first_record + row.records;
-	}
-	return LC_OK;
-}
-
-static lc_status
 make_rstar(struct lc__sequence *s, const char *name)
 {
 	const uint64_t chunks = lc__layout_info(s->layout)->chunks;
 	uint64_t *ends = chunks < SIZE_MAX / sizeof(*ends) ?
 	    malloc((size_t)(chunks + 1) * sizeof(*ends)) : NULL;
-	lc_status status;
+	struct lc__chunk_row row;
+	lc_status status = LC_OK;
 
 	if (ends == NULL)
 		return lc__no_memory(name);
-	status = load_ends(s, ends, chunks);
+	for (uint64_t i = 0; i < chunks && status == LC_OK; i++) {
+		status = lc__layout_row(s->layout, i, &row);
+		if (status == LC_OK)
+			ends[i] = lc__row_end(&row, s->rule.windows.size > 0);
+	}
 	if (status == LC_OK) {
 		status = lc__rstar_new(s->rule.idealised, ends, chunks,
 		    s->complete, &s->rstar);
@@ -111,7 +103,7 @@ examples_of(const struct lc__sequence *s, uint64_t units)
 	    lc__windows_full(&s->rule.windows, units) : units;
 }
 
-/* Where the first reader comes to the end of what is known of it. */
+/* The first example that is not known yet, of whichever reader comes to one first. */
 static uint64_t
 known_of_all(const struct lc__sequence *s)
 {
@@ -128,7 +120,7 @@ known_of_all(const struct lc__sequence *s)
 	return known;
 }
 
-/* They run for ever, but the units of a reader are numbered in 64 bits. */
+/* The order has no end, but the units of a reader are numbered in 64 bits. */
 static uint64_t
 most_examples(const struct lc__sequence *s)
 {
@@ -186,23 +178,7 @@ lc__sequence_free(struct lc__sequence *s)
 
 /* ---- the chunks that examples need ------------------------------------------- */
 
-static lc_status
-needs_unit(const struct lc__sequence *s, uint64_t unit, uint64_t *chunks)
-{
-	struct lc__layout_row row;
-
-	if (unit >= units_of(s)) {
-		*chunks = lc__layout_info(s->layout)->chunks;
-		return LC_OK;
-	}
-	return_if_error(s->rule.windows.size > 0 ?
-	    lc__layout_find_unit(s->layout, unit, chunks, &row) :
-	    lc__layout_find_record(s->layout, unit, chunks, &row));
-	++*chunks;
-	return LC_OK;
-}
-
-/* The last unit of the i'th example of a flat order, or of a reader. */
+/* The last unit of example i of a flat order, or of a reader. */
 static uint64_t
 last_unit(const struct lc__sequence *s, uint64_t i)
 {
@@ -238,6 +214,7 @@ lc__sequence_needs(const struct lc__sequence *s, uint64_t examples,
     uint64_t *chunks)
 {
 	const uint64_t readers = s->rule.idealised;
+	struct lc__chunk_row row;
 	uint64_t last;
 
 	*chunks = 0;
@@ -250,56 +227,64 @@ lc__sequence_needs(const struct lc__sequence *s, uint64_t examples,
 		return LC_OK;
 	}
 	last = lc__shuffle_last_of(&s->rule.shuffle, examples - 1);
-	if (last >= s->n)
-		last = UINT64_MAX;
-	return needs_unit(s, last == UINT64_MAX ? last : last_unit(s, last),
-	    chunks);
+	last = last < s->n ? last_unit(s, last) : UINT64_MAX;
+	if (last >= units_of(s)) {
+		*chunks = lc__layout_info(s->layout)->chunks;
+		return LC_OK;
+	}
+	return_if_error(s->rule.windows.size > 0 ?
+	    lc__layout_find_unit(s->layout, last, chunks, &row) :
+	    lc__layout_find_record(s->layout, last, chunks, &row));
+	++*chunks;
+	return LC_OK;
 }
 
+/* ---- sequence cursors --------------------------------------------------------- */
+
 void
-lc__walk_init(struct lc__walk *walk, const struct lc__sequence *sequence)
+lc__sequence_cursor_init(struct lc__sequence_cursor *cursor,
+    const struct lc__sequence *sequence)
 {
-	memset(walk, 0, sizeof(*walk));
-	walk->sequence = sequence;
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->sequence = sequence;
 }
 
 static bool
-by_windows(const struct lc__walk *walk)
+by_windows(const struct lc__sequence_cursor *cursor)
 {
-	return walk->sequence->rule.windows.size > 0;
+	return cursor->sequence->rule.windows.size > 0;
 }
 
-/* ---- flat: an example of an epoch -------------------------------------------- */
-
-/* Only a complete sequence comes to a second epoch. */
+/* The epoch of an example, and its shuffle. Only a complete sequence has a second one. */
 static void
-enter_epoch(struct lc__walk *walk, uint64_t index)
+enter_epoch(struct lc__sequence_cursor *cursor, uint64_t index)
 {
-	const struct lc__sequence *s = walk->sequence;
+	const struct lc__sequence *s = cursor->sequence;
 	const uint64_t epoch = s->complete ? index / s->n : 0;
 
-	lc__shuffle_init(&walk->shuffle, &s->rule.shuffle, s->n, epoch);
-	memset(&walk->near, 0, sizeof(walk->near));
-	walk->epoch_first = epoch * s->n;
-	walk->epoch_end = s->n > UINT64_MAX - walk->epoch_first ? UINT64_MAX :
-	    walk->epoch_first + s->n;
+	lc__shuffle_init(&cursor->shuffle, &s->rule.shuffle, s->n, epoch);
+	memset(&cursor->near, 0, sizeof(cursor->near));
+	cursor->epoch_first = epoch * s->n;
+	cursor->epoch_end = s->n > UINT64_MAX - cursor->epoch_first ? UINT64_MAX :
+	    cursor->epoch_first + s->n;
 }
 
 static void
-flat_example(struct lc__walk *walk, uint64_t index, struct lc__spot *out)
+seek_flat(struct lc__sequence_cursor *cursor, uint64_t index,
+    struct lc__sequence_position *out)
 {
-	const struct lc__sequence *s = walk->sequence;
+	const struct lc__sequence *s = cursor->sequence;
 	const struct lc__windows *windows = &s->rule.windows;
 	uint64_t i, length;
 
-	if (index < walk->epoch_first || index >= walk->epoch_end)
-		enter_epoch(walk, index);
-	i = lc__shuffle_near(&walk->shuffle, &walk->near,
-	    index - walk->epoch_first);
-	out->epoch = walk->shuffle.epoch;
+	if (index < cursor->epoch_first || index >= cursor->epoch_end)
+		enter_epoch(cursor, index);
+	i = lc__shuffle_near(&cursor->shuffle, &cursor->near,
+	    index - cursor->epoch_first);
+	out->epoch = cursor->shuffle.epoch;
 	out->unit = i;
 	out->left = 1;
-	if (!by_windows(walk))
+	if (!by_windows(cursor))
 		return;
 	out->unit = i * windows->stride;
 	length = lc__layout_info(s->layout)->length;
@@ -307,110 +292,100 @@ flat_example(struct lc__walk *walk, uint64_t index, struct lc__spot *out)
 	    windows->size;
 }
 
-/* ---- R* ---------------------------------------------------------------------- */
-
 static void
-rstar_example(struct lc__walk *walk, uint64_t index, struct lc__spot *out)
+seek_rstar(struct lc__sequence_cursor *cursor, uint64_t index,
+    struct lc__sequence_position *out)
 {
-	const struct lc__sequence *s = walk->sequence;
+	const struct lc__sequence *s = cursor->sequence;
 	const struct lc__windows *windows = &s->rule.windows;
 	const uint64_t i = index / s->rule.idealised;
 
 	out->reader = (uint32_t)(index % s->rule.idealised);
-	out->left = by_windows(walk) ? windows->size : 1;
+	out->left = by_windows(cursor) ? windows->size : 1;
 	lc__rstar_seek(s->rstar, out->reader,
-	    by_windows(walk) ? i * windows->stride : i, &out->place);
+	    by_windows(cursor) ? i * windows->stride : i, &out->place);
 	out->epoch = lc__rstar_epoch(s->rstar, out->reader, &out->place);
 }
 
 void
-lc__walk_example(struct lc__walk *walk, uint64_t index, struct lc__spot *out)
+lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
+    struct lc__sequence_position *out)
 {
-	if (walk->sequence->rstar != NULL)
-		rstar_example(walk, index, out);
+	if (cursor->sequence->rstar != NULL)
+		seek_rstar(cursor, index, out);
 	else
-		flat_example(walk, index, out);
-}
-
-/* ---- parts -------------------------------------------------------------------- */
-
-static uint64_t
-row_first(const struct lc__walk *walk)
-{
-	return by_windows(walk) ? walk->row.first_unit : walk->row.first_record;
+		seek_flat(cursor, index, out);
 }
 
 static uint64_t
-row_units(const struct lc__walk *walk)
+row_first(const struct lc__sequence_cursor *cursor)
 {
-	return by_windows(walk) ? walk->row.units : walk->row.records;
+	return by_windows(cursor) ? cursor->row.first_unit : cursor->row.first_record;
 }
 
-/* Go to the chunk that has a unit. The one we stand on is tried first; others mostly
- * follow it. */
-static lc_status
-go_to_unit(struct lc__walk *walk, uint64_t unit)
+static uint64_t
+row_units(const struct lc__sequence_cursor *cursor)
 {
-	struct lc__layout *layout = walk->sequence->layout;
-	const uint64_t first = row_first(walk);
+	return by_windows(cursor) ? cursor->row.units : cursor->row.records;
+}
 
-	if (unit >= first && unit - first < row_units(walk))
+/* Go to the chunk that has a unit: most often it is the chunk at hand. */
+static lc_status
+go_to_unit(struct lc__sequence_cursor *cursor, uint64_t unit)
+{
+	struct lc__layout *layout = cursor->sequence->layout;
+	const uint64_t first = row_first(cursor);
+
+	if (unit >= first && unit - first < row_units(cursor))
 		return LC_OK;
-	return by_windows(walk) ?
-	    lc__layout_find_unit(layout, unit, &walk->position, &walk->row) :
-	    lc__layout_find_record(layout, unit, &walk->position, &walk->row);
+	return by_windows(cursor) ?
+	    lc__layout_find_unit(layout, unit, &cursor->position, &cursor->row) :
+	    lc__layout_find_record(layout, unit, &cursor->position, &cursor->row);
 }
 
 static lc_status
-go_to_chunk(struct lc__walk *walk, uint64_t position)
+go_to_chunk(struct lc__sequence_cursor *cursor, uint64_t position)
 {
-	if (row_units(walk) > 0 && walk->position == position)
+	if (row_units(cursor) > 0 && cursor->position == position)
 		return LC_OK;
-	return_if_error(lc__layout_row(walk->sequence->layout, position,
-	    &walk->row));
-	walk->position = position;
+	return_if_error(lc__layout_row(cursor->sequence->layout, position,
+	    &cursor->row));
+	cursor->position = position;
 	return LC_OK;
 }
 
-/* The rest of the chunk that we stand on, from a unit of it. */
+/* Take the rest of the chunk at hand, from a unit of it. */
 static void
-take(struct lc__walk *walk, struct lc__spot *spot, uint64_t first,
-    struct lc__example_part *out)
+take(struct lc__sequence_cursor *cursor, struct lc__sequence_position *position,
+    uint64_t first, struct lc__piece *out)
 {
-	const uint64_t rest = row_units(walk) - first;
+	const uint64_t rest = row_units(cursor) - first;
 
-	out->epoch = spot->epoch;
-	out->position = walk->position;
-	out->chunk_id = walk->row.id;
+	out->epoch = position->epoch;
+	out->position = cursor->position;
+	out->chunk_id = cursor->row.id;
 	out->first = first;
-	out->units = spot->left < rest ? spot->left : rest;
-	spot->left -= out->units;
-}
-
-static lc_status
-flat_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__example_part *out)
-{
-	return_if_error(go_to_unit(walk, spot->unit));
-	take(walk, spot, spot->unit - row_first(walk), out);
-	spot->unit += out->units;
-	return LC_OK;
-}
-
-static lc_status
-rstar_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__example_part *out)
-{
-	const struct lc__rstar *rstar = walk->sequence->rstar;
-
-	return_if_error(go_to_chunk(walk, spot->place.chunk));
-	take(walk, spot, spot->place.offset, out);
-	if (spot->left > 0 && lc__rstar_next(rstar, spot->reader, &spot->place))
-		spot->epoch = lc__rstar_epoch(rstar, spot->reader, &spot->place);
-	return LC_OK;
+	out->units = position->left < rest ? position->left : rest;
+	position->left -= out->units;
 }
 
 lc_status
-lc__walk_part(struct lc__walk *walk, struct lc__spot *spot, struct lc__example_part *out)
+lc__sequence_next(struct lc__sequence_cursor *cursor,
+    struct lc__sequence_position *position, struct lc__piece *out)
 {
-	return walk->sequence->rstar != NULL ? rstar_part(walk, spot, out) :
-	    flat_part(walk, spot, out);
+	const struct lc__rstar *rstar = cursor->sequence->rstar;
+
+	if (rstar == NULL) {
+		return_if_error(go_to_unit(cursor, position->unit));
+		take(cursor, position, position->unit - row_first(cursor), out);
+		position->unit += out->units;
+		return LC_OK;
+	}
+	return_if_error(go_to_chunk(cursor, position->place.chunk));
+	take(cursor, position, position->place.offset, out);
+	if (position->left > 0 &&
+	    lc__rstar_next(rstar, position->reader, &position->place))
+		position->epoch = lc__rstar_epoch(rstar, position->reader,
+		    &position->place);
+	return LC_OK;
 }

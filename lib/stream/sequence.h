@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The examples of one source on one layout: all epochs of them one behind the other,
- * or the R* order. Never changes once it is made; used by many threads.
+ * A sequence: the examples of one source in one layout, all epochs of them one after
+ * another, or the R* order. A sequence cursor goes from an example to the chunks that it
+ * is read from.
  */
 #ifndef LC_STREAM_SEQUENCE_H
 #define LC_STREAM_SEQUENCE_H
@@ -16,26 +17,28 @@
 /** What makes the order of the examples of a source. */
 struct lc__sequence_rule {
 	struct lc__windows windows; /* size 0: an example is a record */
-	bool drop_short;
-	uint32_t idealised;         /* R*; 0: flat */
+	bool drop_short;            /* leave out the last window if it is short */
+	uint32_t idealised;         /* readers of the R* order; 0: flat */
 	struct lc__shuffle_rule shuffle; /* with the seed of this source */
 	uint64_t epochs;            /* 0: for ever */
-	bool may_be_empty;          /* it ends at once then, and is no error */
+	bool may_be_empty;          /* a source without examples is no error: it ends at once */
 };
 
+/** Never changes once it is made; used by many threads. */
 struct lc__sequence {
 	struct lc__sequence_rule rule;
 	struct lc__layout *layout;  /* held */
 	struct lc__rstar *rstar;    /* NULL for the flat order */
-	bool complete;              /* nothing will come behind the layout */
+	bool complete;              /* nothing will come after the layout */
 	uint64_t n;                 /* examples of an epoch, as far as known; 0 with R* */
-	uint64_t total;             /* in all; UINT64_MAX for ever or not known */
-	uint64_t known;             /* that can be read now */
+	uint64_t total;             /* of all epochs; UINT64_MAX: for ever, or not known */
+	uint64_t known;             /* those that can be read now */
 };
 
 /**
- * Make it.
- * @param name  of the source, for errors
+ * Make a sequence. It holds the layout.
+ * @param complete  nothing will come after the layout
+ * @param name      of the source, for errors
  * @return LC_OK; LC_INVALID if it is complete and without examples, or has more than
  * can be numbered; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */
@@ -45,48 +48,52 @@ LC_CHECKED lc_status lc__sequence_new(const struct lc__sequence_rule *rule,
 /** NULL is harmless. */
 void lc__sequence_free(struct lc__sequence *sequence);
 
-/** Chunks that have to be there so that the first @p examples can be known. Fewer when
- *  the source still grew, but never others: the same at any time. */
+/** The number of chunks that must be there so that the first @p examples are known. A
+ *  source that grew since then gives the same number. */
 LC_CHECKED lc_status lc__sequence_needs(const struct lc__sequence *sequence,
     uint64_t examples, uint64_t *chunks);
 
-/* From examples of a sequence to the parts of chunks that they are made of. */
+/* ---- sequence cursors --------------------------------------------------------------- */
 
-/** What a thread remembers of the last example, so that its neighbours are cheap. */
-struct lc__walk {
+/** Used by one thread at a time. It remembers the example before, which makes its
+ *  neighbours cheap to find. */
+struct lc__sequence_cursor {
 	const struct lc__sequence *sequence; /* borrowed */
 	uint64_t epoch_first, epoch_end; /* examples of the epoch below; none at first */
 	struct lc__shuffle shuffle;      /* of that epoch */
 	struct lc__shuffle_window near;
-	uint64_t position;               /* of the row below */
-	struct lc__layout_row row;       /* a chunk; none while its units are 0 */
+	uint64_t position;               /* in the layout, of the row below */
+	struct lc__chunk_row row;        /* a chunk; none while its units are 0 */
 };
 
-/** An example, of which some units are still to come. */
-struct lc__spot {
+/** Where an example continues: which units of it have not been taken yet. */
+struct lc__sequence_position {
 	uint64_t epoch;  /* of the next unit */
-	uint64_t left;   /* units to come */
-	uint64_t unit;   /* next one: of the epoch (flat) */
-	uint32_t reader; /* idealised one (R*) */
+	uint64_t left;   /* units that were not taken */
+	uint64_t unit;   /* the next one: of the epoch (flat) */
+	uint32_t reader; /* idealised reader (R*) */
 	struct lc__rstar_place place; /* of the next unit (R*) */
 };
 
-/** A part of an example: what one chunk has of it. */
-struct lc__example_part {
+/** What one chunk has of an example. */
+struct lc__piece {
 	uint64_t epoch;
-	uint64_t position; /* of the chunk */
+	uint64_t position; /* of the chunk in the layout */
 	uint64_t chunk_id;
-	uint64_t first;    /* first unit, from the chunk's start */
+	uint64_t first;    /* first unit, from the start of the chunk */
 	uint64_t units;
 };
 
-void lc__walk_init(struct lc__walk *walk, const struct lc__sequence *sequence);
+void lc__sequence_cursor_init(struct lc__sequence_cursor *cursor,
+    const struct lc__sequence *sequence);
 
-/** Go to example @p index, which is known. */
-void lc__walk_example(struct lc__walk *walk, uint64_t index, struct lc__spot *out);
+/** Go to example @p index, which is below sequence->known. */
+void lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
+    struct lc__sequence_position *out);
 
-/** The next part of an example that has units left. */
-LC_CHECKED lc_status lc__walk_part(struct lc__walk *walk, struct lc__spot *spot,
-    struct lc__example_part *out);
+/** Take the next piece of an example that has units left. May read the module, as
+ *  lc__layout_row() does. */
+LC_CHECKED lc_status lc__sequence_next(struct lc__sequence_cursor *cursor,
+    struct lc__sequence_position *position, struct lc__piece *out);
 
 #endif

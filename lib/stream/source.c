@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The public face of sources: what they stand on, going on, waiting. */
+/* Sources of all kinds: options, opening, the layout now, refreshing, waiting. */
 #include "stream/source.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define DIRECTORY_BYTES ((uint64_t)64 << 20)
 
-/* How long to wait between two looks at a source that grows. */
+/* The time between two looks at a source that grows rises from the one to the other. */
 #define SHORTEST_WAIT_NS ((uint64_t)1000000)
 #define LONGEST_WAIT_NS ((uint64_t)50000000)
 
@@ -69,8 +69,8 @@ lc__source_begin(lc_source *source, const struct lc__source_kind *kind,
 	return source->name != NULL ? LC_OK : lc__no_memory("source");
 }
 
-/* The part of a layout that was there at a generation; LC_CHANGED if it is not so
- * far. */
+/* The part of a layout that was there at a generation; LC_CHANGED if the layout has not
+ * reached it. */
 static lc_status
 cut(lc_source *source, struct lc__layout *layout, uint64_t generation,
     struct lc__layout **out)
@@ -128,7 +128,7 @@ lc_source_close(lc_source *source)
 	source->kind->free(source);
 }
 
-/* ---- what it stands on ------------------------------------------------------ */
+/* ---- the layout ------------------------------------------------------------- */
 
 const char *
 lc__source_length_field(const lc_source *source)
@@ -167,18 +167,18 @@ lc_source_info_get(const lc_source *source, lc_source_info *out)
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0, "source: struct_size of the info "
 		    "is not set");
-	/* The lock is not what a const source is about. */
+	/* A const source may be locked: that does not change what it is. */
 	layout = lc__source_layout((lc_source *)source);
 	*out = *lc__layout_info(layout);
 	lc__layout_drop(layout);
 	return LC_OK;
 }
 
-/* ---- going on --------------------------------------------------------------- */
+/* ---- refreshing ------------------------------------------------------------- */
 
-/* The newest layout, if it begins with what is known. */
+/* The newest layout; LC_CHANGED if it does not begin with what is known. */
 static lc_status
-look_further(lc_source *source, struct lc__layout *known,
+newest_layout(lc_source *source, struct lc__layout *known,
     struct lc__layout **out)
 {
 	struct lc__layout *newest = NULL;
@@ -205,7 +205,7 @@ lc__source_layout_at(lc_source *source, uint64_t generation,
 		lc__layout_drop(known);
 		return status;
 	}
-	status = look_further(source, known, &newest);
+	status = newest_layout(source, known, &newest);
 	if (status == LC_OK)
 		status = cut(source, newest, generation, out);
 	lc__layout_drop(newest);
@@ -213,31 +213,24 @@ lc__source_layout_at(lc_source *source, uint64_t generation,
 	return status;
 }
 
-static void
-stand_on(lc_source *source, struct lc__layout *layout)
-{
-	struct lc__layout *old;
-
-	pthread_mutex_lock(&source->lock);
-	old = source->layout;
-	source->layout = layout;
-	pthread_mutex_unlock(&source->lock);
-	lc__layout_drop(old);
-}
-
 lc_status
 lc_source_refresh(lc_source *source)
 {
-	struct lc__layout *known, *newest = NULL;
+	struct lc__layout *known, *before, *newest = NULL;
 	lc_status status;
 
 	if (source->pinned)
 		return LC_OK;
 	pthread_mutex_lock(&source->refresh);
 	known = lc__source_layout(source);
-	status = look_further(source, known, &newest);
-	if (status == LC_OK)
-		stand_on(source, newest);
+	status = newest_layout(source, known, &newest);
+	if (status == LC_OK) {
+		pthread_mutex_lock(&source->lock);
+		before = source->layout;
+		source->layout = newest;
+		pthread_mutex_unlock(&source->lock);
+		lc__layout_drop(before);
+	}
 	lc__layout_drop(known);
 	pthread_mutex_unlock(&source->refresh);
 	return status;
@@ -245,7 +238,7 @@ lc_source_refresh(lc_source *source)
 
 /* ---- waiting ---------------------------------------------------------------- */
 
-/* LC_OK if it has enough, LC_END if it never will, else LC_TIMEOUT. */
+/* LC_OK if there are so many, LC_END if there never will be, else LC_TIMEOUT. */
 static lc_status
 has_records(lc_source *source, uint64_t records)
 {
@@ -278,8 +271,8 @@ lc__final_is_abandoned(lc_source *source, bool *out)
 	return LC_OK;
 }
 
-/* Refresh and look. A writer that commits its last chunk and leaves between the two
- * is not missed: with nobody there, what is committed is looked at once more. */
+/* Refresh, and look whether there are so many records. A writer may commit its last chunk
+ * and leave after the refresh: if nobody writes, the source is refreshed once more. */
 static lc_status
 look(lc_source *source, uint64_t records, uint64_t *commit)
 {
@@ -302,30 +295,21 @@ look(lc_source *source, uint64_t records, uint64_t *commit)
 	    "nobody writes them", source->name);
 }
 
-static void
-pause_ns(uint64_t ns)
-{
-	const struct timespec ts = {
-		.tv_sec = (time_t)(ns / 1000000000),
-		.tv_nsec = (long)(ns % 1000000000)
-	};
-
-	(void)nanosleep(&ts, NULL);
-}
-
-/* Until there is another commit than that, or the deadline. Sleeps longer and longer,
- * and comes back now and then without one: writers may leave. */
+/* Sleep until there is another commit, or the deadline. Returns now and then without one, so
+ * that the caller can look whether the writers have left. */
 static lc_status
 await_commit(lc_source *source, uint64_t commit, uint64_t deadline)
 {
 	uint64_t ns = SHORTEST_WAIT_NS, now = commit;
+	struct timespec pause = { 0 };
 
 	for (;;) {
 		const uint64_t time = lc__clock_ns();
 
 		if (time >= deadline)
 			return LC_OK;
-		pause_ns(ns < deadline - time ? ns : deadline - time);
+		pause.tv_nsec = (long)(ns < deadline - time ? ns : deadline - time);
+		(void)nanosleep(&pause, NULL);
 		return_if_error(source->kind->commit(source, &now));
 		if (now != commit || ns >= LONGEST_WAIT_NS)
 			return LC_OK;
@@ -340,7 +324,7 @@ lc_source_wait(lc_source *source, uint64_t records, uint64_t timeout_ms)
 	uint64_t commit = 0;
 
 	for (;;) {
-		/* Before the look, so that the last one is after the deadline. */
+		/* Asked before the look, so that the last look is after the deadline. */
 		const bool last = lc__clock_ns() >= deadline;
 		const lc_status status = look(source, records, &commit);
 

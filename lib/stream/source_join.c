@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Joins as sources: opening the modules, matching their records, the layout. */
+/* A join as a source: the modules are opened, and their records matched. */
 #include "stream/source_join.h"
 
 #include <stdlib.h>
@@ -9,10 +9,34 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/words.h"
 #include "store/flush.h"
 #include "stream/cursor.h"
 
-/* ---- names of fields ---------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------- */
+
+static const char *const missings[] = {
+	[LC_MISSING_REFUSE] = "refuse", [LC_MISSING_DROP] = "drop", NULL
+};
+
+const char *
+lc_missing_name(lc_missing missing)
+{
+	return lc__word(missings, (unsigned)missing);
+}
+
+lc_status
+lc_missing_parse(const char *name, lc_missing *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("way to treat missing partners", missings,
+	    name, &i));
+	*out = (lc_missing)i;
+	return LC_OK;
+}
+
+/* ---- names --------------------------------------------------------------------- */
 
 /* As a name within a path; NULL without memory. */
 static char *
@@ -31,30 +55,9 @@ escape(const char *name)
 	return (char *)text.data;
 }
 
-const char *
-lc__join_field(const char *name, const char *field)
-{
-	const size_t size = name == NULL ? 0 : strlen(name);
-
-	if (name == NULL)
-		return field;
-	if (strncmp(field, name, size) != 0)
-		return NULL;
-	if (field[size] == '\0')
-		return ".";
-	return field[size] == '.' ? field + size + 1 : NULL;
-}
-
 /* ---- matching ------------------------------------------------------------------ */
 
-lc_status
-lc__join_find(struct lc__join_partner *partner, lc_id id, struct lc__lookup *out)
-{
-	lc__lookup_start(out, partner->env, id.data, id.size);
-	return lc__index_find(partner->snapshot, out, true);
-}
-
-/* A walk over all records of the first source. */
+/* All records of the first source are looked up in the partners, chunk by chunk. */
 struct matching {
 	struct lc__join_source *join;
 	struct lc__cursor *cursor;
@@ -66,7 +69,7 @@ struct matching {
 	uint64_t matched, lost;          /* records */
 };
 
-/* Is it in all of them? Each one that lacks it counts it. */
+/* Do all partners have a cache_id? Those that lack it count it. */
 static lc_status
 match(struct matching *m, lc_id id, bool *all)
 {
@@ -131,9 +134,10 @@ match_record(struct matching *m, uint64_t record)
 	    m->join->first->name);
 }
 
-/* The row of a chunk: what it has of the first one's, and what tells it from others. */
+/* The row of a chunk of the join, with a hash over the records that are left of it and where
+ * the partners have theirs. */
 static lc_status
-add_row(struct matching *m, uint64_t position, struct lc__layout_row *row)
+add_row(struct matching *m, uint64_t position, struct lc__chunk_row *row)
 {
 	const struct lc__selection *s = m->selection;
 	struct lc__buf *text = &m->found;
@@ -154,7 +158,7 @@ add_row(struct matching *m, uint64_t position, struct lc__layout_row *row)
 static lc_status
 match_chunk(struct matching *m, uint64_t position)
 {
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	lc_status status;
 
 	return_if_error(lc__layout_row(m->join->all, position, &row));
@@ -168,7 +172,7 @@ match_chunk(struct matching *m, uint64_t position)
 	lc__selection_end(m->selection);
 	if (status == LC_OK)
 		status = add_row(m, position, &row);
-	/* Where all are kept the first source knows its way alone. */
+	/* A chunk of which all records are left needs no selection. */
 	if (status == LC_OK && m->selection->n < m->selection->records)
 		m->join->kept[position] = m->selection;
 	else
@@ -223,7 +227,7 @@ refuse(const struct matching *m)
 	return status;
 }
 
-/* ---- what it is ------------------------------------------------------------------ */
+/* ---- its uuid and its layout -------------------------------------------------------- */
 
 /* Another part, or another split, is another source. */
 static void
@@ -240,7 +244,7 @@ add_parts(const struct lc__join_source *join, struct lc__buf *text)
 	lc__buf_append64(text, parts->ends[parts->n - 1]);
 }
 
-/* Of all modules in their order, with the names that their fields have. */
+/* From the uuids of all modules in their order, and the names that begin their fields. */
 static lc_status
 make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 {
@@ -314,7 +318,7 @@ match_modules(struct lc__join_source *join, lc_missing missing)
 
 /* ---- as a source ------------------------------------------------------------------- */
 
-/* It does not grow. */
+/* A join does not grow. */
 static lc_status
 newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 {
@@ -323,7 +327,7 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 	return LC_OK;
 }
 
-/* Its chunks are those of the first source one to one. */
+/* The chunks of a join are those of its first source, one to one. */
 static lc_status
 chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
     uint64_t *chunks)
@@ -414,8 +418,8 @@ open_partner(const lc_join *module, struct lc__join_partner *out)
 	return LC_OK;
 }
 
-/* The length field is one of the first module: it gets that one's name, and loses it
- * where it was given. */
+/* The length field belongs to the first module: "module.field" in the join, "field" in the
+ * module. */
 static lc_status
 open_first(struct lc__join_source *join, const lc_join *module,
     const lc_source_options *options)

@@ -34,16 +34,16 @@
 /** A module whose records are looked up. */
 struct lc__join_partner {
 	struct lc__env *env;           /* of the handle, which outlives the source */
-	char *name;                    /* escaped, as its fields begin; malloc'ed */
+	char *name;                    /* escaped: its fields begin with it; malloc'ed */
 	struct lc__snapshot *snapshot; /* kept */
-	pthread_mutex_t lock;          /* held while the snapshot is asked */
+	pthread_mutex_t lock;          /* held while the snapshot is used */
 	uint64_t missing;              /* records of the first source that it lacks */
 };
 
 struct lc__join_source {
 	lc_source source;
 	lc_source *first;              /* owned */
-	char *name;                    /* as the fields of the first begin; malloc'ed; NULL:
+	char *name;                    /* that begins the fields of the first; malloc'ed; NULL:
 	                                  one source alone, whose fields keep their names */
 	struct lc__layout *all;        /* of the first source, held */
 	struct lc__join_partner *partners;
@@ -62,8 +62,8 @@ lc__join_source_of(lc_source *source)
 }
 
 /**
- * Where options ask for one part of a split: a source that has that alone. Takes the
- * source over, also if this fails.
+ * If the options name one part of a split: make a source that has only that part. It takes
+ * over @p source, which is closed if this fails. Otherwise @p out is @p source.
  */
 LC_CHECKED lc_status lc__source_take_part(lc_source *source,
     const lc_source_options *options, lc_source **out);
@@ -72,14 +72,14 @@ LC_CHECKED lc_status lc__join_cursor_new(lc_source *source,
     struct lc__cursor **out);
 
 /**
- * Find the record of a partner, in its snapshot and with its lock held.
+ * Find the record of a partner in its snapshot; the caller holds its lock.
  * @return LC_OK; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__join_find(struct lc__join_partner *partner, lc_id id,
     struct lc__lookup *out);
 
-/** The rest of a field behind a module's name: its path in the record, "." for all of
- *  it; NULL if the field is not of that module. */
+/** The rest of a field after the name of a module: its path in the record, "." for all of
+ *  it; NULL if the field does not belong to that module. @p name NULL: the field itself. */
 const char *lc__join_field(const char *name, const char *field);
 
 #endif

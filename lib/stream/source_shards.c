@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which shards a path means. */
+/* Shards as a source: which shards a path names, and a row of the layout for each. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include "stream/source_join.h"
 #include "stream/source_shards.h"
 
-/* ---- of a manifest ---------------------------------------------------------------- */
+/* ---- the shards of a manifest ------------------------------------------------------- */
 
 static lc_status
 open_warehouse(struct lc__shards_source *s, const char *path,
@@ -33,7 +33,7 @@ open_warehouse(struct lc__shards_source *s, const char *path,
 	return LC_OK;
 }
 
-/* Bytes of the directory that a shard stands in, from the manifest's; 0 for that. */
+/* The length of the name of a shard's directory, in that of the manifest; 0: the same. */
 static size_t
 dir_size(const struct lc__manifest_shard *said)
 {
@@ -42,19 +42,11 @@ dir_size(const struct lc__manifest_shard *said)
 	return slash == NULL ? 0 : (size_t)(slash - said->relative_path);
 }
 
-static lc_status
-take_all(struct lc__shards_source *s)
-{
-	s->first = 0;
-	s->n = s->set->n;
-	return LC_OK;
-}
+/* ---- the shards of one series ------------------------------------------------------- */
 
-/* ---- of one series ------------------------------------------------------------------ */
-
-/* A directory's own name and the path of the one that it is in. */
+/* The name of a directory, and the path of the one that it is in. */
 static lc_status
-split(const char *path, char **parent, char **name)
+split_path(const char *path, char **parent, char **name)
 {
 	char *whole = realpath(path, NULL);
 	char *slash = whole == NULL ? NULL : strrchr(whole, '/');
@@ -74,7 +66,7 @@ split(const char *path, char **parent, char **name)
 }
 
 static bool
-stands_in(const struct lc__manifest_shard *said, const char *name)
+is_in(const struct lc__manifest_shard *said, const char *name)
 {
 	return dir_size(said) == strlen(name) &&
 	    strncmp(said->relative_path, name, strlen(name)) == 0;
@@ -87,16 +79,16 @@ same_shape(const lc_shard_info *a, const lc_shard_info *b)
 	    a->width == b->width;
 }
 
-/* Shards of a series follow each other in the manifest; false if there are none that
- * stand there, or if they are no series. */
+/* The shards of a series follow each other in the manifest. False if there are none in this
+ * directory, or if their images differ in shape. */
 static bool
 take_series(struct lc__shards_source *s, const char *name)
 {
 	size_t first = 0, end;
 
-	while (first < s->set->n && !stands_in(&s->said[first], name))
+	while (first < s->set->n && !is_in(&s->said[first], name))
 		first++;
-	for (end = first; end < s->set->n && stands_in(&s->said[end], name); end++)
+	for (end = first; end < s->set->n && is_in(&s->said[end], name); end++)
 		if (!same_shape(&s->set->shards[end].twh1.info,
 		    &s->set->shards[first].twh1.info))
 			return false;
@@ -112,7 +104,7 @@ find_series(struct lc__shards_source *s, const char *path,
 	char *parent = NULL, *name = NULL;
 	lc_status status;
 
-	return_if_error(split(path, &parent, &name));
+	return_if_error(split_path(path, &parent, &name));
 	status = open_warehouse(s, parent, how);
 	if (status == LC_OK && !take_series(s, name))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: is no series of %s", path,
@@ -127,9 +119,9 @@ find_series(struct lc__shards_source *s, const char *path,
 
 /* ---- a shard alone ------------------------------------------------------------------- */
 
-/* What a manifest would say of it, but for checksums: it has its own, or none. */
+/* What a manifest would say of it, without checksums: the shard has its own, or none. */
 static lc_status
-imagine_manifest(struct lc__shards_source *s, const lc_shard_info *info,
+make_manifest(struct lc__shards_source *s, const lc_shard_info *info,
     const char *path)
 {
 	struct lc__manifest_shard *said = calloc(1, sizeof(*said));
@@ -181,15 +173,15 @@ find_alone(struct lc__shards_source *s, const char *path)
 	lc_status status;
 
 	return_if_error(lc_shard_open(path, &shard));
-	status = imagine_manifest(s, lc_shard_info_of(shard), path);
+	status = make_manifest(s, lc_shard_info_of(shard), path);
 	lc_shard_close(shard);
 	return status != LC_OK ? status : open_alone(s, path);
 }
 
 /* ---- any of them ---------------------------------------------------------------------- */
 
-lc_status
-lc__shards_find(struct lc__shards_source *s, const char *path,
+static lc_status
+find_shards(struct lc__shards_source *s, const char *path,
     const lc_source_options *how)
 {
 	struct stat st;
@@ -200,21 +192,15 @@ lc__shards_find(struct lc__shards_source *s, const char *path,
 	status = open_warehouse(s, path, how);
 	if (status == LC_NOT_MODULE)
 		return find_series(s, path, how);
-	return status != LC_OK ? status : take_all(s);
+	return_if_error(status);
+	s->first = 0;
+	s->n = s->set->n;
+	return LC_OK;
 }
 
-void
-lc__shards_close(struct lc__shards_source *s)
-{
-	lc_warehouse_close(s->warehouse);
-	lc__shardset_close(&s->alone);
-	lc__manifest_free(&s->manifest);
-}
-
-/* Shards as sources: a row for each, and what tells these shards from others. */
 /* ---- what they are -------------------------------------------------------------- */
 
-/* A line that says which shard it is, wherever it stands and whatever its name. */
+/* A line that identifies a shard, whatever its directory and its name. */
 static void
 describe(const struct lc__shards_source *s, size_t i, struct lc__buf *out)
 {
@@ -260,7 +246,7 @@ struct listing {
 	uint64_t prefix_hash;
 };
 
-/* Which size of image a shard has, among those that are read. */
+/* The number of the size of image of a shard, among those that are read. */
 static uint32_t
 series_of(const struct lc__shards_source *s, size_t i)
 {
@@ -279,7 +265,7 @@ static lc_status
 list_shard(struct listing *list, size_t i)
 {
 	const uint64_t samples = list->s->set->shards[i].twh1.info.samples;
-	struct lc__layout_row row = { .id = i, .records = samples,
+	struct lc__chunk_row row = { .id = i, .records = samples,
 		.series = series_of(list->s, i) };
 	const size_t before = list->text.size;
 	unsigned char link[32];
@@ -354,8 +340,12 @@ chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
 static void
 free_source(lc_source *source)
 {
-	lc__shards_close(lc__shards_source_of(source));
-	free(source);
+	struct lc__shards_source *s = lc__shards_source_of(source);
+
+	lc_warehouse_close(s->warehouse);
+	lc__shardset_close(&s->alone);
+	lc__manifest_free(&s->manifest);
+	free(s);
 }
 
 static const struct lc__source_kind shards_kind = {
@@ -365,7 +355,7 @@ static const struct lc__source_kind shards_kind = {
 
 /* ---- opening -------------------------------------------------------------------- */
 
-/* Samples as rows of one axis. */
+/* A sample counts as a tensor of one axis. */
 static lc_status
 choose_length(struct lc__shards_source *s)
 {
@@ -394,12 +384,12 @@ start(struct lc__shards_source *s, const char *path,
     const lc_source_options *options)
 {
 	return_if_error(lc__source_begin(&s->source, &shards_kind, path, options));
-	return_if_error(lc__shards_find(s, path, options));
+	return_if_error(find_shards(s, path, options));
 	return_if_error(choose_length(s));
 	return lc__source_start(&s->source, options);
 }
 
-/* The split that a warehouse was built with, where a part is asked for without one. */
+/* If the options name a part and no split: the split that the warehouse was built with. */
 static lc_status
 own_split(const struct lc__shards_source *s, lc_source_options *options,
     struct lc__buf *text)

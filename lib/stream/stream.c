@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The public functions of streams: options, opening, sizes, waiting, and where the
+ * examples are. */
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -9,8 +11,34 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/words.h"
 #include "order/mix.h"
 #include "stream/source.h"
+
+/* ---- words ---------------------------------------------------------------------- */
+
+static const char *const shuffles[] = {
+	[LC_SHUFFLE_NONE] = "none", [LC_SHUFFLE_FULL] = "full",
+	[LC_SHUFFLE_BLOCK] = "block", [LC_SHUFFLE_ERA] = "era", NULL
+};
+
+const char *
+lc_shuffle_name(lc_shuffle shuffle)
+{
+	return lc__word(shuffles, (unsigned)shuffle);
+}
+
+lc_status
+lc_shuffle_parse(const char *name, lc_shuffle *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("shuffle", shuffles, name, &i));
+	*out = (lc_shuffle)i;
+	return LC_OK;
+}
+
+/* ---- options ------------------------------------------------------------------ */
 
 void
 lc_stream_options_init(lc_stream_options *options)
@@ -102,98 +130,37 @@ check_mixture(const lc_stream_options *o, size_t sources)
 	return LC_OK;
 }
 
+/* Check options for so many sources, and fill in what they leave to a default. */
 static lc_status
-check(const lc_stream_options *o, size_t sources)
-{
-	if (o->struct_size != sizeof(*o))
-		return contradiction("options were not made by "
-		    "lc_stream_options_init()");
-	if (sources == 0 || sources > UINT32_MAX)
-		return contradiction("no sources");
-	if (o->batch == 0 || o->batch > UINT32_MAX)
-		return contradiction("a batch has 1 to 4294967295 examples");
-	return_if_error(check_windows(o));
-	return_if_error(check_shuffle(o));
-	return_if_error(check_idealised(o));
-	return_if_error(check_mixture(o, sources));
-	if (o->follow && (o->shuffle == LC_SHUFFLE_FULL ||
-	    o->shuffle == LC_SHUFFLE_BLOCK))
-		return contradiction("a shuffle that needs to know the end does not "
-		    "follow: shuffle in eras");
-	return LC_OK;
-}
-
-lc_status
-lc__stream_options_take(const lc_stream_options *given, size_t sources,
-    lc_stream_options *out)
+take_options(const lc_stream_options *given, size_t sources, lc_stream_options *out)
 {
 	lc_stream_options o;
 
 	lc_stream_options_init(&o);
 	if (given != NULL)
 		o = *given;
-	return_if_error(check(&o, sources));
+	if (o.struct_size != sizeof(o))
+		return contradiction("options were not made by "
+		    "lc_stream_options_init()");
+	if (sources == 0 || sources > UINT32_MAX)
+		return contradiction("no sources");
+	if (o.batch == 0 || o.batch > UINT32_MAX)
+		return contradiction("a batch has 1 to 4294967295 examples");
+	return_if_error(check_windows(&o));
+	return_if_error(check_shuffle(&o));
+	return_if_error(check_idealised(&o));
+	return_if_error(check_mixture(&o, sources));
+	if (o.follow && (o.shuffle == LC_SHUFFLE_FULL ||
+	    o.shuffle == LC_SHUFFLE_BLOCK))
+		return contradiction("a shuffle that needs to know the end does not "
+		    "follow: shuffle in eras");
 	if (o.stride == 0)
 		o.stride = o.window;
 	*out = o;
 	return LC_OK;
 }
 
-/* ---- what the order depends on ----------------------------------------------- */
-
-static void
-add_shuffle(struct lc__buf *buf, const lc_stream_options *o)
-{
-	const int blocks = o->shuffle == LC_SHUFFLE_BLOCK ||
-	    o->shuffle == LC_SHUFFLE_ERA;
-	const int eras = o->shuffle == LC_SHUFFLE_ERA;
-
-	lc__buf_append64(buf, o->shuffle);
-	lc__buf_append64(buf, blocks ? o->block : 0);
-	lc__buf_append64(buf, blocks ? o->spread : 0);
-	lc__buf_append64(buf, eras ? o->era_first : 0);
-	lc__buf_append64(buf, eras ? o->era_max : 0);
-}
-
-/* One source alone has no weight. */
-static void
-add_sources(struct lc__buf *buf, const lc_stream_options *o, size_t sources,
-    const char *const *length_fields)
-{
-	lc__buf_append64(buf, sources);
-	lc__buf_append64(buf, sources > 1 ? o->mixture_block : 0);
-	for (size_t i = 0; i < sources; i++) {
-		const char *field = o->window > 0 ? length_fields[i] : "";
-
-		lc__buf_append64(buf, sources > 1 && o->weights != NULL ?
-		    o->weights[i] : 1);
-		lc__buf_append64(buf, strlen(field));
-		lc__buf_append(buf, field, strlen(field));
-	}
-}
-
-lc_status
-lc__stream_order_hash(const lc_stream_options *o, size_t sources,
-    const char *const *length_fields, uint64_t *out)
-{
-	struct lc__buf buf = { 0 };
-	bool failed;
-
-	lc__buf_append64(&buf, o->window);
-	lc__buf_append64(&buf, o->stride);
-	lc__buf_append64(&buf, o->drop_short && o->idealised == 0);
-	lc__buf_append64(&buf, o->idealised);
-	add_shuffle(&buf, o);
-	add_sources(&buf, o, sources, length_fields);
-	failed = buf.failed;
-	if (!failed)
-		*out = lc__hash64(buf.data, buf.size);
-	lc__buf_free(&buf);
-	return failed ? lc__no_memory("stream") :
-	    LC_OK;
-}
-
-/* ---- making it ----------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------- */
 
 static lc_status
 take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
@@ -215,10 +182,10 @@ take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	return LC_OK;
 }
 
-/* A source with images of several sizes: one of each size, of which batches are made
- * apart. */
+/* A source with images of several sizes counts as one source a size: no batch has images
+ * of two sizes. */
 static lc_status
-take_series(lc_stream *stream, lc_source *const *sources, size_t n)
+choose_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 {
 	lc_stream_options *o = &stream->options;
 	lc_source *mixed = NULL;
@@ -256,21 +223,14 @@ take_series(lc_stream *stream, lc_source *const *sources, size_t n)
 }
 
 static lc_status
-make_mixture(lc_stream *stream)
-{
-	const lc_stream_options *o = &stream->options;
-
-	if (stream->n == 1 || stream->series)
-		return LC_OK;
-	return lc__mixture_new(o->weights, stream->n, o->mixture_block, o->seed,
-	    &stream->mixture);
-}
-
-static void
 make_rule(lc_stream *stream)
 {
 	const lc_stream_options *o = &stream->options;
-	const struct lc__standing_rule rule = {
+
+	if (stream->n > 1 && !stream->series)
+		return_if_error(lc__mixture_new(o->weights, stream->n,
+		    o->mixture_block, o->seed, &stream->mixture));
+	stream->rule = (struct lc__stream_rule){
 		.sequence = {
 			.windows = { .size = o->window, .stride = o->stride },
 			.drop_short = o->drop_short != 0,
@@ -287,34 +247,56 @@ make_rule(lc_stream *stream)
 		.sources = stream->sources,
 		.n = stream->n
 	};
-
-	stream->rule = rule;
+	return LC_OK;
 }
 
+/* The hash of all that makes the order, in the words and the sequence that
+ * lmdbcache_stream(3) lists: tokens carry it. What has no effect counts as 0. */
 static lc_status
 hash_order(lc_stream *stream)
 {
-	const char **fields = calloc(stream->n, sizeof(*fields));
-	lc_status status;
+	const lc_stream_options *o = &stream->options;
+	const bool eras = o->shuffle == LC_SHUFFLE_ERA;
+	const bool blocks = eras || o->shuffle == LC_SHUFFLE_BLOCK;
+	const bool mixture = stream->n > 1;
+	struct lc__buf buf = { 0 };
+	bool failed;
 
-	if (fields == NULL)
+	lc__buf_append64(&buf, o->window);
+	lc__buf_append64(&buf, o->stride);
+	lc__buf_append64(&buf, o->drop_short && o->idealised == 0);
+	lc__buf_append64(&buf, o->idealised);
+	lc__buf_append64(&buf, o->shuffle);
+	lc__buf_append64(&buf, blocks ? o->block : 0);
+	lc__buf_append64(&buf, blocks ? o->spread : 0);
+	lc__buf_append64(&buf, eras ? o->era_first : 0);
+	lc__buf_append64(&buf, eras ? o->era_max : 0);
+	lc__buf_append64(&buf, stream->n);
+	lc__buf_append64(&buf, mixture ? o->mixture_block : 0);
+	for (uint32_t i = 0; i < stream->n; i++) {
+		const char *field = o->window == 0 ? "" :
+		    lc__source_length_field(stream->sources[i]);
+
+		lc__buf_append64(&buf, mixture ? o->weights[i] : 1);
+		lc__buf_append64(&buf, strlen(field));
+		lc__buf_append(&buf, field, strlen(field));
+	}
+	failed = buf.failed;
+	if (!failed)
+		stream->order_hash = lc__hash64(buf.data, buf.size);
+	lc__buf_free(&buf);
+	if (failed)
 		return lc__no_memory("stream");
-	for (uint32_t i = 0; i < stream->n; i++)
-		fields[i] = lc__source_length_field(stream->sources[i]);
-	status = lc__stream_order_hash(&stream->options, stream->n, fields,
-	    &stream->order_hash);
-	free(fields);
-	/* Which examples are in a batch together depends on how many are. */
-	if (status == LC_OK && stream->series) {
-		const uint64_t words[] = { stream->order_hash,
-			stream->options.batch };
+	/* With series the size of a batch decides which examples are in it together. */
+	if (stream->series) {
+		const uint64_t words[] = { stream->order_hash, o->batch };
 
 		stream->order_hash = lc__key(words, 2);
 	}
-	return status;
+	return LC_OK;
 }
 
-/* Windows count in the same units everywhere. */
+/* A window counts the same units in all sources. */
 static lc_status
 check_units(const lc_stream *stream, struct lc__layout *const *layouts)
 {
@@ -329,7 +311,7 @@ check_units(const lc_stream *stream, struct lc__layout *const *layouts)
 }
 
 static lc_status
-stand(lc_stream *stream, const struct lc__token *token)
+make_state(lc_stream *stream, const struct lc__stream_token *token)
 {
 	struct lc__layout **layouts = calloc(stream->n, sizeof(*layouts));
 	lc_status status;
@@ -340,8 +322,8 @@ stand(lc_stream *stream, const struct lc__token *token)
 	if (status == LC_OK)
 		status = check_units(stream, layouts);
 	if (status == LC_OK)
-		status = lc__standing_new(&stream->rule, layouts,
-		    &stream->standing);
+		status = lc__stream_state_new(&stream->rule, layouts,
+		    &stream->state);
 	for (uint32_t i = 0; i < stream->n; i++)
 		lc__layout_drop(layouts[i]);
 	free(layouts);
@@ -352,15 +334,14 @@ static lc_status
 make(lc_stream *stream, lc_source *const *sources, size_t n,
     const void *token_bytes)
 {
-	struct lc__token token;
+	struct lc__stream_token token;
 
 	if (token_bytes != NULL)
-		return_if_error(lc__token_decode(token_bytes, &token));
-	return_if_error(take_series(stream, sources, n));
-	return_if_error(make_mixture(stream));
-	make_rule(stream);
+		return_if_error(lc__stream_token_decode(token_bytes, &token));
+	return_if_error(choose_sources(stream, sources, n));
+	return_if_error(make_rule(stream));
 	return_if_error(hash_order(stream));
-	return_if_error(stand(stream, token_bytes != NULL ? &token : NULL));
+	return_if_error(make_state(stream, token_bytes != NULL ? &token : NULL));
 	return token_bytes != NULL ? lc__stream_resume(stream, &token) : LC_OK;
 }
 
@@ -372,11 +353,11 @@ lc_stream_open(lc_source *const *sources, size_t n,
 	lc_stream *stream;
 	lc_status status;
 
-	return_if_error(lc__stream_options_take(options, n, &taken));
+	return_if_error(take_options(options, n, &taken));
 	stream = calloc(1, sizeof(*stream));
 	if (stream == NULL)
 		return lc__no_memory("stream");
-	pthread_mutex_init(&stream->replacing, NULL);
+	pthread_mutex_init(&stream->replace_lock, NULL);
 	pthread_mutex_init(&stream->lock, NULL);
 	stream->options = taken;
 	stream->options.token = NULL;
@@ -393,77 +374,17 @@ lc_stream_close(lc_stream *stream)
 {
 	if (stream == NULL)
 		return;
-	lc__standing_drop(stream->standing);
+	lc__stream_state_drop(stream->state);
 	lc__mixture_free(stream->mixture);
 	pthread_mutex_destroy(&stream->lock);
-	pthread_mutex_destroy(&stream->replacing);
+	pthread_mutex_destroy(&stream->replace_lock);
 	free(stream->first_chunk);
 	free(stream->weights);
 	free(stream->sources);
 	free(stream);
 }
 
-/* ---- what it stands on ------------------------------------------------------------ */
-
-struct lc__standing *
-lc__stream_standing(lc_stream *stream)
-{
-	struct lc__standing *standing;
-
-	pthread_mutex_lock(&stream->lock);
-	standing = lc__standing_hold(stream->standing);
-	pthread_mutex_unlock(&stream->lock);
-	return standing;
-}
-
-static void
-replace(lc_stream *stream, struct lc__standing *standing)
-{
-	struct lc__standing *old;
-
-	pthread_mutex_lock(&stream->lock);
-	old = stream->standing;
-	stream->standing = standing;
-	pthread_mutex_unlock(&stream->lock);
-	lc__standing_drop(old);
-}
-
-/* Only the one who replaces it changes it, and we are that one. A source that turns out
- * to be empty is the end. */
-static lc_status
-go_on(lc_stream *stream, struct lc__layout *layout)
-{
-	const lc_source_info *now = lc__layout_info(layout), *old =
-	    lc__layout_info(stream->standing->sequences[0]->layout);
-	struct lc__standing_rule rule = stream->rule;
-	struct lc__standing *standing;
-
-	if (stream->standing->complete || (now->chunks == old->chunks &&
-	    now->final == old->final))
-		return LC_OK;
-	rule.sequence.may_be_empty = true;
-	return_if_error(lc__standing_new(&rule, &layout, &standing));
-	replace(stream, standing);
-	return LC_OK;
-}
-
-lc_status
-lc__stream_go_on(lc_stream *stream)
-{
-	struct lc__layout *layout;
-	lc_status status;
-
-	if (!stream->options.follow)
-		return LC_OK;
-	pthread_mutex_lock(&stream->replacing);
-	layout = lc__source_layout(stream->sources[0]);
-	status = go_on(stream, layout);
-	lc__layout_drop(layout);
-	pthread_mutex_unlock(&stream->replacing);
-	return status;
-}
-
-/* ---- numbers ------------------------------------------------------------------------ */
+/* ---- sizes --------------------------------------------------------------------- */
 
 static uint64_t
 batches_of(const lc_stream *stream, uint64_t examples)
@@ -478,104 +399,54 @@ batches_of(const lc_stream *stream, uint64_t examples)
 lc_status
 lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 {
-	struct lc__standing *standing;
+	struct lc__stream_state *state;
 	const struct lc__sequence *first;
 
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0, "stream: struct_size of the info is "
 		    "not set");
-	/* The lock is not what a const stream is about. */
-	standing = lc__stream_standing((lc_stream *)stream);
-	first = standing->sequences[0];
-	out->batches = batches_of(stream, standing->complete ? standing->total :
+	/* A const stream may be locked: that does not change what it is. */
+	state = lc__stream_state_now((lc_stream *)stream);
+	first = state->sequences[0];
+	out->batches = batches_of(stream, state->complete ? state->total :
 	    UINT64_MAX);
-	out->examples = standing->complete ?
-	    lc__standing_examples(standing, standing->total) : UINT64_MAX;
+	out->examples = state->complete ?
+	    lc__stream_state_examples(state, state->total) : UINT64_MAX;
 	out->epoch_examples = stream->series ?
-	    lc__series_examples(standing->series) :
+	    lc__series_examples(state->series) :
 	    stream->n == 1 && first->complete ? first->n : 0;
-	out->known = standing->complete ? out->examples : standing->known;
+	out->known = state->complete ? out->examples : state->known;
 	out->first_batch = stream->first_batch;
 	out->batch = stream->options.batch;
 	out->order_hash = stream->order_hash;
-	lc__standing_drop(standing);
-	return LC_OK;
-}
-
-lc_status
-lc__stream_lacks(const lc_stream *stream, const struct lc__standing *standing,
-    const char *what, uint64_t number, bool never)
-{
-	if (never && !standing->complete && stream->rule.limit > 0)
-		return lc__error(LC_END, 0, "stream: there is no %s %llu: it "
-		    "is limited to %llu examples", what,
-		    (unsigned long long)number,
-		    (unsigned long long)stream->rule.limit);
-	if (never || standing->complete)
-		return lc__error(LC_END, 0, "stream: there is no %s %llu: it "
-		    "has %llu examples", what, (unsigned long long)number,
-		    (unsigned long long)lc__standing_examples(standing,
-		    standing->known));
-	return lc__error(LC_TIMEOUT, 0, "stream: %s %llu is not there yet, %llu "
-	    "examples are", what, (unsigned long long)number,
-	    (unsigned long long)standing->known);
-}
-
-lc_status
-lc__stream_batch(const lc_stream *stream, const struct lc__standing *standing,
-    uint64_t batch, uint64_t *first, uint64_t *end)
-{
-	const uint64_t size = stream->options.batch, limit = stream->rule.limit;
-
-	if (batch >= UINT64_MAX / size ||
-	    (limit > 0 && batch * size >= limit))
-		return LC_END;
-	*first = batch * size;
-	*end = *first + size;
-	if (limit > 0 && *end > limit)
-		*end = limit;
-	if (standing->series != NULL && *first < standing->known) {
-		uint64_t at, n;
-		uint32_t which;
-
-		lc__series_at(standing->series, batch, &which, &at, &n);
-		if (*end > *first + n)
-			*end = *first + n;
-	}
-	if (*end <= standing->known)
-		return LC_OK;
-	if (!standing->complete)
-		return LC_TIMEOUT;
-	if (*first >= standing->known)
-		return LC_END;
-	*end = standing->known;
+	lc__stream_state_drop(state);
 	return LC_OK;
 }
 
 /* ---- waiting -------------------------------------------------------------------------- */
 
 static lc_status
-lacks_example(const lc_stream *stream, const struct lc__standing *standing,
+lacks_example(const lc_stream *stream, const struct lc__stream_state *state,
     uint64_t example)
 {
 	const uint64_t limit = stream->rule.limit;
 
-	return lc__stream_lacks(stream, standing, "example", example,
+	return lc__stream_lacks(stream, state, "example", example,
 	    limit > 0 && example >= limit);
 }
 
-/* LC_OK if so many examples are known; what else there is to say otherwise, and how
- * many records the standing has. */
+/* Are so many examples known? If not, LC_TIMEOUT or LC_END with its error. Tells how many
+ * records the source has in the state. */
 static lc_status
 has_examples(lc_stream *stream, uint64_t examples, uint64_t *records)
 {
-	struct lc__standing *standing = lc__stream_standing(stream);
+	struct lc__stream_state *state = lc__stream_state_now(stream);
 	lc_status status = LC_OK;
 
-	if (examples > standing->known)
-		status = lacks_example(stream, standing, examples - 1);
-	*records = lc__layout_info(standing->sequences[0]->layout)->records;
-	lc__standing_drop(standing);
+	if (examples > state->known)
+		status = lacks_example(stream, state, examples - 1);
+	*records = lc__layout_info(state->sequences[0]->layout)->records;
+	lc__stream_state_drop(state);
 	return status;
 }
 
@@ -589,7 +460,7 @@ ms_until(uint64_t deadline)
 	return now < deadline ? (deadline - now + 999999) / 1000000 : 0;
 }
 
-/* A source that is final is waited for no longer, whatever it has. */
+/* A source that is final ends the wait, whatever it has. */
 lc_status
 lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 {
@@ -606,80 +477,77 @@ lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 		if (waited != LC_OK && waited != LC_END &&
 		    waited != LC_TIMEOUT)
 			return waited;
-		return_if_error(lc__stream_go_on(stream));
+		return_if_error(lc__stream_follow(stream));
 		if (waited != LC_OK)
 			return has_examples(stream, examples, &records);
 	}
 }
 
-/* ---- the parts of an example ------------------------------------------------------------ */
+/* ---- where an example is ---------------------------------------------------------- */
 
 static lc_status
-list_parts(struct lc__walk *walk, struct lc__spot spot, uint32_t source,
-    uint64_t before, lc_piece *pieces, size_t room, size_t *n)
+list_pieces(struct lc__sequence_cursor *cursor, struct lc__sequence_position position,
+    uint32_t source, uint64_t before, lc_piece *pieces, size_t room, size_t *n)
 {
-	struct lc__example_part part;
+	struct lc__piece piece;
 
-	*n = 0;
-	while (spot.left > 0) {
-		return_if_error(lc__walk_part(walk, &spot, &part));
+	for (*n = 0; position.left > 0; ++*n) {
+		return_if_error(lc__sequence_next(cursor, &position, &piece));
 		if (*n < room)
-			pieces[*n] = (lc_piece){ source, part.epoch,
-			    before + part.position,
-			    part.chunk_id, part.first, part.units };
-		++*n;
+			pieces[*n] = (lc_piece){ source, piece.epoch,
+			    before + piece.position, piece.chunk_id, piece.first,
+			    piece.units };
 	}
 	return LC_OK;
 }
 
-/* Numbers behind a short batch are no examples. */
+/* With series, a number after the end of a short batch has no example. */
 static bool
-has_example(const lc_stream *stream, const struct lc__standing *standing,
+has_example(const lc_stream *stream, const struct lc__stream_state *state,
     uint64_t example)
 {
 	const uint64_t batch = example / stream->options.batch;
 	uint64_t first, end;
 
-	if (example >= standing->known || standing->series == NULL)
-		return example < standing->known;
-	return lc__stream_batch(stream, standing, batch, &first, &end) == LC_OK &&
+	if (example >= state->known || state->series == NULL)
+		return example < state->known;
+	return lc__stream_batch(stream, state, batch, &first, &end) == LC_OK &&
 	    example < end;
 }
 
 static lc_status
-locate(const lc_stream *stream, const struct lc__standing *standing,
+locate(const lc_stream *stream, const struct lc__stream_state *state,
     uint64_t example, lc_piece *pieces, size_t room, size_t *n)
 {
-	uint64_t before = 0;
-	struct lc__walk walk;
-	struct lc__spot spot;
+	struct lc__sequence_position position;
+	struct lc__sequence_cursor cursor;
+	uint64_t index, before = 0;
 	uint32_t source;
-	uint64_t index;
 
-	lc__standing_find(standing, example, &source, &index);
-	lc__walk_init(&walk, standing->sequences[source]);
-	lc__walk_example(&walk, index, &spot);
-	/* The sizes are parts of one source. */
+	lc__stream_state_find(state, example, &source, &index);
+	lc__sequence_cursor_init(&cursor, state->sequences[source]);
+	lc__sequence_seek(&cursor, index, &position);
+	/* The sizes of image are one source to the caller. */
 	if (stream->series) {
 		before = stream->first_chunk[source];
 		source = 0;
 	}
-	return_if_error(list_parts(&walk, spot, source, before, NULL, 0, n));
+	return_if_error(list_pieces(&cursor, position, source, before, NULL, 0, n));
 	if (*n > room)
 		return lc__error(LC_INVALID, 0, "stream: example %llu has %zu parts, "
 		    "there is room for %zu", (unsigned long long)example, *n, room);
-	return list_parts(&walk, spot, source, before, pieces, room, n);
+	return list_pieces(&cursor, position, source, before, pieces, room, n);
 }
 
 lc_status
 lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces,
     size_t room, size_t *n)
 {
-	struct lc__standing *standing = lc__stream_standing(stream);
-	const lc_status status = has_example(stream, standing, example) ?
-	    locate(stream, standing, example, pieces, room, n) :
-	    lacks_example(stream, standing, example);
+	struct lc__stream_state *state = lc__stream_state_now(stream);
+	const lc_status status = has_example(stream, state, example) ?
+	    locate(stream, state, example, pieces, room, n) :
+	    lacks_example(stream, state, example);
 
-	lc__standing_drop(standing);
+	lc__stream_state_drop(state);
 	return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a stream stands on: a sequence of each of its sources. Never changes once it is
- * made; shared and counted. A stream that follows replaces it.
+ * A stream, from the inside: an order over the examples of its sources. What can be read
+ * now is in its state, which never changes once it is made; a stream that follows its
+ * source replaces it.
  */
 #ifndef LC_STREAM_STREAM_H
 #define LC_STREAM_STREAM_H
@@ -9,141 +10,133 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "lmdbcache.h"
 #include "order/mixture.h"
 #include "order/series.h"
 #include "order/token.h"
 #include "stream/sequence.h"
 
-struct lc__standing {
-	atomic_uint refs;
-	const struct lc__mixture *mixture; /* borrowed from the stream; NULL: one source */
-	struct lc__series *series; /* batches of one each; NULL: there is one */
-	uint64_t batch;  /* of them, places a batch */
-	uint64_t total;  /* examples in all; UINT64_MAX for ever or not known */
-	uint64_t known;  /* that can be read now; of several series, places of examples */
-	bool complete;   /* total is known */
-	uint32_t n;      /* sources */
-	struct lc__sequence *sequences[]; /* of each */
-};
+#define LC__MOST_IDEALISED 65536u
+#define LC__MOST_WEIGHT ((uint64_t)1 << 32)
 
-/** What all sequences have in common, and the sources. */
-struct lc__standing_rule {
+/** What all states of a stream have in common. */
+struct lc__stream_rule {
 	struct lc__sequence_rule sequence; /* with the seed of the stream */
-	const struct lc__mixture *mixture;
+	const struct lc__mixture *mixture; /* NULL with one source */
 	uint64_t limit;                    /* examples in all, 0 for no limit */
 	bool follow;
 	bool series;                       /* all sequences are of one source */
 	uint64_t batch;                    /* examples a batch, for series */
 	lc_source *const *sources;
-	uint32_t n;
+	uint32_t n;                        /* of sources */
 };
 
-/** Make it on so many layouts, which it holds for itself. @return as
+/** A sequence of each source. Shared and counted; used by many threads. */
+struct lc__stream_state {
+	atomic_uint refs;
+	const struct lc__mixture *mixture; /* borrowed from the stream; NULL: one source */
+	struct lc__series_order *series; /* batches of one size of image each; NULL: there
+	                                    is one size */
+	uint64_t batch;  /* with series: numbers that a batch takes */
+	uint64_t total;  /* examples in all; UINT64_MAX for ever or not known */
+	uint64_t known;  /* that can be read now; with series, numbers of examples */
+	bool complete;   /* total is known */
+	uint32_t n;      /* of sequences */
+	struct lc__sequence *sequences[]; /* of each source */
+};
+
+struct lc_stream {
+	lc_stream_options options;    /* without the token */
+	uint64_t *weights;            /* of each source; options.weights */
+	lc_source **sources;
+	uint32_t n;                   /* of sources */
+	bool series;                  /* all are the same source: each has its images of one
+	                                 size */
+	uint64_t *first_chunk;        /* with series: how many chunks of the source are
+	                                 before those of each; else NULL */
+	struct lc__mixture *mixture;  /* NULL with one source */
+	struct lc__stream_rule rule;
+	uint64_t order_hash;
+	uint64_t first_batch;         /* from the token */
+	pthread_mutex_t replace_lock; /* held by a thread that makes another state */
+	pthread_mutex_t lock;         /* guards what follows */
+	struct lc__stream_state *state; /* held */
+};
+
+/* ---- the state ---------------------------------------------------------------------- */
+
+/** Make a state over the layouts of all sources, which it holds for itself. @return as
  *  lc__sequence_new(). */
-LC_CHECKED lc_status lc__standing_new(const struct lc__standing_rule *rule,
-    struct lc__layout *const *layouts, struct lc__standing **out);
+LC_CHECKED lc_status lc__stream_state_new(const struct lc__stream_rule *rule,
+    struct lc__layout *const *layouts, struct lc__stream_state **out);
 
-struct lc__standing *lc__standing_hold(struct lc__standing *standing);
+struct lc__stream_state *lc__stream_state_hold(struct lc__stream_state *state);
 /** NULL is harmless. */
-void lc__standing_drop(struct lc__standing *standing);
+void lc__stream_state_drop(struct lc__stream_state *state);
 
-/** How many examples the first @p places numbers are. Fewer than these where batches
- *  are of one series each, which may be short. */
+/** The state of a stream now, held for the caller. */
+struct lc__stream_state *lc__stream_state_now(lc_stream *stream);
+
+/** If the stream follows: replace its state, if the source has more than that by now. The
+ *  source itself is not refreshed. */
+LC_CHECKED lc_status lc__stream_follow(lc_stream *stream);
+
+/** How many examples the first @p numbers are. Fewer with series, where a batch may be
+ *  short and takes all of its numbers. */
 static inline uint64_t
-lc__standing_examples(const struct lc__standing *standing, uint64_t places)
+lc__stream_state_examples(const struct lc__stream_state *state, uint64_t numbers)
 {
-	return standing->series == NULL || places == UINT64_MAX ? places :
-	    lc__series_count(standing->series, places);
+	return state->series == NULL || numbers == UINT64_MAX ? numbers :
+	    lc__series_count(state->series, numbers);
 }
 
-/** Which example of which source is number @p example. */
+/** Which example of which source has the number @p example. */
 static inline void
-lc__standing_find(const struct lc__standing *standing, uint64_t example,
+lc__stream_state_find(const struct lc__stream_state *state, uint64_t example,
     uint32_t *source, uint64_t *index)
 {
-	if (standing->series != NULL) {
+	if (state->series != NULL) {
 		uint64_t n;
 
-		lc__series_at(standing->series, example / standing->batch, source,
+		lc__series_at(state->series, example / state->batch, source,
 		    index, &n);
-		*index += example % standing->batch;
-	} else if (standing->mixture != NULL) {
-		lc__mixture_at(standing->mixture, example, source, index);
+		*index += example % state->batch;
+	} else if (state->mixture != NULL) {
+		lc__mixture_at(state->mixture, example, source, index);
 	} else {
 		*source = 0;
 		*index = example;
 	}
 }
 
-/* A stream, from the inside. */
-
-struct lc_stream {
-	lc_stream_options options;    /* without the token */
-	uint64_t *weights;            /* one a source; options.weights */
-	lc_source **sources;
-	uint32_t n;                   /* of them */
-	bool series;                  /* all are the same one, of which each has the images
-	                                 of one size */
-	uint64_t *first_chunk;        /* of each: chunks of the source before its own; else
-	                                 NULL */
-	struct lc__mixture *mixture;  /* NULL with one source */
-	struct lc__standing_rule rule;
-	uint64_t order_hash;
-	uint64_t first_batch;         /* where the token stood */
-	pthread_mutex_t replacing;    /* held by the one who makes a new standing */
-	pthread_mutex_t lock;         /* guards what follows */
-	struct lc__standing *standing; /* held */
-};
-
-/** What it stands on now; to be dropped. */
-struct lc__standing *lc__stream_standing(lc_stream *stream);
-
-/** Go on to what the source stands on; does not refresh that. Of any use to a stream
- *  that follows only. */
-LC_CHECKED lc_status lc__stream_go_on(lc_stream *stream);
-
 /**
  * The examples [first, end) of a batch that can be read.
- * @return LC_OK; LC_END if there is no such batch; LC_TIMEOUT if it is not there
- * yet, and then @p end is how many examples there must be in all.
+ * @return LC_OK; LC_END if there is no such batch; LC_TIMEOUT if it is not there yet,
+ * and then @p end is how many examples there must be in all. Sets no error.
  */
 LC_CHECKED lc_status lc__stream_batch(const lc_stream *stream,
-    const struct lc__standing *standing, uint64_t batch, uint64_t *first,
+    const struct lc__stream_state *state, uint64_t batch, uint64_t *first,
     uint64_t *end);
 
-/** An error for an example or batch that cannot be had: LC_END, or LC_TIMEOUT if
- *  it may come. @p never: it does not, whatever becomes of the source. */
+/**
+ * The error for an example or batch that cannot be read now.
+ * @param never  it will not come, even if the source grows
+ * @return LC_END, or LC_TIMEOUT if it may come
+ */
 lc_status lc__stream_lacks(const lc_stream *stream,
-    const struct lc__standing *standing, const char *what, uint64_t number,
+    const struct lc__stream_state *state, const char *what, uint64_t number,
     bool never);
 
+/* ---- tokens ------------------------------------------------------------------------- */
+
 /**
- * Check a token against a stream that is being made, and choose its layouts: one a
- * source, to be dropped. @p token NULL for the start.
+ * Check a token against a stream that is being opened, and choose a layout of each
+ * source, for the caller to drop. @p token is NULL for the start.
  */
 LC_CHECKED lc_status lc__stream_layouts(const lc_stream *stream,
-    const struct lc__token *token, struct lc__layout **layouts);
+    const struct lc__stream_token *token, struct lc__layout **layouts);
 
-/** Find the batch that a token's example begins; LC_INVALID if none does. */
+/** Find the batch that begins with the token's example; LC_INVALID if none does. */
 LC_CHECKED lc_status lc__stream_resume(lc_stream *stream,
-    const struct lc__token *token);
-
-/* What a caller asks of a stream, checked and made plain. */
-
-#define LC__MOST_IDEALISED 65536u
-#define LC__MOST_WEIGHT ((uint64_t)1 << 32)
-
-/**
- * Check options for so many sources; @p given NULL for the defaults. What is left to
- * a default is filled in: @p out->stride of windows is above 0.
- */
-LC_CHECKED lc_status lc__stream_options_take(const lc_stream_options *given,
-    size_t sources, lc_stream_options *out);
-
-/** The hash of what makes the order; see lmdbcache_stream(3). @p length_fields has one
- *  name a source. */
-LC_CHECKED lc_status lc__stream_order_hash(const lc_stream_options *options,
-    size_t sources, const char *const *length_fields, uint64_t *out);
+    const struct lc__stream_token *token);
 
 #endif

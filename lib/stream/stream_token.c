@@ -10,10 +10,10 @@
 #include "stream/source.h"
 #include "stream/stream.h"
 
-/* ---- of a mixture: all in one ------------------------------------------------------ */
+/* ---- several sources as one ------------------------------------------------------- */
 
 static lc_status
-mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__token *out)
+mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__stream_token *out)
 {
 	struct lc__buf uuids = { 0 }, prefixes = { 0 };
 	uint64_t hash[2];
@@ -42,7 +42,7 @@ mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__token *out
 /* ---- checking one ------------------------------------------------------------------- */
 
 static lc_status
-check_order(const lc_stream *stream, const struct lc__token *token)
+check_order(const lc_stream *stream, const struct lc__stream_token *token)
 {
 	if (token->order_hash != stream->order_hash)
 		return lc__error(LC_OTHER_ORDER, 0,
@@ -51,27 +51,20 @@ check_order(const lc_stream *stream, const struct lc__token *token)
 		return lc__error(LC_OTHER_ORDER, 0, "token: of seed %llu, the stream "
 		    "has %llu", (unsigned long long)token->seed,
 		    (unsigned long long)stream->options.seed);
-	/* It stands on no more than was needed so far, where one that does not follow
-	 * would end. */
+	/* Its generation is what was needed so far: a stream that does not follow would
+	 * end there. */
 	if (token->following && !stream->options.follow)
 		return lc__error(LC_OTHER_ORDER, 0, "token: of a stream that follows "
 		    "its source; this one does not");
 	return LC_OK;
 }
 
+/* The token of a mixture does not have the generations of its sources. */
 static lc_status
-changed(const lc_stream *stream)
-{
-	return lc__error(LC_CHANGED, 0, "token: what was read before of %s is no "
-	    "longer the same", lc__source_name(stream->sources[0]));
-}
-
-/* Of a mixture nothing says which generations its sources had. */
-static lc_status
-check_mixture(const lc_stream *stream, const struct lc__token *token,
+check_mixture(const lc_stream *stream, const struct lc__stream_token *token,
     struct lc__layout *const *layouts)
 {
-	struct lc__token now;
+	struct lc__stream_token now;
 
 	return_if_error(mix_sources(layouts, stream->n, &now));
 	if (memcmp(token->uuid, now.uuid, sizeof(now.uuid)) != 0)
@@ -88,11 +81,11 @@ check_mixture(const lc_stream *stream, const struct lc__token *token,
 	    "they had");
 }
 
-/* A stream that did not follow took the end of that time for the end of all: its last
- * short window, its last era and what it read anew after them are not what a stream
- * that follows has in their places. */
+/* A token of a stream that did not follow, for one that does. The first took the end of
+ * the source then for the end of all: from its last short window and last era on, its
+ * examples are not those of a stream that follows. */
 static lc_status
-check_settled(const lc_stream *stream, const struct lc__token *token,
+check_settled(const lc_stream *stream, const struct lc__stream_token *token,
     struct lc__layout *then)
 {
 	const char *name = lc__source_name(stream->sources[0]);
@@ -112,18 +105,9 @@ check_settled(const lc_stream *stream, const struct lc__token *token,
 	    (unsigned long long)token->example, (unsigned long long)known);
 }
 
+/* A stream that does not follow gets the layout that the token was made on. */
 static lc_status
-check_then(const lc_stream *stream, const struct lc__token *token,
-    struct lc__layout *then)
-{
-	if (lc__layout_info(then)->prefix_hash != token->prefix_hash)
-		return changed(stream);
-	return stream->options.follow ? check_settled(stream, token, then) : LC_OK;
-}
-
-/* Of a stream that does not follow, the layout is the one of that time. */
-static lc_status
-check_one(const lc_stream *stream, const struct lc__token *token,
+check_one(const lc_stream *stream, const struct lc__stream_token *token,
     struct lc__layout **layout)
 {
 	lc_source *source = stream->sources[0];
@@ -136,7 +120,12 @@ check_one(const lc_stream *stream, const struct lc__token *token,
 		    lc__source_name(source));
 	return_if_error(check_order(stream, token));
 	return_if_error(lc__source_layout_at(source, token->generation, &then));
-	status = check_then(stream, token, then);
+	if (lc__layout_info(then)->prefix_hash != token->prefix_hash)
+		status = lc__error(LC_CHANGED, 0, "token: what was read before of %s is "
+		    "no longer the same", lc__source_name(source));
+	else
+		status = stream->options.follow ?
+		    check_settled(stream, token, then) : LC_OK;
 	if (!stream->options.follow) {
 		lc__layout_drop(*layout);
 		*layout = then;
@@ -147,7 +136,7 @@ check_one(const lc_stream *stream, const struct lc__token *token,
 }
 
 lc_status
-lc__stream_layouts(const lc_stream *stream, const struct lc__token *token,
+lc__stream_layouts(const lc_stream *stream, const struct lc__stream_token *token,
     struct lc__layout **layouts)
 {
 	for (uint32_t i = 0; i < stream->n; i++) {
@@ -170,13 +159,13 @@ lc__stream_layouts(const lc_stream *stream, const struct lc__token *token,
 	return check_one(stream, token, &layouts[0]);
 }
 
-/* The end of a stream need not be one of a batch. */
+/* The last batch may be short: a token of the end need not be a multiple of a batch. */
 lc_status
-lc__stream_resume(lc_stream *stream, const struct lc__token *token)
+lc__stream_resume(lc_stream *stream, const struct lc__stream_token *token)
 {
 	const uint64_t batch = stream->options.batch;
-	const struct lc__standing *standing = stream->standing;
-	const bool at_end = standing->complete && token->example >= standing->known;
+	const struct lc__stream_state *state = stream->state;
+	const bool at_end = state->complete && token->example >= state->known;
 
 	if (token->example % batch != 0 && !at_end)
 		return lc__error(LC_INVALID, 0, "token: no batch of %llu examples "
@@ -191,28 +180,28 @@ lc__stream_resume(lc_stream *stream, const struct lc__token *token)
 
 /* The epoch of an example, of its own source. */
 static uint64_t
-epoch_of(const struct lc__standing *standing, uint64_t example)
+epoch_of(const struct lc__stream_state *state, uint64_t example)
 {
-	struct lc__walk walk;
-	struct lc__spot spot;
+	struct lc__sequence_position position;
+	struct lc__sequence_cursor cursor;
 	uint32_t source;
 	uint64_t index;
 
-	lc__standing_find(standing, example, &source, &index);
-	lc__walk_init(&walk, standing->sequences[source]);
-	lc__walk_example(&walk, index, &spot);
-	return spot.epoch;
+	lc__stream_state_find(state, example, &source, &index);
+	lc__sequence_cursor_init(&cursor, state->sequences[source]);
+	lc__sequence_seek(&cursor, index, &position);
+	return position.epoch;
 }
 
-/* Of a source that grows, readers know more or less when they have read the same. So
- * the token tells of what was needed to read so far, and of the epoch of the example
- * before it. */
+/* Two readers of a source that grows may have read the same and know more or less of it.
+ * So the token has the generation that was needed to read so far, and the epoch of the
+ * example before it. */
 static lc_status
-fill_following(const struct lc__standing *standing, struct lc__token *token)
+fill_following(const struct lc__stream_state *state, struct lc__stream_token *token)
 {
-	const struct lc__sequence *s = standing->sequences[0];
+	const struct lc__sequence *s = state->sequences[0];
 	const lc_source_info *info = lc__layout_info(s->layout);
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	uint64_t chunks;
 
 	return_if_error(lc__sequence_needs(s, token->example, &chunks));
@@ -223,32 +212,32 @@ fill_following(const struct lc__standing *standing, struct lc__token *token)
 	if (token->example == 0 || chunks == 0)
 		return LC_OK;
 	return_if_error(lc__layout_row(s->layout, chunks - 1, &row));
-	/* Those of plain puts are known by their numbers, which may leave some out. */
+	/* Without inputs a generation is the id of the last chunk, and ids may have gaps. */
 	token->generation = info->generation == info->chunks ? chunks : row.id;
 	token->prefix_hash = row.prefix_hash;
-	token->epoch = epoch_of(standing, token->example - 1);
+	token->epoch = epoch_of(state, token->example - 1);
 	return LC_OK;
 }
 
 static lc_status
-fill(const lc_stream *stream, const struct lc__standing *standing,
-    struct lc__token *token)
+fill(const lc_stream *stream, const struct lc__stream_state *state,
+    struct lc__stream_token *token)
 {
 	const lc_source_info *info =
-	    lc__layout_info(standing->sequences[0]->layout);
+	    lc__layout_info(state->sequences[0]->layout);
 
 	memcpy(token->uuid, info->uuid, sizeof(token->uuid));
 	if (stream->options.follow)
-		return fill_following(standing, token);
-	token->epoch = epoch_of(standing, token->example);
+		return fill_following(state, token);
+	token->epoch = epoch_of(state, token->example);
 	token->generation = info->generation;
 	token->prefix_hash = info->prefix_hash;
 	return LC_OK;
 }
 
 static lc_status
-fill_mixture(const lc_stream *stream, const struct lc__standing *standing,
-    struct lc__token *token)
+fill_mixture(const lc_stream *stream, const struct lc__stream_state *state,
+    struct lc__stream_token *token)
 {
 	struct lc__layout **layouts = calloc(stream->n, sizeof(*layouts));
 	lc_status status;
@@ -256,42 +245,42 @@ fill_mixture(const lc_stream *stream, const struct lc__standing *standing,
 	if (layouts == NULL)
 		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < stream->n; i++)
-		layouts[i] = standing->sequences[i]->layout;
+		layouts[i] = state->sequences[i]->layout;
 	status = mix_sources(layouts, stream->n, token);
-	token->epoch = epoch_of(standing, token->example);
+	token->epoch = epoch_of(state, token->example);
 	free(layouts);
 	return status;
 }
 
 static lc_status
-make_token(const lc_stream *stream, const struct lc__standing *standing,
+make_token(const lc_stream *stream, const struct lc__stream_state *state,
     uint64_t batch, void *out)
 {
 	const uint64_t size = stream->options.batch;
-	struct lc__token token = {
+	struct lc__stream_token token = {
 		.order_hash = stream->order_hash,
 		.seed = stream->options.seed
 	};
 
 	if (!lc__mul64(batch, size, &token.example) ||
-	    token.example > standing->known) {
-		if (!standing->complete)
-			return lc__stream_lacks(stream, standing, "batch", batch,
+	    token.example > state->known) {
+		if (!state->complete)
+			return lc__stream_lacks(stream, state, "batch", batch,
 			    false);
-		token.example = standing->known;
+		token.example = state->known;
 	}
-	return_if_error(stream->n > 1 ? fill_mixture(stream, standing, &token) :
-	    fill(stream, standing, &token));
-	lc__token_encode(&token, out);
+	return_if_error(stream->n > 1 ? fill_mixture(stream, state, &token) :
+	    fill(stream, state, &token));
+	lc__stream_token_encode(&token, out);
 	return LC_OK;
 }
 
 lc_status
 lc_stream_token(lc_stream *stream, uint64_t batch, void *out)
 {
-	struct lc__standing *standing = lc__stream_standing(stream);
-	const lc_status status = make_token(stream, standing, batch, out);
+	struct lc__stream_state *state = lc__stream_state_now(stream);
+	const lc_status status = make_token(stream, state, batch, out);
 
-	lc__standing_drop(standing);
+	lc__stream_state_drop(state);
 	return status;
 }

@@ -10,7 +10,7 @@
 
 /* A layout with rows of these sizes; ids rise by two. */
 static struct lc__layout *
-make(const struct lc__layout_row *rows, uint64_t n)
+make(const struct lc__chunk_row *rows, uint64_t n)
 {
 	struct lc__row_array *array = lc__row_array_new();
 	lc_source_info info = { .struct_size = sizeof(info), .chunks = n,
@@ -18,7 +18,7 @@ make(const struct lc__layout_row *rows, uint64_t n)
 	struct lc__layout *layout;
 
 	for (uint64_t i = 0; i < n; i++) {
-		struct lc__layout_row row = rows[i];
+		struct lc__chunk_row row = rows[i];
 
 		row.id = 2 * i;
 		row.prefix_hash = 1000 + i;
@@ -35,11 +35,11 @@ make(const struct lc__layout_row *rows, uint64_t n)
 
 /* Everything of it that can be asked for, counted. */
 static void
-expect_counted(struct lc__layout *layout, const struct lc__layout_row *rows,
+expect_counted(struct lc__layout *layout, const struct lc__chunk_row *rows,
     uint64_t n)
 {
 	uint64_t record = 0, unit = 0, position;
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	for (uint64_t p = 0; p < n; p++) {
 		assert_ok(lc__layout_row(layout, p, &row));
@@ -63,10 +63,10 @@ expect_counted(struct lc__layout *layout, const struct lc__layout_row *rows,
 
 /* Alike but for the last, odd ones, and some without units. */
 static void
-fill(struct lc__layout_row *rows, uint64_t n, int way, uint64_t *random)
+fill(struct lc__chunk_row *rows, uint64_t n, int way, uint64_t *random)
 {
 	for (uint64_t i = 0; i < n; i++) {
-		rows[i] = (struct lc__layout_row){ .records = 8, .units = 24 };
+		rows[i] = (struct lc__chunk_row){ .records = 8, .units = 24 };
 		if (way > 0)
 			rows[i].records = 1 + run_random(random) % 20;
 		if (way > 0)
@@ -82,7 +82,7 @@ START_TEST(searches_find_what_counting_finds)
 	uint64_t random = run_seed() + (uint64_t)_i;
 
 	for (uint64_t n = 1; n < 150; n += 1 + n / 3) {
-		struct lc__layout_row *rows = calloc(n, sizeof(*rows));
+		struct lc__chunk_row *rows = calloc(n, sizeof(*rows));
 		struct lc__layout *layout;
 
 		fill(rows, n, _i, &random);
@@ -96,7 +96,7 @@ END_TEST
 
 START_TEST(cuts_share_rows)
 {
-	struct lc__layout_row rows[20];
+	struct lc__chunk_row rows[20];
 	uint64_t random = run_seed();
 	struct lc__layout *layout, *cut;
 
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(sums_do_not_overflow)
 {
 	struct lc__row_array *array = lc__row_array_new();
-	struct lc__layout_row row = { .records = 1, .units = UINT64_MAX };
+	struct lc__chunk_row row = { .records = 1, .units = UINT64_MAX };
 
 	assert_ok(lc__row_array_add(array, &row));
 	row.units = 1;

@@ -8,7 +8,7 @@
 #include "order/mix.h"
 #include "order/mixture.h"
 #include "order/permute.h"
-#include "order/rounds.h"
+#include "order/round_robin.h"
 #include "order/rstar.h"
 #include "order/shuffle.h"
 #include "order/split.h"
@@ -166,17 +166,17 @@ check_chunk_order(const struct lc__json *row)
 	const struct lc__json *list = vectors_get_list(row, "order_source_ordinal", &total);
 	const struct lc__json *pair;
 	struct lc__round_input *inputs = calloc(n + 1, sizeof(*inputs));
-	struct lc__rounds rounds = { 0 };
+	struct lc__round_robin rounds = { 0 };
 	uint32_t input;
 
 	for (size_t i = 0; i < n; i++)
 		inputs[i] = (struct lc__round_input) { chunks[i], true };
 	vectors_each(list, step, pair) {
-		ck_assert_int_eq(lc__rounds_next(&rounds, (uint32_t)n, input_of, inputs,
+		ck_assert_int_eq(lc__round_robin_next(&rounds, (uint32_t)n, input_of, inputs,
 		    &input, &ordinal), LC__TURN_CHUNK);
 		vectors_equal(pair, (uint64_t[]) { input, ordinal }, 2);
 	}
-	ck_assert_int_eq(lc__rounds_next(&rounds, (uint32_t)n, input_of, inputs,
+	ck_assert_int_eq(lc__round_robin_next(&rounds, (uint32_t)n, input_of, inputs,
 	    &input, &ordinal), LC__TURN_END);
 	free(inputs);
 	free(chunks);
@@ -189,14 +189,14 @@ check_stable_prefix(const struct lc__json *row)
 	uint64_t *committed = vectors_get_u64s(row, "committed", &n);
 	uint64_t *finished = vectors_get_u64s(row, "finished", &n_finished);
 	struct lc__round_input *inputs = calloc(n + 1, sizeof(*inputs));
-	struct lc__rounds rounds = { 0 };
+	struct lc__round_robin rounds = { 0 };
 	uint64_t published = 0, ordinal;
 	uint32_t input;
 
 	ck_assert_uint_eq(n, n_finished);
 	for (size_t i = 0; i < n; i++)
 		inputs[i] = (struct lc__round_input) { committed[i], finished[i] != 0 };
-	while (lc__rounds_next(&rounds, (uint32_t)n, input_of, inputs, &input,
+	while (lc__round_robin_next(&rounds, (uint32_t)n, input_of, inputs, &input,
 	    &ordinal) == LC__TURN_CHUNK)
 		published++;
 	vectors_is(vectors_get(row, "published"), published);

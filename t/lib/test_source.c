@@ -274,7 +274,7 @@ expect_units(lc_source *source, const uint64_t *lengths)
 	for (uint32_t i = 0; i < ROWS; i++)
 		for (uint64_t k = 0; k < lengths[i]; k++, unit++) {
 			uint64_t position, record, before;
-			struct lc__layout_row row;
+			struct lc__chunk_row row;
 			lc_tensor tensor;
 			lc_id id;
 
@@ -527,7 +527,7 @@ read_at_random(void *arg)
 		need_ok(lc__cursor_begin(cursor));
 		for (unsigned k = 0; k < 50; k++) {
 			const uint64_t i = run_random(&random) % records;
-			struct lc__layout_row row;
+			struct lc__chunk_row row;
 			uint64_t position;
 			lc_tensor tensor;
 			lc_id id;

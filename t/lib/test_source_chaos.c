@@ -103,7 +103,7 @@ static lc_status
 read_chunk(struct lc__cursor *cursor, struct lc__layout *layout, uint64_t p)
 {
 	static const char *const fields[] = { "." };
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	lc_status status = lc__layout_row(layout, p, &row);
 	lc_tensor tensor;
 	char **names = NULL;

@@ -93,7 +93,7 @@ next_chunk(struct expected *e)
 /* The chunk at the cursor is the one that comes next. */
 static void
 expect_chunk(struct expected *e, struct lc__cursor *cursor,
-    const struct lc__layout_row *row)
+    const struct lc__chunk_row *row)
 {
 	ck_assert(next_chunk(e));
 	ck_assert_uint_eq(row->records, filling_records(e->input, e->round));
@@ -121,7 +121,7 @@ expect_order(lc_source *source, const struct filled *f)
 	struct lc__cursor *cursor = walk_cursor(source);
 	struct expected e = { .f = f };
 	uint64_t records = 0, units = 0;
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	assert_ok(lc__cursor_begin(cursor));
 	for (uint64_t p = 0; p < info->chunks; p++) {
@@ -191,7 +191,7 @@ expect_found(struct lc__layout *layout, bool units)
 {
 	const lc_source_info info = *lc__layout_info(layout);
 	const uint64_t n = units ? info.length : info.records;
-	struct lc__layout_row row, found;
+	struct lc__chunk_row row, found;
 	uint64_t i = 0, position;
 
 	for (uint64_t p = 0; p < info.chunks; p++) {
@@ -232,7 +232,7 @@ START_TEST(rows_are_found_among_many)
 		fresh = open_source(cache, NULL);
 		for (int i = 0; i < 2; i++) {
 			lc_source *source = i == 0 ? old : fresh;
-			struct lc__layout_row row;
+			struct lc__chunk_row row;
 			uint64_t position, unit;
 
 			assert_ok(lc_source_refresh(source));
@@ -359,7 +359,7 @@ START_TEST(something_else_is_another_order)
 	lc_cache *cache = open_module(run_scratch(), "");
 	struct filled f = { .inputs = 2 };
 	struct lc__layout *layout;
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	lc_source *source;
 
 	assert_ok(filling_declare(cache, 2));
@@ -617,7 +617,7 @@ look_everywhere(void *arg)
 
 		for (unsigned k = 0; records > 0 && k < 40; k++) {
 			const uint64_t i = run_random(&random) % records;
-			struct lc__layout_row row, again;
+			struct lc__chunk_row row, again;
 			uint64_t position;
 
 			need_ok(lc__layout_find_record(layout, i, &position, &row));

@@ -50,7 +50,7 @@ expect_made(lc_source *source, uint64_t first, uint64_t n)
 	const lc_source_info info = walk_info(source);
 	struct lc__layout *layout = lc__source_layout(source);
 	struct lc__cursor *cursor = walk_cursor(source);
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 
 	ck_assert_uint_eq(info.records, n);
 	ck_assert_uint_eq(info.length, n);
@@ -432,7 +432,7 @@ START_TEST(an_export_has_the_records_of_its_module)
 	assert_ok(lc_iter_open(cache, LC_BY_COMMIT, NULL, 0, &iter));
 	assert_ok(lc__cursor_begin(cursor));
 	for (uint64_t i = 0; i < ROWS; i++) {
-		struct lc__layout_row row;
+		struct lc__chunk_row row;
 		lc_tensor tensor;
 		uint64_t position;
 		lc_id id;
@@ -463,7 +463,7 @@ START_TEST(rows_of_one_axis_have_lengths)
 	lc_source_options options;
 	struct lc__cursor *cursor;
 	struct lc__layout *layout;
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	uint64_t position, record, before;
 	lc_source *source;
 	lc_tensor tensor;

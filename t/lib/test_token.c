@@ -20,7 +20,7 @@ static const unsigned char written[LC_TOKEN_SIZE] = {
 	[92] = 0x09, 0xF3, 0xDA, 0x5D
 };
 
-static const struct lc__token meant = {
+static const struct lc__stream_token meant = {
 	.uuid = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
 	.generation = UINT64_C(0x0102030405060708),
 	.order_hash = UINT64_C(0x1112131415161718),
@@ -56,29 +56,29 @@ seal(unsigned char token[LC_TOKEN_SIZE])
 START_TEST(bytes)
 {
 	unsigned char out[LC_TOKEN_SIZE], sealed[LC_TOKEN_SIZE];
-	struct lc__token back;
+	struct lc__stream_token back;
 
 	memset(out, 0xAA, sizeof(out));
-	lc__token_encode(&meant, out);
+	lc__stream_token_encode(&meant, out);
 	ck_assert_mem_eq(out, written, LC_TOKEN_SIZE);
 	memcpy(sealed, written, LC_TOKEN_SIZE);
 	seal(sealed);
 	ck_assert_mem_eq(sealed, written, LC_TOKEN_SIZE);
-	ck_assert_int_eq(lc__token_decode(written, &back), LC_OK);
+	ck_assert_int_eq(lc__stream_token_decode(written, &back), LC_OK);
 	ck_assert_mem_eq(&back, &meant, sizeof(back));
 }
 END_TEST
 
 START_TEST(bytes_of_one_that_follows)
 {
-	struct lc__token token = meant, back;
+	struct lc__stream_token token = meant, back;
 	unsigned char out[LC_TOKEN_SIZE];
 
 	token.following = 1;
-	lc__token_encode(&token, out);
+	lc__stream_token_encode(&token, out);
 	ck_assert_mem_eq(out, written, 72);
 	ck_assert_mem_eq(out + 72, following, sizeof(following));
-	ck_assert_int_eq(lc__token_decode(out, &back), LC_OK);
+	ck_assert_int_eq(lc__stream_token_decode(out, &back), LC_OK);
 	ck_assert_mem_eq(&back, &token, sizeof(back));
 }
 END_TEST
@@ -90,7 +90,7 @@ START_TEST(there_and_back)
 
 	for (unsigned k = 0; k < times; k++) {
 		unsigned char out[1 + LC_TOKEN_SIZE];
-		struct lc__token token, back;
+		struct lc__stream_token token, back;
 
 		for (int i = 0; i < 16; i++)
 			token.uuid[i] = (uint8_t)run_random(&seed);
@@ -101,8 +101,8 @@ START_TEST(there_and_back)
 		token.epoch = run_random(&seed);
 		token.example = run_random(&seed);
 		token.following = run_random(&seed) % 2;
-		lc__token_encode(&token, out + 1); /* at an odd address */
-		ck_assert_int_eq(lc__token_decode(out + 1, &back), LC_OK);
+		lc__stream_token_encode(&token, out + 1); /* at an odd address */
+		ck_assert_int_eq(lc__stream_token_decode(out + 1, &back), LC_OK);
 		ck_assert_mem_eq(&back, &token, sizeof(back));
 	}
 }
@@ -112,9 +112,9 @@ END_TEST
 static void
 must_refuse(const unsigned char *token, lc_status status)
 {
-	struct lc__token back = meant;
+	struct lc__stream_token back = meant;
 
-	ck_assert_int_eq(lc__token_decode(token, &back), status);
+	ck_assert_int_eq(lc__stream_token_decode(token, &back), status);
 	ck_assert_mem_eq(&back, &meant, sizeof(back));
 }
 
@@ -139,7 +139,7 @@ END_TEST
 START_TEST(sealed_anew)
 {
 	unsigned char token[LC_TOKEN_SIZE];
-	struct lc__token back;
+	struct lc__stream_token back;
 
 	for (int i = 0; i < 92; i++) {
 		memcpy(token, written, LC_TOKEN_SIZE);
@@ -150,7 +150,7 @@ START_TEST(sealed_anew)
 		else if (i == 7)
 			must_refuse(token, LC_VERSION);
 		else
-			ck_assert_int_eq(lc__token_decode(token, &back), LC_OK);
+			ck_assert_int_eq(lc__stream_token_decode(token, &back), LC_OK);
 	}
 }
 END_TEST

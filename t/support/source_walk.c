@@ -96,7 +96,7 @@ walk_expect_same(lc_cache *cache, lc_source *source)
 	struct lc__layout *layout = lc__source_layout(source);
 	const lc_source_info *info = lc__layout_info(layout);
 	struct lc__cursor *cursor = walk_cursor(source);
-	struct lc__layout_row row;
+	struct lc__chunk_row row;
 	uint64_t records = 0, units = 0;
 	lc_iter *iter;
 	lc_item item;

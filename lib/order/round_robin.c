@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "order/rounds.h"
+#include "order/round_robin.h"
 
 static void
-step(struct lc__rounds *rounds, uint32_t n)
+step(struct lc__round_robin *rounds, uint32_t n)
 {
 	if (++rounds->input == n) {
 		rounds->input = 0;
@@ -11,11 +11,11 @@ step(struct lc__rounds *rounds, uint32_t n)
 }
 
 enum lc__turn
-lc__rounds_next(struct lc__rounds *rounds, uint32_t n,
+lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
     struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx,
     uint32_t *input, uint64_t *ordinal)
 {
-	/* When it was everybody's turn and nobody had a chunk, all are exhausted. */
+	/* If all inputs had a turn and none gave a chunk, all are exhausted. */
 	for (uint32_t seen = 0; seen < n; seen++) {
 		const struct lc__round_input turn = of(ctx, rounds->input);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Places of records: worked out in every way alike, and kept within a bound. */
+/* Offsets of records: worked out in every way alike, and kept within a bound. */
 #include "run.h"
 
 #include <stdio.h>
@@ -45,25 +45,25 @@ size_of(int way, uint64_t *random)
 	    run_random(random) % 1000;
 }
 
-static struct lc__places *
-work_out(struct lc__snapshot *s, uint64_t chunk, const struct lc__places_ask *ask)
+static struct lc__record_offsets *
+work_out(struct lc__snapshot *s, uint64_t chunk, const struct lc__record_offsets_input *input)
 {
-	const struct lc__places_key key = { chunk, ask->row->records,
-		ask->row->live, ask->row->hash, ask->row->ordinal };
-	struct lc__places *places;
+	const struct lc__record_offsets_key key = { chunk, input->row->records,
+		input->row->live, input->row->hash, input->row->ordinal };
+	struct lc__record_offsets *offsets;
 
-	assert_ok(lc__places_read(s, &key, ask, &places));
-	return places;
+	assert_ok(lc__record_offsets_read(s, &key, input, &offsets));
+	return offsets;
 }
 
 static uint64_t
-end_of(const struct lc__places *p, uint64_t i)
+end_of(const struct lc__record_offsets *p, uint64_t i)
 {
 	return p->ends != NULL ? p->ends[i] : (i + 1) * p->length;
 }
 
 static uint64_t
-place_of(const struct lc__places *p, const struct lc__directory *d, uint64_t i)
+offset_of(const struct lc__record_offsets *p, const struct lc__directory *d, uint64_t i)
 {
 	if (p->stride != 0)
 		return i * p->stride;
@@ -81,7 +81,7 @@ expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 	struct lc__slice value;
 	uint64_t offset = LC__CHUNK_HEADER;
 	struct lc__record record;
-	struct lc__places *p[2];
+	struct lc__record_offsets *p[2];
 
 	assert_ok(lc__txn_get(s->txn, LC__LEDGER, chunk, &value));
 	ck_assert(lc__ledger_decode(value.data, value.size, chunk, &row));
@@ -90,20 +90,20 @@ expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 	assert_ok(lc__snapshot_chunk(s, chunk, &mapped));
 	assert_ok(lc__snapshot_directory(s, &mapped, &directory));
 	for (int k = 0; k < 2; k++) {
-		const struct lc__places_ask ask = { .row = &row,
-			.directory = &directory, .length_field = ".",
+		const struct lc__record_offsets_input input = { .row = &row,
+			.length_field = ".",
 			.own_lengths = k == 1 };
 
-		p[k] = work_out(s, chunk, &ask);
+		p[k] = work_out(s, chunk, &input);
 		ck_assert_uint_eq(p[k]->units, row.length);
 	}
 	for (uint64_t i = 0; i < row.live; i++) {
 		ck_assert_uint_eq(end_of(p[0], i), end_of(p[1], i));
-		ck_assert_uint_eq(place_of(p[0], &directory, i),
-		    place_of(p[1], &directory, i));
+		ck_assert_uint_eq(offset_of(p[0], &directory, i),
+		    offset_of(p[1], &directory, i));
 	}
 	for (uint64_t i = 0; i < row.live && row.live == row.records; i++) {
-		ck_assert_uint_eq(place_of(p[0], &directory, i),
+		ck_assert_uint_eq(offset_of(p[0], &directory, i),
 		    offset - LC__CHUNK_HEADER);
 		ck_assert(lc__record_parse(mapped.bytes + offset, mapped.end - offset,
 		    &record));
@@ -115,7 +115,7 @@ expect_alike(struct lc__snapshot *s, uint64_t chunk, int way, bool dead)
 	if (way < 2 && !dead)
 		ck_assert(p[0]->stride != 0 && p[1]->at == NULL);
 	for (int k = 0; k < 2; k++)
-		lc__places_drop(p[k]);
+		lc__record_offsets_drop(p[k]);
 }
 
 START_TEST(every_way_gives_the_same)
@@ -143,66 +143,66 @@ END_TEST
 /* ---- kept -------------------------------------------------------------------------------- */
 
 /* Of a chunk of n records with sums. */
-static struct lc__places *
+static struct lc__record_offsets *
 make(uint64_t chunk, uint64_t n)
 {
-	struct lc__places *p = calloc(1, sizeof(*p));
+	struct lc__record_offsets *p = calloc(1, sizeof(*p));
 
 	atomic_init(&p->refs, 1);
-	p->key = (struct lc__places_key){ chunk, n, n, chunk * 7, chunk * 3 };
+	p->key = (struct lc__record_offsets_key){ chunk, n, n, chunk * 7, chunk * 3 };
 	p->ends = calloc(n, sizeof(*p->ends));
 	return p;
 }
 
 static bool
-is_kept(struct lc__places_cache *cache, uint64_t chunk, uint64_t n)
+is_kept(struct lc__offsets_cache *cache, uint64_t chunk, uint64_t n)
 {
-	const struct lc__places_key key = { chunk, n, n, chunk * 7, chunk * 3 };
-	struct lc__places *p = lc__places_cache_get(cache, &key);
+	const struct lc__record_offsets_key key = { chunk, n, n, chunk * 7, chunk * 3 };
+	struct lc__record_offsets *p = lc__offsets_cache_get(cache, &key);
 
-	lc__places_drop(p);
+	lc__record_offsets_drop(p);
 	return p != NULL;
 }
 
 #define N 100 /* records */
-#define COST (sizeof(struct lc__places) + N * sizeof(uint64_t))
+#define COST (sizeof(struct lc__record_offsets) + N * sizeof(uint64_t))
 
 START_TEST(those_that_were_used_last_stay)
 {
-	struct lc__places_cache *cache = lc__places_cache_new(5 * COST);
+	struct lc__offsets_cache *cache = lc__offsets_cache_new(5 * COST);
 
 	for (uint64_t chunk = 1; chunk <= 50; chunk++) {
-		struct lc__places *p = make(chunk, N);
+		struct lc__record_offsets *p = make(chunk, N);
 
-		lc__places_cache_put(cache, &p);
-		lc__places_drop(p);
-		ck_assert_uint_le(lc__places_cache_bytes(cache), 5 * COST);
+		lc__offsets_cache_put(cache, &p);
+		lc__record_offsets_drop(p);
+		ck_assert_uint_le(lc__offsets_cache_bytes(cache), 5 * COST);
 		/* The first one is used all the time. */
 		ck_assert(is_kept(cache, 1, N));
 		if (chunk > 5) {
-			ck_assert_uint_eq(lc__places_cache_bytes(cache), 5 * COST);
+			ck_assert_uint_eq(lc__offsets_cache_bytes(cache), 5 * COST);
 			ck_assert(is_kept(cache, chunk, N));
 			ck_assert(!is_kept(cache, chunk - 4, N));
 		}
 	}
-	lc__places_cache_free(cache);
-	lc__places_cache_free(NULL);
+	lc__offsets_cache_free(cache);
+	lc__offsets_cache_free(NULL);
 }
 END_TEST
 
 START_TEST(what_is_too_large_is_not_kept)
 {
-	struct lc__places_cache *cache = lc__places_cache_new(COST);
-	struct lc__places *small = make(1, N), *large = make(2, N + 1);
+	struct lc__offsets_cache *cache = lc__offsets_cache_new(COST);
+	struct lc__record_offsets *small = make(1, N), *large = make(2, N + 1);
 
-	lc__places_cache_put(cache, &small);
-	lc__places_cache_put(cache, &large);
+	lc__offsets_cache_put(cache, &small);
+	lc__offsets_cache_put(cache, &large);
 	ck_assert(is_kept(cache, 1, N));
 	ck_assert(!is_kept(cache, 2, N + 1));
 	ck_assert_uint_eq(large->key.chunk, 2);
-	lc__places_drop(small);
-	lc__places_drop(large);
-	lc__places_cache_free(cache);
+	lc__record_offsets_drop(small);
+	lc__record_offsets_drop(large);
+	lc__offsets_cache_free(cache);
 }
 END_TEST
 
@@ -210,35 +210,35 @@ END_TEST
  * record is another one. */
 START_TEST(there_is_one_of_each)
 {
-	struct lc__places_cache *cache = lc__places_cache_new(10 * COST);
-	struct lc__places *first = make(1, N), *second = make(1, N), *kept = first;
-	struct lc__places_key key = first->key;
+	struct lc__offsets_cache *cache = lc__offsets_cache_new(10 * COST);
+	struct lc__record_offsets *first = make(1, N), *second = make(1, N), *kept = first;
+	struct lc__record_offsets_key key = first->key;
 
-	lc__places_cache_put(cache, &first);
-	lc__places_cache_put(cache, &second);
+	lc__offsets_cache_put(cache, &first);
+	lc__offsets_cache_put(cache, &second);
 	ck_assert_ptr_eq(first, kept);
 	ck_assert_ptr_eq(second, kept);
-	ck_assert_uint_eq(lc__places_cache_bytes(cache), COST);
+	ck_assert_uint_eq(lc__offsets_cache_bytes(cache), COST);
 	for (int i = 0; i < 4; i++) {
-		struct lc__places_key other = key;
+		struct lc__record_offsets_key other = key;
 
 		*(i == 0 ? &other.chunk : i == 1 ? &other.records :
 		    i == 2 ? &other.live : &other.hash) += 1;
-		ck_assert_ptr_null(lc__places_cache_get(cache, &other));
+		ck_assert_ptr_null(lc__offsets_cache_get(cache, &other));
 	}
 	/* What is held outlives what keeps it. */
-	lc__places_cache_free(cache);
+	lc__offsets_cache_free(cache);
 	ck_assert_uint_eq(first->ends[N - 1], 0);
-	lc__places_drop(first);
-	lc__places_drop(second);
+	lc__record_offsets_drop(first);
+	lc__record_offsets_drop(second);
 }
 END_TEST
 
 static Suite *
 suite(void)
 {
-	Suite *s = suite_create("places");
-	TCase *t = tcase_create("places");
+	Suite *s = suite_create("offsets");
+	TCase *t = tcase_create("offsets");
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, every_way_gives_the_same, 0, 6);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "order/rounds.h"
+#include "order/round_robin.h"
 #include "sample.h"
 
 #define INPUTS_MAX 12
@@ -62,7 +62,7 @@ is_settled(const struct inputs *inputs, const struct place *at)
 
 /* Take all chunks that can be taken; they are those that are settled. */
 static size_t
-take(struct inputs *inputs, struct lc__rounds *rounds, const struct place *order,
+take(struct inputs *inputs, struct lc__round_robin *rounds, const struct place *order,
     size_t taken, size_t n)
 {
 	uint64_t ordinal;
@@ -70,7 +70,7 @@ take(struct inputs *inputs, struct lc__rounds *rounds, const struct place *order
 	enum lc__turn turn;
 
 	for (;; taken++) {
-		turn = lc__rounds_next(rounds, inputs->n, input_of, inputs, &input,
+		turn = lc__round_robin_next(rounds, inputs->n, input_of, inputs, &input,
 		    &ordinal);
 		if (turn != LC__TURN_CHUNK)
 			break;
@@ -115,7 +115,7 @@ START_TEST(same_as_written_out)
 		struct place order[INPUTS_MAX * CHUNKS_MAX];
 		struct inputs inputs = { .n = 1 + (uint32_t)(run_random(&seed) %
 		    INPUTS_MAX) };
-		struct lc__rounds rounds = { 0 };
+		struct lc__round_robin rounds = { 0 };
 		size_t n, taken = 0;
 
 		for (uint32_t i = 0; i < inputs.n; i++)
@@ -133,29 +133,29 @@ END_TEST
 START_TEST(which_one_is_waited_for)
 {
 	struct inputs inputs = { .n = 3, .now = { { 1, true }, { 1, false }, { 2, false } } };
-	struct lc__rounds rounds = { 0 };
+	struct lc__round_robin rounds = { 0 };
 	uint64_t ordinal;
 	uint32_t input;
 
 	for (unsigned i = 0; i < 3; i++)
-		ck_assert_int_eq(lc__rounds_next(&rounds, 3, input_of, &inputs, &input,
+		ck_assert_int_eq(lc__round_robin_next(&rounds, 3, input_of, &inputs, &input,
 		    &ordinal), LC__TURN_CHUNK);
 	for (unsigned i = 0; i < 2; i++) {
-		ck_assert_int_eq(lc__rounds_next(&rounds, 3, input_of, &inputs, &input,
+		ck_assert_int_eq(lc__round_robin_next(&rounds, 3, input_of, &inputs, &input,
 		    &ordinal), LC__TURN_WAIT);
 		ck_assert_uint_eq(input, 1);
 		ck_assert_uint_eq(rounds.round, 1);
 	}
 	inputs.now[1].finished = true;
-	ck_assert_int_eq(lc__rounds_next(&rounds, 3, input_of, &inputs, &input, &ordinal),
+	ck_assert_int_eq(lc__round_robin_next(&rounds, 3, input_of, &inputs, &input, &ordinal),
 	    LC__TURN_CHUNK);
 	ck_assert_uint_eq(input, 2);
 	ck_assert_uint_eq(ordinal, 1);
 	inputs.now[2].finished = true;
 	for (unsigned i = 0; i < 2; i++)
-		ck_assert_int_eq(lc__rounds_next(&rounds, 3, input_of, &inputs, &input,
+		ck_assert_int_eq(lc__round_robin_next(&rounds, 3, input_of, &inputs, &input,
 		    &ordinal), LC__TURN_END);
-	ck_assert_int_eq(lc__rounds_next(&(struct lc__rounds) { 0 }, 0, input_of, &inputs,
+	ck_assert_int_eq(lc__round_robin_next(&(struct lc__round_robin) { 0 }, 0, input_of, &inputs,
 	    &input, &ordinal), LC__TURN_END);
 }
 END_TEST
@@ -164,14 +164,14 @@ END_TEST
 START_TEST(few_questions)
 {
 	struct inputs inputs = { .n = INPUTS_MAX };
-	struct lc__rounds rounds = { 0 };
+	struct lc__round_robin rounds = { 0 };
 	uint64_t ordinal;
 	uint32_t input;
 	unsigned chunks = 0;
 
 	for (uint32_t i = 0; i < inputs.n; i++)
 		inputs.now[i] = (struct lc__round_input) { 100, true };
-	while (lc__rounds_next(&rounds, inputs.n, input_of, &inputs, &input, &ordinal) ==
+	while (lc__round_robin_next(&rounds, inputs.n, input_of, &inputs, &input, &ordinal) ==
 	    LC__TURN_CHUNK)
 		chunks++;
 	ck_assert_uint_eq(chunks, 100 * INPUTS_MAX);

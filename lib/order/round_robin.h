@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Round robin over inputs: which chunk of which input comes next. */
+#ifndef LC_ORDER_ROUND_ROBIN_H
+#define LC_ORDER_ROUND_ROBIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** What the order depends on of an input. */
+struct lc__round_input {
+	uint64_t chunks; /* committed */
+	bool finished;   /* there will be no more */
+};
+
+/** A position in the order. All zeros is the start. */
+struct lc__round_robin {
+	uint64_t round; /* ordinal of the chunk that each input gives in this round */
+	uint32_t input; /* that has its turn */
+};
+
+enum lc__turn {
+	LC__TURN_CHUNK, /* the chunk (input, ordinal) is next */
+	LC__TURN_WAIT,  /* it depends on what this input will do */
+	LC__TURN_END    /* all inputs are finished and exhausted */
+};
+
+/**
+ * Find the next chunk in the order. On LC__TURN_CHUNK *input and *ordinal name it, and the
+ * position is after it. On LC__TURN_WAIT the order waits for *input, and the position has
+ * only moved past exhausted inputs.
+ * @param n   of inputs
+ * @param of  describes an input
+ */
+enum lc__turn lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
+    struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx,
+    uint32_t *input, uint64_t *ordinal);
+
+#endif
