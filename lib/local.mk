@@ -47,10 +47,9 @@ libcore_la_SOURCES = \
 	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/rollback.c lib/pages/table_pages.c lib/pages/tree_pages.c \
-	lib/shard/build.c lib/shard/compare.c lib/shard/digest.c lib/shard/export.c \
-	lib/shard/manifest_verify.c lib/shard/origin.c lib/shard/outdir.c \
-	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \
-	lib/shard/state.c lib/shard/writer.c \
+	lib/shard/build.c lib/shard/digest.c lib/shard/export.c \
+	lib/shard/manifest_verify.c lib/shard/outdir.c lib/shard/plan.c \
+	lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c lib/shard/writer.c \
 	lib/store/cache.c lib/store/change.c lib/store/chunk.c lib/store/chunk_order.c \
 	lib/store/commit.c lib/store/compute.c lib/store/configure.c lib/store/counters.c \
 	lib/store/declare.c lib/store/decode.c lib/store/evict.c lib/store/flush.c \
@@ -75,9 +74,8 @@ libcore_la_SOURCES = \
 	lib/warehouse/about.c lib/warehouse/admission.c lib/warehouse/ahead.c \
 	lib/warehouse/cost.c lib/warehouse/digests.c lib/warehouse/dir_names.c \
 	lib/warehouse/files.c lib/warehouse/load.c lib/warehouse/open.c \
-	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/sample.c \
-	lib/warehouse/series.c lib/warehouse/shardset.c lib/warehouse/sources.c \
-	lib/warehouse/sources_compare.c lib/warehouse/sources_hash.c \
+	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/shardset.c \
+	lib/warehouse/sources.c lib/warehouse/sources_compare.c \
 	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/verify.c
 libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
 libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)

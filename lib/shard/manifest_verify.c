@@ -7,10 +7,9 @@
 #include "base/fileio.h"
 #include "base/sha256.h"
 #include "format/manifest.h"
-#include "shard/compare.h"
+#include "shard/reader.h"
 #include "shard/digest.h"
 #include "shard/outdir.h"
-#include "shard/reader.h"
 
 #define THREADS 2 /* SHA-256 is what takes the time */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "shard/plan.h"
+#include "shard/building.h"
 
 #include <stdlib.h>
 #include <string.h>

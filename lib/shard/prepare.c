@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands where a build is to be, and its way out. The old manifest becomes
- * the state file: no manifest names what is about to go, and whoever comes after a
- * kill still knows which subdirectories there were.
+ * What a build finds in its directory, and how it clears the way. The old manifest becomes
+ * the state file, the manifest of a build that is not finished yet: no manifest names files
+ * that are about to go, and after a kill the next build still knows the subdirectories.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,33 @@
 #include "base/fileio.h"
 #include "shard/building.h"
 
+/* ---- the state file ------------------------------------------------------------------ */
+
+bool
+lc__shard_done(const struct lc__building *b, size_t i)
+{
+	const struct lc__manifest_shard *shard = &b->manifest.shards[i];
+
+	return (b->build->no_sha256 ? shard->xxh3 : shard->sha256)[0] != '\0';
+}
+
+lc_status
+lc__state_write(const struct lc__building *b)
+{
+	struct lc__manifest state = b->manifest;
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	state.export_state = (char *)b->build->state;
+	status = lc__manifest_format(&state, &text);
+	if (status == LC_OK)
+		status = lc__outdir_write(&b->dir, LC__STATE_NAME, &text);
+	lc__buf_free(&text);
+	return status;
+}
+
+/* ---- the directory ------------------------------------------------------------------- */
+
 /* What was found besides the shards. */
 struct found {
 	struct lc__manifest manifest; /* the old one, or empty */
@@ -22,8 +49,8 @@ struct found {
 	struct lc__manifest state;    /* of an unfinished build, or empty */
 };
 
-/* The manifest that stands there, if any. Someone else's manifest.json is not
- * ours to replace. */
+/* Read the manifest of the directory, if it has one. A manifest.json that is not ours must
+ * not be replaced. */
 static lc_status
 read_old_manifest(const struct lc__building *b, struct found *found)
 {

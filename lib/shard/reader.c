@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shards back from a file: mapped, checked, handed out in place. */
+/* Reads shards: a file is mapped, checked, compared with its manifest, and its samples are
+ * handed out in place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "format/twh1_row.h"
 #include "format/twh1_sample.h"
 #include "shard/reader.h"
 
@@ -230,4 +232,99 @@ lc_shard_verify(const lc_shard *shard, const lc_progress *progress)
 	if (first.status != LC_OK)
 		return lc__error_raise(&first);
 	return shard->twh1.table != NULL ? LC_OK : no_checksums(shard);
+}
+
+/* ---- a shard and its manifest ------------------------------------------------------ */
+
+static lc_status
+differs(const char *path, const char *what, uint64_t has, uint64_t said)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: %s is %llu, the manifest says %llu",
+	    path, what, (unsigned long long)has, (unsigned long long)said);
+}
+
+static lc_status
+dtype_differs(const char *path, const char *what, lc_dtype has, lc_dtype said)
+{
+	return lc__error(LC_CORRUPT, 0, "%s: %s is %s, the manifest says %s", path,
+	    what, lc_dtype_name(has), lc_dtype_name(said));
+}
+
+lc_status
+lc__shard_compare(const char *path, const struct lc__twh1 *shard,
+    const struct lc__manifest_shard *said)
+{
+	const lc_shard_info *has = &shard->info;
+	char section[17];
+	const struct {
+		const char *what;
+		uint64_t has, said;
+	} rows[] = {
+		{ "file size", has->file_size,
+		    said->has_bytes ? said->bytes : has->file_size },
+		{ "shard_version", has->version, said->shard_version },
+		{ "samples", has->samples, said->samples },
+		{ "width", has->width, said->width },
+		{ "height", has->height, said->height },
+		{ "channels", has->channels, said->channels },
+		{ "max_boxes", has->max_boxes, said->max_boxes },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].has != rows[i].said)
+			return differs(path, rows[i].what, rows[i].has,
+			    rows[i].said);
+	if (has->dtype != said->dtype)
+		return dtype_differs(path, "dtype", has->dtype, said->dtype);
+	if (has->boxes_dtype != said->boxes_dtype && has->max_boxes > 0)
+		return dtype_differs(path, "boxes_dtype", has->boxes_dtype,
+		    said->boxes_dtype);
+	lc__twh1_section_xxh3(shard, section);
+	if (said->section_xxh3[0] && strcmp(section, said->section_xxh3) != 0)
+		return lc__error(LC_CORRUPT, 0, "%s: its checksum section ends in %s, "
+		    "the manifest says %s", path, section[0] ? section : "nothing",
+		    said->section_xxh3);
+	if (said->big_endian)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: is little-endian, the manifest says Big", path);
+	return LC_OK;
+}
+
+/* ---- where a sample came from ------------------------------------------------------ */
+
+/* Elements of a mask that are not 0, of any dtype. */
+static uint64_t
+count_marked(const lc_tensor *mask)
+{
+	const size_t size = lc_dtype_size(mask->dtype);
+	const unsigned char *p = mask->data;
+	uint64_t marked = 0;
+
+	for (size_t at = 0; p != NULL && at < mask->nbytes; at += size) {
+		unsigned char bits = 0;
+		for (size_t k = 0; k < size; k++)
+			bits |= p[at + k];
+		marked += bits != 0;
+	}
+	return marked;
+}
+
+lc_status
+lc_sample_read_origin(const lc_sample *sample, lc_sample_origin *out,
+    int64_t *class_ids, size_t room)
+{
+	lc_sample_origin origin = { .has_frame_id = 0 };
+	bool has_total = false;
+
+	if (sample->meta.size > 0 &&
+	    !lc__twh1_row_origin(sample->meta, &origin, &has_total, class_ids,
+	        room))
+		return lc__error(LC_CORRUPT, 0,
+		    "the metadata of sample %s is damaged",
+		    lc__quote_id(sample->id.data, sample->id.size));
+	/* A row has the number of boxes only if not all of them were written. */
+	if (sample->meta.size > 0 && !has_total)
+		origin.boxes_total = count_marked(&sample->mask);
+	*out = origin;
+	return LC_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "shard/reuse.h"
+#include "shard/building.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,7 @@ ask_map(const struct lc__wshard *shard, uint64_t from, uint64_t to)
 
 /* In pieces, as Linux cuts what is asked for in one call. */
 static void
-ask(const struct lc__wshard *shard, int fd, struct lc__range range)
+ask(const struct lc__wshard *shard, int fd, struct lc__sample_range range)
 {
 	for (uint64_t from = range.from; from < range.to; from += PIECE) {
 		const uint64_t left = range.to - from;
@@ -39,10 +39,10 @@ ask(const struct lc__wshard *shard, int fd, struct lc__range range)
 }
 
 /* From the first byte of one part to the last byte of another of the same kind. */
-static struct lc__range
-join(struct lc__range first, struct lc__range last)
+static struct lc__sample_range
+join(struct lc__sample_range first, struct lc__sample_range last)
 {
-	return (struct lc__range){ first.from, last.to };
+	return (struct lc__sample_range){ first.from, last.to };
 }
 
 /* Rows are left out: they are small, and where they are is not verified yet. */

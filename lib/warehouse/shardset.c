@@ -11,7 +11,6 @@
 #include "base/fileio.h"
 #include "base/team.h"
 #include "format/twh1_sample.h"
-#include "shard/compare.h"
 #include "shard/reader.h"
 #include "warehouse/digests.h"
 #include "warehouse/load.h"

@@ -25,8 +25,8 @@ struct lc__stream_buf {
 enum { IMAGE, BOXES, MASK, ROW, PARTS };
 
 struct part {
-	struct lc__range range; /* in the file */
-	struct lc__range read;  /* the same, or the blocks that it has to be verified
+	struct lc__sample_range range; /* in the file */
+	struct lc__sample_range read;  /* the same, or the blocks that it has to be verified
 	                           with */
 	unsigned char *at;      /* where the byte at range.from comes to stand */
 };
@@ -104,13 +104,13 @@ lc__stream_close(struct lc__stream *stream)
 /* ---- what to read ----------------------------------------------------------- */
 
 static bool
-is_empty(struct lc__range range)
+is_empty(struct lc__sample_range range)
 {
 	return range.from == range.to;
 }
 
 static void
-want(struct reading *r, int part, struct lc__range range)
+want(struct reading *r, int part, struct lc__sample_range range)
 {
 	r->parts[part].range = range;
 	r->parts[part].read = r->shard->good == NULL ||
@@ -123,7 +123,7 @@ static lc_status
 want_row(struct reading *r)
 {
 	const struct lc__twh1 *t = &r->shard->twh1;
-	const struct lc__range offsets = lc__offsets_range(t, r->i);
+	const struct lc__sample_range offsets = lc__offsets_range(t, r->i);
 	lc_id row;
 
 	if (r->shard->good != NULL && !lc__range_good(r->shard, offsets))
@@ -316,7 +316,7 @@ copy_straight(struct reading *r, void *const out[3])
 		r->parts[i].at = out[i];
 		if (out[i] == NULL)
 			r->parts[i].range = r->parts[i].read =
-			    (struct lc__range){ 0, 0 };
+			    (struct lc__sample_range){ 0, 0 };
 	}
 	return read_parts(r);
 }

@@ -21,13 +21,13 @@ set_good(struct lc__wshard *shard, uint64_t block)
 }
 
 static bool
-is_empty(struct lc__range range)
+is_empty(struct lc__sample_range range)
 {
 	return range.from == range.to;
 }
 
 bool
-lc__range_good(const struct lc__wshard *shard, struct lc__range range)
+lc__range_good(const struct lc__wshard *shard, struct lc__sample_range range)
 {
 	const uint64_t block = shard->twh1.block;
 
@@ -48,14 +48,14 @@ block_end(const struct lc__twh1 *shard, uint64_t block)
 	    shard->info.checksum_offset;
 }
 
-struct lc__range
-lc__range_blocks(const struct lc__wshard *shard, struct lc__range range)
+struct lc__sample_range
+lc__range_blocks(const struct lc__wshard *shard, struct lc__sample_range range)
 {
 	const struct lc__twh1 *t = &shard->twh1;
 
 	if (is_empty(range))
 		return range;
-	return (struct lc__range){ range.from & ~(t->block - 1),
+	return (struct lc__sample_range){ range.from & ~(t->block - 1),
 		block_end(t, (range.to - 1) / t->block) };
 }
 
@@ -78,7 +78,7 @@ check_block(struct lc__wshard *shard, uint64_t block,
 }
 
 lc_status
-lc__range_verify(struct lc__wshard *shard, struct lc__range range,
+lc__range_verify(struct lc__wshard *shard, struct lc__sample_range range,
     const unsigned char *bytes, uint64_t sample, struct lc__cost *cost)
 {
 	const uint64_t block = shard->twh1.block, start = lc__clock_ns();
@@ -94,45 +94,45 @@ lc__range_verify(struct lc__wshard *shard, struct lc__range range,
 	return status;
 }
 
-static struct lc__range
+static struct lc__sample_range
 part(uint64_t offset, uint64_t each, uint64_t i)
 {
 	if (each == 0)
-		return (struct lc__range){ 0, 0 };
-	return (struct lc__range){ offset + i * each, offset + (i + 1) * each };
+		return (struct lc__sample_range){ 0, 0 };
+	return (struct lc__sample_range){ offset + i * each, offset + (i + 1) * each };
 }
 
-struct lc__range
+struct lc__sample_range
 lc__image_range(const struct lc__twh1 *shard, uint64_t i)
 {
 	return part(shard->info.image_offset, shard->sizes.image, i);
 }
 
-struct lc__range
+struct lc__sample_range
 lc__boxes_range(const struct lc__twh1 *shard, uint64_t i)
 {
 	return part(shard->info.boxes_offset, shard->sizes.boxes, i);
 }
 
-struct lc__range
+struct lc__sample_range
 lc__mask_range(const struct lc__twh1 *shard, uint64_t i)
 {
 	return part(shard->info.mask_offset, shard->sizes.mask, i);
 }
 
-struct lc__range
+struct lc__sample_range
 lc__offsets_range(const struct lc__twh1 *shard, uint64_t i)
 {
 	const uint64_t at = (uint64_t)(shard->offsets - shard->file) + 8 * i;
 
-	return (struct lc__range){ at, at + 16 };
+	return (struct lc__sample_range){ at, at + 16 };
 }
 
-struct lc__range
+struct lc__sample_range
 lc__row_range(const struct lc__twh1 *shard, lc_id row)
 {
 	const uint64_t at = (uint64_t)((const unsigned char *)row.data -
 	    shard->file);
 
-	return (struct lc__range){ at, at + row.size };
+	return (struct lc__sample_range){ at, at + row.size };
 }

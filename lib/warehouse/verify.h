@@ -9,16 +9,16 @@
 #include "warehouse/shardset.h"
 
 /** Bytes of a file. */
-struct lc__range {
+struct lc__sample_range {
 	uint64_t from, to;
 };
 
 /** Whether every block that has some of these bytes was right before. */
-bool lc__range_good(const struct lc__wshard *shard, struct lc__range range);
+bool lc__range_good(const struct lc__wshard *shard, struct lc__sample_range range);
 
 /** The same range with the whole of its first and last block. */
-struct lc__range lc__range_blocks(const struct lc__wshard *shard,
-    struct lc__range range);
+struct lc__sample_range lc__range_blocks(const struct lc__wshard *shard,
+    struct lc__sample_range range);
 
 /**
  * Compare the blocks that have some of these bytes, unless they were right before.
@@ -27,16 +27,16 @@ struct lc__range lc__range_blocks(const struct lc__wshard *shard,
  * @return LC_OK; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__range_verify(struct lc__wshard *shard,
-    struct lc__range range, const unsigned char *bytes, uint64_t sample,
+    struct lc__sample_range range, const unsigned char *bytes, uint64_t sample,
     struct lc__cost *cost);
 
 /* Where the parts of sample @p i stand in its file. */
-struct lc__range lc__image_range(const struct lc__twh1 *shard, uint64_t i);
-struct lc__range lc__boxes_range(const struct lc__twh1 *shard, uint64_t i);
-struct lc__range lc__mask_range(const struct lc__twh1 *shard, uint64_t i);
+struct lc__sample_range lc__image_range(const struct lc__twh1 *shard, uint64_t i);
+struct lc__sample_range lc__boxes_range(const struct lc__twh1 *shard, uint64_t i);
+struct lc__sample_range lc__mask_range(const struct lc__twh1 *shard, uint64_t i);
 /** Of the two offsets that say where its row is. Needs metadata. */
-struct lc__range lc__offsets_range(const struct lc__twh1 *shard, uint64_t i);
+struct lc__sample_range lc__offsets_range(const struct lc__twh1 *shard, uint64_t i);
 /** Of a row as lc__twh1_row_at() gives it. */
-struct lc__range lc__row_range(const struct lc__twh1 *shard, lc_id row);
+struct lc__sample_range lc__row_range(const struct lc__twh1 *shard, lc_id row);
 
 #endif
