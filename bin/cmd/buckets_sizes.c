@@ -12,8 +12,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
+#include "base/lines.h"
 #include "build/infile.h"
 #include "build/frame_job.h"
 #include "image/image.h"
@@ -77,62 +79,42 @@ is_size(const char *text, uint32_t *width, uint32_t *height)
 
 /* ---- lines -------------------------------------------------------------------- */
 
-struct lines {
-	FILE *file;
-	const char *path;     /* for messages */
-	uint64_t number;      /* of the line that was read last, from 1 */
-	char *text;
-	size_t room;
-	int sys;              /* errno of what ended them, 0 for their end */
-};
-
-/* The next one that is not empty, without its end; its size, or -1. */
-static ssize_t
-next_line(struct image_sizes *sizes, struct lines *lines, char separator)
+/* The next one that is not blank. */
+static lc_status
+next_line(struct image_sizes *sizes, struct lc__lines *lines, struct lc__text_line *out)
 {
-	ssize_t size;
-
 	do {
-		errno = 0;
-		size = getdelim(&lines->text, &lines->room, separator, lines->file);
-		if (size == -1) {
-			lines->sys = feof(lines->file) && !ferror(lines->file) ?
-			    0 : errno != 0 ? errno : EIO;
-			return -1;
-		}
-		lines->number++;
-		sizes->bytes += (uint64_t)size;
-		if (lines->text[size - 1] == separator)
-			lines->text[--size] = '\0';
-		if (lines->number == 1 && lc__utf8_mark(lines->text, (size_t)size)) {
-			size -= 3;
-			memmove(lines->text, lines->text + 3, (size_t)size + 1);
-		}
-	} while (lines->text[strspn(lines->text, " \t\r")] == '\0' &&
-	    strlen(lines->text) == (size_t)size);
-	return size;
+		const uint64_t start = lines->offset;
+
+		return_if_error(lc__lines_next(lines, out));
+		sizes->bytes += lines->offset - start;
+	} while (lc__text_line_is_blank(out));
+	return LC_OK;
 }
 
 /* The exit status of both: @p status, and why there was no next line. */
 static int
-end_lines(struct lines *lines, int status)
+end_lines(struct lc__lines *lines, lc_status ended, int status)
 {
-	free(lines->text);
-	if (lines->file != stdin)
-		fclose(lines->file);
-	if (lines->sys == 0)
+	const int sys = lc_last_error()->sys;
+
+	lc__lines_free(lines);
+	if (lines->fd != STDIN_FILENO)
+		close(lines->fd);
+	if (ended == LC_OK || ended == LC_END)
 		return status;
-	errno = lines->sys;
+	errno = sys != 0 ? sys : ENOMEM;
 	return report_worse(status, report_errno(lines->path));
 }
 
 static int
-tell_object(struct image_sizes *sizes, const struct lines *lines, size_t size)
+tell_object(struct image_sizes *sizes, const struct lc__lines *lines,
+    const struct lc__text_line *line)
 {
 	char place[4200];
 	struct jsonsize got;
 
-	if (jsonsize_read(&sizes->fields, lines->text, size, &sizes->name, &got) !=
+	if (jsonsize_read(&sizes->fields, line->text, line->size, &sizes->name, &got) !=
 	    LC_OK) {
 		(void)lc__error_prefix("%s: line %llu", lines->path,
 		    (unsigned long long)lines->number);
@@ -144,17 +126,18 @@ tell_object(struct image_sizes *sizes, const struct lines *lines, size_t size)
 	    got.width, got.height);
 }
 
-/* Takes the file over. */
+/* Takes the descriptor over. */
 static int
-read_objects(struct image_sizes *sizes, FILE *file, const char *path)
+read_objects(struct image_sizes *sizes, int fd, const char *path)
 {
-	struct lines lines = { .file = file, .path = path };
+	struct lc__lines lines = { .fd = fd, .path = path, .skip_mark = true };
+	struct lc__text_line line;
+	lc_status ended = LC_OK;
 	int status = EXIT_DONE;
-	ssize_t size;
 
-	while (status == EXIT_DONE && (size = next_line(sizes, &lines, '\n')) != -1)
-		status = tell_object(sizes, &lines, (size_t)size);
-	return end_lines(&lines, status);
+	while (status == EXIT_DONE && (ended = next_line(sizes, &lines, &line)) == LC_OK)
+		status = tell_object(sizes, &lines, &line);
+	return end_lines(&lines, ended, status);
 }
 
 /* ---- files -------------------------------------------------------------------- */
@@ -171,20 +154,19 @@ tell_image(struct image_sizes *sizes, const struct lc__infile *file)
 	return tell(sizes, file->path, header.width, header.height);
 }
 
-/* A stream of its own over the file's descriptor, which is closed by its owner. */
+/* A descriptor of its own of the file, whose owner closes the other one. */
 static int
 open_objects(struct image_sizes *sizes, const struct lc__infile *file)
 {
 	const int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	FILE *stream = fd != -1 && lseek(fd, 0, SEEK_SET) == 0 ? fdopen(fd, "r") : NULL;
 
-	if (stream == NULL) {
+	if (fd == -1 || lseek(fd, 0, SEEK_SET) == -1) {
 		const int status = report_errno(file->path);
 		if (fd != -1)
 			close(fd);
 		return status;
 	}
-	return read_objects(sizes, stream, file->path);
+	return read_objects(sizes, fd, file->path);
 }
 
 /* The first bytes say whether it is an image or JSON lines. */
@@ -297,20 +279,19 @@ image_sizes_operand(struct image_sizes *sizes, const char *operand)
 int
 image_sizes_list(struct image_sizes *sizes, const char *path)
 {
-	const char separator = sizes->null ? '\0' : '\n';
-	struct lines lines = { .path = input_name(path) };
+	struct lc__lines lines = { .path = input_name(path), .null = sizes->null,
+		.skip_mark = true };
+	struct lc__text_line line;
+	lc_status ended = LC_OK;
 	int status = EXIT_DONE;
-	ssize_t size;
 
-	lines.file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-	if (lines.file == NULL)
+	lines.fd = strcmp(path, "-") == 0 ? STDIN_FILENO : lc__open(path, O_RDONLY);
+	if (lines.fd == -1)
 		return report_errno(path);
-	while (status == EXIT_DONE &&
-	    (size = next_line(sizes, &lines, separator)) != -1)
-		status = lines.text[strspn(lines.text, " \t")] == '{' ?
-		    tell_object(sizes, &lines, (size_t)size) :
-		    read_item(sizes, lines.text);
-	return end_lines(&lines, status);
+	while (status == EXIT_DONE && (ended = next_line(sizes, &lines, &line)) == LC_OK)
+		status = line.text[strspn(line.text, " \t")] == '{' ?
+		    tell_object(sizes, &lines, &line) : read_item(sizes, line.text);
+	return end_lines(&lines, ended, status);
 }
 
 void

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/lines.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/report.h"
@@ -155,31 +156,23 @@ apply(char *line, char *why, size_t room)
 }
 
 static bool
-apply_lines(FILE *file, const char *path, char *why, size_t room)
+apply_lines(int fd, const char *path, char *why, size_t room)
 {
+	struct lc__lines lines = { .fd = fd, .path = path, .skip_mark = true };
 	char reason[OPT_TEXT_ROOM];
-	char *line = NULL;
-	size_t line_room = 0;
-	bool good = true;
-	int sys = 0;
+	struct lc__text_line line;
+	lc_status status;
 
-	for (unsigned number = 1; good; number++) {
-		errno = 0;
-		if (getline(&line, &line_room, file) == -1) {
-			sys = ferror(file) || errno == ENOMEM ? errno : 0;
+	while ((status = lc__lines_next(&lines, &line)) == LC_OK)
+		if (!apply(line.text, reason, sizeof(reason))) {
+			snprintf(why, room, "%s:%llu: %s", path,
+			    (unsigned long long)lines.number, reason);
 			break;
 		}
-		good = apply(line + (number == 1 ? lc__utf8_mark(line, strlen(line)) :
-		    0), reason, sizeof(reason));
-		if (!good)
-			snprintf(why, room, "%s:%u: %s", path, number, reason);
-	}
-	free(line);
-	if (good && sys != 0) {
-		snprintf(why, room, "%s: %s", path, strerror(sys));
-		good = false;
-	}
-	return good;
+	if (status != LC_OK && status != LC_END)
+		snprintf(why, room, "%s", lc_last_error()->text);
+	lc__lines_free(&lines);
+	return status == LC_END;
 }
 
 /* The home directory may be another user's, whose settings do not apply. */
@@ -190,12 +183,11 @@ is_hidden(const char *path)
 	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
 }
 
-/* Does not wait for a FIFO, and reads no device. */
-static FILE *
+/* Does not wait for a FIFO, and reads no device. -1 and why. */
+static int
 open_bounded(const char *path, char *why, size_t room)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *file = NULL;
 	struct stat st;
 
 	if (fd == -1 || fstat(fd, &st) == -1)
@@ -205,27 +197,27 @@ open_bounded(const char *path, char *why, size_t room)
 		    strerror(EISDIR) : "not a regular file");
 	else if (st.st_size > MOST)
 		snprintf(why, room, "%s: larger than 1 MiB", path);
-	else if ((file = fdopen(fd, "r")) == NULL)
-		snprintf(why, room, "%s: %s", path, strerror(errno));
-	if (file == NULL && fd != -1)
+	else
+		return fd;
+	if (fd != -1)
 		close(fd);
-	return file;
+	return -1;
 }
 
 bool
 config_read(char *why, size_t room)
 {
 	const char *path = config_path();
-	FILE *file;
 	bool good;
+	int fd;
 
 	if (path == NULL || is_hidden(path))
 		return true;
-	file = open_bounded(path, why, room);
-	if (file == NULL)
+	fd = open_bounded(path, why, room);
+	if (fd == -1)
 		return false;
-	good = apply_lines(file, path, why, room);
-	fclose(file);
+	good = apply_lines(fd, path, why, room);
+	close(fd);
 	return good;
 }
 
