@@ -43,7 +43,7 @@ LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive 
 /** The next member; the unread rest of the last one is skipped.
  *  LC_END at the end; LC_CORRUPT for a damaged or cut archive, also for a tar
  *  archive that stops without the blocks that end one; LC_UNSUPPORTED for a name that
- *  cannot be told; LC_IO. */
+ *  is not known; LC_IO. */
 LC_CHECKED lc_status lc__archive_next(struct lc__archive *archive,
     struct lc__archive_member *out);
 

@@ -52,7 +52,7 @@ size_limit(const struct mds_set *set)
 
 /* The limit as it is written to files, 0 for none. */
 static uint64_t
-told_limit(const struct mds_set *set)
+written_limit(const struct mds_set *set)
 {
 	return set->tree->how.shard_bytes == 0 ? 0 : size_limit(set);
 }
@@ -196,7 +196,7 @@ write_shard(struct mds_set *set, const char *name)
 		return status;
 	if (set->shards > 0)
 		lc__buf_append(&set->index, ", ", 2);
-	lc__mds_index_entry(&set->plan.columns, told_limit(set), name, size, set->samples,
+	lc__mds_index_entry(&set->plan.columns, written_limit(set), name, size, set->samples,
 	    &set->index);
 	return set->index.failed ? lc__no_memory(NULL) : LC_OK;
 }
@@ -230,7 +230,7 @@ end_plan(struct mds_set *set)
 		return lc__error(LC_INVALID, 0, "came after the files were planned");
 	set->planned = true;
 	lc__mds_plan_end(&set->plan);
-	lc__mds_config(&set->plan.columns, told_limit(set), &set->config);
+	lc__mds_config(&set->plan.columns, written_limit(set), &set->config);
 	set->parts = calloc(columns, sizeof(*set->parts));
 	set->heads = calloc(columns, sizeof(*set->heads));
 	if (set->config.failed || set->parts == NULL || set->heads == NULL)

@@ -165,7 +165,7 @@ static lc_status
 insert(struct lc__mds_plan *plan, size_t at, const char *name,
     const struct lc__mds_encoding *encoding, bool tensor)
 {
-	const size_t behind = plan->columns.count - at;
+	const size_t after = plan->columns.count - at;
 	char *copy;
 
 	return_if_error(grow(plan));
@@ -173,9 +173,9 @@ insert(struct lc__mds_plan *plan, size_t at, const char *name,
 	if (copy == NULL)
 		return lc__no_memory(NULL);
 	memmove(plan->columns.column + at + 1, plan->columns.column + at,
-	    behind * sizeof(*plan->columns.column));
-	memmove(plan->seen + at + 1, plan->seen + at, behind * sizeof(*plan->seen));
-	memmove(plan->tensor + at + 1, plan->tensor + at, behind * sizeof(*plan->tensor));
+	    after * sizeof(*plan->columns.column));
+	memmove(plan->seen + at + 1, plan->seen + at, after * sizeof(*plan->seen));
+	memmove(plan->tensor + at + 1, plan->tensor + at, after * sizeof(*plan->tensor));
 	plan->columns.column[at] = (struct lc__mds_column){ copy, *encoding, 0 };
 	plan->seen[at] = plan->records;
 	plan->tensor[at] = tensor;

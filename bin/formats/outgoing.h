@@ -32,7 +32,7 @@ struct lc__outgoing_format {
 	 *  before a file is whole. LC_EXISTS if something is there and how->force is
 	 *  not set. */
 	lc_status (*begin)(const char *path, const struct lc__outgoing_how *how, void **out);
-	/** Where not NULL: told of all records once before the first put(), with tensors'
+	/** If not NULL, called with all records once before the first put(), with tensors'
 	 *  data not to be touched. */
 	lc_status (*plan)(void *file, lc_id id, const lc_value *value);
 	/** Write a record. LC_UNSUPPORTED, with the cache_id, for what the format cannot

@@ -41,7 +41,7 @@ bad(const struct reader *r, const char *format, ...)
 
 /* ---- plain data ------------------------------------------------------------- */
 
-/* The bytes of a base64 string in new memory, with a NUL behind them. */
+/* The bytes of a base64 string in new memory, with a NUL after them. */
 static lc_status
 decode_base64(struct reader *r, const struct lc__json *json, char **out, size_t *size)
 {

@@ -51,7 +51,7 @@ LC_CHECKED lc_status lc__value_json_write(FILE *out, const lc_value *value,
 char *lc__value_json_text(const lc_value *value);
 
 /**
- * Where the data of a tensor that stands in a file comes from.
+ * Where the data of a tensor in a file of its own comes from.
  * @param tensor  its type; the data is to be set
  * @param loaded  for memory that must stay
  */

@@ -185,13 +185,6 @@ load_bytes(const struct lc__buf *bytes, lc_value **part)
 	return LC_OK;
 }
 
-static lc_status
-refuse_pickle(void)
-{
-	return lc__error(LC_UNSUPPORTED, 0,
-	    "pickled data, which runs as a program, is never loaded");
-}
-
 lc_status
 lc__wds_load(const char *extension, struct lc__buf *bytes,
     const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part)
@@ -211,7 +204,8 @@ lc__wds_load(const char *extension, struct lc__buf *bytes,
 	else if (type == LC__WDS_BYTES || (type == LC__WDS_PICKLE && how->raw))
 		status = load_bytes(bytes, part);
 	else if (type == LC__WDS_PICKLE)
-		status = refuse_pickle();
+		status = lc__error(LC_UNSUPPORTED, 0,
+		    "pickled data, which runs as a program, is never loaded");
 	else
 		return lc__payload_load(bytes, how, out, part);
 	lc__buf_free(bytes);
