@@ -84,9 +84,9 @@ libcachex_a_SOURCES = \
 	bin/ui/report.c bin/ui/settings.c bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
 libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JPEG_CFLAGS) \
-	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS)
+	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS) $(YAML_CFLAGS)
 tool_libs = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
-	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) -lm
+	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) $(YAML_LIBS) -lm
 EXTRA_DIST += $(wildcard $(srcdir)/bin/*/*.h)
 
 dist_bashcompletion_DATA = completions/bash/cachex

@@ -1,201 +1,123 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
 #include "labels/yaml_names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <yaml.h>
+
 #include "base/error.h"
+#include "base/lazy.h"
 
-enum { NAME = 256 };
+/* Loaded when the first of them is needed: lib/base/lazy.h. */
+#define CALLS(X) X(yaml_document_delete) X(yaml_document_get_node) \
+	X(yaml_document_get_root_node) X(yaml_parser_delete) X(yaml_parser_initialize) \
+	X(yaml_parser_load) X(yaml_parser_set_input_string)
+LC__LAZY(lib, "libyaml", LIBYAML_FILE, CALLS)
 
-/* What is being read. */
-struct reader {
-	const char *at;
-	struct lc__strings *out;
-	lc_status status;  /* of adding */
-	char name[NAME];   /* the last that was read */
-};
-
-static void
-skip(struct reader *r, const char *what)
+/* The text of a scalar, NULL of anything else and of text with a NUL in it. */
+static const char *
+text_of(const yaml_node_t *node)
 {
-	r->at += strspn(r->at, what);
+	const char *text;
+
+	if (node == NULL || node->type != YAML_SCALAR_NODE)
+		return NULL;
+	text = (const char *)node->data.scalar.value;
+	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
+/* An id as a name in a map has it. */
 static bool
-accept(struct reader *r, char c)
+id_of(const char *text, size_t *id)
 {
-	if (*r->at != c)
+	const size_t digits = text != NULL ? strspn(text, "0123456789") : 0;
+
+	if (digits == 0 || digits > 6 || text[digits] != '\0')
 		return false;
-	r->at++;
+	*id = strtoul(text, NULL, 10);
 	return true;
 }
 
-/* Behind the end of this line, and of those that are blank or comments. */
-static void
-next_line(struct reader *r)
+/* *good: the name is one, and the first with this id. */
+static lc_status
+set_name(struct lc__strings *out, size_t id, const char *name, bool *good)
 {
-	const char *line;
-
-	do {
-		r->at += strcspn(r->at, "\n");
-		accept(r, '\n');
-		line = r->at;
-		skip(r, " \t\r");
-	} while (*r->at == '\n' || *r->at == '#');
-	r->at = line;
+	*good = name != NULL && id <= LC__YAML_CLASS_MAX;
+	while (*good && out->n <= id)
+		return_if_error(lc__strings_add(out, NULL));
+	*good = *good && out->items[id] == NULL;
+	if (!*good)
+		return LC_OK;
+	out->items[id] = strdup(name);
+	return out->items[id] != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
-static bool
-is_line_end(struct reader *r)
+/* The member `names` of the outermost map. */
+static yaml_node_t *
+find_names(yaml_document_t *document)
 {
-	skip(r, " \t\r");
-	return *r->at == '\0' || *r->at == '\n' || *r->at == '#';
-}
+	yaml_node_t *root = lib.yaml_document_get_root_node(document);
 
-/* 'a''b' or "a\"b"; other escapes are not understood. */
-static bool
-take_quoted(struct reader *r, char quote)
-{
-	size_t n = 0;
+	if (root == NULL || root->type != YAML_MAPPING_NODE)
+		return NULL;
+	for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+	    pair < root->data.mapping.pairs.top; pair++) {
+		const char *key = text_of(lib.yaml_document_get_node(document, pair->key));
 
-	r->at++;
-	while (*r->at != '\0' && *r->at != '\n' && n < NAME - 1) {
-		char c = *r->at++;
-		if (c == quote && (quote == '"' || *r->at != quote)) {
-			r->name[n] = '\0';
-			return true;
-		}
-		if (c == quote) {
-			r->at++;
-		} else if (c == '\\' && quote == '"') {
-			c = *r->at;
-			if (c != '"' && c != '\\')
-				return false;
-			r->at++;
-		}
-		r->name[n++] = c;
+		if (key != NULL && strcmp(key, "names") == 0)
+			return lib.yaml_document_get_node(document, pair->value);
 	}
-	return false;
+	return NULL;
 }
 
-/* Up to one of @p stops, a comment or the end of the line. */
-static bool
-take_plain(struct reader *r, const char *stops)
+/* A list of names, or a map from ids to names; *good if all of it is that. */
+static lc_status
+read_names(yaml_document_t *document, struct lc__strings *out, bool *good)
 {
-	size_t n = 0;
-
-	while (*r->at != '\0' && *r->at != '\n' && strchr(stops, *r->at) == NULL &&
-	    !(*r->at == '#' && n > 0 && r->name[n - 1] == ' ')) {
-		if (n == NAME - 1)
-			return false;
-		r->name[n++] = *r->at++;
-	}
-	while (n > 0 && strchr(" \t\r", r->name[n - 1]) != NULL)
-		n--;
-	r->name[n] = '\0';
-	return n > 0 && strchr("[]{}&*!|>%@`", r->name[0]) == NULL &&
-	    strstr(r->name, ": ") == NULL;
-}
-
-static bool
-take_name(struct reader *r, const char *stops)
-{
-	skip(r, " \t");
-	if (*r->at == '"' || *r->at == '\'')
-		return take_quoted(r, *r->at);
-	return take_plain(r, stops);
-}
-
-static bool
-take_id(struct reader *r, size_t *id)
-{
-	const size_t digits = strspn(r->at, "0123456789");
-
-	*id = strtoul(r->at, NULL, 10);
-	if (digits == 0 || digits > 6 || *id > LC__YAML_CLASS_MAX)
-		return false;
-	r->at += digits;
-	return accept(r, ':');
-}
-
-static bool
-set_name(struct reader *r, size_t id)
-{
-	while (r->status == LC_OK && r->out->n <= id)
-		r->status = lc__strings_add(r->out, NULL);
-	if (r->status != LC_OK || r->out->items[id] != NULL)
-		return false;
-	r->out->items[id] = strdup(r->name);
-	if (r->out->items[id] == NULL)
-		r->status = lc__no_memory(NULL);
-	return r->status == LC_OK;
-}
-
-/* In brackets, also over lines: "[a, b]", "{0: a, 1: b}". */
-static bool
-read_flow(struct reader *r, char end)
-{
+	const yaml_node_t *names = find_names(document);
 	size_t id = 0;
 
-	for (size_t n = 0; skip(r, " \t\r\n"), !accept(r, end); n++) {
-		if (end == ']' ? (id = n) > LC__YAML_CLASS_MAX : !take_id(r, &id))
-			return false;
-		if (!take_name(r, end == ']' ? ",]" : ",}") || !set_name(r, id))
-			return false;
-		skip(r, " \t\r\n");
-		if (*r->at != end && !accept(r, ','))
-			return false;
-	}
-	return is_line_end(r);
-}
-
-/* Lines "- a" with any indent, or "  0: a". */
-static bool
-read_block(struct reader *r)
-{
-	size_t id = 0, n = 0;
-
-	for (;; n++) {
-		const char *line = r->at;
-		skip(r, " ");
-		if (*r->at == '\0' || (r->at == line && *r->at != '-'))
-			return true;
-		if (accept(r, '-') ? (id = n) > LC__YAML_CLASS_MAX :
-		    !take_id(r, &id))
-			return false;
-		if (!take_name(r, "") || !is_line_end(r) || !set_name(r, id))
-			return false;
-		next_line(r);
-	}
-}
-
-static bool
-read_names(struct reader *r)
-{
-	skip(r, " \t");
-	if (accept(r, '['))
-		return read_flow(r, ']');
-	if (accept(r, '{'))
-		return read_flow(r, '}');
-	if (!is_line_end(r))
-		return false;
-	next_line(r);
-	return read_block(r);
+	*good = names != NULL && names->type != YAML_SCALAR_NODE;
+	if (*good && names->type == YAML_SEQUENCE_NODE)
+		for (const yaml_node_item_t *item = names->data.sequence.items.start;
+		    *good && item < names->data.sequence.items.top; item++)
+			return_if_error(set_name(out, id++,
+			    text_of(lib.yaml_document_get_node(document, *item)), good));
+	if (*good && names->type == YAML_MAPPING_NODE)
+		for (const yaml_node_pair_t *pair = names->data.mapping.pairs.start;
+		    *good && pair < names->data.mapping.pairs.top; pair++) {
+			*good = id_of(text_of(lib.yaml_document_get_node(document,
+			    pair->key)), &id);
+			if (*good)
+				return_if_error(set_name(out, id, text_of(
+				    lib.yaml_document_get_node(document, pair->value)), good));
+		}
+	return LC_OK;
 }
 
 lc_status
 lc__yaml_names(const char *text, struct lc__strings *out)
 {
-	static const char key[] = "names:";
-	struct reader r = { .at = text, .out = out };
+	yaml_document_t document;
+	yaml_parser_t parser;
+	bool good = false;
+	lc_status status = LC_OK;
 
-	while (*r.at != '\0' && strncmp(r.at, key, sizeof(key) - 1) != 0)
-		next_line(&r);
-	if (*r.at == '\0')
-		return LC_OK;
-	r.at += sizeof(key) - 1;
-	if (!read_names(&r))
+	return_if_error(lib_load());
+	if (!lib.yaml_parser_initialize(&parser))
+		return lc__no_memory(NULL);
+	lib.yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
+	if (lib.yaml_parser_load(&parser, &document)) {
+		status = read_names(&document, out, &good);
+		lib.yaml_document_delete(&document);
+	} else if (parser.error == YAML_MEMORY_ERROR) {
+		status = lc__no_memory(NULL);
+	}
+	lib.yaml_parser_delete(&parser);
+	if (!good)
 		lc__strings_free(out);
-	return r.status;
+	return status;
 }

@@ -9,11 +9,11 @@
 #define LC__YAML_CLASS_MAX 65535
 
 /**
- * Find the member `names` and add what it holds to @p out, by id: a list or a map by
- * number, as a block or in brackets. Nothing is added of what is written in any other
- * way.
+ * Find the member `names` of the outermost map and add what it holds to @p out, by id: a
+ * list of names, or a map from ids to names. Nothing is added of anything else, nor of what
+ * is no YAML.
  * @param text  ends with a NUL
- * @return LC_OK; LC_NO_MEMORY
+ * @return LC_OK; LC_NO_MEMORY; LC_IO where libyaml cannot be loaded
  */
 LC_CHECKED lc_status lc__yaml_names(const char *text, struct lc__strings *out);
 

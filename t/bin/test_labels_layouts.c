@@ -293,7 +293,14 @@ static const struct {
 	{ "names: cat", "" }, { "names: [cat", "" }, { "names: [cat, [dog]]", "" },
 	{ "names: [cat] x", "" }, { "names:\n  0: cat\n  0: dog\n", "" },
 	{ "names:\n  - cat\n  - x: y\n", "" }, { "names:\n  70000: cat\n", "" },
-	{ "names:\n  - \"c\\n\"\n", "" }, { "names:\n  -1: c\n  cat: 1\n", "" },
+	{ "names:\n  -1: c\n  cat: 1\n", "" },
+	/* What only a parser of all of YAML reads. */
+	{ "names:\n  - \"c\\n\\u00e9\"\n  - d\n", "c\n\xc3\xa9|d|" },
+	{ "base: &base [cat, dog]\nnames: *base\n", "cat|dog|" },
+	{ "names:\n  - &a cat\n  - *a\n  - >-\n    big\n    dog\n", "cat|cat|big dog|" },
+	{ "{nc: 1, names: {0: cat}}\n", "cat|" },
+	{ "? names\n: ? 1\n  : cat\n", "-|cat|" },
+	{ "%YAML 1.1\n---\nnames: !!seq [cat]\n...\n", "cat|" },
 	{ "names: \"", "" }, { "names: [\"a\\", "" }, { "names: ['a'", "" },
 	{ "names:\n  - *alias\n", "" },
 };
