@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/utf8.h"
+#include "base/json_write.h"
 
 bool
 lc__mds_find(const struct lc__mds_columns *columns, const char *name, size_t *out)
@@ -94,50 +94,11 @@ lc__mds_split(const struct lc__mds_columns *columns, const void *sizes, size_t s
 
 /* ---- out ----------------------------------------------------------------------- */
 
-/* The code point of a character of UTF-8. */
-static unsigned
-code_point(const unsigned char *at, size_t size)
-{
-	unsigned point = size == 1 ? *at : *at & (0x7fu >> size);
-
-	for (size_t i = 1; i < size; i++)
-		point = point << 6 | (at[i] & 0x3f);
-	return point;
-}
-
-/* Beyond ASCII everything is escaped, from U+10000 in pairs. */
-static void
-put_escaped(struct lc__buf *out, unsigned point)
-{
-	static const char from[] = "\b\t\n\f\r\"\\", to[] = "btnfr\"\\";
-	const char *at = point > 0 && point < 0x80 ? strchr(from, (int)point) : NULL;
-
-	if (at != NULL)
-		lc__buf_printf(out, "\\%c", to[at - from]);
-	else if (point >= 0x20 && point < 0x7f)
-		lc__buf_printf(out, "%c", (int)point);
-	else if (point < 0x10000)
-		lc__buf_printf(out, "\\u%04x", point);
-	else
-		lc__buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10),
-		    0xdc00 + (point & 0x3ff));
-}
-
 static void
 put_string(struct lc__buf *out, const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
-	size_t left = strlen(text);
-
-	lc__buf_append(out, "\"", 1);
-	while (left > 0) {
-		const size_t size = lc__utf8_length(at, left);
-
-		put_escaped(out, size > 0 ? code_point(at, size) : 0xfffd);
-		at += size > 0 ? size : 1;
-		left -= size > 0 ? size : 1;
-	}
-	lc__buf_append(out, "\"", 1);
+	lc__json_put_string(out, text, strlen(text),
+	    LC__JSON_LETTERS | LC__JSON_DEL | LC__JSON_ASCII);
 }
 
 static void

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_write.h"
 #include "base/utf8.h"
 
 /* In the order in which the format's own writer sorts, which is from the end. */
@@ -263,34 +264,11 @@ place(struct lc__safetensors *table)
 	return LC_OK;
 }
 
-/* The letter after a backslash that means this character, 0 if there is none. */
-static char
-escape_of(char c)
-{
-	static const char from[] = "\b\t\n\f\r\"\\", to[] = "btnfr\"\\";
-	const char *at = c != '\0' ? strchr(from, c) : NULL;
-
-	return at != NULL ? to[at - from] : '\0';
-}
-
 /* As the format's own writer does, so that files are the same byte by byte. */
 static void
 put_string(struct lc__buf *out, lc_id text)
 {
-	const char *bytes = text.data;
-
-	lc__buf_append(out, "\"", 1);
-	for (size_t i = 0; i < text.size; i++) {
-		const char escape = escape_of(bytes[i]);
-
-		if (escape != '\0')
-			lc__buf_printf(out, "\\%c", escape);
-		else if ((unsigned char)bytes[i] < 0x20)
-			lc__buf_printf(out, "\\u%04x", bytes[i]);
-		else
-			lc__buf_append(out, bytes + i, 1);
-	}
-	lc__buf_append(out, "\"", 1);
+	lc__json_put_string(out, text.data, text.size, LC__JSON_LETTERS);
 }
 
 /* Is a member of this name, with its quotes and colon, in the list? */

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_number.h"
 #include "base/json_scan.h"
 #include "base/utf8.h"
 #include "formats/safetensors.h"
@@ -19,55 +20,29 @@ struct entry {
 
 /* ---- one tensor ------------------------------------------------------------- */
 
-static bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* The next element of an array as a whole number, at a place after its bracket or
- * a comma; false at anything else. */
-static bool
-take_number(const char **at, const char *end, uint64_t *out)
-{
-	const char *p = *at;
-	uint64_t number = 0;
-
-	while (p < end && is_blank(*p))
-		p++;
-	if (p == end || *p < '0' || *p > '9')
-		return false;
-	for (; p < end && *p >= '0' && *p <= '9'; p++)
-		if (!lc__mul64(number, 10, &number) ||
-		    !lc__add64(number, (uint64_t)(*p - '0'), &number))
-			return false;
-	while (p < end && is_blank(*p))
-		p++;
-	*at = p;
-	*out = number;
-	return p < end && (*p == ',' || *p == ']');
-}
-
-/* An array of whole numbers; @p room of them fit, more are only counted. The text is an
+/* An array of whole numbers, of which @p room fit; more are counted. The text is an
  * array that has been scanned. */
 static bool
 numbers(struct lc__json_slice array, uint64_t *out, uint32_t room, uint32_t *count)
 {
-	const char *at = array.text + 1, *const end = array.text + array.size;
-	uint64_t number;
+	struct lc__json_scan scan = { .at = array.text, .begin = array.text,
+		.end = array.text + array.size };
+	struct lc__json_number number;
+	uint64_t amount;
 
 	*count = 0;
-	while (at < end && is_blank(*at))
-		at++;
-	if (at < end && *at == ']')
+	if (!lc__json_accept(&scan, '[') || lc__json_accept(&scan, ']'))
 		return true;
 	do {
-		if (!take_number(&at, end, &number))
+		(void)lc__json_peek(&scan);
+		scan.at = lc__json_number(scan.at, scan.end, &number);
+		if (scan.at == NULL || !number.integer || number.negative ||
+		    !lc__json_number_integer(&number, &amount))
 			return false;
 		if (*count < room)
-			out[*count] = number;
+			out[*count] = amount;
 		(*count)++;
-	} while (*at++ == ',');
+	} while (lc__json_accept(&scan, ','));
 	return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json_number.h"
+#include "base/json_write.h"
 
 static const char *const names[LC__ENTRY_MEMBERS] = {
 	[LC__ENTRY_PATH] = "image_path", [LC__ENTRY_HEIGHT] = "height",
@@ -291,46 +292,6 @@ put(struct lc__buf *out, const char *text)
 	lc__buf_append(out, text, strlen(text));
 }
 
-static unsigned
-take_utf8(const unsigned char **at)
-{
-	const unsigned char *p = *at;
-	const int more = *p < 0x80 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
-	unsigned point = more == 0 ? *p : *p & (0x3fu >> more);
-
-	for (int i = 1; i <= more; i++)
-		point = point << 6 | (p[i] & 0x3fu);
-	*at += more + 1;
-	return point;
-}
-
-static void
-put_escaped(struct lc__buf *out, unsigned point)
-{
-	if (point >= 0x10000)
-		lc__buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10),
-		    0xdc00 + ((point - 0x10000) & 0x3ff));
-	else
-		lc__buf_printf(out, "\\u%04x", point);
-}
-
-void
-lc__entry_put_text(struct lc__buf *out, lc_id text, bool ascii)
-{
-	const unsigned char *at = text.data, *const end = at + text.size;
-
-	while (at < end) {
-		const unsigned char *const start = at;
-		const unsigned point = take_utf8(&at);
-		if (point == '"' || point == '\\')
-			put(out, point == '"' ? "\\\"" : "\\\\");
-		else if (point < 0x20 || (ascii && point >= 0x80))
-			put_escaped(out, point);
-		else
-			lc__buf_append(out, start, (size_t)(at - start));
-	}
-}
-
 static void
 put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_news *news,
     bool ascii)
@@ -341,7 +302,8 @@ put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_n
 	}
 	put(out, "\"");
 	if (i == LC__ENTRY_ID)
-		lc__entry_put_text(out, news->id, ascii);
+		lc__json_put_text(out, news->id.data, news->id.size,
+		    ascii ? LC__JSON_ASCII : 0);
 	else
 		put(out, news->bucket);
 	put(out, "\"");

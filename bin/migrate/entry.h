@@ -65,9 +65,6 @@ struct lc__entry_news {
 	const char *bucket;   /* aspect_bucket */
 };
 
-/** Append UTF-8 as the inside of a JSON string. */
-void lc__entry_put_text(struct lc__buf *out, lc_id text, bool ascii);
-
 /** Append the line. Of a line that is ASCII the new text is ASCII too. */
 LC_CHECKED lc_status lc__entry_write(const struct lc__line_entry *entry,
     const struct lc__entry_news *news, struct lc__buf *out);

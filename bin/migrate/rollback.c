@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_write.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
 #include "base/shortest.h"
@@ -117,7 +118,8 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 		return status;
 	if (tensor != NULL) {
 		lc__buf_printf(&r->text, ",%s\"", comma);
-		lc__entry_put_text(&r->text, lc_id_of(r->run->how->field), true);
+		lc__json_put_text(&r->text, r->run->how->field, strlen(r->run->how->field),
+		    LC__JSON_ASCII);
 		lc__buf_printf(&r->text, "\":%s", colon);
 		put_array(&r->text, tensor, 0, tensor->data, comma);
 	}

@@ -60,7 +60,7 @@ take_piece(const unsigned char *text, size_t size, unsigned escapes, struct piec
 				break;
 			plain += n;
 		} else if (c < 0x20 || c == '"' || c == '\\' ||
-		    (c == 0x7f && (escapes & (LC__JSON_DEL | LC__JSON_ASCII)))) {
+		    (c == 0x7f && (escapes & LC__JSON_DEL))) {
 			n = 1;
 			break;
 		} else {
