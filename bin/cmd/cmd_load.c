@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/lines.h"
 #include "ui/command.h"
 #include "ui/input.h"
 #include "ui/interrupt.h"
@@ -41,13 +46,11 @@ static struct opt options[] = {
 
 /* A file of JSON lines on its way into a module. */
 struct loading {
-	FILE *file;
+	struct lc__lines lines;
 	const char *name;    /* for messages */
 	const char *module;
 	uint64_t size;       /* of the file, 0 if unknown */
 	lc_cache *cache;     /* NULL while nothing has been stored */
-	uint64_t line;       /* number of the current line */
-	int sys;             /* errno of what ended the lines, 0 for their end */
 	uint64_t stored, skipped;
 };
 
@@ -79,22 +82,21 @@ static int
 bad_line(const struct loading *loading, lc_status status)
 {
 	return report_error(status == LC_NO_MEMORY ? EXIT_SYSTEM : EXIT_DATA,
-	    "%s:%llu: %s", loading->name, (unsigned long long)loading->line,
+	    "%s:%llu: %s", loading->name, (unsigned long long)loading->lines.number,
 	    lc_last_error()->text);
 }
 
 static int
-take_line(struct loading *loading, const char *line, size_t size, bool keep)
+take_line(struct loading *loading, const struct lc__text_line *line, bool keep)
 {
 	struct jsonrecord record;
 	lc_status status;
 	int result = EXIT_DONE;
 
-	loading->line++;
-	if (size == 0 || (size == 1 && *line == '\n'))
+	if (line->size == 0)
 		return EXIT_DONE;
-	status = id_field != NULL ? jsonline_read(line, size, id_field, &record) :
-	    jsonrecord_read(line, size, &record);
+	status = id_field != NULL ? jsonline_read(line->text, line->size, id_field, &record) :
+	    jsonrecord_read(line->text, line->size, &record);
 	if (status != LC_OK)
 		return bad_line(loading, status);
 	if (keep)
@@ -105,49 +107,39 @@ take_line(struct loading *loading, const char *line, size_t size, bool keep)
 	return result;
 }
 
-/* While it waits for a pipe a signal ends the process at once; -1 at the end. */
-static ssize_t
-read_line(struct loading *loading, char **line, size_t *room)
+/* While it waits for a pipe a signal ends the process at once. */
+static lc_status
+wait_readable(void *ctx)
 {
-	ssize_t size = -1;
+	struct pollfd poller = { .fd = ((struct loading *)ctx)->lines.fd, .events = POLLIN };
 
-	errno = 0;
 	interrupt_defer(false);
 	if (!interrupt_pending())
-		size = getline(line, room, loading->file);
-	/* Without memory getline() fails and the stream has no error. */
-	if (size == -1 && (ferror(loading->file) || errno == ENOMEM))
-		loading->sys = errno != 0 ? errno : EIO;
+		(void)poll(&poller, 1, -1);
 	interrupt_defer(true);
-	return size;
+	return interrupt_pending() ? lc__error(LC_CANCELLED, 0, "stopped") : LC_OK;
 }
 
 /* Read all lines; with @p keep their records are stored. */
 static int
 pass(struct loading *loading, bool keep)
 {
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t size;
-	uint64_t done = 0;
+	lc_status ended = LC_OK;
+	struct lc__text_line line;
 	int status = EXIT_DONE;
 
-	loading->line = loading->stored = 0;
-	while (status == EXIT_DONE) {
-		size = read_line(loading, &line, &room);
-		if (size == -1)
-			break;
-		status = take_line(loading, line, (size_t)size, keep);
-		done += (uint64_t)size;
+	loading->stored = 0;
+	while (status == EXIT_DONE && !interrupt_pending() &&
+	    (ended = lc__lines_next(&loading->lines, &line)) == LC_OK) {
+		status = take_line(loading, &line, keep);
 		if (status == EXIT_DONE &&
-		    progress_step(NULL, done, loading->size) != 0)
+		    progress_step(NULL, loading->lines.offset, loading->size) != 0)
 			status = report_status(LC_CANCELLED);
 	}
-	free(line);
 	if (status == EXIT_DONE && interrupt_pending())
 		status = report_status(LC_CANCELLED);
-	if (status == EXIT_DONE && loading->sys != 0) {
-		errno = loading->sys;
+	if (status == EXIT_DONE && ended != LC_END) {
+		errno = lc_last_error()->sys != 0 ? lc_last_error()->sys : ENOMEM;
 		status = report_errno(loading->name);
 	}
 	return status;
@@ -162,20 +154,18 @@ load(struct loading *loading)
 	int status = EXIT_DONE;
 	bool twice;
 
-	if (fstat(fileno(loading->file), &st) == -1)
+	if (fstat(loading->lines.fd, &st) == -1)
 		return report_errno(loading->name);
 	interrupt_resume(INTERRUPT_AGAIN);
-	twice = S_ISREG(st.st_mode) && ftell(loading->file) == 0;
+	twice = S_ISREG(st.st_mode) && lseek(loading->lines.fd, 0, SEEK_CUR) == 0;
 	if (twice) {
 		loading->size = (uint64_t)st.st_size;
 		progress_begin("load");
 		progress_phase(NULL, "check");
 		status = pass(loading, false);
 		progress_end();
-		/* rewind() says nothing of a failure, and the first lines would be
-		 * missing. */
-		if (status == EXIT_DONE && fseek(loading->file, 0, SEEK_SET) != 0)
-			status = report_errno(loading->name);
+		if (status == EXIT_DONE && lc__lines_seek(&loading->lines, 0, 0) != LC_OK)
+			status = report_library(EXIT_SYSTEM);
 	}
 	if (status != EXIT_DONE || (dry_run && twice))
 		return status;
@@ -221,8 +211,10 @@ run_load(int argc, char **argv)
 	if (from_stdin && isatty(STDIN_FILENO))
 		return report_usage("standard input is a terminal; name a file "
 		    "or use a pipe");
-	loading.file = from_stdin ? stdin : fopen(path, "re");
-	if (loading.file == NULL)
+	loading.lines = (struct lc__lines){ .path = loading.name, .wait = wait_readable,
+		.ctx = &loading,
+		.fd = from_stdin ? STDIN_FILENO : lc__open(path, O_RDONLY) };
+	if (loading.lines.fd == -1)
 		return report_errno(path);
 	status = load(&loading);
 	if (status == EXIT_DONE && settings.json)
@@ -232,8 +224,9 @@ run_load(int argc, char **argv)
 		    "record", records, sizeof(records)),
 		    dry_run ? "good" : "stored",
 		    (unsigned long long)loading.skipped);
+	lc__lines_free(&loading.lines);
 	if (!from_stdin)
-		fclose(loading.file);
+		close(loading.lines.fd);
 	return status;
 }
 
