@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_write.h"
 #include "formats/value_json.h"
 #include "ui/report.h"
@@ -34,17 +35,8 @@ leaves_free(struct leaves *leaves)
 static void
 add(struct leaves *leaves, char *path, char *value)
 {
-	const size_t room = leaves->room ? 2 * leaves->room : 64;
-	struct leaf *more = leaves->all;
-
-	if (leaves->n == leaves->room) {
-		more = reallocarray(leaves->all, room, sizeof(*more));
-		if (more != NULL) {
-			leaves->all = more;
-			leaves->room = room;
-		}
-	}
-	if (more == NULL || path == NULL || value == NULL) {
+	if (path == NULL || value == NULL ||
+	    lc__array_reserve(&leaves->all, &leaves->room, leaves->n + 1, NULL) != LC_OK) {
 		leaves->failed = 1;
 		free(path);
 		free(value);

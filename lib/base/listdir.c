@@ -61,7 +61,7 @@ lc__dir_type(const struct lc__dir *dir, const struct dirent *entry, bool follow)
 	struct stat st;
 
 	if (entry->d_type != DT_UNKNOWN && (entry->d_type != DT_LNK || !follow))
-		return DTTOIF(entry->d_type);
+		return (mode_t)DTTOIF(entry->d_type);
 	if (fstatat(dir->fd, entry->d_name, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) == -1)
 		return 0;
 	return st.st_mode & S_IFMT;
@@ -118,7 +118,7 @@ lc__dir_list_add(struct lc__dir_list *list, const struct dirent *entry)
 	new->name = strdup(entry->d_name);
 	if (new->name == NULL)
 		return lc__no_memory(entry->d_name);
-	new->type = DTTOIF(entry->d_type); /* 0 for DT_UNKNOWN */
+	new->type = (mode_t)DTTOIF(entry->d_type); /* 0 for DT_UNKNOWN */
 	list->n++;
 	return LC_OK;
 }
