@@ -95,7 +95,7 @@ forget_all(struct lc__building *b)
 	m->thresholds = m->summary = m->warehouse = NULL;
 	if (b->build->about->version != NULL)
 		m->version = m->version_recipe = NULL;
-	/* A shard whose description failed half-way is behind the last counted. */
+	/* A shard whose description failed half-way follows the last one that is counted. */
 	if (m->shards != NULL && m->n < b->plan.n)
 		m->n++;
 	lc__manifest_free(m);

@@ -19,7 +19,7 @@ struct planning {
 	struct lc__plan plan;
 };
 
-/* What the samples' hashes are hashed behind: all else that makes the bytes. */
+/* The hash begins with all else that makes the bytes; the hashes of the samples follow. */
 static void
 hash_form(const struct planning *p, const lc_shard_info *info,
     struct lc__hash128 *hash)
@@ -94,7 +94,7 @@ empty_shard(const struct planning *p, uint64_t first)
 	return shard;
 }
 
-/* A shard with sample i behind those that it has. */
+/* The shard with sample i added after those that it has. */
 static lc_status
 grow(struct planning *p, const struct lc__plan_shard *shard, uint64_t i,
     struct lc__plan_shard *out)

@@ -140,7 +140,7 @@ check_strangers(const struct lc__building *b, const struct found *found)
 	return LC_OK;
 }
 
-/* What stands where a series is to have its directory; a link leads elsewhere. */
+/* What is at the path of the directory of a series; a link leads elsewhere. */
 static lc_status
 check_subs(const struct lc__building *b)
 {

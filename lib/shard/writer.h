@@ -42,8 +42,8 @@ struct lc__shard_job {
 
 /**
  * Write a shard beside its path under the name PATH.tmp, sync it and rename it.
- * The directory is not synced. On failure no temporary is left and what stood
- * at the path still stands.
+ * The directory is not synced. On failure no temporary file is left, and what
+ * was at the path is unchanged.
  * @param out  gets the checksum of the file
  */
 LC_CHECKED lc_status lc__shard_write(const struct lc__shard_job *job,

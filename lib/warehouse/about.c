@@ -103,7 +103,7 @@ get_one_series(const struct lc__members *from, struct lc__series_about *s)
 	return lc__member_number(from, "samples", INT64_MAX, &s->samples);
 }
 
-/* Series are told apart by their paths, and all samples can be counted. */
+/* The path of a series identifies it, and all samples can be counted. */
 static lc_status
 check_series(const struct lc__members *from, const struct lc__warehouse_about *about)
 {

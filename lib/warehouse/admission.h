@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a warehouse may be used: what its manifest tells before any shard is
+/* Whether a warehouse may be used: what its manifest says before any shard is
  * read. */
 #ifndef LC_WAREHOUSE_ADMISSION_H
 #define LC_WAREHOUSE_ADMISSION_H

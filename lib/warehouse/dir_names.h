@@ -23,7 +23,7 @@ LC_CHECKED lc_status lc__dir_names_read(int dir, const char *path,
     struct lc__dir_names *names);
 /** Sort, and leave one of each. */
 void lc__dir_names_sort(struct lc__dir_names *names);
-/** XXH3-128 of the sorted names, each with a NUL behind it. */
+/** XXH3-128 of the sorted names, each followed by a NUL. */
 LC_CHECKED lc_status lc__dir_names_hash(const struct lc__dir_names *names,
     uint64_t hash[2]);
 /** Whether the sorted names have this one, with its "/" if it is a directory. */

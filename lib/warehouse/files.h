@@ -47,7 +47,7 @@ struct lc__wtaken {
 LC_CHECKED lc_status lc__wfile_open(const char *path, struct lc__wfile *file,
     int *fd);
 
-/** LC_CORRUPT if another file stands at @p path by now. */
+/** LC_CORRUPT if another file is at @p path by now. */
 LC_CHECKED lc_status lc__wfiles_take(struct lc__wfiles *files,
     struct lc__wfile *file, const char *path, struct lc__wtaken *out);
 void lc__wfiles_give(struct lc__wfiles *files, struct lc__wtaken *taken);

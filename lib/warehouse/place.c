@@ -57,7 +57,7 @@ is_version_name(const char *name)
 	    strspn(name, "0123456789abcdef") == HASH_DIGITS;
 }
 
-/* One component, so that it stays in the directory it stands in. */
+/* One component, so that it stays in its directory. */
 static bool
 is_plain_name(const char *name)
 {
@@ -242,7 +242,7 @@ add_versions(struct lc__dir *dir, struct lc__dir_list *out)
 			return LC_OK;
 		if (!is_version_name(entry->d_name))
 			continue;
-		/* A link to nothing is no version; what cannot be looked at may be one. */
+		/* A link to nothing is not a version; one that cannot be read may be. */
 		if (fstatat(dir->fd, entry->d_name, &st, 0) == -1) {
 			if (errno != ENOENT && errno != ELOOP)
 				return lc__error_sys(errno, "%s", entry->d_name);

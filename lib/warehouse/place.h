@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where things stand in a warehouse: WAREHOUSE/current -> v20261121-0123456789ab,
+/* Where things are in a warehouse: WAREHOUSE/current -> v20261121-0123456789ab,
  * the versions, and the module of samples that they are made from. */
 #ifndef LC_WAREHOUSE_PLACE_H
 #define LC_WAREHOUSE_PLACE_H

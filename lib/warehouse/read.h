@@ -23,7 +23,7 @@ lc_status lc__wshard_bad_row(const struct lc__wshard *shard, uint64_t i);
 
 /*
  * What is remembered of a sample that was good: a word that says where in its row
- * the cache_id stands. 0 where nothing is known.
+ * the cache_id is. 0 where nothing is known.
  */
 
 /** Remember a sample, whose `meta` and `id` are set where there are rows. */

@@ -80,9 +80,9 @@ enum lc__sources_look {
 };
 
 /**
- * Compare with what stands below @p root. Each difference goes to
+ * Compare with the files below @p root. Each difference goes to
  * progress->damage, "runs/a/labels/f1.json: changed", ": removed", ": added".
- * A file that was touched or copied, but has its content, is no difference.
+ * A file that was touched or copied, but has its content, is not a difference.
  * A directory has "changed" where it cannot be told which of its names are new.
  * @return LC_OK; LC_INVALID if anything differs, naming the first and how many;
  * LC_NO_FILE if there is no @p root at all; LC_CANCELLED, LC_PERMISSION, LC_IO,

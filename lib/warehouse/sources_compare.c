@@ -2,7 +2,7 @@
 /*
  * Whether sources are still what a list says.
  *
- * Size and time of a file tell that it is the same, unless the time is so late
+ * Size and time of a file say that it is the same, unless the time is so late
  * that the file may have changed again at the same time after it was read: then,
  * and where size or time differ, its content decides.
  */
@@ -19,7 +19,7 @@
 /* No file system's time is coarser. */
 #define TICK_NS 2000000000
 
-/* Looks of which only each nth is told of, as most of them take a microsecond. */
+/* Only each nth look is reported: most of them take a microsecond. */
 #define STEP 256
 
 /* A comparison on its way. */
@@ -96,7 +96,7 @@ look_at(const struct comparison *c, const struct lc__source_file *f,
 	return LC_OK;
 }
 
-/* Whether the time alone tells that it is the same. */
+/* Does the time alone say that it is the same? */
 static bool
 is_known(const struct comparison *c, const struct lc__source_file *f,
     const struct stat *st)

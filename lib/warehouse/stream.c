@@ -15,7 +15,7 @@
 #define ALIGN 64u       /* of what is handed out, and of a buffer's bytes */
 #define MOST_KEPT 32u   /* free buffers; more are given back to the system */
 
-/* A buffer; its bytes stand ALIGN behind its beginning. */
+/* A buffer; its bytes are ALIGN after its beginning. */
 struct lc__stream_buf {
 	struct lc__stream_buf *next; /* in the list of free ones */
 	uint64_t room;               /* bytes */
@@ -28,7 +28,7 @@ struct part {
 	struct lc__sample_range range; /* in the file */
 	struct lc__sample_range read;  /* the same, or the blocks that it has to be verified
 	                           with */
-	unsigned char *at;      /* where the byte at range.from comes to stand */
+	unsigned char *at;      /* of the byte at range.from */
 };
 
 /* A sample on its way. */
@@ -146,7 +146,7 @@ want_all(struct reading *r)
 	return t->rows != NULL ? want_row(r) : LC_OK;
 }
 
-/* Place the parts one behind the other, each where its first byte is aligned and
+/* Place the parts one after another, each where its first byte is aligned and
  * has ALIGN bytes before it. @p base NULL only counts. */
 static uint64_t
 lay_out(struct reading *r, unsigned char *base)
@@ -234,7 +234,7 @@ fill_sample(const struct reading *r, lc_sample *sample)
 	return LC_OK;
 }
 
-/* The first part that has bytes; its buffer stands before it. */
+/* The first part that has bytes; its buffer is before it. */
 static const unsigned char *
 anchor(const lc_sample *sample)
 {

@@ -16,7 +16,7 @@ struct lc__stream {
 	struct lc__trylock lock;     /* guards free and kept */
 	struct lc__stream_buf *free; /* a list */
 	unsigned kept;               /* in it */
-	_Atomic uint64_t next;       /* the sample behind the last one */
+	_Atomic uint64_t next;       /* the sample after the last one */
 	_Atomic uint64_t asked;      /* samples before this one were asked for ahead */
 };
 

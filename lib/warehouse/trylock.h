@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A lock that nobody waits for long: who does not get it does without. So a child
+ * A lock that nobody waits for long: a thread that does not get it goes on without. So a child
  * forked while another thread held it is slower, and not stuck.
  */
 #ifndef LC_WAREHOUSE_TRYLOCK_H

@@ -30,7 +30,7 @@ LC_CHECKED lc_status lc__range_verify(struct lc__wshard *shard,
     struct lc__sample_range range, const unsigned char *bytes, uint64_t sample,
     struct lc__cost *cost);
 
-/* Where the parts of sample @p i stand in its file. */
+/* Where the parts of sample @p i are in its file. */
 struct lc__sample_range lc__image_range(const struct lc__twh1 *shard, uint64_t i);
 struct lc__sample_range lc__boxes_range(const struct lc__twh1 *shard, uint64_t i);
 struct lc__sample_range lc__mask_range(const struct lc__twh1 *shard, uint64_t i);
