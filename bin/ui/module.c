@@ -153,6 +153,17 @@ module_open_if_there(const char *module_id, lc_cache **out)
 }
 
 int
+module_open_to_skip(const char *module_id, lc_cache **out)
+{
+	const lc_status status = open_with(settings.root, module_id, LC_RDONLY, out);
+
+	if (status != LC_OK)
+		*out = NULL;
+	return status == LC_OK || status == LC_NO_FILE || status == LC_NOT_MODULE ?
+	    EXIT_DONE : report_argument(status);
+}
+
+int
 module_open_if_there_in(const char *root, const char *module_id, lc_cache **out)
 {
 	const lc_status status = open_with(root, module_id, LC_RDONLY, out);

@@ -46,6 +46,9 @@ int module_open_in(const char *root, const char *module_id, unsigned flags,
 /** As module_open(), but *out is NULL for a module that does not exist. */
 int module_open_if_there(const char *module_id, lc_cache **out);
 
+/** As module_open_if_there(), before the module is made: an empty file that a command left,
+ *  killed as it made the module, is nothing either. What else it is, its maker says. */
+int module_open_to_skip(const char *module_id, lc_cache **out);
 int module_open_if_there_in(const char *root, const char *module_id,
     lc_cache **out);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers of producers: produce/answer.c, value_mpack.c, base/mpack_read.c. Input: a
- * frame without its length. */
+/* Answers of producers: bin/fill/protocol.c, bin/fill/value_mpack.c,
+ * lib/base/mpack_read.c. Input: a frame without its length. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "fill/answer.h"
+#include "fill/protocol.h"
 #include "fill/value_mpack.h"
 
 static const char *const ids[] = { "a", "b", "c", "img/1.jpg" };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Image files: etl/image*.c, etl/exif.c, etl/transform.c, which are our use of libjpeg,
+/* Image files: bin/image/{image*,orientation,transform}.c, which are our use of libjpeg,
  * libpng, libwebp and libtiff. Input: options, then a file. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 
-#include "image/exif.h"
 #include "image/image.h"
+#include "image/orientation.h"
 #include "image/transform.h"
 
 enum { SIDE = 16, MAX_PIXELS = 1 << 16 };

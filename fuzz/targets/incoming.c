@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files of other systems as `cachex import` reads them, record by record: exchange/ (
+/* Files of other systems as `cachex import` reads them, record by record: bin/formats/ (
  * WebDataset, npz, safetensors). Input: which format and options, then a file. */
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* MDS: format/mds*.c, exchange/mds_*.c. Input: a choice, u16, so many bytes of index.json,
+/* MDS: bin/formats/mds*.c. Input: a choice, u16, so many bytes of index.json,
  * then a shard's file; or, with the lowest bit of the choice, an encoding's text, a NUL,
  * and the bytes of one column. */
 #include "fuzz.h"

@@ -25,13 +25,13 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned char bytes[LC_TOKEN_SIZE] = { 0 }, again[LC_TOKEN_SIZE];
-	struct lc__token token;
+	struct lc__stream_token token;
 
 	memcpy(bytes, data, size < sizeof(bytes) ? size : sizeof(bytes));
-	if (lc__token_decode(bytes, &token) != LC_OK)
+	if (lc__stream_token_decode(bytes, &token) != LC_OK)
 		lc__set32(bytes + 92, crc32(bytes, 92));
-	if (lc__token_decode(bytes, &token) == LC_OK) {
-		lc__token_encode(&token, again);
+	if (lc__stream_token_decode(bytes, &token) == LC_OK) {
+		lc__stream_token_encode(&token, again);
 		fuzz_require(memcmp(bytes, again, sizeof(bytes)) == 0);
 	}
 	return 0;

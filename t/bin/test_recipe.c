@@ -281,7 +281,7 @@ static const struct {
 	{ "/srv/data set/\xc3\xb6\xe2\x82\xac", "\"/srv/data set/\xc3\xb6\xe2\x82\xac\"" },
 	{ "a\"b\\c", "\"a\\\"b\\\\c\"" },
 	{ "\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\"" },
-	{ "\x01\x1f\x7f", "\"\\u0001\\u001F\x7f\"" },
+	{ "\x01\x1f\x7f", "\"\\u0001\\u001f\x7f\"" },
 	{ "a\xff", NULL }, { "\xc3", NULL }, { "\xed\xa0\x80", NULL },
 	{ "\xc0\xaf", NULL },
 };

@@ -44,7 +44,7 @@ refuse "bf16 without --bits" 3 \
 	"cachex: export: 'a/b': .npy has no name for bf16; it can hold the raw bits" \
 	cachex export t-bf16 no.npz
 also "leaves nothing" test ! -e no.npz
-is "nor a temporary file" "$(find . -name '*.tmp')" ""
+is "nor a temporary file" "$(find . -name '*.tmp.*')" ""
 
 # Where it goes
 u8 m b bee; u8 m a ay; u8 m c sea
@@ -238,9 +238,14 @@ for seconds in 0.02 0.05 0.1 0.2 0.4; do
 	rm -f int.npz
 	timeout -s KILL $seconds "$CACHEX" export -q -f many kill.npz >"$out" 2>&1
 	[ ! -e kill.npz ] || also "killed after $seconds s: done" cmp kill.npz many.npz
-	rm -f .cachex-*.tmp
+	rm -f kill.npz.tmp.*
 	timeout -s KILL $seconds "$CACHEX" import -q again many.npz --skip-existing >"$out" 2>&1
 done
+# Killed as it made the module: LMDB's file is there, and empty.
+mkdir -p "$XDG_CACHE_HOME/cachex/unmade" && : >"$XDG_CACHE_HOME/cachex/unmade/data.mdb"
+check "an import that was killed at once goes on" 0 \
+	cachex import unmade many.npz --skip-existing
+also "to the end" same many unmade
 check "an import that was killed goes on" 0 cachex import again many.npz --skip-existing
 also "to the end" same many again
 

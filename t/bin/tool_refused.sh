@@ -85,7 +85,7 @@ is "stores the others" "$(counts)" "2 stored, 0 skipped, 0 bad, 1 unreadable"
 
 # load
 cachex dump m -o m.jsonl
-refuse "a dump that cannot be read again" 4 "cachex: load: m.jsonl: Input/output error" \
+refuse "a dump that cannot be read again" 4 "cachex: load: m.jsonl: seek: Input/output error" \
 	refusing seek m.jsonl load eight m.jsonl
 
 # build

@@ -85,7 +85,7 @@ put wide c c128 1 0123456789abcdef
 refuse "complex128" 3 "cachex: export: 'c': safetensors has no dtype c128" \
 	cachex export wide wide.safetensors
 also "leaves nothing" test ! -e wide.safetensors
-is "nor a temporary file" "$(find . -name '*.tmp' | head -n 1)" ""
+is "nor a temporary file" "$(find . -name '*.tmp*' | head -n 1)" ""
 
 # Malformed files
 printf '\002\0\0\0\0\0\0\0{}x' >bad.safetensors

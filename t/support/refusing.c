@@ -112,6 +112,14 @@ write(int fd, const void *data, size_t size)
 	return refused_fd("write", fd) ? -1 : real(fd, data, size);
 }
 
+/* Asking where a file is, is no seek. */
+off_t
+lseek(int fd, off_t offset, int whence)
+{
+	REAL(lseek);
+	return whence != SEEK_CUR && refused_fd("seek", fd) ? -1 : real(fd, offset, whence);
+}
+
 int
 fseek(FILE *file, long offset, int whence)
 {

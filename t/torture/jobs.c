@@ -644,7 +644,7 @@ static bool
 is_left_over(const char *path)
 {
 	static const char *const patterns[] = {
-		"*.tmp.??????", "*.cachex-*.tmp", "*/backup.part*", "*/shrink.part*",
+		"*.tmp.??????", "*/backup.part*", "*/shrink.part*",
 		"*/recover.part*",
 		/* A replayed state has two files where there was one with two names. */
 		"*/data.mdb.damaged-2",
@@ -664,7 +664,7 @@ static bool
 is_rubbish(const char *path)
 {
 	static const char *const patterns[] = {
-		"*.tmp.??????", "*.cachex-*.tmp", "*.part", "*.part.new", "*/.current.*"
+		"*.tmp.??????", "*.part", "*.part.new", "*/.current.*"
 	};
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
