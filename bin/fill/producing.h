@@ -3,10 +3,18 @@
 #ifndef CACHEX_FILL_PRODUCING_H
 #define CACHEX_FILL_PRODUCING_H
 
-#include "fill/protocol.h"
 #include "fill/child.h"
 #include "fill/produce.h"
-#include "fill/retry.h"
+#include "fill/protocol.h"
+
+/** What producers failed at: it is given out again, in halves, or fails for good. */
+struct lc__retry {
+	const struct lc__producers *how;
+	struct lc__portions queue;  /* to be given to a producer before anything new */
+	struct lc__produced *count; /* what is given out again is counted here */
+	unsigned in_vain;           /* requests that came to nothing since a value was taken */
+	char last[600];             /* why the last one did */
+};
 
 /** A call of lc__produce(). */
 struct lc__producing {
@@ -27,7 +35,7 @@ struct lc__producing {
 	uint64_t turned_ns, idled_ns; /* when the clock was moved, idle() called */
 };
 
-/* asking.c */
+/* produce.c */
 
 /** Give producers what there is to do, and start them where they lack. */
 LC_CHECKED lc_status lc__producing_feed(struct lc__producing *run);
@@ -37,7 +45,11 @@ LC_CHECKED lc_status lc__producing_settle(struct lc__producing *run,
 /** Free the batches that have not been given back. */
 void lc__producing_drop(struct lc__producing *run);
 
-/* listening.c */
+/* responses.c */
+
+/** A portion is too large for a request: give it out again in halves, or its one item fails. */
+LC_CHECKED lc_status lc__retry_too_large(struct lc__retry *retry,
+    struct lc__portion *portion, const char *why);
 
 /** Read answers of a producer, one or all that there are; it may be lost by that. */
 LC_CHECKED lc_status lc__producing_read(struct lc__producing *run,
@@ -45,8 +57,6 @@ LC_CHECKED lc_status lc__producing_read(struct lc__producing *run,
 /** A producer has been stopped, for the reason @p what; its oldest request is to blame. */
 LC_CHECKED lc_status lc__producing_lose(struct lc__producing *run,
     struct lc__child *child, const char *what);
-
-/* ending.c */
 
 /** See whether a producer has ended, or should have, or has taken too long. */
 LC_CHECKED lc_status lc__producing_look_after(struct lc__producing *run,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What producers answer, what is given to others again, and their end. */
-#include "fill/retry.h"
+#include "fill/producing.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "fill/items.h"
 #include "fill/produce.h"
-#include "fill/producing.h"
 
 /* ---- batches that are tried again -------------------------------------------------- */
 
