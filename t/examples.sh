@@ -16,6 +16,9 @@ until_true() {
 	until "$@"; do kill -0 "$pid" 2>/dev/null || return 0; done
 }
 
+# Has the writer made its module? What a writer killed before that leaves is not one.
+module_is_there() { cachex --root live stat corpus >stat.out 2>&1; }
+
 # Real text: this project's own.
 mkdir corpus
 for room in lib man t; do
@@ -48,7 +51,7 @@ is "to the same model" "$(tail -n 1 "$out")" "$model"
 
 # Written and trained on at once; everything is killed and started again.
 "$text_cache" -k 5 -j 1 live corpus corpus >/dev/null 2>&1 & writer=$!
-until_true $writer test -d live/corpus
+until_true $writer module_is_there
 for round in 1 2 3; do
 	"$train" -c live-point -r "$round" live corpus >>steps 2>&1 & trainer=$!
 	until_true $trainer test -e live-point
